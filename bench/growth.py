@@ -170,7 +170,7 @@ def _preload(place: Place) -> None:
             "holdfast.cli",
             "holdfast.formats.wfs.commands.sessions",
             "holdfast.dispatch.isolation",
-            "holdfast.dispatch.merging",
+            "holdfast.clients.claude.replies",
             "sqlite3",
         }
         root = paths.package_root()

@@ -1,8 +1,14 @@
 """Registers what newly dropped-in handlers want, in the user's own settings, and names those that cannot run."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from holdfast import Context, Outcome, hookimpl, tell_user
-from holdfast.events import SessionStart
 from holdfast.install import upkeep
+
+if TYPE_CHECKING:
+    from holdfast.events import SessionStart
 
 
 @hookimpl(match="startup|resume|clear|fork")

@@ -5,13 +5,12 @@ WorktreeCreate and WorktreeRemove are left out: the client takes a hook on them 
 
 from holdfast import Context, hookimpl
 from holdfast import events as e
-from holdfast.events.event import Event
 from holdfast.sessions.history import recordings
 
 OFF_BY_DEFAULT = True
 
 
-def _record(event: Event, context: Context) -> None:
+def _record(event: e.Event, context: Context) -> None:
     payload = event.model_dump(by_alias=True, exclude_unset=True) | event.unreadable
     recordings.append(context.project, event.session_id, payload)
 

@@ -242,7 +242,7 @@ def _deliver(
     event: SessionStart | UserPromptSubmit, context: Context, workflow: Workflow, verdict: Verdict, found: Found
 ) -> Outcome:
     """Give the guidance, and note that it is on its way before anything can go wrong."""
-    from holdfast.events.models.user_prompt_submit import TaskNotification
+    from holdfast.events import TaskNotification
     from holdfast.sessions.agents import notices
     from holdfast.sessions.compaction import losses, session_guidance, summaries
     from holdfast.sessions.ownership import owners

@@ -44,7 +44,7 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> list[Outcome]:
     if not event.is_agent_launch:
         _remember_task(event, context)
         return []
-    from holdfast.events.agents import agent_result
+    from holdfast.events import agent_result
 
     started = _launch(event, context)  # a hook that did not fire before the call must not cost the phase (I000-6)
     call = lifecycle.call_id(event.tool_use_id, event.tool_input)
@@ -94,7 +94,7 @@ def on_session_start(event: SessionStart, context: Context) -> None:
 def _settle(event: PreToolUse | UserPromptSubmit | PreCompact | SessionStart, context: Context) -> list[progress.Moved]:
     """Judge what agents reported, also where the event that told it found nothing to write on, as on a full disk."""
     if agent_status.unanswered(context.project, event.session_id):
-        from holdfast.events.agents import Returned
+        from holdfast.events import Returned
         from holdfast.sessions.agents import notices
 
         notices.catch_up_calls(context.project, event.session_id, event.transcript_path, Returned.noted)

@@ -67,7 +67,7 @@ def on_stop_failure(event: StopFailure, context: Context) -> None:
 def on_session_start(event: SessionStart, context: Context) -> None:
     """Note that agents which ran in a client that is gone run no more: they ended with its process."""
     if not event.in_subagent and sessions.process_gone(context.project, event.session_id):
-        from holdfast.events.models.user_prompt_submit import TaskNotification
+        from holdfast.events import TaskNotification
         from holdfast.sessions.agents import notices
 
         notices.catch_up(context.project, event.session_id, event.transcript_path, TaskNotification.noted)
@@ -77,7 +77,7 @@ def on_session_start(event: SessionStart, context: Context) -> None:
 @hookimpl
 def on_stop(event: Stop, context: Context) -> None:
     """Note that the main conversation rests, which results it got meanwhile, and which agents are no longer listed."""
-    from holdfast.events.models.user_prompt_submit import TaskNotification
+    from holdfast.events import TaskNotification
     from holdfast.sessions.agents import agent_status, notices
 
     sessions.rest(context.project, event.session_id)
@@ -98,7 +98,7 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> None:
     sessions.heard(context.project, event.session_id)
     if event.in_subagent:
         return
-    from holdfast.events.agents import agent_result
+    from holdfast.events import agent_result
 
     call = lifecycle.call_id(event.tool_use_id, event.tool_input)
     lifecycle.returned(context.project, event.session_id, call, agent_result(event.tool_response))

@@ -33,7 +33,7 @@ _TELLING = re.compile(
 CHECK = """
 import sys
 sys.path.insert(0, sys.argv[1])
-import holdfast.cli, holdfast.engine, holdfast.dispatch.calls, holdfast.events.models.session_start
+import holdfast.cli, holdfast.engine, holdfast.dispatch.calls, holdfast.clients.claude.events.models.session_start
 from holdfast.dispatch import pairing
 pairing.expect()
 """

@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from holdfast.install import scopes
+from holdfast.clients.claude import scopes
 from holdfast.install.plugin_copies import Copy
 from holdfast.testkit import recorded
 from tests import processes

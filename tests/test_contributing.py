@@ -30,7 +30,13 @@ EXAMPLES = dict(
     )
 )
 FILES = [file for top in ("src", "handlers", "tests") for file in (ROOT / top).rglob("*.*")] + [*ROOT.iterdir()]
-KINDS = ("handlers/", "src/holdfast/commands/", "src/holdfast/checks/", "src/holdfast/events/", "src/holdfast/formats/")
+KINDS = (
+    "handlers/",
+    "src/holdfast/commands/",
+    "src/holdfast/checks/",
+    "src/holdfast/clients/claude/events/",
+    "src/holdfast/formats/",
+)
 
 
 @pytest.fixture(scope="module")

@@ -19,14 +19,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import engine, log, paths, trust
+from holdfast.clients.claude import STRICT_EVENTS
 from holdfast.config import HandlersSection
 from holdfast.dispatch import faults, intake, pairing, replying
 from holdfast.dispatch.calls import Answer
-from holdfast.dispatch.merging import Reply
+from holdfast.dispatch.replying import Reply
 from holdfast.events import EVENTS, EventError, parse
 from holdfast.plugins import outcomes
 from holdfast.plugins.loader import Call, HandlerFile
-from holdfast.plugins.scan import STRICT_EVENTS, Route
+from holdfast.plugins.scan import Route
 from holdfast.process.spare import Spare
 from tests import processes
 
@@ -1236,6 +1237,6 @@ def test_of_a_second_judgement_only_what_decides_the_call_is_kept() -> None:
 
 def test_a_folder_alone_is_appended_to_the_path(tmp_path: Path) -> None:
     """Without any variable beside it."""
-    replying.write_environment(Reply(path=("/opt/my bin",)), {"CLAUDE_ENV_FILE": str(tmp_path / "env")})
+    replying.write_environment(Reply(path=("/opt/my bin",)), str(tmp_path / "env"))
 
     assert (tmp_path / "env").read_text() == "export PATH=\"$PATH\":'/opt/my bin'\n"

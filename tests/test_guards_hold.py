@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import paths
+from holdfast.clients.claude import STRICT_EVENTS
 from holdfast.install import launcher, registration
-from holdfast.plugins.scan import STRICT_EVENTS
 from tests import processes, warmth
 from tests.processes import INTERPRETER, SOURCE, Ended, Place
 
@@ -209,7 +209,7 @@ FAULTS: dict[str, str] = {
     "configuration": "import holdfast.config as m; m.load = boom",
     "trust": "import holdfast.trust as m; m.config_trusted = boom",
     "finding": "import holdfast.plugins.loader as m; m.find = boom",
-    "reading the event": "import holdfast.events as m; m.parse = boom",
+    "reading the event": "import holdfast.clients.claude.events as m; m.parse = boom",
     "choosing": "import holdfast.plugins.loader as m; m.plan = boom",
     "forking": "import holdfast.process.child as m; m.os.fork = boom",
     "merging": "import holdfast.engine as m; m.conclude = boom",

@@ -23,12 +23,12 @@ MODELS = frozenset(EVENTS.values())
 # The modules of ours that an event of the shipped handlers may load in a project with a workflow, in whichever process.
 # A few more than it does: what goes beyond was imported at the top of a module and belongs where it is used.
 BUDGETS = {
-    "PreToolUse-Bash": 61,
-    "PreToolUse-TodoWrite": 110,
-    "PostToolUse-Agent": 116,
-    "UserPromptSubmit": 119,
-    "PreCompact-auto": 139,
-    "SessionStart-compact": 138,
+    "PreToolUse-Bash": 63,
+    "PreToolUse-TodoWrite": 112,
+    "PostToolUse-Agent": 118,
+    "UserPromptSubmit": 121,
+    "PreCompact-auto": 141,
+    "SessionStart-compact": 141,
 }
 SHOW = "\nimport sys; print(*sys.modules)"
 
@@ -99,7 +99,7 @@ def test_naming_the_events_loads_no_model(run_python: RunPython) -> None:
     """`holdfast.events` knows all names without pydantic."""
     loaded = loaded_by(run_python, "from holdfast.events import EVENTS, HOOK_NAMES, snake")
 
-    assert not {"pydantic", "holdfast.events.event", *MODELS} & loaded
+    assert not {"pydantic", "holdfast.clients.claude.events.event", *MODELS} & loaded
 
 
 @pytest.mark.slow
@@ -119,12 +119,12 @@ def test_an_event_nobody_handles_loads_no_model_and_no_pluggy(place: Place) -> N
     loaded = loaded_for(place, place.payload("Notification-permission_prompt"))
 
     assert "holdfast.engine" in loaded
-    assert not {"pluggy", "holdfast.events.event", *MODELS} & loaded
+    assert not {"pluggy", "holdfast.clients.claude.events.event", *MODELS} & loaded
     assert (
         not {
             "holdfast.dispatch.calls",
             "holdfast.dispatch.isolation",
-            "holdfast.dispatch.merging",
+            "holdfast.clients.claude.replies",
             "holdfast.plugins.context",
         }
         & loaded
@@ -137,9 +137,15 @@ def test_an_event_of_another_tool_loads_no_pluggy(place: Place) -> None:
     place.user_handler("reads", "from holdfast import *\n@hookimpl(match='Read')\ndef on_pre_tool_use(event): ...\n")
     loaded = loaded_for(place, place.payload("PreToolUse-Bash"))
 
-    assert loaded & MODELS == {"holdfast.events.models.pre_tool_use"}
+    assert loaded & MODELS == {"holdfast.clients.claude.events.models.pre_tool_use"}
     assert (
-        not {"pluggy", "holdfast.dispatch.calls", "holdfast.dispatch.isolation", "holdfast.dispatch.merging", *NEVER}
+        not {
+            "pluggy",
+            "holdfast.dispatch.calls",
+            "holdfast.dispatch.isolation",
+            "holdfast.clients.claude.replies",
+            *NEVER,
+        }
         & loaded
     )
 
@@ -149,8 +155,8 @@ def test_a_handled_event_loads_one_model_and_no_workflow(place: Place) -> None:
     place.user_handler("all", "from holdfast import *\n@hookimpl\ndef on_pre_tool_use(event): return advise('x')\n")
     loaded = loaded_for(place, place.payload("PreToolUse-Bash"))
 
-    assert loaded & MODELS == {"holdfast.events.models.pre_tool_use"}
-    assert {"pluggy", "holdfast.dispatch.calls", "holdfast.dispatch.merging"} <= loaded
+    assert loaded & MODELS == {"holdfast.clients.claude.events.models.pre_tool_use"}
+    assert {"pluggy", "holdfast.dispatch.calls", "holdfast.clients.claude.replies"} <= loaded
     assert not {name for name in loaded if name.startswith(("holdfast.workflow", "holdfast.sessions"))}
     assert not {"holdfast.ledger.database", *NEVER} & loaded
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import engine, relay
-from holdfast.plugins import scan
+from holdfast.clients import claude
 from holdfast.server import turn
 from tests import warmth
 
@@ -424,7 +424,7 @@ def test_every_event_that_a_guard_may_stand_at_is_refused_when_it_is_lost(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """By the shell, with the event and why; any other event is met with silence."""
-    assert set(relay.STRICT_EVENTS) == set(scan.STRICT_EVENTS)
+    assert set(relay.STRICT_EVENTS) == set(claude.STRICT_EVENTS)
     run: list[list[str]] = []
     monkeypatch.setattr(posix, "execv", lambda program, arguments: run.append(arguments))
     script = tmp_path / "holdfast" / "refuse.sh"

@@ -10,32 +10,32 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast import events, log, paths
+from holdfast import log, paths
+from holdfast.clients import claude
 from holdfast.dispatch import costs, faults, intake, pairing, replying
 from holdfast.errors import EventError, HoldfastError
 from holdfast.plugins import deadlines, loader
-from holdfast.plugins.scan import STRICT_EVENTS
+from holdfast.project import OpenProject
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from holdfast.config import HandlersSection
     from holdfast.dispatch.calls import Answer
-    from holdfast.dispatch.merging import Reply
-    from holdfast.events.event import Event
+    from holdfast.dispatch.client import Client, Event
+    from holdfast.dispatch.replying import Reply
     from holdfast.plugins.loader import Call, HandlerFile
     from holdfast.plugins.outcomes import Outcome
     from holdfast.process.spare import Spare
-    from holdfast.project import OpenProject, Project
 
+CLIENT: Client = claude
+"""The client whose events are answered."""
 PREPARE_LIMIT_S = 20.0
 """How long an event may take until its handlers are chosen: reading stdin, configuration, trust and handler files."""
 WATCH_GRACE_S = 5.0
 """How long after the handlers' own deadline their answers may take to be merged and written."""
 LONGEST_START = 1.0  # seconds of a process's age that count; one that is older was not started for this event
-NO_FOLDER = "named no folder; it has to return worktree(path)"
 _AGAIN_S = 0.2  # after which an alarm that somebody swallowed comes again
-_VALUES = {"PreToolUse": "tool_name", "PermissionRequest": "tool_name", "UserPromptExpansion": "command_name"}
 
 
 class _Ended(BaseException):
@@ -104,7 +104,7 @@ def dispatch(
         passed("read")
         if payload is None:
             return 0
-        with pairing.once(payload, os.environ) as mine:
+        with pairing.once(CLIENT, payload, os.environ) as mine:
             return answer(payload, os.environ, started, streams, spare) if mine else 0
     except BaseException as error:  # noqa: BLE001 - a bug of ours never blocks a session, and never opens a guard
         _unwatch()
@@ -155,7 +155,7 @@ def answer(
     _watch(until + WATCH_GRACE_S)
     streams.expect(until + WATCH_GRACE_S)
     isolated = Isolated(
-        *(event, Context(project, environ), limits.timeout, until),
+        *(CLIENT, event, Context(project, environ), limits.timeout, until),
         private=streams.private,
         spare=spare.child if spare else None,
     )
@@ -165,7 +165,7 @@ def answer(
         passed("answered", answers)
         answers += faults.tell(event, plan, answers, isolated.printed)
         reply, said = conclude(event, plan, answers)
-        replying.write_environment(reply, environ)
+        replying.write_environment(reply, environ.get(CLIENT.ENVIRONMENT_VARIABLE))
         _unwatch()
         streams.write(reply)
         passed("written")
@@ -197,7 +197,7 @@ def passed(point: str, answers: Sequence[Answer] = (), at: float | None = None) 
 
 
 def open_project(environ: Mapping[str, str], *, tell: bool = True) -> OpenProject:
-    """Open the project of `CLAUDE_PROJECT_DIR`, with its configuration as far as it is trusted.
+    """Open the project that the environment names, with its configuration as far as it is trusted.
 
     Args:
         environ: the hook's environment.
@@ -208,12 +208,11 @@ def open_project(environ: Mapping[str, str], *, tell: bool = True) -> OpenProjec
         HoldfastError: what it names cannot be a folder.
     """
     from holdfast import trust
-    from holdfast.project import OpenProject
 
     log.begin_event()
-    root = Path(environ["CLAUDE_PROJECT_DIR"])
+    root = Path(environ[CLIENT.ROOT_VARIABLE])
     if len(os.fsencode(root)) >= paths.LONGEST:
-        raise HoldfastError("CLAUDE_PROJECT_DIR is longer than any path can be")
+        raise HoldfastError(f"{CLIENT.ROOT_VARIABLE} is longer than any path can be")
     return OpenProject.open(root, trusted=trust.config_trusted(root), tell=tell)
 
 
@@ -224,13 +223,13 @@ def deadline(event: Event, limits: HandlersSection, started: float, plan: Sequen
     """
     patience = type(event).deadline
     asked = [call.route.timeout for call in plan if call.route.timeout]
-    seconds = deadlines.of_event(event.hook_event_name, patience, limits.deadline, asked)
-    if pairing.source(os.environ) != pairing.SETTINGS:
+    seconds = deadlines.of_event(CLIENT.longest_limit_s(event.hook_event_name), patience, limits.deadline, asked)
+    if pairing.source(CLIENT, os.environ) != pairing.SETTINGS:
         seconds = min(seconds, patience * deadlines.MARGIN)
     return started + seconds
 
 
-def prepare(payload: Mapping[str, Any], project: Project) -> tuple[list[Call], Event | None]:
+def prepare(payload: Mapping[str, Any], project: OpenProject) -> tuple[list[Call], Event | None]:
     """Choose the handlers a payload calls, and remember those of its event that cannot be used.
 
     Args:
@@ -243,20 +242,20 @@ def prepare(payload: Mapping[str, Any], project: Project) -> tuple[list[Call], E
     Raises:
         EventError: the payload lacks what its event cannot be without.
     """
-    name, tool = payload["hook_event_name"], payload.get("tool_name")
-    found = loader.find(project, name, tool if isinstance(tool, str) else None)
-    faults.note_unusable(name, found, project, payload.get("session_id"))
+    name = payload[CLIENT.EVENT_KEY]
+    found = loader.find(CLIENT, project, name, CLIENT.matched(name, payload))
+    faults.note_unusable(name, found, project, payload.get(CLIENT.SESSION_KEY))
     return choose(payload, found)
 
 
 def choose(payload: Mapping[str, Any], found: Sequence[HandlerFile]) -> tuple[list[Call], Event | None]:
     """Choose of the handlers that were found those a payload calls; only if there are any read it as a typed event."""
-    name = payload["hook_event_name"]
+    name = payload[CLIENT.EVENT_KEY]
     files = [file for file in found if any(route.event == name for route in file.routes)]
     if not any(file.active for file in files):
         return [], None
-    event = events.parse(payload)
-    return loader.plan(files, name, event.matcher_value), event
+    event = CLIENT.parse(payload)
+    return loader.plan(CLIENT, files, name, event.matcher_value), event
 
 
 def conclude(event: Event, plan: Sequence[Call], answers: Sequence[Answer]) -> tuple[Reply, list[Outcome]]:
@@ -270,12 +269,11 @@ def conclude(event: Event, plan: Sequence[Call], answers: Sequence[Answer]) -> t
     Returns:
         The reply, and the outcomes it was merged from, in order.
     """
-    from holdfast.dispatch.merging import merge
-
     said = [outcome for _, outcome in _said(event, plan, answers)]
-    reply = merge(event.hook_event_name, said)
-    if event.hook_event_name == "WorktreeCreate" and not reply.stdout:  # the registered command fails with these words
-        reply = replace(reply, stderr="".join(f"{given.label} {given.fault or NO_FOLDER}\n" for given in answers))
+    reply = CLIENT.merge(event.hook_event_name, said)
+    missing = "" if reply.stdout else CLIENT.unanswered(event.hook_event_name)
+    if missing:  # the registered command fails with these words
+        reply = replace(reply, stderr="".join(f"{given.label} {given.fault or missing}\n" for given in answers))
     return reply, said
 
 
@@ -309,7 +307,6 @@ def refusal(event: str, fault: str, root: str) -> Outcome:
     from shlex import join
 
     from holdfast.plugins import strictness
-    from holdfast.plugins.outcomes import block, deny
 
     place, _, name = fault.partition(":")[0].partition("/")
     lift = ["untrust", "--project", root, name] if place == "project" else ["off", name.removesuffix(".py")]
@@ -319,7 +316,7 @@ def refusal(event: str, fault: str, root: str) -> Outcome:
     if "holdfast handlers " not in fault:  # a handler that is gone or broken names what lifts it
         reason += f" To see more, run in a terminal: holdfast handlers check. To do without it: {join(lift)}."
     reason += f" Log: {paths.log_file()}"
-    return deny(reason) if event in ("PreToolUse", "PermissionRequest") else block(reason)
+    return CLIENT.refusal(event, reason)
 
 
 def judge_again(
@@ -367,7 +364,7 @@ def _unaware(event: Event, strict: Sequence[Call], answers: Sequence[Answer]) ->
 
 def _changes(event: Event, answers: Sequence[Answer]) -> list[int]:
     """Return the positions of the answers that made another input of the one before them."""
-    present, found = getattr(event, "tool_input", None), []
+    present, found = CLIENT.given_input(event), []
     for position, given in enumerate(answers):
         values = [outcome.value for outcome in given.outcomes if outcome.kind == "change_input"]
         if values and values[-1] != present:
@@ -387,20 +384,20 @@ def _read(argument: str | None, data: bytearray) -> dict[str, Any] | None:
 
     Raises:
         IntakeError: it cannot be read.
-        EventError: it is Claude Code's and names no event.
+        EventError: it is the client's and names no event.
     """
     try:
         payload = intake.read(0, data)
     except intake.IntakeError:
         name = _name(intake.head(data), argument)
-        if name in STRICT_EVENTS and os.environ.get("CLAUDE_PROJECT_DIR"):
-            loader.find(open_project(os.environ), name)  # remembers the guards that no event has shown us yet
+        if name in CLIENT.STRICT_EVENTS and os.environ.get(CLIENT.ROOT_VARIABLE):
+            loader.find(CLIENT, open_project(os.environ), name)  # remembers the guards that no event has shown us yet
         raise
-    reason = intake.foreign(payload, os.environ)
-    named = payload.get("hook_event_name")
+    reason = CLIENT.foreign(payload, os.environ)
+    named = payload.get(CLIENT.EVENT_KEY)
     if not reason and _name(payload, None) is None:
-        if argument in STRICT_EVENTS:
-            raise EventError(f"the payload's 'hook_event_name' is {named!r}, but {argument} is registered")
+        if argument in CLIENT.STRICT_EVENTS:
+            raise EventError(f"the payload's {CLIENT.EVENT_KEY!r} is {named!r}, but {argument} is registered")
         reason = f"unknown event {named!r}"
     if reason:
         log.write("info", f"{argument or 'event'} ignored: {reason}")
@@ -410,8 +407,8 @@ def _read(argument: str | None, data: bytearray) -> dict[str, Any] | None:
 
 def _name(head: Mapping[str, Any], argument: str | None) -> str | None:
     """Return the event's name, by the payload if it names one we know, else by the command line."""
-    named = head.get("hook_event_name")
-    return named if isinstance(named, str) and named in events.EVENTS else argument
+    named = head.get(CLIENT.EVENT_KEY)
+    return named if isinstance(named, str) and named in CLIENT.EVENTS else argument
 
 
 def _fail(error: BaseException, argument: str | None, data: bytearray, streams: replying.Streams | None) -> None:
@@ -435,18 +432,16 @@ def _fail(error: BaseException, argument: str | None, data: bytearray, streams: 
         log.write("error", f"{what} failed inside Holdfast: {type(error).__name__}: {error}")
     head = intake.head(data)
     name = _name(head, argument)
-    if name is None or name not in STRICT_EVENTS or intake.foreign(head, os.environ, whole=False):
+    if name is None or name not in CLIENT.STRICT_EVENTS or CLIENT.foreign(head, os.environ, whole=False):
         return
     if streams and not streams.answerable():
         return
     from holdfast.plugins import strictness
 
-    value, root = head.get(_VALUES.get(name, "")), os.environ["CLAUDE_PROJECT_DIR"]
-    guards = strictness.guarding(name, value if isinstance(value, str) else None, root)
+    root = os.environ[CLIENT.ROOT_VARIABLE]
+    guards = strictness.guarding(CLIENT, name, CLIENT.matched(name, head), root)
     if guards:
-        from holdfast.dispatch.merging import merge
-
-        reply = merge(name, [refusal(name, f"{', '.join(guards)}: {why}", paths.real_root(root))])
+        reply = CLIENT.merge(name, [refusal(name, f"{', '.join(guards)}: {why}", paths.real_root(root))])
         (streams or replying.Streams()).write(reply)
 
 

@@ -138,7 +138,7 @@ class HoldfastProject:
         if not plan or event is None:
             return Fired("", 0)
         usual = project.config.handlers.timeout
-        caller = calls.Caller(event, Context(project, environ), lambda call: call.route.timeout or usual)
+        caller = calls.Caller(engine.CLIENT, event, Context(project, environ), lambda call: call.route.timeout or usual)
         answers = _in_order(caller, plan)
         answers += engine.judge_again(partial(_in_order, caller), event, plan, answers)
         concluded, said = engine.conclude(event, plan, answers)

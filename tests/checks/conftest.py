@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.checks import switches
-from holdfast.install import client
+from holdfast.clients.claude import versions
 from tests import permissions
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Neither a client nor an administrator's settings of whoever runs the tests; where the latter are looked for."""
-    monkeypatch.setattr(client, "version", lambda: None)
+    monkeypatch.setattr(versions, "version", lambda: None)
     monkeypatch.setattr(switches, "MANAGED", tmp_path / "managed")
     return tmp_path / "managed"
 

@@ -10,13 +10,14 @@ import pytest
 
 from holdfast import paths
 from holdfast.checks import fire
-from holdfast.install import installer, launcher, scopes
+from holdfast.clients.claude import scopes
+from holdfast.install import installer, launcher
 from tests import pluginhome
 from tests.doctoring import examine, obey, only
 
 if TYPE_CHECKING:
+    from holdfast.clients.claude.scopes import Target
     from holdfast.install.plugin_copies import Copy
-    from holdfast.install.scopes import Target
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import clock, config, paths, trust
+from holdfast.clients import claude
 from holdfast.dispatch import faults
 from holdfast.plugins import loader
 from holdfast.sessions.workspace import Workspace
@@ -65,7 +66,7 @@ def test_a_handler_that_cannot_run_is_a_problem(root: Path, mine: Path, text: st
 def test_a_handler_that_failed_lately_is_a_problem(root: Path, mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What failed long ago may never fail again; a changed file has not failed yet."""
     write(mine)
-    (file,) = (each for each in loader.find(Workspace.open(root)) if each.path == mine)
+    (file,) = (each for each in loader.find(claude, Workspace.open(root)) if each.path == mine)
     faults.remember("Stop", file, "raised KeyError")
     found = only("handlers", root, "problem")
     assert f"{mine} failed when it ran: Stop: raised KeyError (once, last at" in found.text
@@ -78,7 +79,7 @@ def test_a_handler_that_failed_lately_is_a_problem(root: Path, mine: Path, monke
 
 def test_a_shipped_handler_that_failed_is_not_for_the_user_to_correct(root: Path) -> None:
     """What it was doing stands in the status."""
-    file = next(each for each in loader.find(Workspace.open(root)) if each.active)
+    file = next(each for each in loader.find(claude, Workspace.open(root)) if each.active)
     faults.remember("Stop", file, "took longer than 5 seconds")
     assert only("handlers", root, "problem").remedy == "holdfast status"
 

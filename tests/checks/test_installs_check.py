@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import paths
-from holdfast.install import installer, installs, scopes
+from holdfast.clients.claude import scopes
+from holdfast.install import installer, installs
 from tests.doctoring import examine, healthy, mend, obey, only
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import paths
-from holdfast.install import plugin_copies, scopes
+from holdfast.clients.claude import scopes
+from holdfast.install import plugin_copies
 from holdfast.install.plugin_copies import Copy
 from plugin import build
 from tests import pluginhome

@@ -11,7 +11,8 @@ import pytest
 
 from holdfast import paths
 from holdfast.checks import programs
-from holdfast.install import installer, launcher, scopes
+from holdfast.clients.claude import scopes
+from holdfast.install import installer, launcher
 from tests.doctoring import examine, healthy, mend, obey, only
 
 if TYPE_CHECKING:

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import paths
+from holdfast.clients import claude
+from holdfast.clients.claude import scopes, versions
 from holdfast.errors import StateError
 from holdfast.events import EVENTS
-from holdfast.install import client, installer, installs, plugin_copies, registration, registrations, scopes, skillcopy
+from holdfast.install import installer, installs, plugin_copies, registration, registrations, skillcopy
 from holdfast.plugins import loader
 from holdfast.sessions.workspace import Workspace
 from tests import pluginhome
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from holdfast.checks import Finding
-    from holdfast.install.scopes import Scope, Target
+    from holdfast.clients.claude.scopes import Scope, Target
 
 STOP = "from holdfast import hookimpl\n\n\n@hookimpl\ndef on_{event}(event): ...\n"
 
@@ -334,18 +336,18 @@ def test_the_skill_in_a_teams_project_is_the_teams(root: Path, monkeypatch: pyte
 def test_events_that_the_client_knows_or_does_not(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The installed client is asked only where the answer matters; an older one than at the install is a problem."""
     handler("pre_model_switch")
-    monkeypatch.setattr(client, "version", lambda: (2, 1, 197))
+    monkeypatch.setattr(versions, "version", lambda: (2, 1, 197))
     target = put(root)
     healthy("registration", root)
 
-    monkeypatch.setattr(client, "version", lambda: (2, 1, 400))
+    monkeypatch.setattr(versions, "version", lambda: (2, 1, 400))
     found = only("registration", root, "notice")
     assert "does not register PreModelSwitch, which the installed client 2.1.400 knows" in found.text
     assert len(mend("registration", root)) == 1
     assert "PreModelSwitch" in json.loads(target.settings.read_text("utf-8"))["hooks"]
     healthy("registration", root)
 
-    monkeypatch.setattr(client, "version", lambda: (2, 1, 197))
+    monkeypatch.setattr(versions, "version", lambda: (2, 1, 197))
     found = only("registration", root, "problem")
     assert "which the installed client 2.1.197 does not know" in found.text
     obey(found, root)
@@ -356,7 +358,7 @@ def test_events_that_the_client_knows_or_does_not(root: Path, monkeypatch: pytes
 def test_no_client_is_asked_for_nothing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It costs a process of its own."""
     put(root)
-    monkeypatch.setattr(client, "version", lambda: pytest.fail("asked"))
+    monkeypatch.setattr(versions, "version", lambda: pytest.fail("asked"))
     healthy("registration", root)
 
 
@@ -397,7 +399,7 @@ def test_nothing_is_loaded_to_compare(root: Path) -> None:
     """What handlers want is read from their text, so that one which hangs costs nothing here."""
     path = handler("stop")
     path.write_text("import time\ntime.sleep(600)\n" + path.read_text())
-    assert loader.find(Workspace.open(root))
+    assert loader.find(claude, Workspace.open(root))
     put(root)
     healthy("registration", root)
 

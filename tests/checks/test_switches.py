@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.install import scopes
+from holdfast.clients.claude import scopes
 from tests.doctoring import healthy, only
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from holdfast.install.scopes import Scope
+    from holdfast.clients.claude.scopes import Scope
 
 
 def write(file: Path, content: object) -> Path:

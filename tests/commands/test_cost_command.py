@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast import log, paths
+from holdfast.clients.claude.replies import merge
 from holdfast.dispatch import costs
-from holdfast.dispatch.merging import merge
 from holdfast.errors import LedgerError
 from holdfast.events import EVENTS, model, parse
 from holdfast.ledger import context_costs
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from holdfast.dispatch.merging import Reply
+    from holdfast.dispatch.replying import Reply
     from holdfast.testing import HoldfastProject
 
 SAYS = "from holdfast import *\n@hookimpl\ndef on_pre_tool_use(event): return advise({})\n"

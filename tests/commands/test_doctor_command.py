@@ -9,9 +9,10 @@ import pytest
 
 from holdfast import checks, paths
 from holdfast.checks import switches
+from holdfast.clients.claude import scopes, versions
 from holdfast.errors import StateError
 from holdfast.files import document
-from holdfast.install import client, installs, scopes
+from holdfast.install import installs
 from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project in which Holdfast is installed for the user."""
-    monkeypatch.setattr(client, "version", lambda: None)
+    monkeypatch.setattr(versions, "version", lambda: None)
     monkeypatch.setattr(switches, "MANAGED", tmp_path / "managed")
     folder = tmp_path / "project"
     (folder / ".claude").mkdir(parents=True)

@@ -15,6 +15,7 @@ from unittest import mock
 import pytest
 
 from holdfast import formats, log, paths
+from holdfast.clients import claude
 from holdfast.dispatch import faults
 from holdfast.sessions.agents import lifecycle
 from holdfast.sessions.compaction import deliveries, snapshots
@@ -520,7 +521,7 @@ def test_what_handlers_print_goes_with_its_session(project: HoldfastProject) -> 
     )
     there = Workspace.open(project.root)
     event = events.parse({"hook_event_name": "Stop", "session_id": ME})
-    plan = [call for call in loader.plan(loader.find(there), "Stop", None) if call.file.name == "loud"]
+    plan = [call for call in loader.plan(claude, loader.find(claude, there), "Stop", None) if call.file.name == "loud"]
     word, secret = canary("Printed", "one"), "sk-ant-api03-abcdefghijklmnop"
     faults.note_printed(event, plan, {plan[0].label: bytearray(f"{word:<75}{secret}".encode())}, there)
     assert any(word in line and ME in line for line in log.tail(5))

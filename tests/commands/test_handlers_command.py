@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import events, paths, trust
+from holdfast.clients import claude
+from holdfast.clients.claude import scopes, versions
 from holdfast.dispatch import faults
-from holdfast.install import client, installer, launcher, scopes
+from holdfast.install import installer, launcher
 from holdfast.plugins import loader, strictness
 from holdfast.sessions.workspace import Workspace
 from holdfast.testing import HoldfastProject
@@ -28,7 +30,7 @@ GUARD = "from holdfast import *\n\n\n@hookimpl(strict=True)\ndef on_pre_tool_use
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with a handler of its own that nobody trusts yet; no shipped handlers, no client."""
     monkeypatch.setattr(paths, "shipped", lambda kind: tmp_path / "shipped" / kind)
-    monkeypatch.setattr(client, "version", lambda: None)
+    monkeypatch.setattr(versions, "version", lambda: None)
     root = tmp_path / "project"
     write(paths.project_handlers(root) / "mine.py")
     return root
@@ -41,7 +43,7 @@ def write(path: Path, text: str = GOOD) -> Path:
 
 
 def trusted(root: Path) -> list[str]:
-    files = loader.find(Workspace.open(root, trusted=trust.config_trusted(root)))
+    files = loader.find(claude, Workspace.open(root, trusted=trust.config_trusted(root)))
     return [file.name for file in files if file.place == "project" and file.trusted]
 
 
@@ -173,7 +175,7 @@ def test_check_names_the_ones_at_fault(root: Path) -> None:
 def test_check_names_what_went_wrong_when_it_ran(root: Path) -> None:
     """A handler that loads may still have failed."""
     write(paths.user_handlers() / "late.py", GOOD)
-    (file,) = [file for file in loader.find(Workspace.open(root)) if file.name == "late"]
+    (file,) = [file for file in loader.find(claude, Workspace.open(root)) if file.name == "late"]
     faults.remember("Stop", file, "raised KeyError: 'x'")
 
     assert "Stop: raised KeyError: 'x' (once" in holdfast("handlers", "check", root=root, code=1).out
@@ -244,7 +246,7 @@ def test_a_handler_of_an_event_that_is_not_registered_is_named(root: Path, monke
     said = holdfast("handlers", "new", "another", "--event", "DirectoryAdded", root=root).out
     assert f"DirectoryAdded is {why}" in said
 
-    monkeypatch.setattr(client, "version", lambda: (2, 1, 329))
+    monkeypatch.setattr(versions, "version", lambda: (2, 1, 329))
     assert "Now: holdfast install" in holdfast("handlers", "check", root=root).out
     holdfast("install", root=root)
     for command in ("list", "check"):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import paths
-from holdfast.install import client
+from holdfast.clients.claude import versions
 from holdfast.sessions.ownership import former_ledger, sessions
 from holdfast.sessions.workspace import Workspace
 from tests.commandline import Said, holdfast
@@ -229,7 +229,7 @@ def test_an_install_into_a_clone_writes_nothing_outside_it(
     tmp_path: Path, scope: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its settings, or the folder of its skills, are a link to yours; whoever means that file can name it."""
-    monkeypatch.setattr(client, "version", lambda: None)
+    monkeypatch.setattr(versions, "version", lambda: None)
     root, mine = tmp_path / "clone", tmp_path / "mine"
     (root / ".claude").mkdir(parents=True)
     mine.mkdir()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import advise, block, deny, log
+from holdfast.clients import claude
 from holdfast.config import Config
 from holdfast.dispatch import calls
 from holdfast.dispatch.calls import Answer, Caller, HandlerTimeout, describe, interrupted_after
@@ -85,7 +86,9 @@ def test_every_replaced_value_is_seen_by_the_next_handler(name: str) -> None:
         plan.append(Call(file, Route(name, function)))
     fired = parse({"hook_event_name": name, "session_id": "s"} | fields)
 
-    answers = list(Caller(fired, Context(Workspace(Path("/nowhere"), Config()), {}), lambda call: 5.0).answers(plan))
+    answers = list(
+        Caller(claude, fired, Context(Workspace(Path("/nowhere"), Config()), {}), lambda call: 5.0).answers(plan)
+    )
 
     assert [answer.fault for answer in answers] == ["", ""]
     assert seen in log.tail(1)[0]
@@ -96,7 +99,7 @@ def test_an_output_that_was_emptied_is_seen_as_it_is(output: Any) -> None:
     """No text stands in the place of what is false to Python."""
     fired = parse({"hook_event_name": "PostToolUse", "session_id": "s"} | FIRED["PostToolUse"][0])
 
-    changed = calls.with_changes(fired, [outcomes.change_output(output)])
+    changed = claude.changed(fired, [outcomes.change_output(output)])
 
     assert changed.model_dump()["tool_response"] == output
 
@@ -109,7 +112,7 @@ def event(**tool_input: Any) -> Event:
 def call_all(*plan: Call, seconds: float = 5.0, **tool_input: Any) -> list[Answer]:
     """Run a plan in this process."""
     context = Context(Workspace(Path("/nowhere"), Config()), {})
-    return list(Caller(event(**tool_input), context, lambda call: seconds).answers(list(plan)))
+    return list(Caller(claude, event(**tool_input), context, lambda call: seconds).answers(list(plan)))
 
 
 def fault(text: str, **options: Any) -> str:
@@ -261,7 +264,7 @@ def test_begin_is_told_before_each_file_and_each_call() -> None:
     """Whoever watches knows which handler to blame when the process dies, while loading as while running."""
     begun: list[str] = []
     plan = [handler("a", "return None"), handler("b", "return None")]
-    caller = Caller(event(), Context(Workspace(Path("/nowhere"), Config()), {}), lambda call: 5.0, begun.append)
+    caller = Caller(claude, event(), Context(Workspace(Path("/nowhere"), Config()), {}), lambda call: 5.0, begun.append)
 
     for answer in caller.answers(plan):
         assert begun[-1] == answer.label
@@ -354,7 +357,7 @@ def test_the_line_is_the_handlers_own() -> None:
             helper()
         """
     )
-    assert scan(text.encode()).routes
+    assert scan(text.encode(), claude).routes
     assert fault(text).endswith("(line 5)")
 
 
@@ -365,5 +368,5 @@ def test_an_error_without_words_or_place_is_still_named() -> None:
 
 def test_to_block_a_tool_call_is_to_deny_it(tmp_path: Path) -> None:
     """The client's own older word (client fact §1.3); on other events it stays what it is."""
-    assert outcomes.as_said_on("PreToolUse", [block("no"), advise("x")]) == (deny("no"), advise("x"))
-    assert outcomes.as_said_on("PostToolUse", [block("no")]) == (block("no"),)
+    assert claude.as_said("PreToolUse", [block("no"), advise("x")]) == (deny("no"), advise("x"))
+    assert claude.as_said("PostToolUse", [block("no")]) == (block("no"),)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast import Outcome
-    from holdfast.events.event import Event
+    from holdfast.clients.claude.events.event import Event
 
 
 def handler(folder: Path, name: str = "guard", source: bytes = b"x") -> HandlerFile:

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from holdfast.clients.claude import foreign
 from holdfast.dispatch import intake
-from holdfast.dispatch.intake import IntakeError, foreign, head, read
+from holdfast.dispatch.intake import IntakeError, head, read
 from holdfast.testkit import recorded
 
 if TYPE_CHECKING:

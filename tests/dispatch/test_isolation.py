@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import log
+from holdfast.clients import claude
 from holdfast.config import Config
 from holdfast.dispatch import isolation
 from holdfast.dispatch.isolation import Isolated
@@ -64,7 +65,7 @@ def isolated(seconds: float = 30.0, *, timeout: float = 10.0, private: tuple[int
         "tool_input": {"command": "ls"},
     }
     context = Context(Workspace(Path("/nowhere"), Config()), {})
-    return Isolated(parse(payload), context, timeout, time.monotonic() + seconds, private=private)
+    return Isolated(claude, parse(payload), context, timeout, time.monotonic() + seconds, private=private)
 
 
 def run(*plan: Call, **options: Any) -> list[Answer]:
@@ -192,7 +193,7 @@ def test_a_changed_output_outlives_the_process_it_was_said_in() -> None:
         plan.append(Call(file, Route("PostToolUse", "on_post_tool_use")))
     fields = {"tool_name": "Bash", "tool_input": {}, "tool_response": "key hunter2"}
     fired = parse({"hook_event_name": "PostToolUse", "session_id": "s"} | fields)
-    ward = Isolated(fired, Context(Workspace(Path("/nowhere"), Config()), {}), 10.0, time.monotonic() + 30)
+    ward = Isolated(claude, fired, Context(Workspace(Path("/nowhere"), Config()), {}), 10.0, time.monotonic() + 30)
 
     answers = ward.run(plan)
     ward.close()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast.clients import claude
 from holdfast.dispatch import pairing
 from tests import pluginhome, processes
 from tests.pluginhome import Plugin, wait
@@ -157,7 +158,7 @@ class Copies:
         program = self.root / "hooks" / "dispatch.py" if who != "settings" else self.root / "run"
         self._patch.setattr(sys, "argv", [str(program)])
         environ = {"CLAUDE_PLUGIN_ROOT": f"{self.root}/"} if who == "plugin" else {}
-        with pairing.once({"hook_event_name": "Stop", "session_id": "s", **payload}, environ) as mine:
+        with pairing.once(claude, {"hook_event_name": "Stop", "session_id": "s", **payload}, environ) as mine:
             return mine
 
 
@@ -215,7 +216,10 @@ def test_after_a_minute_nothing_pairs_off(copies: Copies, monkeypatch: pytest.Mo
 def test_an_answer_that_failed_counts_for_none(copies: Copies, monkeypatch: pytest.MonkeyPatch) -> None:
     """The other copy gives it."""
     monkeypatch.setattr(sys, "argv", ["run"])
-    with pytest.raises(ZeroDivisionError), pairing.once({"hook_event_name": "Stop", "session_id": "s"}, {}) as mine:
+    with (
+        pytest.raises(ZeroDivisionError),
+        pairing.once(claude, {"hook_event_name": "Stop", "session_id": "s"}, {}) as mine,
+    ):
         assert mine
         raise ZeroDivisionError
     assert copies.answers("plugin")
@@ -234,7 +238,7 @@ def test_a_copy_that_is_still_at_it_is_a_failure(copies: Copies, monkeypatch: py
     monkeypatch.setattr(pairing, "PATIENCE", 0.05)
     monkeypatch.setattr(sys, "argv", ["run"])
     with (
-        pairing.once({"hook_event_name": "Stop", "session_id": "s"}, {}),
+        pairing.once(claude, {"hook_event_name": "Stop", "session_id": "s"}, {}),
         pytest.raises(TimeoutError, match="still answering"),
     ):
         copies.answers("plugin")
@@ -245,9 +249,9 @@ def test_a_variable_that_was_only_handed_on_is_not_the_plugins(tmp_path: Path) -
     root = tmp_path / "plugin"
     (tmp_path / "link").symlink_to(root)
     environ = {"CLAUDE_PLUGIN_ROOT": str(tmp_path / "link")}
-    assert pairing.source(environ, f"{root}/hooks/dispatch.py") == str(root)
-    assert pairing.source(environ, f"{tmp_path}/.local/share/holdfast/run") == pairing.SETTINGS
-    assert pairing.source({}, f"{root}/hooks/dispatch.py") == pairing.SETTINGS
+    assert pairing.source(claude, environ, f"{root}/hooks/dispatch.py") == str(root)
+    assert pairing.source(claude, environ, f"{tmp_path}/.local/share/holdfast/run") == pairing.SETTINGS
+    assert pairing.source(claude, {}, f"{root}/hooks/dispatch.py") == pairing.SETTINGS
 
 
 def test_old_files_go_at_a_session_start(copies: Copies) -> None:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import paths
-from holdfast.install import client, installer, scopes
+from holdfast.clients import claude
+from holdfast.clients.claude import scopes, versions
+from holdfast.install import installer
 from holdfast.plugins import scan, strictness
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ HANDLER = "from holdfast import hookimpl\n\n@hookimpl\ndef on_setup(event):\n   
 @pytest.fixture
 def project(holdfast_project: Callable[..., HoldfastProject], monkeypatch: pytest.MonkeyPatch) -> HoldfastProject:
     """A project whose local settings register the shipped handlers, and a client nobody asks."""
-    monkeypatch.setattr(client, "version", lambda: None)
+    monkeypatch.setattr(versions, "version", lambda: None)
     project = holdfast_project({})
     installer.install(scopes.target("local", project.root))
     return project
@@ -78,7 +80,7 @@ def test_settings_without_an_entry_of_ours_stay_as_they_are(
     holdfast_project: Callable[..., HoldfastProject], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever did not install Holdfast there, or took it out, wanted that."""
-    monkeypatch.setattr(client, "version", lambda: None)
+    monkeypatch.setattr(versions, "version", lambda: None)
     project = holdfast_project({".claude/settings.local.json": "{}", ".claude/handlers/mine.py": HANDLER})
     project.trust()
 
@@ -135,7 +137,7 @@ def test_a_guard_of_another_worktree_is_missed_here(project: HoldfastProject, tm
     git("commit", "-q", "--allow-empty", "-m", "first")
     git("worktree", "add", "-q", str(tmp_path / "tree"))
     guard = paths.project_handlers(tmp_path / "tree") / "guard.py"
-    strictness.remember(guard, scan.scan(GUARD.encode()).routes)
+    strictness.remember(guard, scan.scan(GUARD.encode(), claude).routes)
     assert "guard.py" not in start(project)
     guard.parent.mkdir(parents=True)
     guard.write_text(GUARD)
@@ -154,7 +156,7 @@ def test_a_guard_of_another_project_is_no_matter_here(project: HoldfastProject, 
     guard = paths.project_handlers(tmp_path / "other") / "guard.py"
     guard.parent.mkdir(parents=True)
     guard.write_text(GUARD)
-    strictness.remember(guard, scan.scan(GUARD.encode()).routes)
+    strictness.remember(guard, scan.scan(GUARD.encode(), claude).routes)
     assert "guard.py" not in start(project)
 
 
@@ -189,7 +191,7 @@ def test_many_guards_of_another_worktree_fill_no_screen(
         guard = paths.project_handlers(tmp_path / "tree") / f"guard{number}.py"
         guard.parent.mkdir(parents=True, exist_ok=True)
         guard.write_text(GUARD)
-        strictness.remember(guard, scan.scan(GUARD.encode()).routes)
+        strictness.remember(guard, scan.scan(GUARD.encode(), claude).routes)
     assert start(project).count("but not this worktree") == 5
 
 

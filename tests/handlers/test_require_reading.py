@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import paths
+from holdfast.clients import claude
 from holdfast.dispatch.budget import CAP, units
 from holdfast.install import upkeep, wanted_events
 from holdfast.plugins import loader
@@ -271,7 +272,7 @@ def configure(text: str) -> None:
 
 def wanted(project: HoldfastProject) -> dict[str, str]:
     """Return the tools that are registered for each tool event."""
-    found = wanted_events.personal(loader.find(opened(project)), frozenset({"PreToolUse", "PostToolUse"}))
+    found = wanted_events.personal(loader.find(claude, opened(project)), frozenset({"PreToolUse", "PostToolUse"}))
     return {event: matcher or "*" for event, matcher in found.items()}
 
 

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import events, paths, trust
+from holdfast.clients import claude
+from holdfast.clients.claude import scopes, versions
 from holdfast.dispatch import faults
-from holdfast.install import client, inspection, registration, scopes
+from holdfast.install import inspection, registration
 from holdfast.plugins import loader
 from holdfast.sessions.workspace import Workspace
 from tests import pluginhome, processes
@@ -51,11 +53,11 @@ def write(folder: Path, name: str, text: str = GOOD) -> Path:
 
 
 def complaints(project: Workspace) -> list[tuple[str, str]]:
-    return [(file.name, said) for file, said in inspection.complaints(project, loader.find(project))]
+    return [(file.name, said) for file, said in inspection.complaints(project, loader.find(claude, project))]
 
 
 def the_file(project: Workspace, name: str) -> HandlerFile:
-    return next(file for file in loader.find(project) if file.name == name)
+    return next(file for file in loader.find(claude, project) if file.name == name)
 
 
 def test_sound_handlers_have_no_complaints(project: Workspace) -> None:
@@ -126,7 +128,7 @@ def test_faults_of_the_past_are_told(project: Workspace) -> None:
 def test_a_guard_that_cannot_be_called_is_told_once(project: Workspace) -> None:
     """That it refused events since is no second fault."""
     path = user_handler("guard", GOOD.replace('"Bash"', '"Bash", strict=True'))
-    loader.find(project)
+    loader.find(claude, project)
     path.write_text("def broken(:\n")
     faults.remember("PreToolUse", the_file(project, "guard"), "cannot be read")
 
@@ -161,7 +163,7 @@ def test_the_listing_says_what_runs_in_which_order(project: Workspace) -> None:
     path = write(paths.project_handlers(project.root), "a_third")
     trust.grant(project.root, {trust.relative_name(project.root, path): trust.digest(path.read_bytes())})
 
-    listed = inspection.listing(loader.find(project))
+    listed = inspection.listing(loader.find(claude, project))
 
     assert list(listed) == ["PreToolUse"]
     names = [row["file"].rpartition("/")[2] for row in listed["PreToolUse"]]
@@ -176,7 +178,7 @@ def test_events_stand_in_a_fixed_order(project: Workspace) -> None:
     """The listing follows the table of events and not the files."""
     user_handler("both", GOOD + GOOD.replace("on_pre_tool_use", "on_setup").replace('(match="Bash")', ""))
 
-    listed = list(inspection.listing(loader.find(project)))
+    listed = list(inspection.listing(loader.find(claude, project)))
     assert listed == [event for event in events.EVENTS if event in ("PreToolUse", "Setup")]
 
 
@@ -191,21 +193,21 @@ def register(project: Workspace, *events: str, timeout: float | None = None, com
 
 
 def remarks(project: Workspace, *, asked: bool = True) -> list[str]:
-    return [said for _, said in inspection.remarks(project, loader.find(project), asked=asked)]
+    return [said for _, said in inspection.remarks(project, loader.find(claude, project), asked=asked)]
 
 
 def test_an_event_is_missed_only_where_others_are_registered(
     project: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where nothing of Holdfast's is, the reader has not installed it yet: each missing event is no news."""
-    monkeypatch.setattr(client, "version", lambda: (2, 1, 197))
+    monkeypatch.setattr(versions, "version", lambda: (2, 1, 197))
     newer = GOOD.replace("on_pre_tool_use", "on_pre_model_switch").replace('(match="Bash")', "")
     user_handler("mine", GOOD + newer)
-    assert inspection.withheld(project, loader.find(project)) == {}
+    assert inspection.withheld(project, loader.find(claude, project)) == {}
     assert remarks(project) == []
 
     register(project, "Stop")
-    assert list(inspection.withheld(project, loader.find(project))) == ["PreModelSwitch"]
+    assert list(inspection.withheld(project, loader.find(claude, project))) == ["PreModelSwitch"]
     newest, oldest = sorted(remarks(project), key=lambda said: "PreModelSwitch" not in said)
     assert newest.startswith("on_pre_model_switch does not run: PreModelSwitch is not registered: the installed client")
     assert oldest.startswith("on_pre_tool_use does not run: PreToolUse is not registered; run holdfast install")
@@ -296,9 +298,9 @@ def test_a_guard_that_is_gone_is_not_to_be_looked_at(project: Workspace) -> None
     """There is nothing to trust; why events are refused is told elsewhere."""
     path = write(paths.project_handlers(project.root), "guard", GOOD.replace('"Bash"', '"Bash", strict=True'))
     trust.grant(project.root, {trust.relative_name(project.root, path): trust.digest(path.read_bytes())})
-    loader.find(project)
+    loader.find(claude, project)
     path.unlink()
-    (gone,) = loader.find(project)
+    (gone,) = loader.find(claude, project)
     assert "gone since it was trusted; refuses what it guarded" in inspection.idle(gone)
     assert not any("look at it" in said for said in remarks(project))
 
@@ -307,9 +309,9 @@ def test_the_listing_says_of_each_once_whether_it_runs(project: Workspace) -> No
     """Those that do not come last, with the reason, also where only the client's age keeps an event away."""
     user_handler("a_still", f"OFF_BY_DEFAULT = True\n{dedent(GOOD)}")
     user_handler("b_runs")
-    (runs, still) = inspection.listing(loader.find(project), {"Stop": "too new"})["PreToolUse"]
+    (runs, still) = inspection.listing(loader.find(claude, project), {"Stop": "too new"})["PreToolUse"]
     assert (runs["idle"], "switched off" in still["idle"]) == (None, True)
-    (runs, still) = inspection.listing(loader.find(project), {"PreToolUse": "too new"})["PreToolUse"]
+    (runs, still) = inspection.listing(loader.find(claude, project), {"PreToolUse": "too new"})["PreToolUse"]
     assert (runs["idle"], "switched off" in still["idle"]) == ("too new", True)
 
 
@@ -336,11 +338,11 @@ def test_an_untrusted_and_a_replaced_file_say_so(project: Workspace) -> None:
     """Trust is to be given by command; a nearer file of the same name replaces a farther one."""
     user_handler("same")
     path = write(paths.project_handlers(project.root), "same")
-    mine, theirs = loader.find(project)
+    mine, theirs = loader.find(claude, project)
     assert inspection.idle(mine) == ""
     assert inspection.idle(theirs) == "not trusted; see holdfast handlers trust"
 
     trust.grant(project.root, {trust.relative_name(project.root, path): trust.digest(path.read_bytes())})
-    mine, theirs = loader.find(project)
+    mine, theirs = loader.find(claude, project)
     assert inspection.idle(mine) == f"replaced by {path}"
     assert inspection.idle(theirs) == ""

@@ -14,23 +14,23 @@ import pytest
 from click.testing import CliRunner
 
 from holdfast import paths, trust
+from holdfast.clients import claude
+from holdfast.clients.claude import scopes, versions
+from holdfast.clients.claude.scopes import Scope, Target
 from holdfast.commands import install as install_command
 from holdfast.commands import uninstall as uninstall_command
 from holdfast.errors import StateError
 from holdfast.install import (
-    client,
     installer,
     installs,
     launcher,
     registrations,
-    scopes,
     settingsfile,
     uninstall,
     upkeep,
     wanted_events,
 )
 from holdfast.install.registration import command, group, settings
-from holdfast.install.scopes import Scope, Target
 from holdfast.plugins import loader
 from holdfast.sessions.workspace import Workspace
 
@@ -52,7 +52,7 @@ def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "skills" / "holdfast" / "SKILL.md").write_text("the skill")
     hooks = paths.shipped("hooks")
     monkeypatch.setattr(paths, "shipped", lambda kind: hooks if kind == "hooks" else folder / kind)
-    monkeypatch.setattr(client, "version", lambda: None)
+    monkeypatch.setattr(versions, "version", lambda: None)
     return folder
 
 
@@ -106,17 +106,17 @@ def tree(folder: Path) -> dict[str, bytes | None]:
     [(None, "With claude on PATH: holdfast install"), ((2, 1, 197), "the installed client is 2.1.197.")],
 )
 def test_an_event_that_not_every_client_knows_is_named_where_it_is_left_out(
-    target: Target, root: Path, monkeypatch: pytest.MonkeyPatch, version: client.Version | None, words: str
+    target: Target, root: Path, monkeypatch: pytest.MonkeyPatch, version: versions.Version | None, words: str
 ) -> None:
     """A handler for it would never run, and nobody would know; in a team's settings the oldest client decides."""
-    monkeypatch.setattr(client, "version", lambda: version)
+    monkeypatch.setattr(versions, "version", lambda: version)
     handler(paths.user_handlers(), "mine", "pre_model_switch")
     (line,) = [line for line in installer.install(target) if "PreModelSwitch" in line]
     assert line.startswith("PreModelSwitch is not registered: ")
     assert words in line
     assert "PreModelSwitch" not in events(target)
 
-    monkeypatch.setattr(client, "version", lambda: (2, 1, 329))
+    monkeypatch.setattr(versions, "version", lambda: (2, 1, 329))
     assert not [line for line in installer.install(target) if "not registered" in line]
     assert "PreModelSwitch" in events(target)
 
@@ -517,7 +517,7 @@ def test_newer_events_need_a_newer_client(
     there: bool,
 ) -> None:
     """An event the oldest client does not know is registered only for a client that does, never for a team."""
-    monkeypatch.setattr(client, "version", lambda: version)
+    monkeypatch.setattr(versions, "version", lambda: version)
     handler(shipped / "handlers", "models", "pre_model_switch")
     installer.install(scopes.target(scope, root))
     assert ("PreModelSwitch" in events(scopes.target(scope, root))) is there
@@ -759,8 +759,8 @@ def test_the_registered_command_runs_the_installed_holdfast(target: Target) -> N
 def test_installs_at_the_same_time_do_not_disturb_each_other(target: Target) -> None:
     """Several processes that install at once leave each event registered once, and the file before restorable."""
     given(target, FOREIGN)
-    script = "import sys, pathlib\nfrom holdfast.install import installer as apply, scopes\n"
-    script += "apply.install(scopes.target('user', pathlib.Path(sys.argv[1])))"
+    script = "import sys, pathlib\nfrom holdfast.clients.claude import scopes\nfrom holdfast.install import installer\n"
+    script += "installer.install(scopes.target('user', pathlib.Path(sys.argv[1])))"
     running = [subprocess.Popen([sys.executable, "-c", script, target.root]) for _ in range(6)]
     assert [process.wait(60) for process in running] == [0] * 6
     hooks = {event: groups for event, groups in events(target).items() if groups}
@@ -1025,7 +1025,7 @@ def test_an_install_after_the_record_was_lost_knows_what_is_ours(target: Target,
 def upkept(target: Target, shipped: Path) -> None:
     handler(shipped / "handlers", "later", "stop")
     project = Workspace.open(target.root)
-    assert upkeep.refresh(target.settings, project, loader.find(project))
+    assert upkeep.refresh(target.settings, project, loader.find(claude, project))
 
 
 def test_a_new_install_over_a_lost_record_claims_nothing_of_others(target: Target) -> None:

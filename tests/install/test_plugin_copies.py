@@ -9,17 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import log, paths
-from holdfast.install import (
-    client,
-    installer,
-    launcher,
-    plugin_copies,
-    scopes,
-    skillcopy,
-    uninstall,
-    upkeep,
-    wanted_events,
-)
+from holdfast.clients import claude
+from holdfast.clients.claude import scopes, versions
+from holdfast.install import installer, launcher, plugin_copies, skillcopy, uninstall, upkeep, wanted_events
 from holdfast.plugins import loader
 from holdfast.sessions.workspace import Workspace
 from tests.processes import ROOT
@@ -28,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from holdfast.install.scopes import Scope, Target
+    from holdfast.clients.claude.scopes import Scope, Target
 
 SHIPPED = json.loads((ROOT / "settings.example.json").read_text())["hooks"]
 NAME = "holdfast@holdfast"
@@ -36,7 +28,7 @@ NAME = "holdfast@holdfast"
 
 @pytest.fixture(autouse=True)
 def no_client(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "version", lambda: None)
+    monkeypatch.setattr(versions, "version", lambda: None)
 
 
 @pytest.fixture
@@ -131,7 +123,7 @@ def test_what_was_registered_before_stays(project: Workspace) -> None:
     before = json.loads(place.settings.read_text())
     enable(place)
     write(place.settings, before | json.loads(place.settings.read_text()))
-    files = loader.find(project)
+    files = loader.find(claude, project)
     assert upkeep.refresh(place.settings, project, files) == []
     handler("notification")
     (line,) = (line for line in installer.install(place) if "is answered once, by one of the two" in line)
@@ -146,7 +138,7 @@ def test_a_handler_that_comes_later_is_registered_beside_the_plugin(project: Wor
     enable(place)
     installer.install(place)
     handler("pre_tool_use", "Agent|Read", name="another")
-    upkeep.refresh(place.settings, project, loader.find(project))
+    upkeep.refresh(place.settings, project, loader.find(claude, project))
     assert events(place) == {"Notification": None, "PreToolUse": "Read"}
 
 
@@ -158,12 +150,12 @@ def test_a_second_install_beside_the_plugin_changes_nothing(project: Workspace, 
     enable(place)
     installer.install(place)
     first = events(place)["PreToolUse"]
-    assert upkeep.refresh(place.settings, project, loader.find(project)) == []
+    assert upkeep.refresh(place.settings, project, loader.find(claude, project)) == []
     installer.install(place)
     assert events(place)["PreToolUse"] == first
     if match == "Bash":
         (paths.user_handlers() / "mine.py").unlink()
-        upkeep.refresh(place.settings, project, loader.find(project))
+        upkeep.refresh(place.settings, project, loader.find(claude, project))
         assert "PreToolUse" not in events(place)
 
 

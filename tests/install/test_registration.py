@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import events
+from holdfast.clients.claude.matching import matches
 from holdfast.events import EVENTS, OLDEST_CLIENT_EVENTS
 from holdfast.install import registration
 from holdfast.plugins.loader import HandlerFile
-from holdfast.plugins.matching import matches
 from holdfast.plugins.scan import Route
 
 SHELLS = [shell for shell in ("/bin/sh", shutil.which("bash"), shutil.which("dash")) if shell]

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.install import installs, registration, registrations, scopes
+from holdfast.clients.claude import scopes
+from holdfast.install import installs, registration, registrations
 from holdfast.install.installs import Install
 from holdfast.sessions.workspace import Workspace
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from holdfast.install.scopes import Target
+    from holdfast.clients.claude.scopes import Target
 
 
 @pytest.fixture

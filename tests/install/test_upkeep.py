@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 
 from holdfast import log, paths, trust
+from holdfast.clients import claude
+from holdfast.clients.claude import scopes, versions
+from holdfast.clients.claude.matching import matches
+from holdfast.clients.claude.scopes import Scope
 from holdfast.errors import StateError
-from holdfast.install import client, installer, scopes, uninstall, upkeep, wanted_events
+from holdfast.install import installer, uninstall, upkeep, wanted_events
 from holdfast.install.registration import group
-from holdfast.install.scopes import Scope
 from holdfast.plugins import loader
-from holdfast.plugins.matching import matches
 from holdfast.sessions.workspace import Workspace
 
 TRUSTED = ".claude/handlers/known.py"
@@ -24,7 +26,7 @@ def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "shipped"
     hooks = paths.shipped("hooks")
     monkeypatch.setattr(paths, "shipped", lambda kind: hooks if kind == "hooks" else folder / kind)
-    monkeypatch.setattr(client, "version", lambda: None)
+    monkeypatch.setattr(versions, "version", lambda: None)
     handler(folder / "handlers", "basic", "session_start")
     return folder / "handlers"
 
@@ -89,7 +91,7 @@ def test_a_session_of_a_newer_client_registers_what_older_ones_lack(
 
 def refresh(settings: Path, project: Workspace) -> list[str]:
     """Refresh with the handler files that are there now."""
-    return upkeep.refresh(settings, project, loader.find(project))
+    return upkeep.refresh(settings, project, loader.find(claude, project))
 
 
 def test_nothing_to_do_writes_nothing(project: Workspace) -> None:
@@ -211,12 +213,12 @@ def test_a_guard_of_the_team_stays_registered_whatever_it_is_here(project: Works
         handler(paths.user_handlers(), "guard", "stop")
     elif here == "trusted and gone":
         trust.grant(project.root, {".claude/handlers/guard.py": trust.digest(guard.read_bytes())})
-        loader.find(project)
+        loader.find(claude, project)
         guard.unlink()
     project = Workspace.open(project.root)
 
     assert team_notice(project) == ""
-    assert not upkeep.planned_for(settings, project, loader.find(project)).changes
+    assert not upkeep.planned_for(settings, project, loader.find(claude, project)).changes
     installer.install(scopes.target("project", project.root))
     assert settings.read_text() == before
 
@@ -268,10 +270,10 @@ def test_an_event_the_client_knew_at_install_stays(
     project: Workspace, shipped: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether newer events may be registered was found out at install; nobody asks the client again."""
-    monkeypatch.setattr(client, "version", lambda: (2, 1, 329))
+    monkeypatch.setattr(versions, "version", lambda: (2, 1, 329))
     handler(shipped, "models", "pre_model_switch")
     settings = installed("user", project)
-    monkeypatch.setattr(client, "version", lambda: pytest.fail("the client was asked"))
+    monkeypatch.setattr(versions, "version", lambda: pytest.fail("the client was asked"))
     handler(paths.user_handlers(), "mine", "stop")
     upkeep.keep_registered(project)
     assert events(settings) == {"SessionStart", "PreModelSwitch", "Stop"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from holdfast.clients import claude
 from holdfast.events import EVENTS, model
 from holdfast.plugins import deadlines
 
@@ -26,15 +27,17 @@ from holdfast.plugins import deadlines
 )
 def test_a_longer_timeout_comes_on_top(event: str, timeouts: list[float], seconds: float) -> None:
     """Handlers that ask for more than all have in common get their own time beside it."""
-    assert deadlines.of_event(event, model(event).deadline, 20.0, timeouts) == pytest.approx(seconds)
+    assert deadlines.of_event(claude.longest_limit_s(event), model(event).deadline, 20.0, timeouts) == pytest.approx(
+        seconds
+    )
 
 
 @pytest.mark.parametrize("event", EVENTS)
 def test_the_longest_timeout_is_never_cut(event: str) -> None:
     """What `handlers check` lets through is given, within what the client is asked to wait."""
-    longest, patience = deadlines.longest_timeout(event), model(event).deadline
-    seconds = deadlines.of_event(event, patience, 20.0, [longest])
-    limit = deadlines.needed_client_limit(event, patience, [longest])
+    longest, patience = deadlines.longest_timeout(claude.longest_limit_s(event)), model(event).deadline
+    seconds = deadlines.of_event(claude.longest_limit_s(event), patience, 20.0, [longest])
+    limit = deadlines.needed_client_limit(claude.longest_limit_s(event), patience, [longest])
 
     assert deadlines.one_handler(seconds) >= longest
     assert limit is not None
@@ -57,4 +60,4 @@ def test_only_what_the_clients_default_cuts_off_gets_a_limit(
     event: str, timeouts: list[float], limit: int | None
 ) -> None:
     """So that settings stay the same on every machine as far as it goes."""
-    assert deadlines.needed_client_limit(event, model(event).deadline, timeouts) == limit
+    assert deadlines.needed_client_limit(claude.longest_limit_s(event), model(event).deadline, timeouts) == limit

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 import pytest
 
+from holdfast.clients import claude
+from holdfast.clients.claude import events
 from holdfast.events import EVENTS, HOOK_NAMES, Event, model, parse
 from holdfast.plugins import hookspecs
 from holdfast.plugins.context import Context
@@ -33,7 +35,7 @@ def doc(name: str) -> str:
 def run(function: str) -> dict[str, Any]:
     """Execute a hook's example as a handler file, and return what it defined."""
     module: dict[str, Any] = {"__name__": "example"}
-    exec(compile(hookspecs.example(function), f"<example of {function}>", "exec"), module)
+    exec(compile(events.example(function), f"<example of {function}>", "exec"), module)
     return module
 
 
@@ -64,7 +66,7 @@ def test_a_module_says_when_its_event_fires(name: str) -> None:
 @pytest.mark.parametrize(("function", "name"), HOOK_NAMES.items())
 def test_an_example_is_a_complete_handler_file(function: str, name: str) -> None:
     """Read as a handler file, an example has exactly the route of its own event and no fault."""
-    found = scan(hookspecs.example(function).encode())
+    found = scan(events.example(function).encode(), claude)
     assert found.faults == {}
     assert [(route.event, route.function) for route in found.routes] == [(name, function)]
 
@@ -72,7 +74,7 @@ def test_an_example_is_a_complete_handler_file(function: str, name: str) -> None
 @pytest.mark.parametrize(("function", "name"), HOOK_NAMES.items())
 def test_an_example_imports_only_what_its_event_accepts(function: str, name: str) -> None:
     """An example uses the public names only, and of the outcomes only those its event accepts."""
-    tree = ast.parse(hookspecs.example(function))
+    tree = ast.parse(events.example(function))
     imported = {
         (node.module, alias.name) for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names
     }
@@ -85,7 +87,7 @@ def test_an_example_imports_only_what_its_event_accepts(function: str, name: str
 @pytest.mark.parametrize("function", HOOK_NAMES)
 def test_an_example_takes_arguments_it_uses(function: str) -> None:
     """Handlers name only the arguments they want of (event, context)."""
-    (definition,) = (node for node in ast.parse(hookspecs.example(function)).body if isinstance(node, ast.FunctionDef))
+    (definition,) = (node for node in ast.parse(events.example(function)).body if isinstance(node, ast.FunctionDef))
     named = [argument.arg for argument in definition.args.args]
     assert named in (["event"], ["event", "context"])
     used = {node.id for node in ast.walk(definition) if isinstance(node, ast.Name)}
@@ -175,7 +177,7 @@ def test_an_example_says_what_it_is_there_to_say(
 def test_an_unknown_hook_has_no_example() -> None:
     """Asking for a hook that does not exist is an error."""
     with pytest.raises(KeyError):
-        hookspecs.example("on_coffee_break")
+        events.example("on_coffee_break")
 
 
 def test_the_specs_load_no_model(run_python: RunPython) -> None:

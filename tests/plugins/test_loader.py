@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast import paths, trust
+from holdfast.clients import claude
 from holdfast.config import Config
 from holdfast.dispatch.calls import Caller
 from holdfast.events import parse
@@ -54,7 +55,7 @@ def trust_all(root: Path) -> None:
 
 def find(root: Path) -> list[HandlerFile]:
     """Find the handler files as the engine does."""
-    return loader.find(Workspace.open(root, trusted=trust.config_trusted(root)))
+    return loader.find(claude, Workspace.open(root, trusted=trust.config_trusted(root)))
 
 
 def by_place(root: Path, name: str) -> dict[str, HandlerFile]:
@@ -153,7 +154,7 @@ def test_trust_ends_with_any_change(root: Path, tmp_path: Path, change: str) -> 
     (file,) = find(root)
 
     assert not file.trusted
-    assert loader.plan([file], "Stop", None) == []
+    assert loader.plan(claude, [file], "Stop", None) == []
 
 
 def test_a_file_that_is_off_replaces_nothing(root: Path) -> None:
@@ -193,7 +194,7 @@ def test_a_users_strict_handler_waits_for_the_users_own_configuration(root: Path
     write(paths.user_handlers(), "guard.py", 'RUNS_WHEN = {"reading": ["remind"]}\n' + GUARD)
     write(paths.user_handlers(), "other.py", 'RUNS_WHEN = {"reading": ["hold"]}\n' + GUARD)
     project = Workspace(root, Config(reading="off"))
-    assert [(file.name, file.active) for file in loader.find(project)] == [("guard", True), ("other", False)]
+    assert [(file.name, file.active) for file in loader.find(claude, project)] == [("guard", True), ("other", False)]
 
 
 def test_a_project_file_never_replaces_a_users_strict_handler(root: Path) -> None:
@@ -260,13 +261,13 @@ def test_a_strict_handler_is_remembered_when_its_file_breaks(root: Path, text: s
     guard.write_text(text)
 
     files = find(root)
-    (call,) = loader.plan(files, "PreToolUse", "Bash")
+    (call,) = loader.plan(claude, files, "PreToolUse", "Bash")
 
     assert call.route.strict
     assert call.route.broken
     assert files[0].faults
-    assert loader.plan(files, "PreToolUse", "Read") == []
-    assert loader.plan(find(root), "PreToolUse", "Bash"), "the second look must not forget it"
+    assert loader.plan(claude, files, "PreToolUse", "Read") == []
+    assert loader.plan(claude, find(root), "PreToolUse", "Bash"), "the second look must not forget it"
 
 
 def test_a_guard_whose_remembered_matcher_cannot_be_read_guards_every_value(root: Path) -> None:
@@ -275,7 +276,7 @@ def test_a_guard_whose_remembered_matcher_cannot_be_read_guards_every_value(root
     route = Route("PreToolUse", "on_pre_tool_use", "Bash(", strict=True)
     strictness.remember(guard, [route])
 
-    (call,) = loader.plan(find(root), "PreToolUse", "Read")
+    (call,) = loader.plan(claude, find(root), "PreToolUse", "Read")
     assert call.route.strict and call.route.broken
 
 
@@ -285,7 +286,9 @@ def test_a_strict_function_is_remembered_beside_a_faulty_one(root: Path) -> None
     find(root)
     guard.write_text("def on_pre_tool_use(:\n")
 
-    assert [call.route.function for call in loader.plan(find(root), "PreToolUse", "Bash")] == ["on_pre_tool_use"]
+    assert [call.route.function for call in loader.plan(claude, find(root), "PreToolUse", "Bash")] == [
+        "on_pre_tool_use"
+    ]
 
 
 def test_a_mended_or_honestly_removed_guard_is_no_longer_broken(root: Path) -> None:
@@ -293,14 +296,14 @@ def test_a_mended_or_honestly_removed_guard_is_no_longer_broken(root: Path) -> N
     guard = write(paths.user_handlers(), "guard.py", GUARD)
     find(root)
     guard.write_text("def broken(:\n")
-    assert loader.plan(find(root), "PreToolUse", "Bash")[0].route.broken
+    assert loader.plan(claude, find(root), "PreToolUse", "Bash")[0].route.broken
 
     guard.write_text(GUARD)
-    assert not loader.plan(find(root), "PreToolUse", "Bash")[0].route.broken
+    assert not loader.plan(claude, find(root), "PreToolUse", "Bash")[0].route.broken
     guard.write_text(HANDLER)
-    assert loader.plan(find(root), "PreToolUse", "Bash") == []
+    assert loader.plan(claude, find(root), "PreToolUse", "Bash") == []
     guard.write_text("def broken(:\n")
-    assert loader.plan(find(root), "PreToolUse", "Bash") == []
+    assert loader.plan(claude, find(root), "PreToolUse", "Bash") == []
 
 
 @pytest.mark.parametrize("kind", ["folder", "fifo", "loop", "huge", "dangling"])
@@ -321,7 +324,7 @@ def test_what_is_no_readable_file_is_a_fault_and_hangs_nobody(root: Path, kind: 
     (file,) = find(root)
 
     assert file.faults
-    assert [call.route.broken != "" for call in loader.plan([file], "PreToolUse", "Bash")] == [True]
+    assert [call.route.broken != "" for call in loader.plan(claude, [file], "PreToolUse", "Bash")] == [True]
 
 
 def test_an_untrusted_files_guards_are_not_remembered(root: Path) -> None:
@@ -331,7 +334,7 @@ def test_an_untrusted_files_guards_are_not_remembered(root: Path) -> None:
     path.write_text("def broken(:\n")
     trust_all(root)
 
-    assert loader.plan(find(root), "PreToolUse", "Bash") == []
+    assert loader.plan(claude, find(root), "PreToolUse", "Bash") == []
 
 
 def test_plan_selects_by_event_and_matcher(root: Path) -> None:
@@ -342,7 +345,7 @@ def test_plan_selects_by_event_and_matcher(root: Path) -> None:
     files = find(root)
 
     def names(event: str, value: str | None) -> list[str]:
-        return [call.file.name for call in loader.plan(files, event, value)]
+        return [call.file.name for call in loader.plan(claude, files, event, value)]
 
     assert names("PreToolUse", "Bash") == ["a", "c"]
     assert names("PreToolUse", "Agent") == ["b", "c"]
@@ -357,7 +360,7 @@ def test_a_file_changed_matcher_sees_the_files_name(root: Path) -> None:
     write(paths.user_handlers(), "b.py", '@hookimpl(match="Makefile")\ndef on_file_changed(event): ...\n')
     event = parse({"hook_event_name": "FileChanged", "session_id": "s", "file_path": "/p/Makefile", "event": "change"})
 
-    plan = loader.plan(find(root), "FileChanged", event.matcher_value)
+    plan = loader.plan(claude, find(root), "FileChanged", event.matcher_value)
 
     assert [call.file.name for call in plan] == ["b"]
 
@@ -366,7 +369,7 @@ def test_a_label_names_place_file_and_function(root: Path) -> None:
     """Messages name a call so that a person finds it."""
     write(paths.user_handlers(), "guard.py", GUARD)
 
-    assert loader.plan(find(root), "PreToolUse", "Bash")[0].label == "user/guard.py: on_pre_tool_use"
+    assert loader.plan(claude, find(root), "PreToolUse", "Bash")[0].label == "user/guard.py: on_pre_tool_use"
 
 
 @given(st.lists(st.sampled_from([(False, False), (True, False), (False, True)]), min_size=1, max_size=7))
@@ -379,9 +382,9 @@ def test_the_order_is_pluggys_own(options: list[tuple[bool, bool]]) -> None:
         manager.register(plugin(index, first, last))
     real = manager.hook.on_stop(event=None, context=None)
 
-    plan = loader.plan([file(index, *flags) for index, flags in enumerate(options)], "Stop", None)
+    plan = loader.plan(claude, [file(index, *flags) for index, flags in enumerate(options)], "Stop", None)
     event = parse({"hook_event_name": "Stop", "session_id": "s"})
-    caller = Caller(event, Context(Workspace(Path("/nowhere"), Config()), {}), lambda call: 5.0)
+    caller = Caller(claude, event, Context(Workspace(Path("/nowhere"), Config()), {}), lambda call: 5.0)
     called = [answer.label for answer in caller.answers(plan)]
 
     assert [call.file.name for call in plan] == real
@@ -468,7 +471,7 @@ def test_future_features_of_the_loader_do_not_leak(root: Path) -> None:
 
 def refused(root: Path, tool: str = "Bash") -> list[str]:
     """Return why a call of a tool is refused without asking any handler."""
-    return [call.route.broken for call in loader.plan(find(root), "PreToolUse", tool) if call.route.broken]
+    return [call.route.broken for call in loader.plan(claude, find(root), "PreToolUse", tool) if call.route.broken]
 
 
 CHANGES = {
@@ -525,7 +528,7 @@ def test_a_trusted_guard_that_is_gone_refuses_until_trust_is_taken_back(root: Pa
     assert f"holdfast handlers untrust --project {root} guard.py" in said
     for event, value, count in (("PreToolUse", "Bash", 1), ("Stop", None, 0)):
         project = Workspace.open(root)
-        assert len(loader.plan(loader.find(project, event, value), event, value)) == count
+        assert len(loader.plan(claude, loader.find(claude, project, event, value), event, value)) == count
 
     trust.revoke(root, {".claude/handlers/guard.py"})
     assert refused(root) == []
@@ -536,7 +539,7 @@ def test_a_guard_that_was_never_trusted_refuses_nothing(root: Path) -> None:
     guard = write(paths.project_handlers(root), "guard.py", GUARD)
     find(root)
     guard.write_text(GUARD + "# more\n")
-    assert loader.plan(find(root), "PreToolUse", "Bash") == []
+    assert loader.plan(claude, find(root), "PreToolUse", "Bash") == []
     guard.unlink()
     assert find(root) == []
 
@@ -588,7 +591,9 @@ def test_a_users_guard_that_was_moved_with_its_folder_runs(
     paths.user_handlers().mkdir(parents=True)
     guard.rename(paths.user_handlers() / "guard.py")
     assert refused(root) == []
-    assert [call.file.path.parent for call in loader.plan(find(root), "PreToolUse", "Bash")] == [paths.user_handlers()]
+    assert [call.file.path.parent for call in loader.plan(claude, find(root), "PreToolUse", "Bash")] == [
+        paths.user_handlers()
+    ]
 
 
 def test_a_guard_that_is_gone_is_not_replaced(root: Path) -> None:
@@ -607,12 +612,12 @@ def test_a_guard_is_not_switched_off_by_a_changed_configuration(root: Path) -> N
     write(paths.project_handlers(root), "guard.py", "RUNS_WHEN = {'reading': ['hold']}\n" + GUARD)
     config = write(root / ".claude", "holdfast.toml", 'reading = "hold"\n')
     trust_all(root)
-    assert len(loader.plan(find(root), "PreToolUse", "Bash")) == 1
+    assert len(loader.plan(claude, find(root), "PreToolUse", "Bash")) == 1
     config.write_text('reading = "off"\n')
     (said,) = refused(root)
     assert said.startswith(f"{config} was changed since you trusted it; ")
     trust_all(root)
-    assert loader.plan(find(root), "PreToolUse", "Bash") == []
+    assert loader.plan(claude, find(root), "PreToolUse", "Bash") == []
 
 
 def test_a_guard_that_its_user_switched_off_refuses_nothing_when_it_changes(root: Path) -> None:
@@ -660,7 +665,7 @@ def test_what_everybody_is_offered_asks_nothing_of_this_machine(root: Path) -> N
     (folder / "closed.py").mkdir()
     write(paths.config_dir(), "holdfast.toml", '[handlers]\noff = ["guard"]\n')
 
-    files = {file.name: file for file in loader.offered("project", folder)}
+    files = {file.name: file for file in loader.offered(claude, "project", folder)}
 
     assert [name for name, file in files.items() if file.active and not file.faults] == ["guard"]
     assert [name for name, file in files.items() if file.faults] == ["bad", "closed"]

@@ -12,6 +12,7 @@ import pytest
 
 import holdfast
 from holdfast import log
+from holdfast.clients import claude
 from holdfast.config import Config
 from holdfast.dispatch.calls import Caller
 from holdfast.dispatch.faults import note_answers
@@ -122,7 +123,7 @@ def test_an_outcome_the_event_rejects_is_the_handlers_fault_by_name(name: str, t
     event = an_event(name)
     function = f"on_{snake(name)}"
     plan = [handler(f"says_{kind}", function, name, f"return {expression}") for kind, expression in EXAMPLES.items()]
-    caller = Caller(event, Context(Workspace(tmp_path, Config()), {}), lambda call: 5.0)
+    caller = Caller(claude, event, Context(Workspace(tmp_path, Config()), {}), lambda call: 5.0)
     answers = list(caller.answers(plan))
 
     answered = {answer.label for answer in answers if answer.outcomes}

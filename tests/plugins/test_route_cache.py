@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import paths, trust
+from holdfast.clients import claude
 from holdfast.errors import StateError
 from holdfast.files import cache, document, file_memo
 from holdfast.plugins import bytecode_cache, loader, route_cache, scan, strictness
@@ -64,7 +65,7 @@ def write(folder: Path, name: str, text: str = STOP) -> Path:
 def find(root: Path, *asked: str) -> list[HandlerFile]:
     """Find the handler files as the engine does, in a process that remembers nothing."""
     route_cache._shelves._known.clear()
-    return loader.find(Workspace.open(root), *asked)
+    return loader.find(claude, Workspace.open(root), *asked)
 
 
 def shelf() -> Path:
@@ -74,7 +75,7 @@ def shelf() -> Path:
 
 def called(files: list[HandlerFile], event: str = "Stop", value: str | None = None) -> list[str]:
     """Return which files an event calls."""
-    return [call.file.name for call in loader.plan(files, event, value)]
+    return [call.file.name for call in loader.plan(claude, files, event, value)]
 
 
 def test_an_unchanged_file_is_not_read_again(root: Path, read: list[str]) -> None:
@@ -149,13 +150,18 @@ def test_a_file_that_lies_about_its_stamp_runs_as_it_is(root: Path) -> None:
     path = write(paths.user_handlers(), "a.py")
     find(root)
     path.write_text(STOP + "TRUTH = 'new'\n")
-    known = route_cache._shelf(shelf())["a.py"]
-    route_cache._keep(shelf(), path.parent, {"a.py": known._replace(stamp=file_memo.stamp(path.stat()))})
+    known = route_cache._shelf(shelf())[1]["a.py"]
+    route_cache._keep(
+        shelf(),
+        path.parent,
+        route_cache._rules(claude.SOURCES),
+        {"a.py": known._replace(stamp=file_memo.stamp(path.stat()))},
+    )
 
     (file,) = find(root)
     with pytest.raises(StateError, match="changed"):
         _ = file.source
-    (call,) = loader.plan([file], "Stop", None)
+    (call,) = loader.plan(claude, [file], "Stop", None)
 
     assert call.file.digest == trust.digest(path.read_bytes())
     assert loader.load(call.file).TRUTH == "new"
@@ -165,12 +171,14 @@ def test_an_untrusted_file_is_never_run_through_what_is_kept(root: Path) -> None
     """A trusted file is known and its code kept; changed under its old stamp, it is untrusted and does not run."""
     path = write(paths.project_handlers(root), "a.py")
     trust.grant(root, {trust.relative_name(root, path): trust.digest(path.read_bytes())})
-    (call,) = loader.plan(find(root), "Stop", None)
+    (call,) = loader.plan(claude, find(root), "Stop", None)
     loader.load(call.file)
     path.write_text(STOP + "raise SystemExit\n")
-    known = route_cache._shelf(route_cache._file(path.parent))["a.py"]
+    known = route_cache._shelf(route_cache._file(path.parent))[1]["a.py"]
     planted = known._replace(stamp=file_memo.stamp(path.stat()))
-    route_cache._keep(route_cache._file(path.parent), path.parent, {"a.py": planted})
+    route_cache._keep(
+        route_cache._file(path.parent), path.parent, route_cache._rules(claude.SOURCES), {"a.py": planted}
+    )
 
     assert called(find(root)) == []
     assert called(find(root, "Stop")) == []
@@ -197,7 +205,7 @@ def test_a_guard_in_a_known_file_is_remembered_and_refuses_when_it_breaks(root: 
     path.write_text("def broken(:\n")
     trust.grant(root, {trust.relative_name(root, path): trust.digest(path.read_bytes())})
     for _ in range(2):
-        (call,) = loader.plan(find(root, "PreToolUse", "Bash"), "PreToolUse", "Bash")
+        (call,) = loader.plan(claude, find(root, "PreToolUse", "Bash"), "PreToolUse", "Bash")
         assert call.route.broken
 
 
@@ -237,7 +245,7 @@ def test_what_is_kept_counts_only_whole_and_our_own(
     elif harm == "not ours":
         file.chmod(0o666)
     elif harm == "other rules":
-        monkeypatch.setattr(route_cache, "_known_rules", ("another version",))
+        monkeypatch.setattr(route_cache, "_rules", lambda sources: ("another version",))
     elif harm == "other folder":
         (cache.folder() / "other.scan").write_bytes(content)
         monkeypatch.setattr(route_cache, "_file", lambda path: cache.folder() / "other.scan")
@@ -260,13 +268,13 @@ def test_what_is_gone_is_left_out(root: Path) -> None:
     path.unlink()
     write(paths.user_handlers(), "b.py")
     assert [file.name for file in find(root)] == ["b"]
-    assert list(route_cache._shelf(shelf())) == ["b.py"]
+    assert list(route_cache._shelf(shelf())[1]) == ["b.py"]
 
 
 def test_it_is_the_users_alone(root: Path) -> None:
     """The folder is private, and so is each file."""
     write(paths.user_handlers(), "a.py")
-    loader.load(loader.plan(find(root), "Stop", None)[0].file)
+    loader.load(loader.plan(claude, find(root), "Stop", None)[0].file)
     assert cache.folder().stat().st_mode & 0o777 == 0o700
     assert {path.suffix for path in cache.folder().iterdir()} == {".scan", ".code"}
     assert {path.stat().st_mode & 0o777 for path in cache.folder().iterdir()} == {0o600}
@@ -278,7 +286,7 @@ def test_without_a_place_to_keep_it_everything_works(root: Path) -> None:
     cache.folder().write_text("in the way")
     write(paths.user_handlers(), "a.py", STOP + "TRUTH = 1\n")
     for _ in range(2):
-        (call,) = loader.plan(find(root), "Stop", None)
+        (call,) = loader.plan(claude, find(root), "Stop", None)
         assert loader.load(call.file).TRUTH == 1
 
 
@@ -327,12 +335,12 @@ def test_a_process_that_forks_hands_on_what_it_read(root: Path, monkeypatch: pyt
     loader.preload()
     with monkeypatch.context() as patch:
         patch.setattr(cache, "read", lambda path: pytest.fail("read again") if path.exists() else None)
-        (call,) = loader.plan(loader.find(Workspace.open(root), "Stop"), "Stop", None)
+        (call,) = loader.plan(claude, loader.find(claude, Workspace.open(root), "Stop"), "Stop", None)
         assert loader.load(call.file).TRUTH == 1
         loader.preload()
 
     path.write_text(STOP + "TRUTH = 2\n")
-    (call,) = loader.plan(loader.find(Workspace.open(root), "Stop"), "Stop", None)
+    (call,) = loader.plan(claude, loader.find(claude, Workspace.open(root), "Stop"), "Stop", None)
     assert loader.load(call.file).TRUTH == 2
 
 
@@ -341,8 +349,8 @@ def _look(folder: Path, number: int) -> None:
     for _ in range(20):
         for name in ("a", "b", "c"):
             (folder / f"{name}{number}.py").write_text(STOP)
-        assert not route_cache.look(folder, route_cache.Rules()).unreadable
-        assert all(isinstance(entry.digest, str) for entry in route_cache._shelf(route_cache._file(folder)).values())
+        assert not route_cache.look(folder, route_cache.Rules(claude)).unreadable
+        assert all(isinstance(entry.digest, str) for entry in route_cache._shelf(route_cache._file(folder))[1].values())
 
 
 def test_many_writers_leave_a_whole_file(root: Path, tmp_path: Path) -> None:
@@ -355,8 +363,8 @@ def test_many_writers_leave_a_whole_file(root: Path, tmp_path: Path) -> None:
     for each in crowd:
         each.join(60)
     assert [each.exitcode for each in crowd] == [0] * 4
-    route_cache.look(folder, route_cache.Rules())
-    assert set(route_cache._shelf(route_cache._file(folder))) == {path.name for path in folder.iterdir()}
+    route_cache.look(folder, route_cache.Rules(claude))
+    assert set(route_cache._shelf(route_cache._file(folder))[1]) == {path.name for path in folder.iterdir()}
     assert not list(cache.folder().glob(".*.tmp"))
 
 
@@ -379,7 +387,7 @@ def parses(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def explodes(monkeypatch: pytest.MonkeyPatch, how: Any) -> None:
     """Have the parser do something terrible with every text that holds the word bomb."""
     real = scan.scan
-    monkeypatch.setattr(scan, "scan", lambda source: how() if b"bomb" in source else real(source))
+    monkeypatch.setattr(scan, "scan", lambda source, hooks: how() if b"bomb" in source else real(source, hooks))
 
 
 def burn() -> scan.Scan:
@@ -471,7 +479,7 @@ def test_a_trusted_guard_that_grows_too_large_refuses(root: Path) -> None:
     find(root)
     path.write_text(GUARD + "#" * route_cache.SIZE_LIMIT)
 
-    (call,) = loader.plan(find(root, "PreToolUse", "Bash"), "PreToolUse", "Bash")
+    (call,) = loader.plan(claude, find(root, "PreToolUse", "Bash"), "PreToolUse", "Bash")
     assert call.route.broken.startswith("its file is larger than 32768 bytes: split it, or do without it")
 
     trust.revoke(root)
@@ -498,7 +506,7 @@ def test_a_crowded_folder_costs_as_much_as_a_full_one(root: Path, monkeypatch: p
         "holds 51 handler files: only 5 handlers run, those known before, then the first by name"
     ]
     assert called(find(root, "PreToolUse", "Bash"), "PreToolUse", "Bash") == ["zz_guard"]
-    assert len(list(route_cache._names(route_cache.Folder(folder), route_cache.Rules()))) == 5
+    assert len(list(route_cache._names(route_cache.Folder(folder), route_cache.Rules(claude)))) == 5
 
 
 def test_a_folder_of_no_handlers_hides_none_that_is_known(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

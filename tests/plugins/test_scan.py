@@ -6,8 +6,16 @@ from textwrap import dedent
 
 import pytest
 
+from holdfast.clients import claude
+from holdfast.clients.claude import STRICT_EVENTS
 from holdfast.events import EVENTS, HOOK_NAMES, model
-from holdfast.plugins.scan import STRICT_EVENTS, Route, scan
+from holdfast.plugins.scan import Route, Scan
+from holdfast.plugins.scan import scan as scanned
+
+
+def scan(source: bytes) -> Scan:
+    """Read a handler file that answers Claude Code's events."""
+    return scanned(source, claude)
 
 
 def fault(text: str) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import log, paths
+from holdfast.clients import claude
 from holdfast.plugins import strictness
 from holdfast.plugins.scan import Route
 
@@ -198,29 +199,29 @@ def guards(tmp_path: Path) -> Path:
 )
 def test_a_guard_is_known_by_event_and_matcher(guards: Path, event: str, value: str | None, names: list[str]) -> None:
     """A value that cannot be read is selected by every matcher."""
-    assert strictness.guarding(event, value, str(guards)) == names
+    assert strictness.guarding(claude, event, value, str(guards)) == names
 
 
 def test_a_matcher_that_this_version_cannot_read_selects_every_value() -> None:
     """An earlier version, or another Python, could read it: nobody knows what the guard would have judged."""
     strictness.remember(user("odd.py"), [Route("PreToolUse", "on_pre_tool_use", "Bash(", strict=True)])
 
-    assert strictness.guarding("PreToolUse", "Read", "/") == ["user/odd.py: on_pre_tool_use"]
+    assert strictness.guarding(claude, "PreToolUse", "Read", "/") == ["user/odd.py: on_pre_tool_use"]
 
 
 def test_a_projects_guard_guards_that_project_alone(guards: Path, tmp_path: Path) -> None:
     """Whichever way its root is written."""
     (tmp_path / "link").symlink_to(guards)
 
-    assert strictness.guarding("UserPromptSubmit", None, str(tmp_path / "link"))
-    assert strictness.guarding("UserPromptSubmit", None, f"{guards}/")
-    assert not strictness.guarding("UserPromptSubmit", None, str(tmp_path))
-    assert not strictness.guarding("UserPromptSubmit", None, str(guards) + "/." * 4_096)  # longer than any path
+    assert strictness.guarding(claude, "UserPromptSubmit", None, str(tmp_path / "link"))
+    assert strictness.guarding(claude, "UserPromptSubmit", None, f"{guards}/")
+    assert not strictness.guarding(claude, "UserPromptSubmit", None, str(tmp_path))
+    assert not strictness.guarding(claude, "UserPromptSubmit", None, str(guards) + "/." * 4_096)  # longer than any path
 
 
 def test_a_memory_that_cannot_be_read_may_hold_a_guard(guards: Path) -> None:
     """A condition that cannot be evaluated counts as true, and the log says why."""
     strictness.memory_file().write_text("rubbish")
 
-    assert strictness.guarding("PreToolUse", "Read", str(guards)) == ["a handler"]
+    assert strictness.guarding(claude, "PreToolUse", "Read", str(guards)) == ["a handler"]
     assert "any strict handler may stand in it" in log.tail(1)[0]

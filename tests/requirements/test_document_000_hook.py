@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast.clients.claude import versions
+from holdfast.clients.claude.matching import matches, valid
 from holdfast.formats.hybrid import adapter as hybrid
-from holdfast.install import client
-from holdfast.plugins.matching import matches, valid
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import todos
 from tests.requirements.document_000 import (
@@ -42,7 +42,7 @@ def prompt(calculator: Calculator) -> Any:
 
 def install(calculator: Calculator, settings: str, monkeypatch: pytest.MonkeyPatch) -> tuple[str, dict[str, Any]]:
     """Install into a settings file; return its text and its hooks afterwards."""
-    monkeypatch.setattr(client, "version", lambda: None)  # as on a machine whose client says nothing
+    monkeypatch.setattr(versions, "version", lambda: None)  # as on a machine whose client says nothing
     path = calculator.root / ".claude" / "settings.json"
     path.write_text(settings, "utf-8")
     calculator.run("install", "--settings", str(path))
@@ -439,7 +439,7 @@ def test_a_wrong_completion_is_undone_by_people_only(calculator: Calculator) -> 
 
 def test_the_model_may_not_reopen_unasked(calculator: Calculator, monkeypatch: pytest.MonkeyPatch) -> None:
     """I000-15: what `install --allow-cli` lets the model call leaves reopening out."""
-    monkeypatch.setattr(client, "version", lambda: None)
+    monkeypatch.setattr(versions, "version", lambda: None)
     calculator.run("install", "--scope", "project", "--allow-cli")
     allowed = json.loads(calculator.read(".claude/settings.json"))["permissions"]["allow"]
 

@@ -561,9 +561,9 @@ def test_a_change_while_it_is_loaded_has_the_next_event_try_again(fresh: Warm, s
 import os, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1] + "/src")
-from holdfast.dispatch import merging; from holdfast import relay
+from holdfast.dispatch import calls; from holdfast import relay
 from holdfast.server import loop as server, standby
-entry, module = sys.argv[1] + "/hooks/dispatch.py", Path(merging.__file__)
+entry, module = sys.argv[1] + "/hooks/dispatch.py", Path(calls.__file__)
 server.warm_up = lambda: module.write_text(module.read_text() + "NEW = True")
 mark = standby.mark(Path(os.fsdecode(relay.address(entry, dict(os.environb)))))
 mark.parent.mkdir(parents=True)
@@ -575,7 +575,7 @@ print(server.main("--serve", entry), mark.exists())
     done = subprocess.run(command, env=fresh.environ(), capture_output=True, text=True, timeout=60, check=False)
 
     assert (done.stdout, done.stderr) == ("1 False\n", "")
-    assert "merging.py changed while it was loaded" in fresh.log()
+    assert "calls.py changed while it was loaded" in fresh.log()
 
 
 @pytest.mark.slow

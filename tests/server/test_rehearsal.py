@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import log, paths
-from holdfast.dispatch import intake
+from holdfast.clients import claude
 from holdfast.files import cache
 from holdfast.server import handlers_child, rehearsal
 
@@ -135,7 +135,7 @@ def test_what_goes_wrong_is_left_to_an_event(monkeypatch: pytest.MonkeyPatch, er
         log.set_project(rehearsal._NOWHERE)
         raise error
 
-    monkeypatch.setattr(intake, "foreign", fail)
+    monkeypatch.setattr(claude, "foreign", fail)
     monkeypatch.setattr(handlers_child, "look", fail)
     for rehearse in (rehearsal.of_engine, rehearsal.of_handlers):
         rehearse()

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import paths
-from holdfast.install import client, installer, scopes, uninstall
+from holdfast.clients.claude import scopes, versions
+from holdfast.install import installer, uninstall
 from holdfast.server import servers
 from tests import warmth
 from tests.warmth import gone
 
 if TYPE_CHECKING:
-    from holdfast.install.scopes import Target
+    from holdfast.clients.claude.scopes import Target
     from tests.warmth import Warm
 
 pytestmark = pytest.mark.skipif(not hasattr(socket, "SO_PEERCRED"), reason="asks /proc")
@@ -28,7 +29,7 @@ pytestmark = pytest.mark.skipif(not hasattr(socket, "SO_PEERCRED"), reason="asks
 @pytest.fixture
 def place(fresh: Warm, monkeypatch: pytest.MonkeyPatch) -> Warm:
     """A home where Holdfast is installed for the user, and no server runs yet."""
-    monkeypatch.setattr(client, "version", lambda: None)
+    monkeypatch.setattr(versions, "version", lambda: None)
     warmth.move_in(fresh, monkeypatch)
     installer.install(scopes.target("user", fresh.root))
     return warmth.installed(fresh)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from holdfast.clients.claude.output_schema import LIMIT
 from holdfast.sessions.reading import transcripts
 from holdfast.survival.conversation import as_delivered
 from holdfast.survival.transcript import Transcript, summary_of
-from holdfast.testkit.output_schema import LIMIT
 
 if TYPE_CHECKING:
     from pathlib import Path

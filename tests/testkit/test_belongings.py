@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import clock, paths, trust
+from holdfast.clients import claude
 from holdfast.plugins import loader
 from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import belongings, place
@@ -45,7 +46,7 @@ def test_configuration_and_handlers_are_copied(here: Path, home: Path, monkeypat
         belongings.take_along(here, made.root, made.home)
         for name, folder in (("HOME", ""), ("XDG_CONFIG_HOME", ".config"), ("XDG_STATE_HOME", ".local/state")):
             monkeypatch.setenv(name, str(made.home / folder))
-        files = {file.name: file for file in loader.find(Workspace.open(made.root))}
+        files = {file.name: file for file in loader.find(claude, Workspace.open(made.root))}
         assert files["own"].place == "user"
         assert files["known"].active
         assert "unknown" not in files

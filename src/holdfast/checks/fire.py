@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast import events
 from holdfast.checks import notice, ok, problem
+from holdfast.clients.claude import events, matching, output_schema
 from holdfast.errors import StateError
 from holdfast.install import launcher, plugin_copies, registrations
-from holdfast.plugins import matching
-from holdfast.testkit import output_schema, place, recorded
+from holdfast.testkit import place, recorded
 from holdfast.testkit.client import Client
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import clock, config, paths
 from holdfast.checks import notice, ok, problem
+from holdfast.clients import claude
 from holdfast.dispatch import faults
 from holdfast.files import access
 from holdfast.install import inspection
@@ -26,7 +27,7 @@ LATELY = timedelta(days=1)
 
 def look(project: Workspace) -> Iterator[Finding]:
     """Load every handler file that is active, and look at those that are not."""
-    files = loader.find(project)
+    files = loader.find(claude, project)
     folder = paths.project_handlers(project.root)
     if access.closed(folder) == folder:
         yield problem(f"{folder} cannot be read, so no handler in it runs", access.opening(folder))

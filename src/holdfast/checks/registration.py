@@ -8,10 +8,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from holdfast.checks import folders, notice, ok, problem
+from holdfast.clients import claude
+from holdfast.clients.claude import versions
 from holdfast.errors import MissingError, StateError
 from holdfast.files import access, document
 from holdfast.install import (
-    client,
     installer,
     installs,
     plugin_copies,
@@ -28,10 +29,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from holdfast.checks import Finding
+    from holdfast.clients.claude.scopes import Target
     from holdfast.install.installs import Install
     from holdfast.install.plugin_copies import Copy
     from holdfast.install.registrations import Entry
-    from holdfast.install.scopes import Target
     from holdfast.plugins.loader import HandlerFile
     from holdfast.sessions.workspace import Workspace
 
@@ -41,7 +42,7 @@ _OURS_TO_DECIDE = ("user", "local")  # a project's settings belong to its team
 
 def look(project: Workspace) -> Iterator[Finding]:
     """Look at every settings file that a session in the project reads."""
-    files = loader.find(project)
+    files = loader.find(claude, project)
     entries: dict[Target, list[Entry]] = {}
     unread: list[Target] = []
     for target in registrations.targets(project):
@@ -111,7 +112,7 @@ def _drifted(project: Workspace, target: Target, files: Sequence[HandlerFile], c
 
 
 def _refresh(project: Workspace, target: Target) -> str:
-    return "; ".join(upkeep.refresh(target.settings, project, loader.find(project)))
+    return "; ".join(upkeep.refresh(target.settings, project, loader.find(claude, project)))
 
 
 def _events(project: Workspace, target: Target, files: Sequence[HandlerFile]) -> Iterator[Finding]:
@@ -123,9 +124,9 @@ def _events(project: Workspace, target: Target, files: Sequence[HandlerFile]) ->
     if record is None or record.scope == "project":
         return
     others = record.others(project.root)
-    every, few = (wanted_events.personal(files, client.known_events(each), others) for each in (True, False))
-    version = client.version() if every.keys() != few.keys() else None
-    if version is None or (version >= client.ALL_EVENTS_SINCE) == record.everything:
+    every, few = (wanted_events.personal(files, versions.known_events(each), others) for each in (True, False))
+    version = versions.version() if every.keys() != few.keys() else None
+    if version is None or (version >= versions.ALL_EVENTS_SINCE) == record.everything:
         return
     names, number = ", ".join(every.keys() - few.keys()), ".".join(map(str, version))
     fix = partial(_install, target, allow_cli=False)

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from holdfast import events, paths, trust
+from holdfast import paths, trust
+from holdfast.clients import claude
+from holdfast.clients.claude import events
 from holdfast.commands import options
 from holdfast.errors import HoldfastError, StateError
 from holdfast.files import document, tomlfile
 from holdfast.install import inspection, upkeep
-from holdfast.plugins import hookspecs, loader, scan, strictness, switching
+from holdfast.plugins import loader, scan, strictness, switching
 from holdfast.terminal_text import printable
 from holdfast.workflow import wording
 
@@ -39,7 +41,7 @@ def command() -> None:
 def list_(as_json: bool, project_dir: str | None) -> None:
     """Print what runs for each event, in order, from which file; and what does not run, with the reason."""
     project = options.open_project(project_dir)
-    files = loader.find(project)
+    files = loader.find(claude, project)
     listed = inspection.listing(files, inspection.withheld(project, files))
     mute = [(file, inspection.idle(file)) for file in files if file.off or not file.routes]
     told = {(file.path, why) for file, why in mute}
@@ -133,7 +135,7 @@ def off(name: str, project_dir: str | None) -> None:
     else:
         click.echo(f"{name} was off already.")
     project = options.open_project(project_dir)
-    if any(file.active for file in loader.find(project) if file.name == name):
+    if any(file.active for file in loader.find(claude, project) if file.name == name):
         click.echo(f"It still runs here: {paths.project_config(project.root)} has a handlers.off of its own.")
     _register(project)
 
@@ -157,7 +159,7 @@ def on(name: str, project_dir: str | None) -> None:
 
 def _named(name: str, project_dir: str | None) -> list[HandlerFile]:
     """Return the handler files of a name. Raises HoldfastError if there is none."""
-    files = [file for file in loader.find(options.open_project(project_dir)) if file.name == name]
+    files = [file for file in loader.find(claude, options.open_project(project_dir)) if file.name == name]
     if not files:
         raise HoldfastError(f"there is no handler {name!r}; holdfast handlers list names them")
     return files
@@ -173,7 +175,7 @@ def check(files: tuple[Path, ...], as_json: bool, project_dir: str | None) -> No
     Says too what will not run, and the command that changes that. The exit code is 1 if a handler is at fault.
     """
     project = options.open_project(project_dir)
-    found = loader.find(project)
+    found = loader.find(claude, project)
     chosen = _chosen(found, files) if files else found
     complaints = inspection.complaints(project, chosen)
     if as_json:
@@ -204,7 +206,7 @@ def new(name: str, event: str, in_project: bool, project_dir: str | None) -> Non
     path = folder / f"{name}.py"
     if path.exists():
         raise HoldfastError(f"{path} exists already; choose another name")
-    source = f'"""Answers {event}."""\n\n{hookspecs.example(f"on_{events.snake(event)}")}'.encode()
+    source = f'"""Answers {event}."""\n\n{events.example(f"on_{events.snake(event)}")}'.encode()
     folder.mkdir(parents=True, exist_ok=True)
     path.write_bytes(source)
     if in_project:
@@ -215,7 +217,7 @@ def new(name: str, event: str, in_project: bool, project_dir: str | None) -> Non
 
 def _choose(project: Workspace, files: Sequence[Path]) -> dict[Path, bytes]:
     """Return the files to trust with the bytes that will be shown and hashed."""
-    known = [file.path for file in loader.find(project) if file.place == "project" and file.path.exists()]
+    known = [file.path for file in loader.find(claude, project) if file.place == "project" and file.path.exists()]
     config = paths.project_config(project.root)
     candidates = [_inside(project, path) for path in files] or [*known, *([config] if config.exists() else [])]
     chosen: dict[Path, bytes] = {}
@@ -284,11 +286,11 @@ def _describe(project: Workspace, path: Path, content: bytes) -> None:
             known = wording.quoted(project.untrusted_id)
             click.echo(f"  joins the ledger of project.id {known}: {project.untrusted_ledger}")
         return
-    read = scan.scan(content)
+    read = scan.scan(content, claude)
     for route in read.routes:
         marks = f" ({route.match})" * bool(route.match) + " strict" * route.strict
         click.echo(f"  answers {route.event}{marks}")
-    for other in loader.find(project):
+    for other in loader.find(claude, project):
         if other.name == path.stem and other.place != "project":
             guard = other.place == "user" and other.strict
             click.echo(f"  {'would not replace' if guard else 'replaces'} {other.path}{' (strict)' if guard else ''}")
@@ -321,7 +323,7 @@ def _confirmed(count: int) -> bool:
 def _register(project: Workspace) -> None:
     for line in upkeep.keep_registered(project):
         click.echo(line)
-    for event, why in inspection.withheld(project, loader.find(project)).items():
+    for event, why in inspection.withheld(project, loader.find(claude, project)).items():
         click.echo(f"{event} is {why}")
     if not paths.launcher().exists():
         click.echo("Nothing is registered yet: run holdfast install.")

@@ -16,7 +16,7 @@ from holdfast.profile import startup
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from holdfast.install.scopes import Scope
+    from holdfast.clients.claude.scopes import Scope
 
 
 @click.command("install")

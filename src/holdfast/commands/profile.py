@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedCo
 from rich.table import Table
 from rich.text import Text
 
-from holdfast import events
+from holdfast.clients.claude import events
 from holdfast.commands import options, sheet
 from holdfast.errors import HoldfastError
 from holdfast.formats import RECORDS

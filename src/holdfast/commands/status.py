@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from holdfast import log
+from holdfast.clients import claude
 from holdfast.commands import options
 from holdfast.files.redact import redact_value
 from holdfast.install import inspection
@@ -62,7 +63,7 @@ def command(as_json: bool, project_dir: str | None) -> None:
 
 def _status(project: Workspace) -> dict[str, Any]:
     found = registry.all_found(project)
-    files = loader.find(project)
+    files = loader.find(claude, project)
     return {
         "root": str(project.root),
         "identity": project.identity,

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from holdfast import paths
+from holdfast.clients.claude import scopes
 from holdfast.commands.options import project_option
-from holdfast.install import scopes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from holdfast.install.scopes import Scope, Target
+    from holdfast.clients.claude.scopes import Scope, Target
 
 Command = TypeVar("Command", bound="Callable[..., Any]")
 

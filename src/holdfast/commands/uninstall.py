@@ -12,7 +12,7 @@ from holdfast.install import uninstall
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from holdfast.install.scopes import Scope
+    from holdfast.clients.claude.scopes import Scope
 
 
 @click.command("uninstall")

@@ -1,4 +1,4 @@
-"""Fitting several texts into the client's limit, counted as the client counts."""
+"""Fitting what several handlers say into the client's limit, counted as the client counts."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from holdfast.plugins.outcomes import Outcome
 
 CAP = 9_500  # the client replaces a string of more than 10,000 UTF-16 units by a 2 KB preview (client fact §1.9)
 _SEPARATOR = "\n\n"
@@ -66,6 +68,36 @@ def fit(pieces: Sequence[Piece], cap: int = CAP) -> Fitted:
         shares[min(cut)] += units(note)
     whole = set(range(len(pieces))) - cut
     return Fitted(text, tuple(sorted(index for index in whole if pieces[index].text)), tuple(shares))
+
+
+def of(outcomes: Sequence[Outcome], *kinds: str) -> list[Outcome]:
+    """Return the outcomes of some kinds, in their order."""
+    return [outcome for outcome in outcomes if outcome.kind in kinds]
+
+
+def joined(outcomes: Sequence[Outcome], kind: str) -> str:
+    """Return the texts of one kind as one text within the limit, each once."""
+    return fit([Piece(text) for text in _texts(outcomes, kind)]).text
+
+
+def _texts(outcomes: Sequence[Outcome], kind: str) -> list[str]:
+    texts = list(dict.fromkeys(outcome.text for outcome in of(outcomes, kind) if outcome.text.strip()))
+    if kind != "tell_user" or all(text.isprintable() for text in texts):
+        return texts
+    from holdfast.terminal_text import printable  # the client prints these, and hardly any needs it
+
+    return [printable(text) for text in texts]
+
+
+def joint_shares(outcomes: Sequence[Outcome], kind: str) -> dict[int, int]:
+    """Return the share of each outcome in the text that `joined` makes; of equal ones the first has it."""
+    texts = _texts(outcomes, kind)
+    shares = dict(zip(texts, fit([Piece(text) for text in texts]).shares, strict=True))
+    found: dict[int, int] = {}
+    for position, outcome in enumerate(outcomes):
+        if outcome.kind == kind and outcome.text in shares:
+            found[position] = shares.pop(outcome.text)
+    return found
 
 
 def _cut(pieces: Sequence[Piece], kept: Sequence[list[str]]) -> set[int]:

@@ -6,20 +6,20 @@ import signal
 import threading
 import time
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from pluggy import PluginManager
 
-from holdfast.dispatch.merging import merge
 from holdfast.plugins import hookspecs, loader, outcomes
 from holdfast.plugins.markers import PROJECT_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from holdfast.events.event import Event
+    from holdfast.dispatch.client import Client, Event
     from holdfast.plugins.context import Context
     from holdfast.plugins.loader import Call
     from holdfast.plugins.outcomes import Outcome
@@ -51,13 +51,15 @@ class Caller:
     """Calls the planned functions through pluggy's own order.
 
     Attributes:
-        event: the event as changed so far: what one handler replaces, the next one sees (`with_changes`).
+        client: whose event it is.
+        event: the event as changed so far: what one handler replaces, the next one sees (`Client.changed`).
         context: what handlers may ask for.
         limit: gives the seconds a call may take.
         begin: told each label before its file is loaded or its function called, so that whoever watches
             knows whose fault it is when this process dies.
     """
 
+    client: Client
     event: Event
     context: Context
     limit: Callable[[Call], float]
@@ -118,7 +120,7 @@ class Caller:
         self.context.handler = call.file.path.name
         name, limit = self.event.hook_event_name, self.limit(call)
         try:
-            given: Mapping[str, Any] = {"event": self.event.model_copy(deep=True), "context": self.context}
+            given: Mapping[str, Any] = {"event": deepcopy(self.event), "context": self.context}
         except RecursionError:
             return Answer(
                 call.label, fault="was not called: the event is nested too deeply to be handed over", ran=False
@@ -126,13 +128,13 @@ class Caller:
         try:
             with interrupted_after(limit):
                 returned = implementation.function(*(given[argument] for argument in implementation.argnames))
-            said = outcomes.as_said_on(name, outcomes.flatten(returned))
+            said = self.client.as_said(name, outcomes.flatten(returned))
             for outcome in said:
                 outcomes.check(outcome, name, type(self.event).accepts)
-            merge(name, said)  # what cannot be merged alone would cost the others their answers
+            self.client.merge(name, said)  # what cannot be merged alone would cost the others their answers
         except BaseException as error:  # noqa: BLE001 - a bad handler costs only itself
             return Answer(call.label, fault=describe(error, limit))
-        self.event = with_changes(self.event, said)
+        self.event = self.client.changed(self.event, said)
         return Answer(call.label, said)
 
 
@@ -166,26 +168,6 @@ def _only(function: str, module: ModuleType) -> ModuleType:
     plugin = ModuleType(module.__name__)
     setattr(plugin, function, getattr(module, function))
     return plugin
-
-
-# The event's field that each kind of outcome replaces.
-_REPLACES = {
-    "change_input": "tool_input",
-    "change_output": "tool_response",
-    "display": "delta",
-    "title": "session_title",
-}
-
-
-def with_changes(event: Event, said: Sequence[Outcome]) -> Event:
-    """Return the event as the next handler sees it: with every value that a handler replaced."""
-    changed: dict[str, Any] = {}
-    for outcome in said:
-        if outcome.kind in _REPLACES:
-            changed[_REPLACES[outcome.kind]] = outcome.text if outcome.value is None else outcome.value
-        elif outcome.kind == "answer":
-            changed |= {"action": outcome.text} | ({} if outcome.value is None else {"content": outcome.value})
-    return event.model_copy(update=changed) if changed else event
 
 
 def describe(error: BaseException, limit: float) -> str:

@@ -12,9 +12,8 @@ from holdfast import log
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from holdfast.dispatch.merging import Reply
-    from holdfast.dispatch.replying import Streams
-    from holdfast.events.event import Event
+    from holdfast.dispatch.client import Event
+    from holdfast.dispatch.replying import Reply, Streams
     from holdfast.project import OpenProject
 
 PATIENCE = 0.3  # seconds the client is kept waiting for the count at most
@@ -42,9 +41,8 @@ def note(project: OpenProject, event: Event, units: Mapping[str, int]) -> None:
     from holdfast.errors import LedgerError
     from holdfast.ledger import context_costs
 
-    in_agent = event.in_subagent or event.hook_event_name in ("SubagentStart", "SubagentStop")
     try:
-        context_costs.note(project, event.session_id, event.hook_event_name, units, agent=in_agent)
+        context_costs.note(project, event.session_id, event.hook_event_name, units, agent=event.reaches_agent)
     except LedgerError as error:
         log.write("warning", f"what a reply cost is not remembered: {error}")
 

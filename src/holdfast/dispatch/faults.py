@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.dispatch.calls import Answer
-    from holdfast.events.event import Event
+    from holdfast.dispatch.client import Event
     from holdfast.plugins.loader import Call, HandlerFile
     from holdfast.project import Project
 

@@ -1,21 +1,16 @@
-"""Reading the event from stdin and telling whether it is Claude Code's."""
+"""Reading the event from stdin."""
 
 from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from holdfast.errors import HoldfastError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 LIMIT = 64 * 1024 * 1024  # bytes of valid input that are dispatched
 _CHUNK = 1 << 16  # what a pipe holds; the memory for more is not cheap
 _HEAD_LIMIT = 1 << 20  # bytes of unreadable input in which its first keys are looked for
-# Cursor and Copilot run Claude Code's settings too. These keys are theirs, with Claude Code's own name for each.
-_FOREIGN_KEYS = {"cursor_version": "", "sessionId": "session_id", "hookEventName": "hook_event_name"}
 
 
 class IntakeError(HoldfastError):
@@ -52,34 +47,6 @@ def read(descriptor: int, data: bytearray | None = None) -> dict[str, Any]:
     if not isinstance(payload, dict):
         raise IntakeError(f"stdin is JSON but no object: {_excerpt(data)}")
     return payload
-
-
-def foreign(payload: Mapping[str, Any], environ: Mapping[str, str], *, whole: bool = True) -> str:
-    """Tell whether another client sent this event.
-
-    Other clients run Claude Code's settings with payloads of the same or nearly the same shape; they get exit 0 and
-    silence. A payload of Claude Code's with a malformed field is still Claude Code's.
-
-    Args:
-        payload: what came on stdin.
-        environ: the hook's environment.
-        whole: whether the payload could be read to its end; else a key that is missing tells nothing.
-
-    Returns:
-        Why it is not Claude Code's, or an empty string when it is.
-    """
-    theirs = [key for key, ours in _FOREIGN_KEYS.items() if key in payload and ours not in payload]
-    if theirs:
-        return f"the payload has {theirs[0]!r}, which Claude Code does not send"
-    if not environ.get("CLAUDE_PROJECT_DIR"):
-        return "the environment has no CLAUDE_PROJECT_DIR, which Claude Code sets for every hook"
-    if environ.get("CLAUDECODE"):
-        return ""
-    if "turn_id" in payload and payload.get("hook_event_name") != "MessageDisplay":
-        return "the payload has 'turn_id' and the environment no CLAUDECODE, as from Codex"
-    if whole and "session_id" not in payload:
-        return "the payload has no session_id"
-    return ""
 
 
 def head(data: bytes | bytearray) -> dict[str, Any]:

@@ -16,17 +16,18 @@ import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from holdfast import log
-from holdfast.dispatch.calls import Answer, Caller, describe, with_changes
+from holdfast.dispatch.calls import Answer, Caller, describe
 from holdfast.plugins import deadlines, outcomes
 from holdfast.process.child import CAPTURE_LIMIT, CHUNK, Child, read_some, write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from holdfast.events.event import Event
+    from holdfast.dispatch.client import Client, Event
     from holdfast.plugins.context import Context
     from holdfast.plugins.loader import Call
     from holdfast.plugins.outcomes import Outcome
@@ -39,6 +40,7 @@ class Isolated:
     """The handlers of one event, run in child processes.
 
     Attributes:
+        client: whose event it is.
         event: the event as changed so far.
         context: what handlers may ask for.
         timeout: seconds a handler may take when its route does not say.
@@ -50,6 +52,7 @@ class Isolated:
             `CAPTURE_LIMIT` bytes of each.
     """
 
+    client: Client
     event: Event
     context: Context
     timeout: float
@@ -134,7 +137,7 @@ class Isolated:
                 self.context.project.patience.spent(message["patience"])  # so that the next child waits no longer
                 said = self._heard_from(answer.label)
                 said += message["printed"].encode()[: CAPTURE_LIMIT - len(said)]
-                self.event = with_changes(self.event, answer.outcomes)
+                self.event = self.client.changed(self.event, answer.outcomes)
             elif "done" in message and any(call.label in answers for call in rest):
                 child.waits = bool(message["waits"])
                 return
@@ -175,7 +178,8 @@ def work(isolated: Isolated, plan: Sequence[Call], report: int, captured: int, h
     if not gc.isenabled():  # in a cold process; handlers may make as much garbage as they like
         gc.freeze()
         gc.enable()
-    caller = Caller(isolated.event, isolated.context, isolated._limit, lambda label: write(report, {"begin": label}))
+    begin = partial(_report_begin, report)
+    caller = Caller(isolated.client, isolated.event, isolated.context, isolated._limit, begin)
     hopeful: list[Outcome] = []
     for answer in caller.loads(plan) if isolated.only_load else caller.answers(plan):
         hopeful += [outcome for outcome in answer.outcomes if outcome.on_delivered]
@@ -189,6 +193,10 @@ def work(isolated: Isolated, plan: Sequence[Call], report: int, captured: int, h
     for outcome in hopeful:
         if outcomes.to_wire(outcome) in delivered:
             note_delivery(outcome)
+
+
+def _report_begin(report: int, label: str) -> None:
+    write(report, {"begin": label})
 
 
 def _flush() -> None:

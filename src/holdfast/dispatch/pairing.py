@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from holdfast.dispatch.client import Client
+
 APART = 60.0  # seconds within which two copies hear of one firing
 PATIENCE = 20.0  # seconds to wait for the other copy's answer; it has no more for one itself
 _PAUSE = 0.005  # seconds between two looks
@@ -32,12 +34,12 @@ def _close_in_child() -> None:
 os.register_at_fork(after_in_child=_close_in_child)
 
 
-def source(environ: Mapping[str, str], program: str | None = None) -> str:
+def source(client: Client, environ: Mapping[str, str], program: str | None = None) -> str:
     """Return which registration started this process: the plugin's folder, or `settings`.
 
-    `CLAUDE_PLUGIN_ROOT` alone does not tell: a client started by a plugin's hook hands it on to hooks of its own.
+    The variable alone does not tell: a client started by a plugin's hook hands it on to hooks of its own.
     """
-    root = environ.get("CLAUDE_PLUGIN_ROOT")
+    root = environ.get(client.PLUGIN_VARIABLE)
     if root:
         real = os.path.realpath(root)
         if os.path.realpath(sys.argv[0] if program is None else program) == f"{real}/hooks/dispatch.py":
@@ -52,7 +54,7 @@ def expect() -> None:
 
 
 @contextmanager
-def once(payload: Mapping[str, Any], environ: Mapping[str, str]) -> Iterator[bool]:
+def once(client: Client, payload: Mapping[str, Any], environ: Mapping[str, str]) -> Iterator[bool]:
     """Give whether this process is the one to answer `payload`, and keep the other copy waiting until it has.
 
     The client hands the very same payload to both. Whichever comes first answers; the other waits, finds that it was
@@ -63,7 +65,7 @@ def once(payload: Mapping[str, Any], environ: Mapping[str, str]) -> Iterator[boo
     Raises:
         TimeoutError: the other copy is still at it; nobody knows whether it will answer.
     """
-    own = source(environ)
+    own = source(client, environ)
     if own == SETTINGS and not _folder().is_dir():
         yield True  # no plugin's copy was ever here
         return
@@ -91,7 +93,7 @@ def once(payload: Mapping[str, Any], environ: Mapping[str, str]) -> Iterator[boo
             fcntl.flock(descriptor, fcntl.LOCK_UN)  # whatever a handler started may still have it open
         _held.discard(descriptor)
         os.close(descriptor)
-    if payload.get("hook_event_name") == "SessionStart":
+    if payload.get(client.EVENT_KEY) == client.START_EVENT:
         sweep()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,29 @@ from holdfast import log
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from holdfast.dispatch.merging import Reply
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The merged outcomes of one event.
+
+    Attributes:
+        stdout: what is printed; empty when there is nothing to say, never `{}`.
+        stderr: only beside exit code 2, and where silence is a failure: the reason.
+        exit_code: 0, or 2 where that is how the client is told no.
+        delivered: positions, in the merged sequence, of the advice that stands in the reply whole.
+        variables: environment variables for the model's commands.
+        path: folders to append to the model's PATH.
+        shares: how many UTF-16 units each of the merged sequence puts into the model's context, by position; what
+            only the user, a permission or the client itself gets counts as none.
+    """
+
+    stdout: str = ""
+    stderr: str = ""
+    exit_code: int = 0
+    delivered: tuple[int, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+    path: tuple[str, ...] = ()
+    shares: Mapping[int, int] = field(default_factory=dict, compare=False)
 
 
 class Streams:
@@ -87,9 +110,8 @@ class Streams:
         return False
 
 
-def write_environment(reply: Reply, environ: Mapping[str, str]) -> None:
-    """Append variables to the file the client reads before each Bash command, unless they stand there."""
-    target = environ.get("CLAUDE_ENV_FILE")
+def write_environment(reply: Reply, target: str | None) -> None:
+    """Append variables to the file that the client reads before each Bash command, unless they stand there."""
     if not target or not (reply.variables or reply.path):
         return
     from shlex import quote

@@ -9,11 +9,12 @@ from contextlib import suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from holdfast import events
+from holdfast.clients import claude
+from holdfast.clients.claude import events, versions
 from holdfast.dispatch import faults
 from holdfast.dispatch.isolation import Isolated
 from holdfast.errors import StateError
-from holdfast.install import client, plugin_copies, registration, registrations
+from holdfast.install import plugin_copies, registration, registrations
 from holdfast.plugins import loader
 from holdfast.plugins.context import Context
 from holdfast.plugins.loader import Call
@@ -57,7 +58,7 @@ def withheld(project: Project, files: Sequence[HandlerFile]) -> dict[str, str]:
     wanted = registration.wanted(files, frozenset(events.EVENTS) - events.OLDEST_CLIENT_EVENTS)
     present = registered_events(project) if wanted else {}
     names = wanted.keys() - present.keys() if present else ()
-    return dict.fromkeys(names, f"not registered: {client.why_not_registered()}") if names else {}
+    return dict.fromkeys(names, f"not registered: {versions.why_not_registered()}") if names else {}
 
 
 def remarks(project: Project, files: Sequence[HandlerFile], *, asked: bool) -> list[tuple[HandlerFile, str]]:
@@ -131,7 +132,7 @@ def listing(
     """
     listed: dict[str, list[dict[str, Any]]] = {}
     for event in events.EVENTS:
-        running = loader.plan(files, event, None)
+        running = loader.plan(claude, files, event, None)
         resting = [
             Call(file, route) for file in files if not file.active for route in file.routes if route.event == event
         ]
@@ -211,7 +212,7 @@ def _load(project: OpenProject, file: HandlerFile) -> list[str]:
         return []
     event = events.parse({"hook_event_name": "SessionEnd", "session_id": "check"})
     deadline = time.monotonic() + SECONDS_PER_FILE
-    isolated = Isolated(event, Context(project, os.environ), SECONDS_PER_FILE, deadline, only_load=True)
+    isolated = Isolated(claude, event, Context(project, os.environ), SECONDS_PER_FILE, deadline, only_load=True)
     answers = isolated.run(plan)
     isolated.close()
     return [f"{answer.label}: {answer.fault}" for answer in answers if answer.fault]

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from holdfast import trust
-from holdfast.events import EVENTS, OLDEST_CLIENT_EVENTS
+from holdfast.clients import claude
+from holdfast.clients.claude import versions
+from holdfast.clients.claude.events import EVENTS, OLDEST_CLIENT_EVENTS
 from holdfast.files import document
 from holdfast.formats import RECORDS
 from holdfast.install import (
-    client,
     installs,
     launcher,
     plugin_copies,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from holdfast.install.scopes import Target
+    from holdfast.clients.claude.scopes import Target
     from holdfast.install.settingsfile import SettingsFile
     from holdfast.plugins.loader import HandlerFile
 
@@ -158,7 +159,7 @@ def carry_out(planned: Plan) -> tuple[Path | None, Install]:
 
 
 def _files(target: Target) -> list[HandlerFile]:
-    return loader.find(Project.open(target.root, trusted=trust.config_trusted(target.root)))
+    return loader.find(claude, Project.open(target.root, trusted=trust.config_trusted(target.root)))
 
 
 def _wanted(
@@ -166,7 +167,7 @@ def _wanted(
 ) -> dict[str, str | None]:
     if target.scope == "project":
         return wanted_events.team(target.root, present)
-    return wanted_events.personal(files, client.known_events(record.everything), record.others(target.root))
+    return wanted_events.personal(files, versions.known_events(record.everything), record.others(target.root))
 
 
 def _left_out(target: Target, files: Sequence[HandlerFile], record: Install) -> list[str]:
@@ -176,8 +177,8 @@ def _left_out(target: Target, files: Sequence[HandlerFile], record: Install) -> 
         why = "the oldest supported client lacks it. For yourself: holdfast install"
     else:
         every = wanted_events.personal(files, frozenset(EVENTS), record.others(target.root))
-        left = every.keys() - client.known_events(record.everything)
-        why = client.why_not_registered() if left else ""
+        left = every.keys() - versions.known_events(record.everything)
+        why = versions.why_not_registered() if left else ""
     return [f"{event} is not registered: {why}" for event in EVENTS if event in left]
 
 
@@ -188,7 +189,7 @@ def _timeouts(target: Target, files: Sequence[HandlerFile]) -> dict[str, int]:
 def _fresh_record(target: Target, files: Sequence[HandlerFile]) -> Install:
     """Return the record to install with: what is known, the installed client, and what this project wants."""
     known = recorded(target)
-    everything = target.scope != "project" and client.knows_all_events()
+    everything = target.scope != "project" and versions.knows_all_events()
     there = {root: wishes for root, wishes in known.projects.items() if installs.is_there(root)}
     known = dataclasses.replace(known, scope=target.scope, root=target.root, everything=everything, projects=there)
     return known.with_project(target.root, wanted_events.of_project(files))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from contextlib import AbstractContextManager
 
-    from holdfast.install.scopes import Scope
+    from holdfast.clients.claude.scopes import Scope
     from holdfast.install.wanted_events import Wish
 
 _SCOPES: dict[str, Scope] = {"user": "user", "project": "project", "local": "local"}

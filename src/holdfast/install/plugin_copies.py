@@ -12,16 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast import log, paths
+from holdfast.clients.claude import scopes
+from holdfast.clients.claude.matching import alternatives, selects_all
 from holdfast.errors import ConfigError, MissingError, StateError
 from holdfast.files import document
-from holdfast.install import launcher, scopes
+from holdfast.install import launcher
 from holdfast.install.registration import NO_MATCHER, PLUGIN_RUNNER, merged
-from holdfast.plugins.matching import alternatives, selects_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from holdfast.install.scopes import Scope, Target
+    from holdfast.clients.claude.scopes import Scope, Target
 
 _NAME = "holdfast@"  # and the marketplace it came from
 _READ: dict[Scope, tuple[Scope, ...]] = {

@@ -7,12 +7,13 @@ import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from holdfast.dispatch.merging import EXIT_CODE_EVENTS as EXIT_CODE_EVENTS
-from holdfast.events import EVENTS, model
+from holdfast.clients import claude
+from holdfast.clients.claude import STRICT_EVENTS
+from holdfast.clients.claude.events import EVENTS, model
+from holdfast.clients.claude.matching import NO_MATCHER as NO_MATCHER
+from holdfast.clients.claude.matching import TOOL_EVENTS, alternatives, matches, selects_all
+from holdfast.clients.claude.replies import EXIT_CODE_EVENTS as EXIT_CODE_EVENTS
 from holdfast.plugins.deadlines import needed_client_limit
-from holdfast.plugins.matching import NO_MATCHER as NO_MATCHER
-from holdfast.plugins.matching import TOOL_EVENTS, alternatives, matches, selects_all
-from holdfast.plugins.scan import STRICT_EVENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -154,7 +155,10 @@ def timeouts(files: Iterable[HandlerFile]) -> dict[str, int]:
         for route in file.routes if file.active else ():
             if route.timeout:
                 by_event.setdefault(route.event, []).append(route.timeout)
-    found = {event: needed_client_limit(event, model(event).deadline, asked) for event, asked in by_event.items()}
+    found = {
+        event: needed_client_limit(claude.longest_limit_s(event), model(event).deadline, asked)
+        for event, asked in by_event.items()
+    }
     return {event: limit for event, limit in found.items() if limit}
 
 

@@ -9,15 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from holdfast.clients.claude import scopes
 from holdfast.errors import HoldfastError, StateError
 from holdfast.files import document
-from holdfast.install import installs, registration, scopes, settingsfile
+from holdfast.install import installs, registration, settingsfile
 from holdfast.install.settingstext import SettingsText
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from holdfast.install.scopes import Target
+    from holdfast.clients.claude.scopes import Target
     from holdfast.project import Project
 
 _PROGRAM = re.compile(r"""(?:\$HOME|\$\{HOME\}|~|/[^\s"';]*?)/\.local/share/holdfast/run""")

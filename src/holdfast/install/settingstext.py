@@ -5,10 +5,10 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from holdfast.clients.claude.matching import selects_all
 from holdfast.errors import HoldfastError
 from holdfast.files.jsonedit import Editor
 from holdfast.install.registration import NO_MATCHER, command, cuts_off, group, ours
-from holdfast.plugins.matching import selects_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

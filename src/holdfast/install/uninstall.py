@@ -7,9 +7,10 @@ import shlex
 from typing import TYPE_CHECKING
 
 from holdfast import paths
+from holdfast.clients.claude import scopes
 from holdfast.errors import StateError
 from holdfast.files import atomic, document
-from holdfast.install import installs, launcher, registrations, scopes, settingsfile, skillcopy
+from holdfast.install import installs, launcher, registrations, settingsfile, skillcopy
 from holdfast.install.installer import ALLOW_RULES
 from holdfast.install.settingstext import SettingsText
 from holdfast.server import servers
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from holdfast.clients.claude.scopes import Target
     from holdfast.install.installs import Install
-    from holdfast.install.scopes import Target
     from holdfast.install.settingsfile import SettingsFile
 
 

@@ -7,8 +7,10 @@ import shlex
 from typing import TYPE_CHECKING
 
 from holdfast import log, paths, trust
+from holdfast.clients import claude
+from holdfast.clients.claude import scopes, versions
 from holdfast.errors import HoldfastError
-from holdfast.install import client, installs, plugin_copies, scopes, settingsfile, wanted_events
+from holdfast.install import installs, plugin_copies, settingsfile, wanted_events
 from holdfast.install.installer import Plan, carry_out, plan, recorded
 from holdfast.install.installs import Install
 from holdfast.plugins import loader, strictness
@@ -44,7 +46,7 @@ def planned_for(settings: Path, project: Project, files: Sequence[HandlerFile]) 
     target = scopes.target_of(settings, project.root)
     record = recorded(target)
     target = dataclasses.replace(target, scope=record.scope)
-    if record.scope != "project" and client.session_knows_all_events():
+    if record.scope != "project" and versions.session_knows_all_events():
         record = dataclasses.replace(record, everything=True)
     return plan(target, files, record.with_project(project.root, wanted_events.of_project(files)))
 
@@ -56,7 +58,7 @@ def keep_registered(project: Project) -> list[str]:
     names the command. What goes wrong goes to the log, for a session must start without it.
     """
     try:
-        files = loader.find(project)
+        files = loader.find(claude, project)
         lines = []
         for scope in _PERSONAL:
             lines += refresh(scopes.target(scope, project.root).settings, project, files)
@@ -74,7 +76,7 @@ def distrusted(project: Project) -> list[str]:
 
     Its configuration counts where it was trusted before. At most so many are named that a start stays readable.
     """
-    files = [file for file in loader.find(project) if file.place == "project"]
+    files = [file for file in loader.find(claude, project) if file.place == "project"]
     said = [f"{_named(file.path)} {_state(file)}" for file in files if not file.trusted]
     known = {project.root / name for name in trust.granted(project.root)}
     folder, config = paths.project_handlers(project.root), paths.project_config(project.root)
@@ -116,7 +118,7 @@ def unguarded(project: Project) -> list[str]:
 
 def faulty(project: Project) -> list[str]:
     """Name the handlers that would run and whose text is at fault, with where to look."""
-    files = [file for file in loader.find(project) if file.active and file.trusted and file.faults]
+    files = [file for file in loader.find(claude, project) if file.active and file.trusted and file.faults]
     lines = [f"{file.place}/{_named(file.path)}: {log.written(file.faults[0])}" for file in files]
     if len(lines) > _NAMED:
         lines[_NAMED:] = [f"{len(lines) - _NAMED} more are at fault"]
@@ -151,7 +153,7 @@ def _plugin_notice(project: Project, files: Sequence[HandlerFile]) -> list[str]:
     here = [planned_for(scopes.target(scope, project.root).settings, project, files) for scope in _PERSONAL]
     if any(planned.had_ours for planned in here):
         return []
-    known = client.known_events(client.session_knows_all_events())
+    known = versions.known_events(versions.session_knows_all_events())
     left = plugin_copies.remainder(wanted_events.personal(files, known), plugin_copies.own(), {})
     if not left:
         return []

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast import paths
-from holdfast.events import OLDEST_CLIENT_EVENTS
+from holdfast.clients import claude
+from holdfast.clients.claude.events import OLDEST_CLIENT_EVENTS
 from holdfast.install.registration import covers, merged, plugin_command, routes, settings, timeouts, visible, wanted
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def team(
 
     own, shipped = _of_team(root)
     events = merged([*routes(shipped), *((route.event, route.match) for file in own for route in file.routes)], known)
-    if any(file.faults for file in own) or loader.vanished(paths.project_handlers(root.resolve())):
+    if any(file.faults for file in own) or loader.vanished(claude, paths.project_handlers(root.resolve())):
         for event, matcher in (present or {}).items():
             there = matcher if isinstance(matcher, str) else None
             if event not in events or covers(event, there, events[event]):
@@ -79,7 +80,7 @@ def _of_team(root: Path) -> tuple[list[HandlerFile], list[HandlerFile]]:
     from holdfast.plugins import loader
 
     folder = paths.project_handlers(root.resolve())
-    return loader.offered("project", folder), loader.offered("shipped", paths.shipped("handlers"))
+    return loader.offered(claude, "project", folder), loader.offered(claude, "shipped", paths.shipped("handlers"))
 
 
 def bundled() -> str:
@@ -91,7 +92,7 @@ def bundled() -> str:
 
     from holdfast.plugins import loader
 
-    files = loader.offered("shipped", paths.shipped("handlers"))
+    files = loader.offered(claude, "shipped", paths.shipped("handlers"))
     described = {"description": "Routes hook events to Holdfast's handlers"}
     return json.dumps(described | settings(wanted(files, OLDEST_CLIENT_EVENTS), plugin_command), indent=2) + "\n"
 

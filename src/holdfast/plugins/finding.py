@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.config import Config
+    from holdfast.plugins.hooks import Hooks
     from holdfast.plugins.route_cache import Found
     from holdfast.plugins.scan import Conditions, Route
     from holdfast.project import Project
@@ -94,8 +95,9 @@ class HandlerFile:
 
 @dataclass(frozen=True)
 class _Look:
-    """What all files are judged by: the project, what was strict earlier, and whether everything of them is asked."""
+    """What all files are judged by: hooks, project, what was strict earlier, and whether all of them is asked."""
 
+    hooks: Hooks
     project: Project
     strict: Collection[str]
     everything: bool
@@ -112,12 +114,12 @@ class _Look:
     def rules(self, place: Place, folder: Path) -> route_cache.Rules:
         """Return how the files of a folder are read; an event parses of a project's files only those that may run."""
         if place == "shipped":
-            return route_cache.Rules(apart=False)
+            return route_cache.Rules(self.hooks, apart=False)
         if place == "user":
-            return route_cache.Rules(
-                first=lambda: _names_in(folder, self.strict), timeout_s=route_cache.OWN_PARSE_TIMEOUT_S
-            )
+            first, own = (lambda: _names_in(folder, self.strict)), route_cache.OWN_PARSE_TIMEOUT_S
+            return route_cache.Rules(self.hooks, first=first, timeout_s=own)
         return route_cache.Rules(
+            self.hooks,
             within=self.project.root,
             parsed=lambda file, digest: self.everything or self.granted(folder / file) == digest,
             first=lambda: _names_in(folder, [f"{self.project.root}/{relative}" for relative in self.grants]),
@@ -133,10 +135,11 @@ def _within(place: Place, path: Path) -> Path | None:
     return path.parents[2] if place == "project" else None
 
 
-def find(project: Project, event: str | None = None, value: str | None = None) -> list[HandlerFile]:
+def find(hooks: Hooks, project: Project, event: str | None = None, value: str | None = None) -> list[HandlerFile]:
     """Find the handler files, in running order: shipped, user, project; each by file name.
 
     Args:
+        hooks: of which client; handlers of others' events are at fault.
         project: whose `.claude/handlers` and whose configuration count.
         event: an event's name, to be told only of the files that want it and of those that count on every event:
             the new and changed ones, those at fault, the strict ones, and all that have the name of such a file.
@@ -145,7 +148,7 @@ def find(project: Project, event: str | None = None, value: str | None = None) -
     Returns:
         The files, also those that will not run, marked with the reason, and those that are gone and were strict.
     """
-    look = _Look(project, strictness.known(), everything=event is None)
+    look = _Look(hooks, project, strictness.known(), everything=event is None)
     places: dict[Place, Path] = {
         "shipped": paths.shipped("handlers"),
         "user": paths.user_handlers(),
@@ -159,7 +162,7 @@ def find(project: Project, event: str | None = None, value: str | None = None) -
     }
     wanted: set[str] | None = None
     if event is not None:
-        wanted = {name for folder in folders.values() for name in folder.concerned(event, value, look.strict)}
+        wanted = {name for folder in folders.values() for name in folder.concerned(event, value, look.strict, hooks)}
     files = []
     for place, folder in folders.items():
         names = folder.names() if wanted is None else wanted.intersection(folder.names())
@@ -172,13 +175,13 @@ def find(project: Project, event: str | None = None, value: str | None = None) -
     return _replace_farther(files)
 
 
-def offered(place: Place, folder: Path) -> list[HandlerFile]:
+def offered(hooks: Hooks, place: Place, folder: Path) -> list[HandlerFile]:
     """Return the files of one folder as everybody finds them: whatever is trusted or configured on this machine.
 
     One that cannot be read has faults and no routes. Only what is off by the file's own word is off.
     """
     within = folder.parents[1] if place == "project" else None
-    found = route_cache.look(folder, route_cache.Rules(within=within, apart=place != "shipped"))
+    found = route_cache.look(folder, route_cache.Rules(hooks, within=within, apart=place != "shipped"))
     return [_offered(place, found, name) for name in sorted(found.names())]
 
 
@@ -195,9 +198,9 @@ def _offered(place: Place, folder: route_cache.Folder, name: str) -> HandlerFile
     return HandlerFile(place, path.stem, path, found.source, found.digest, True, off, read.routes, faults)
 
 
-def vanished(folder: Path) -> list[Path]:
+def vanished(hooks: Hooks, folder: Path) -> list[Path]:
     """Return the files of a folder that are gone and are known to have been strict."""
-    rules = route_cache.Rules(parsed=lambda name, digest: False)
+    rules = route_cache.Rules(hooks, parsed=lambda name, digest: False)
     return [folder / name for name in _gone(route_cache.look(folder, rules), strictness.known())]
 
 

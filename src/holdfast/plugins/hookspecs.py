@@ -1,25 +1,21 @@
-"""The hooks a handler file can implement: one function per event, with an example of each.
+"""The hooks a handler file can implement: one function per event.
 
 A handler names only the arguments it wants of `(event, context)`, and returns `None`, one outcome or a list of them.
 """
 
 from __future__ import annotations
 
-import inspect
-from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 from pluggy import HookspecMarker
 
-from holdfast.events import EVENTS, HOOK_NAMES
 from holdfast.plugins.markers import PROJECT_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from typing import TypeAlias
+    from typing import Any, TypeAlias
 
-    from holdfast.events import Event
     from holdfast.plugins.context import Context
     from holdfast.plugins.outcomes import Outcome
 
@@ -27,8 +23,8 @@ if TYPE_CHECKING:
 
 
 @HookspecMarker(PROJECT_NAME)
-def hook(event: Event, context: Context) -> Answer:
-    """Answer an event. Its model says what it `accepts`, and the module of that when it fires."""
+def hook(event: Any, context: Context) -> Answer:
+    """Answer an event, of the client's own model, which says what it `accepts`."""
 
 
 def of(functions: Iterable[str]) -> ModuleType:
@@ -36,16 +32,3 @@ def of(functions: Iterable[str]) -> ModuleType:
     specifications = ModuleType(__name__)
     vars(specifications).update(dict.fromkeys(functions, hook))
     return specifications
-
-
-def example(function: str) -> str:
-    """Return the example handler file of a hook.
-
-    Args:
-        function: the hook's name, such as `on_pre_tool_use`.
-
-    Raises:
-        KeyError: there is no such hook.
-    """
-    _, _, code = (inspect.getdoc(import_module(EVENTS[HOOK_NAMES[function]])) or "").partition("Example::\n\n")
-    return inspect.cleandoc(code) + "\n"

@@ -15,6 +15,7 @@ from holdfast.plugins.finding import HandlerFile, find, offered, runs, vanished
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from holdfast.plugins.hooks import Hooks
     from holdfast.plugins.scan import Route
 
 __all__ = ["SIZE_LIMIT", "Call", "HandlerFile", "find", "load", "offered", "plan", "preload", "runs", "vanished"]
@@ -48,10 +49,11 @@ def preload() -> None:
     patterns.compile_all()
 
 
-def plan(files: Iterable[HandlerFile], event: str, value: str | None) -> list[Call]:
+def plan(hooks: Hooks, files: Iterable[HandlerFile], event: str, value: str | None) -> list[Call]:
     """Select the functions an event calls, in calling order; only their files are read.
 
     Args:
+        hooks: whose event it is.
         files: what `find` returned.
         event: the event's name.
         value: what its matcher field holds, or `None` when it has none.
@@ -59,23 +61,23 @@ def plan(files: Iterable[HandlerFile], event: str, value: str | None) -> list[Ca
     Returns:
         The calls: `tryfirst` ones first, `trylast` ones last, as pluggy orders them.
     """
-    calls = [call for file in files for call in _calls(file, event, value)]
+    calls = [call for file in files for call in _calls(hooks, file, event, value)]
     first = [call for call in calls if call.route.tryfirst]
     last = [call for call in calls if call.route.trylast]
     usual = [call for call in calls if not (call.route.tryfirst or call.route.trylast)]
     return [*first, *usual, *reversed(last)]
 
 
-def _calls(file: HandlerFile, event: str, value: str | None) -> list[Call]:
+def _calls(hooks: Hooks, file: HandlerFile, event: str, value: str | None) -> list[Call]:
     if not file.active:
         return []
-    calls = [Call(file, route) for route in file.routes if strictness.selects(route, event, value)]
+    calls = [Call(file, route) for route in file.routes if strictness.selects(hooks, route, event, value)]
     if not (calls and file.again):
         return calls
     try:
         return [replace(call, file=replace(file, held=file.source, again=None)) for call in calls]
     except StateError:  # in this very moment somebody saves it
-        return _calls(file.again(), event, value)
+        return _calls(hooks, file.again(), event, value)
 
 
 def load(file: HandlerFile) -> ModuleType:

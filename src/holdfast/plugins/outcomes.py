@@ -286,13 +286,6 @@ def flatten(returned: object) -> tuple[Outcome, ...]:
     )
 
 
-def as_said_on(event: str, said: Sequence[Outcome]) -> tuple[Outcome, ...]:
-    """Return what a handler said in the event's own words: to block a tool call is to deny it (client fact §1.3)."""
-    if event != "PreToolUse":
-        return tuple(said)
-    return tuple(deny(outcome.text) if outcome.kind == "block" else outcome for outcome in said)
-
-
 def check(outcome: Outcome, event: str, accepts: frozenset[str]) -> None:
     """Refuse an outcome that the event does not accept.
 

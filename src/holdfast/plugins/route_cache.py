@@ -7,18 +7,21 @@ import os
 import signal
 import time
 from dataclasses import astuple, dataclass, field
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast import events, trust
+from holdfast import trust
 from holdfast.errors import StateError
 from holdfast.files import cache, document
 from holdfast.files.file_memo import Kept, Stamp, settled, stamp
-from holdfast.plugins import bytecode_cache, deadlines, matching, scan
+from holdfast.plugins import bytecode_cache, deadlines, scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+
+    from holdfast.plugins.hooks import Hooks
 
 SIZE_LIMIT = 32 * 1024  # bytes; parsing takes time that grows with the square of the size
 COUNT_LIMIT = 200  # files of one folder
@@ -51,6 +54,10 @@ class Entry(NamedTuple):
     scan: tuple[Any, ...] | None
 
 
+Shelf = tuple[tuple[Any, ...], dict[str, Entry]]
+"""What is kept of a folder: the rules by which its files were scanned (`_rules`), and the files by name."""
+
+
 def _everything(name: str, digest: str) -> bool:
     return True
 
@@ -63,6 +70,7 @@ class Rules(NamedTuple):
     """How a folder is read.
 
     Attributes:
+        hooks: whose events the files may answer.
         within: no link may lead out of this folder; None lets links lead anywhere.
         apart: parse in a process that can be killed, since nothing else ends a parser that takes too long.
         parsed: tells for a file's name and digest whether it must be parsed; a file that will not run need not be.
@@ -70,6 +78,7 @@ class Rules(NamedTuple):
         timeout_s: wall time in which all files of the folder are parsed.
     """
 
+    hooks: Hooks
     within: Path | None = None
     apart: bool = True
     parsed: Callable[[str, str], bool] = _everything
@@ -101,19 +110,20 @@ class Folder:
         yield from self.fresh
         yield from self.unreadable
 
-    def concerned(self, event: str, value: str | None, strict: Container[str]) -> Iterator[str]:
+    def concerned(self, event: str, value: str | None, strict: Container[str], hooks: Hooks) -> Iterator[str]:
         """Yield the names of the files that an event may concern.
 
         Args:
             event: the event's name.
             value: what its matcher field holds; None for every value.
             strict: paths that are known to have been strict.
+            hooks: whose event it is.
         """
         yield from self.fresh
         yield from self.unreadable
         top = f"{self.path}/"
         for name, entry in self.known.items():
-            wants = event in entry.wishes and matching.matches(entry.wishes[event], value, event)
+            wants = event in entry.wishes and hooks.matches(entry.wishes[event], value, event)
             if wants or entry.heeded or top + name in strict:
                 yield name
 
@@ -135,7 +145,8 @@ def look(path: Path, rules: Rules) -> Folder:
     """
     folder = Folder(path)
     now, file = time.time_ns(), _file(path)
-    kept = _shelves.get(file)
+    rules_of_scan = _rules(rules.hooks.SOURCES)
+    kept = _known(file, rules_of_scan)
     stamps: dict[str, Stamp] = {}
     for name in _names(folder, rules):
         entry = kept.get(name)
@@ -158,7 +169,7 @@ def look(path: Path, rules: Rules) -> Folder:
         if settled(stamps[name], now) and stamps[name][1] == len(found.source or b"") and lasting.get(name, True)
     }
     if new:
-        _keep(file, path, folder.known | new)
+        _keep(file, path, rules_of_scan, folder.known | new)
     return folder
 
 
@@ -174,7 +185,7 @@ def read_anew(path: Path, rules: Rules) -> Found:
 
 def preload(path: Path) -> None:
     """Take what is known of a folder's files into memory, with their code: what is forked from here has it then."""
-    shelf = _shelves.get(_file(path))
+    _, shelf = _shelves.get(_file(path))
     try:
         seen = (id(shelf), cache.folder().stat().st_mtime_ns)
     except OSError:
@@ -228,7 +239,8 @@ def _read(path: Path, within: Path | None) -> Found:
 def _parse(files: dict[str, Found], rules: Rules) -> dict[str, bool]:
     """Put into each file what its text says; return for each whether that will be the same the next time."""
     if not rules.apart:
-        files |= {name: found._replace(scan=scan.scan(found.source or b"")) for name, found in files.items()}
+        for name, found in files.items():
+            files[name] = found._replace(scan=scan.scan(found.source or b"", rules.hooks))
         return dict.fromkeys(files, True)
     from holdfast.process.child import Child
 
@@ -236,7 +248,7 @@ def _parse(files: dict[str, Found], rules: Rules) -> dict[str, bool]:
     rest, lasting = dict(files), dict[str, bool]()
     while rest and time.monotonic() < until:
         try:
-            child = Child.fork(lambda report, captured, heard: _be_parser(rest.items(), report))
+            child = Child.fork(lambda report, captured, heard: _be_parser(rest.items(), rules.hooks, report))
         except OSError:  # no process to be had now
             break
         try:
@@ -262,7 +274,7 @@ def _at_fault(reason: str) -> scan.Scan:
     return scan.Scan(faults={"": reason})
 
 
-def _be_parser(files: Iterable[tuple[str, Found]], report: int) -> None:
+def _be_parser(files: Iterable[tuple[str, Found]], hooks: Hooks, report: int) -> None:
     """Be the process that parses: report what each file says, until the kernel ends us for one that takes too long."""
     from holdfast.process.child import write
 
@@ -271,7 +283,7 @@ def _be_parser(files: Iterable[tuple[str, Found]], report: int) -> None:
     for name, found in files:
         signal.setitimer(signal.ITIMER_PROF, PARSE_CPU_S)  # its default action needs no cooperation from the parser
         try:
-            said = scan.scan(found.source or b"")
+            said = scan.scan(found.source or b"", hooks)
         except Exception as error:  # noqa: BLE001 - whatever the text does to us is a fault of the text
             said = _at_fault(f"cannot be read as Python ({type(error).__name__}: {str(error)[:200]})")
         write(report, {"name": name, "scan": _frozen(said)})
@@ -301,40 +313,42 @@ def _thawed(plain: Sequence[Any]) -> scan.Scan:
     return scan.Scan(kept, dict(faults), off_by_default, conditions, tuple(doubts))
 
 
-def _shelf(file: Path) -> dict[str, Entry]:
-    """Read what is kept of a folder; nothing where it is broken, of another folder, or by other rules than ours."""
+def _shelf(file: Path) -> Shelf:
+    """Read what is kept of a folder, with the rules it was scanned by; nothing where it is broken or of another."""
     body = cache.read(file)
     if body is None:
-        return {}
+        return (), {}
     try:
         name, rules, entries = marshal.loads(body)
-        ours = (name, rules) == (file.name, _rules())
-        return {name: Entry(*values) for name, values in entries.items()} if ours else {}
+        ours = (name, rules[:2]) == (file.name, (_FORMAT, bytecode_cache.INTERPRETER))
+        return (rules, {name: Entry(*values) for name, values in entries.items()}) if ours else ((), {})
     except (ValueError, EOFError, TypeError, AttributeError):
-        return {}
+        return (), {}
 
 
-def _keep(file: Path, path: Path, entries: dict[str, Entry]) -> None:
+def _keep(file: Path, path: Path, rules: tuple[Any, ...], entries: dict[str, Entry]) -> None:
     """Keep what was found, with what another process kept meanwhile; the files that are gone are left out."""
-    merged = {name: entry for name, entry in _shelf(file).items() if os.path.lexists(path / name)} | entries
-    cache.write(file, marshal.dumps((file.name, _rules(), {name: tuple(entry) for name, entry in merged.items()})))
+    by, known = _shelf(file)
+    merged = {name: entry for name, entry in known.items() if by == rules and os.path.lexists(path / name)} | entries
+    cache.write(file, marshal.dumps((file.name, rules, {name: tuple(entry) for name, entry in merged.items()})))
 
 
-def _rules() -> tuple[Any, ...]:
-    """Return by what rules a scan is made: the form it is kept in, the interpreter, and this very code."""
-    global _known_rules
-    if _known_rules is None:
-        sources = [Path(each) for each in (scan.__file__, matching.__file__, deadlines.__file__, __file__)]
-        sources.append(Path(str(events.__file__)))
-        sources.append(sources[0].with_name("matchable.py"))  # not imported: only the scan of a matcher needs it
-        _known_rules = (_FORMAT, bytecode_cache.INTERPRETER, *(stamp(each.stat()) for each in sources))
-    return _known_rules
+def _known(file: Path, rules: tuple[Any, ...]) -> dict[str, Entry]:
+    """Return what is kept of a folder if it was scanned by these rules."""
+    by, entries = _shelves.get(file)
+    return entries if by == rules else {}
+
+
+@lru_cache
+def _rules(sources: tuple[str, ...]) -> tuple[Any, ...]:
+    """Return by what rules a scan is made: the form it is kept in, the interpreter, this very code and the client's."""
+    files = (scan.__file__, deadlines.__file__, __file__, *sources)
+    return (_FORMAT, bytecode_cache.INTERPRETER, *(stamp(Path(each).stat()) for each in files))
 
 
 def _file(path: Path) -> Path:
     return cache.folder() / f"{trust.digest(os.fsencode(path))[:32]}.scan"
 
 
-_known_rules: tuple[Any, ...] | None = None
 _preloaded: dict[Path, tuple[int, int]] = {}
-_shelves: Kept[dict[str, Entry]] = Kept(_shelf)
+_shelves: Kept[Shelf] = Kept(_shelf)

@@ -6,14 +6,13 @@ import ast
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast.events import HOOK_NAMES
 from holdfast.plugins.deadlines import longest_timeout
-from holdfast.plugins.matching import valid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-STRICT_EVENTS = frozenset({"PreToolUse", "PermissionRequest", "UserPromptSubmit", "UserPromptExpansion"})
+    from holdfast.plugins.hooks import Hooks
+
 ARGUMENTS = ("event", "context")
 _OPTIONS: dict[str, tuple[type, ...]] = {
     "match": (str, type(None)),
@@ -108,11 +107,12 @@ class _Fault(Exception):
     """Something in a handler file that keeps one function from being used."""
 
 
-def scan(source: bytes) -> Scan:
+def scan(source: bytes, hooks: Hooks) -> Scan:
     """Read the routes of a handler file.
 
     Args:
         source: the file's bytes.
+        hooks: whose events it may answer.
 
     Returns:
         Its routes and its faults. A file that is not Python has no routes and one fault.
@@ -124,10 +124,10 @@ def scan(source: bytes) -> Scan:
         return Scan(faults={"": f"{where}cannot be read as Python ({_reason(error)})"})
     routes: list[Route] = []
     faults: dict[str, str] = {}
-    bound, hidden = _names(tree)
+    bound, hidden = _names(tree, hooks)
     for name, bindings in bound.items():
         try:
-            routes += _routes(name, bindings)
+            routes += _routes(name, bindings, hooks)
         except _Fault as fault:
             first = next((each for each in bindings if each.node), bindings[0])
             faults[name] = f"line {first.line}: {name} {fault}"
@@ -139,10 +139,10 @@ def scan(source: bytes) -> Scan:
     except _Fault as fault:
         return Scan(faults=faults | {"": str(fault)})
     off = any(_switches_off(node) for node in tree.body)
-    return Scan(tuple(routes), faults, off, conditions, tuple(_doubts(routes)))
+    return Scan(tuple(routes), faults, off, conditions, tuple(_doubts(routes, hooks)))
 
 
-def _names(tree: ast.Module) -> tuple[dict[str, list[_Bound]], list[tuple[str, _Function]]]:
+def _names(tree: ast.Module, hooks: Hooks) -> tuple[dict[str, list[_Bound]], list[tuple[str, _Function]]]:
     """Find what handlers' names are bound to, in the order of the text, and functions that are out of reach.
 
     Names are those of events, and those of functions that are marked with hookimpl. Out of reach is a marked function
@@ -166,7 +166,7 @@ def _names(tree: ast.Module) -> tuple[dict[str, list[_Bound]], list[tuple[str, _
             continue  # the names they bind are their own, or no value is given to one
         inner = inside or next((words for kinds, words in _COMPOUND if isinstance(node, kinds)), "")
         left += [(child, inner, owner) for child in reversed(list(ast.iter_child_nodes(node)))]
-    return {name: found for name, found in bound.items() if name in HOOK_NAMES or _any_marked(found)}, hidden
+    return {name: found for name, found in bound.items() if name in hooks.HOOK_NAMES or _any_marked(found)}, hidden
 
 
 def _bindings(node: ast.AST, inside: str) -> Iterator[tuple[str, _Bound]]:
@@ -190,7 +190,7 @@ def _any_marked(found: Sequence[_Bound]) -> bool:
     return any(each.node is not None and any(map(_is_marker, each.node.decorator_list)) for each in found)
 
 
-def _routes(name: str, bindings: Sequence[_Bound]) -> list[Route]:
+def _routes(name: str, bindings: Sequence[_Bound], hooks: Hooks) -> list[Route]:
     """Return the route of a name, which the file must bind to one function at its top level and to nothing after it."""
     functions = [each for each in bindings if each.node is not None]
     if not functions:
@@ -206,51 +206,46 @@ def _routes(name: str, bindings: Sequence[_Bound]) -> list[Route]:
     (function,) = functions
     if after := next((each for each in bindings[bindings.index(function) + 1 :]), None):
         raise _Fault(f"is {after.how} in line {after.line}, so the function never runs; {_WRITE}")
-    return _route(function.node) if function.node else []
+    return _route(function.node, hooks) if function.node else []
 
 
-def _doubts(routes: Sequence[Route]) -> Iterator[str]:
+def _doubts(routes: Sequence[Route], hooks: Hooks) -> Iterator[str]:
     """Yield a sentence for each matcher that probably does not select what its author wants."""
     for route in routes:
-        if route.match is not None:
-            from holdfast.plugins import matchable
-
-            if said := matchable.doubt(route.match, route.event):
-                yield f"line {route.line}: {route.function}: {said}"
+        if route.match is not None and (said := hooks.doubt(route.match, route.event)):
+            yield f"line {route.line}: {route.function}: {said}"
 
 
 def _reason(error: BaseException) -> str:
     return error.msg if isinstance(error, SyntaxError) else f"{type(error).__name__}: {error}"
 
 
-def _route(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[Route]:
+def _route(node: ast.FunctionDef | ast.AsyncFunctionDef, hooks: Hooks) -> list[Route]:
     marker = next((found for found in node.decorator_list if _is_marker(found)), None)
     if marker is None:
-        if node.name in HOOK_NAMES:
+        if node.name in hooks.HOOK_NAMES:
             raise _Fault("is named like a handler but has no @hookimpl, so it never runs")
         return []
-    event = HOOK_NAMES.get(node.name)
+    event = hooks.HOOK_NAMES.get(node.name)
     if event is None:
         from difflib import get_close_matches
 
-        near = get_close_matches(node.name, HOOK_NAMES, n=1)
+        near = get_close_matches(node.name, hooks.HOOK_NAMES, n=1)
         raise _Fault("is no event's name" + (f"; did you mean {near[0]}" if near else ""))
     if isinstance(node, ast.AsyncFunctionDef):
         raise _Fault("is async; a handler is a plain function")
     _check_arguments(node)
     options = _options(marker)
-    if options.get("strict") and event not in STRICT_EVENTS:
-        raise _Fault(f"strict is not possible on {event}, only on {', '.join(sorted(STRICT_EVENTS))}")
-    if (asked := options.get("timeout")) and asked > longest_timeout(event):
-        raise _Fault(f"timeout={asked!r} is more than {event} allows: at most {longest_timeout(event):g} seconds")
+    if options.get("strict") and event not in hooks.STRICT_EVENTS:
+        raise _Fault(f"strict is not possible on {event}, only on {', '.join(sorted(hooks.STRICT_EVENTS))}")
+    longest = longest_timeout(hooks.longest_limit_s(event))
+    if (asked := options.get("timeout")) and asked > longest:
+        raise _Fault(f"timeout={asked!r} is more than {event} allows: at most {longest:g} seconds")
     if options.get("tryfirst") and options.get("trylast"):
         raise _Fault("cannot be first and last: choose tryfirst or trylast")
-    if options.get("match") is not None:
-        from holdfast.plugins import matchable
-
-        if said := matchable.never(options["match"], event):
-            raise _Fault(f"never runs: {said}")
-    if not valid(options.get("match"), event):
+    if options.get("match") is not None and (said := hooks.never(options["match"], event)):
+        raise _Fault(f"never runs: {said}")
+    if not hooks.valid(options.get("match"), event):
         raise _Fault(f"match={options['match']!r} is neither a list of names nor a regular expression of the client's")
     return [Route(event=event, function=node.name, line=node.lineno, **options)]
 

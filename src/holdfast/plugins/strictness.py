@@ -17,12 +17,13 @@ from holdfast import log, paths
 from holdfast.errors import HoldfastError
 from holdfast.files import atomic, lock
 from holdfast.files.file_memo import Kept
-from holdfast.plugins import matching
-from holdfast.plugins.scan import STRICT_EVENTS, Route
+from holdfast.plugins.scan import Route
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
+
+    from holdfast.plugins.hooks import Hooks
 
 LOCK_TIMEOUT_S = 0.5
 """How long an event waits for another process that writes the memory."""
@@ -68,10 +69,11 @@ def remember(path: Path, routes: Iterable[Route]) -> None:
         log.write("warning", f"the strict handlers of {path} could not be remembered: {error}")
 
 
-def guarding(event: str, value: str | None, root: str) -> list[str]:
+def guarding(hooks: Hooks, event: str, value: str | None, root: str) -> list[str]:
     """Name the strict handlers known for an event, for a refusal where they could not be asked.
 
     Args:
+        hooks: of which client.
         event: the event's name.
         value: what the event's matcher field holds; None where it cannot be read, and then every matcher selects it.
         root: the project's root, as the client names it.
@@ -80,7 +82,7 @@ def guarding(event: str, value: str | None, root: str) -> list[str]:
         The handlers, as messages name them: `user/guard.py: on_pre_tool_use`. A memory that cannot be read counts as
         one handler, since a guard may stand in it.
     """
-    if event not in STRICT_EVENTS:
+    if event not in hooks.STRICT_EVENTS:
         return []
     real = paths.real_root(root)
     try:
@@ -92,7 +94,7 @@ def guarding(event: str, value: str | None, root: str) -> list[str]:
         f"{'user' if everywhere(path) else 'project'}/{path.rpartition('/')[2]}: {route.function}"
         for path, routes in entries.items()
         for route in routes
-        if _root(path) in (_EVERY, real) and selects(route, event, value)
+        if _root(path) in (_EVERY, real) and selects(hooks, route, event, value)
     ]
 
 
@@ -106,13 +108,13 @@ def memory_file() -> Path:
     return paths.state_dir() / "strict"
 
 
-def selects(route: Route, event: str, value: str | None) -> bool:
+def selects(hooks: Hooks, route: Route, event: str, value: str | None) -> bool:
     """Tell whether a route is for an event; a strict one is for every value if its matcher cannot be read."""
     if route.event != event:
         return False
-    if matching.matches(route.match, value, event):
+    if hooks.matches(route.match, value, event):
         return True
-    return route.strict and not matching.valid(route.match, event)
+    return route.strict and not hooks.valid(route.match, event)
 
 
 def _remembered(route: Route) -> Route:

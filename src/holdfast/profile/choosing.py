@@ -6,10 +6,11 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from holdfast import events
+from holdfast.clients import claude
+from holdfast.clients.claude import events, matching
 from holdfast.errors import EventError
 from holdfast.install import registration
-from holdfast.plugins import loader, matching
+from holdfast.plugins import loader
 from holdfast.testkit import recorded
 from holdfast.testkit.client import SESSION
 
@@ -40,7 +41,7 @@ class Chosen:
 
 def wanted(project: OpenProject) -> dict[str, str | None]:
     """Return event -> matcher for what the handlers of a project ask for, as an install registers it."""
-    return registration.wanted(loader.find(project), frozenset(events.EVENTS))
+    return registration.wanted(loader.find(claude, project), frozenset(events.EVENTS))
 
 
 def of_recordings(lines: Iterable[str], asked: Mapping[str, str | None], event: str | None, limit: int) -> Chosen:

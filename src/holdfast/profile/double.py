@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast.install import launcher, scopes
+from holdfast.clients.claude import scopes
+from holdfast.install import launcher
 from holdfast.profile import moving
 from holdfast.profile.moving import Move
 from holdfast.project import OpenProject

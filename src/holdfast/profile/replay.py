@@ -6,7 +6,7 @@ import time
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from holdfast import events
+from holdfast.clients.claude import events
 from holdfast.dispatch import tracing
 from holdfast.errors import HoldfastError
 from holdfast.install import registration

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from holdfast import engine
 from holdfast.dispatch import isolation
 from holdfast.dispatch.isolation import Isolated
-from holdfast.events import EVENTS
 from holdfast.plugins import loader
 from holdfast.plugins.context import Context
 from holdfast.process import caller
@@ -76,13 +75,13 @@ def handle(told: Told, report: int, captured: int, heard: int) -> None:
     if not given:
         return
     payload: dict[str, Any] = given[0]
-    name = payload["hook_event_name"]
-    plan, event = engine.choose(payload, found if name == argument else loader.find(project, name))
+    name = payload[engine.CLIENT.EVENT_KEY]
+    plan, event = engine.choose(payload, found if name == argument else loader.find(engine.CLIENT, project, name))
     if event is None:
         return
     limits = project.config.handlers
     context, deadline = Context(project, os.environ), engine.deadline(event, limits, started, plan)
-    isolation.work(Isolated(event, context, limits.timeout, deadline), plan, report, captured, heard)
+    isolation.work(Isolated(engine.CLIENT, event, context, limits.timeout, deadline), plan, report, captured, heard)
 
 
 def look(environ: Mapping[str, str], argument: str | None) -> tuple[OpenProject, list[HandlerFile]]:
@@ -96,7 +95,7 @@ def look(environ: Mapping[str, str], argument: str | None) -> tuple[OpenProject,
         The project, whose problems the parent tells, and the handlers.
 
     Raises:
-        KeyError: the environment names no project, so it is no hook of Claude Code's.
+        KeyError: the environment names no project, so it is no hook of the client's.
     """
     project = engine.open_project(environ, tell=False)
-    return project, loader.find(project, argument) if argument in EVENTS else []
+    return project, loader.find(engine.CLIENT, project, argument) if argument in engine.CLIENT.EVENTS else []

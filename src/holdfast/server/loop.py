@@ -36,7 +36,7 @@ LOADS = 0.03
 """Seconds after its start at which a process has read nothing of ours yet; its age is known to a hundredth only."""
 DESCRIPTORS = 64
 """Open files a process must be allowed, or no server is started."""
-_PROJECT = b"CLAUDE_PROJECT_DIR="
+_PROJECT = f"{engine.CLIENT.ROOT_VARIABLE}=".encode()
 _ENVIRON_LIMIT_BYTES = 8 << 20  # the kernel allows fewer
 
 

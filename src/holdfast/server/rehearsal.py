@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from holdfast import engine, events, log, paths
+from holdfast import engine, log, paths
 from holdfast.config import Config
-from holdfast.dispatch import calls, intake, isolation, pairing
+from holdfast.dispatch import calls, isolation, pairing
 from holdfast.dispatch.calls import Caller
 from holdfast.formats import RECORDS
 from holdfast.ledger.connection import memory
@@ -37,7 +37,7 @@ from holdfast.server import handlers_child
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.events.event import Event
+    from holdfast.dispatch.client import Event
 
 _ENGINE = (
     "engine",
@@ -46,7 +46,6 @@ _ENGINE = (
     "dispatch.isolation",
     "dispatch.calls",
     "plugins.context",
-    "dispatch.merging",
     "plugins.outcomes",
     "dispatch.budget",
     "dispatch.costs",
@@ -56,7 +55,6 @@ _ENGINE = (
     "ledger.connection",
     "ledger.schema",
     "ledger.context_costs",
-    "events.event",
     "dispatch.tracing",
     "terminal_text",
 )
@@ -64,24 +62,9 @@ _STANDARD = ("sqlite3", "json", "hashlib", "tomllib", "uuid", "shlex", "marshal"
 _ENCODINGS = ("encodings.utf_8_sig", "encodings.utf_16_le", "encodings.ascii", "encodings.latin_1")
 _PACKAGES = ("pluggy", "pydantic", "platformdirs", *_STANDARD, *_ENCODINGS)
 _NOWHERE = Path("/")
-_SOURCE = b"""from holdfast import advise, hookimpl
-@hookimpl(match="Bash")
-def on_pre_tool_use(event, context):
-    return advise("rehearsed")
-@hookimpl
-def on_post_tool_use(event, context):
-    return advise("rehearsed")
-@hookimpl
-def on_user_prompt_submit(event, context):
-    return advise("rehearsed")
-"""
-_ROUTES = scan(_SOURCE).routes
+_SOURCE, _PAYLOADS = engine.CLIENT.rehearsal()
+_ROUTES = scan(_SOURCE, engine.CLIENT).routes
 _FILE = Path(__file__).with_name("rehearsed")
-_PAYLOADS: tuple[dict[str, Any], ...] = (
-    {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "true"}},
-    {"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {}, "tool_response": {"stdout": ""}},
-    {"hook_event_name": "UserPromptSubmit", "prompt": "Go on."},
-)
 
 
 def warm_up() -> None:
@@ -90,7 +73,7 @@ def warm_up() -> None:
     A package that is not there costs only itself here: whatever needs it says so.
     """
     wanted = [f"holdfast.{name}" for name in _ENGINE]
-    wanted += [*_PACKAGES, *set(events.EVENTS.values())]
+    wanted += [*_PACKAGES, *engine.CLIENT.MODULES]
     wanted += [record.ADAPTER for record in RECORDS.values()]  # handlers ask for them by name
     for file in sorted(paths.shipped("handlers").glob("*.py")):
         wanted += imported(file)
@@ -142,8 +125,8 @@ def of_engine() -> None:
     with suppress(Exception):  # what is wrong shows when an event comes
         project = OpenProject(_NOWHERE, Config())
         for event, payload in _events():
-            intake.foreign(payload, os.environ)
-            pairing.source(os.environ)
+            engine.CLIENT.foreign(payload, os.environ)
+            pairing.source(engine.CLIENT, os.environ)
             _choose(payload)
             plan = _plan(event)
             answers = [isolation.from_wire(json.loads(json.dumps(each))) for each in _wired(event, plan, project)]
@@ -160,7 +143,7 @@ def of_handlers() -> None:
             _choose(payload)
             for answer in _wired(event, _plan(event), project):
                 json.dumps(answer)
-        for file in loader.offered("shipped", paths.shipped("handlers")):
+        for file in loader.offered(engine.CLIENT, "shipped", paths.shipped("handlers")):
             if file.active:
                 loader.load(file)
         ledger = Ledger(memory(), None, Patience(), lambda problem: None)
@@ -172,16 +155,15 @@ def of_handlers() -> None:
 
 def _choose(payload: dict[str, Any]) -> None:
     """Find what an event would call, in a project that has nothing of its own."""
-    name = payload["hook_event_name"]
-    _, found = handlers_child.look({"CLAUDE_PROJECT_DIR": str(_NOWHERE)}, name)
+    name = payload[engine.CLIENT.EVENT_KEY]
+    _, found = handlers_child.look({engine.CLIENT.ROOT_VARIABLE: str(_NOWHERE)}, name)
     engine.choose(pickle.loads(pickle.dumps(payload, pickle.HIGHEST_PROTOCOL)), found)
 
 
 def _events() -> Iterator[tuple[Event, dict[str, Any]]]:
     for payload in _PAYLOADS:
-        sent = {"session_id": "rehearsed", "cwd": "/", "transcript_path": "", **payload}
-        read = json.loads(json.dumps(sent).encode().decode("utf-8-sig"))
-        yield events.parse(read), read
+        read = json.loads(json.dumps(payload).encode().decode("utf-8-sig"))
+        yield engine.CLIENT.parse(read), read
 
 
 def _plan(event: Event) -> list[Call]:
@@ -190,5 +172,5 @@ def _plan(event: Event) -> list[Call]:
 
 
 def _wired(event: Event, plan: list[Call], project: OpenProject) -> list[dict[str, Any]]:
-    caller = Caller(event, Context(project, os.environ), lambda call: 1.0)
+    caller = Caller(engine.CLIENT, event, Context(project, os.environ), lambda call: 1.0)
     return [isolation.to_wire(answer) for answer in caller.answers(plan)]

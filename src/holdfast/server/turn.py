@@ -19,7 +19,7 @@ from holdfast.server import handlers_child, rehearsal
 from holdfast.server.handlers_child import Place
 
 if TYPE_CHECKING:
-    from holdfast.dispatch.merging import Reply
+    from holdfast.dispatch.replying import Reply
 
 PATIENCE = 1.0
 """Seconds who asks has to send what it asks."""

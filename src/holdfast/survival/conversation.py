@@ -6,10 +6,10 @@ import uuid
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from holdfast.clients.claude.output_schema import LIMIT
 from holdfast.dispatch.budget import units
 from holdfast.survival.transcript import Transcript
 from holdfast.testkit.client import Client
-from holdfast.testkit.output_schema import LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

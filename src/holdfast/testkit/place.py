@@ -13,8 +13,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast import clock, events, paths
-from holdfast.plugins import matching
+from holdfast import clock, paths
+from holdfast.clients.claude import events, matching
 from holdfast.process import trial
 
 if TYPE_CHECKING:

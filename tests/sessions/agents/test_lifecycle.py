@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.events.agents import AgentResult
+from holdfast.events import AgentResult
 from holdfast.sessions.agents import agent_status, lifecycle, progress
 from holdfast.sessions.workspace import Workspace
 from tests.agentry import CALL, RUN, begin, launch, report
@@ -16,7 +16,7 @@ from tests.handmade import ME, OTHER, together
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from holdfast.events.agents import AgentStatus
+    from holdfast.events import AgentStatus
     from holdfast.sessions.agents.lifecycle import State
 
 # A launch is noted at its PostToolUse at the latest, before it is named there.

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.events.agents import AgentResult, Returned
-from holdfast.events.models.user_prompt_submit import TaskNotification
+from holdfast.clients.claude.events.agents import AgentResult, Returned
+from holdfast.clients.claude.events.models.user_prompt_submit import TaskNotification
 from holdfast.sessions.agents import agent_status, lifecycle, notices
 from holdfast.sessions.reading import transcripts
 from holdfast.sessions.workspace import Workspace

@@ -1,0 +1,1 @@
+"""The clients whose hooks Holdfast answers, one folder each."""

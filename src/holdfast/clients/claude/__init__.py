@@ -1,0 +1,136 @@
+"""Claude Code as a client: all that is specific to it, found here by the rest of Holdfast (`dispatch.client`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from holdfast.clients.claude import events, matching
+from holdfast.clients.claude.events import EVENTS as EVENTS
+from holdfast.clients.claude.events import HOOK_NAMES as HOOK_NAMES
+from holdfast.clients.claude.events import parse as parse
+from holdfast.clients.claude.matching import matches as matches
+from holdfast.clients.claude.matching import valid as valid
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from holdfast.clients.claude.events.event import Event
+    from holdfast.dispatch.replying import Reply
+    from holdfast.plugins.outcomes import Outcome
+
+EVENT_KEY = "hook_event_name"
+SESSION_KEY = "session_id"
+START_EVENT = "SessionStart"
+ROOT_VARIABLE = "CLAUDE_PROJECT_DIR"
+PLUGIN_VARIABLE = "CLAUDE_PLUGIN_ROOT"
+ENVIRONMENT_VARIABLE = "CLAUDE_ENV_FILE"
+STRICT_EVENTS = frozenset({"PreToolUse", "PermissionRequest", "UserPromptSubmit", "UserPromptExpansion"})
+MODULES = frozenset({*events.HOMES.values(), "holdfast.clients.claude.replies"})
+# `matchable` is not imported here: only the scan of a matcher needs it.
+SOURCES = (__file__, events.__file__, matching.__file__, matching.__file__.replace("matching.py", "matchable.py"))
+
+# Cursor and Copilot run Claude Code's settings too. These keys are theirs, with Claude Code's own name for each.
+_FOREIGN_KEYS = {"cursor_version": "", "sessionId": "session_id", "hookEventName": "hook_event_name"}
+_LONGEST_LIMIT_S = 3_600.0
+_LONGEST_LIMIT_OF_S = {"SessionEnd": 60.0}  # more the client does not give (client fact §4.4)
+
+
+def longest_limit_s(event: str) -> float:
+    """Return the seconds that are registered beside our command where a handler needs more than the client's default.
+
+    Only the client's patience ends there: the handlers' own deadline comes long before.
+    """
+    return _LONGEST_LIMIT_OF_S.get(event, _LONGEST_LIMIT_S)
+
+
+def foreign(payload: Mapping[str, Any], environ: Mapping[str, str], *, whole: bool = True) -> str:
+    """Tell whether another client sent this event.
+
+    Other clients run Claude Code's settings with payloads of the same or nearly the same shape; they get exit 0 and
+    silence. A payload of Claude Code's with a malformed field is still Claude Code's.
+
+    Args:
+        payload: what came on stdin.
+        environ: the hook's environment.
+        whole: whether the payload could be read to its end; else a key that is missing tells nothing.
+
+    Returns:
+        Why it is not Claude Code's, or an empty string when it is.
+    """
+    theirs = [key for key, ours in _FOREIGN_KEYS.items() if key in payload and ours not in payload]
+    if theirs:
+        return f"the payload has {theirs[0]!r}, which Claude Code does not send"
+    if not environ.get("CLAUDE_PROJECT_DIR"):
+        return "the environment has no CLAUDE_PROJECT_DIR, which Claude Code sets for every hook"
+    if environ.get("CLAUDECODE"):
+        return ""
+    if "turn_id" in payload and payload.get("hook_event_name") != "MessageDisplay":
+        return "the payload has 'turn_id' and the environment no CLAUDECODE, as from Codex"
+    if whole and "session_id" not in payload:
+        return "the payload has no session_id"
+    return ""
+
+
+def matched(event: str, payload: Mapping[str, Any]) -> str | None:
+    """Return the tool's or the command's name, the two values that handlers are chosen by before an event is read."""
+    value = payload.get("command_name" if event == "UserPromptExpansion" else "tool_name")
+    return value if isinstance(value, str) else None
+
+
+def given_input(event: Event) -> object:
+    """Return the input of a tool call; None on events that have none."""
+    return getattr(event, "tool_input", None)
+
+
+def changed(event: Event, said: Sequence[Outcome]) -> Event:
+    """Return the event as the next handler sees it: with every value that a handler replaced."""
+    from holdfast.clients.claude import replies
+
+    return replies.changed(event, said)
+
+
+def as_said(event: str, said: Sequence[Outcome]) -> tuple[Outcome, ...]:
+    """Return what a handler said in the event's own words: to block a tool call is to deny it (client fact §1.3)."""
+    from holdfast.clients.claude import replies
+
+    return replies.as_said(event, said)
+
+
+def refusal(event: str, reason: str) -> Outcome:
+    """Return the outcome that refuses a tool call, a permission or a prompt."""
+    from holdfast.plugins.outcomes import block, deny
+
+    return deny(reason) if event in ("PreToolUse", "PermissionRequest") else block(reason)
+
+
+def merge(event: str, outcomes: Sequence[Outcome]) -> Reply:
+    """Merge outcomes into one reply (`replies.merge`)."""
+    from holdfast.clients.claude import replies
+
+    return replies.merge(event, outcomes)
+
+
+def unanswered(event: str) -> str:
+    """Say what a handler of WorktreeCreate left undone: the client takes silence for a failure there."""
+    return "named no folder; it has to return worktree(path)" if event == "WorktreeCreate" else ""
+
+
+def never(matcher: str, event: str) -> str:
+    """Say why a matcher selects nothing, whatever the client and its tools; empty if it may select something."""
+    from holdfast.clients.claude import matchable
+
+    return matchable.never(matcher, event)
+
+
+def doubt(matcher: str | None, event: str) -> str:
+    """Say what of a matcher probably selects nothing or has no effect; empty if all is well."""
+    from holdfast.clients.claude import matchable
+
+    return matchable.doubt(matcher, event)
+
+
+def rehearsal() -> tuple[bytes, Sequence[Mapping[str, Any]]]:
+    """Return what a server rehearses with."""
+    from holdfast.clients.claude import sample
+
+    return sample.SOURCE, sample.PAYLOADS

@@ -1,0 +1,109 @@
+"""The events of Claude Code's hooks, each a typed, frozen model that is loaded on first use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from holdfast import paths
+from holdfast.errors import EventError
+
+if TYPE_CHECKING:
+    from holdfast.clients.claude.events.event import Event
+
+_IN_ORDER = (
+    *("SessionStart", "Setup", "SessionEnd", "UserPromptSubmit", "UserPromptExpansion"),
+    *("PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch", "PermissionRequest", "PermissionDenied"),
+    *("Stop", "StopFailure", "SubagentStart", "SubagentStop", "PreCompact", "PostCompact"),
+    *("TaskCreated", "TaskCompleted", "TeammateIdle", "PreModelSwitch", "PostModelSwitch"),
+    *("Notification", "MessageDisplay", "ConfigChange", "InstructionsLoaded", "CwdChanged", "FileChanged"),
+    *("DirectoryAdded", "WorktreeCreate", "WorktreeRemove", "Elicitation", "ElicitationResult"),
+)
+OLDEST_CLIENT_EVENTS = frozenset(_IN_ORDER) - {"PreModelSwitch", "PostModelSwitch", "DirectoryAdded"}
+"""The events that client 2.1.197, the oldest supported one, knows: an unknown name can silence a whole file there."""
+
+
+def snake(name: str) -> str:
+    """Spell an event's name as its module's does, and its hook's: `PreToolUse` becomes `pre_tool_use`."""
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).removeprefix("_")
+
+
+_NAMES = ("".join(map(str.capitalize, module.split("_"))) for module in paths.modules("clients/claude/events/models"))
+EVENTS: dict[str, str] = {
+    name: f"holdfast.clients.claude.events.models.{snake(name)}" for name in dict.fromkeys((*_IN_ORDER, *_NAMES))
+}
+"""Every event the client has (client fact §1.1), with the module of its model: each in `events/models` is one.
+
+They are in the order in which the client lists them; those that are not in that list follow.
+"""
+
+_PARTS = {
+    "Event": "holdfast.clients.claude.events.event",
+    "Effort": "holdfast.clients.claude.events.event",
+    "ToolEvent": "holdfast.clients.claude.events.call",
+    "McpServer": "holdfast.clients.claude.events.call",
+    "Todo": "holdfast.clients.claude.events.call",
+    "ToolCall": "holdfast.clients.claude.events.models.post_tool_batch",
+    "BackgroundTask": "holdfast.clients.claude.events.background",
+    "SessionCron": "holdfast.clients.claude.events.background",
+    "TaskNotification": "holdfast.clients.claude.events.models.user_prompt_submit",
+    "AgentResult": "holdfast.clients.claude.events.agents",
+    "Returned": "holdfast.clients.claude.events.agents",
+    "agent_result": "holdfast.clients.claude.events.agents",
+}
+HOMES: dict[str, str] = EVENTS | _PARTS
+"""Every model and what belongs to one, with its module; `holdfast.events` offers them to handlers."""
+
+HOOK_NAMES: dict[str, str] = {f"on_{snake(name)}": name for name in EVENTS}
+"""The name of a handler's function for every event: `on_pre_tool_use` is for `PreToolUse`."""
+
+
+def model(name: str) -> type[Event]:
+    """Return the model of an event, loading its module and no other.
+
+    Args:
+        name: the event's name, as in `EVENTS`.
+
+    Raises:
+        EventError: there is no such event.
+    """
+    if name not in EVENTS:
+        raise EventError(f"{name!r} is not an event this holdfast knows; upgrade it if your client is newer")
+    kind: type[Event] = getattr(import_module(EVENTS[name]), name)
+    return kind
+
+
+def parse(payload: object) -> Event:
+    """Read what the client sent.
+
+    Args:
+        payload: the decoded JSON object; `hook_event_name` says which event it is.
+
+    Returns:
+        The event. Unknown keys are in `model_extra`; optional values of unknown types in `unreadable`.
+
+    Raises:
+        EventError: it is no object, names no known event, or lacks a field the event needs; nothing else.
+    """
+    if not isinstance(payload, Mapping):
+        raise EventError(f"the payload is no JSON object but {type(payload).__name__}")
+    name = payload.get("hook_event_name")
+    if not isinstance(name, str):
+        raise EventError("the payload has no 'hook_event_name'; this is not Claude Code's input")
+    return model(name).read(payload)
+
+
+def example(function: str) -> str:
+    """Return the example handler file of a hook.
+
+    Args:
+        function: the hook's name, such as `on_pre_tool_use`.
+
+    Raises:
+        KeyError: there is no such hook.
+    """
+    import inspect
+
+    _, _, code = (inspect.getdoc(import_module(EVENTS[HOOK_NAMES[function]])) or "").partition("Example::\n\n")
+    return inspect.cleandoc(code) + "\n"

@@ -1,0 +1,106 @@
+"""What all events have in common."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+from pydantic import ValidationError
+
+from holdfast.clients.claude.events.record import Record
+from holdfast.errors import EventError
+from holdfast.unplugged import unplugged
+
+
+class Effort(Record):
+    """How hard the model is set to think.
+
+    Attributes:
+        level: `low`, `medium`, `high`, `xhigh` or `max`; newer clients may send others.
+    """
+
+    level: str = ""
+
+
+class Event(Record):
+    """One firing of a Claude Code hook; the fields carry the client's own names (client fact §1.2).
+
+    Required is only what an event names nothing without, or what would leave a guard blind: the session, a
+    tool's name, the input or prompt that a guard inspects. Everything else may be absent: then it is `None`,
+    or the type's empty value where the client normally always sends it.
+
+    Attributes:
+        session_id: the session; opaque, usually a UUID.
+        hook_event_name: the event's name, such as `PreCompact`.
+        transcript_path: the session's JSONL file; may be empty, and the file may lag or not exist yet.
+        cwd: where the model is working; follows its `cd`, so it is not the project's root.
+        prompt_id: the user prompt this belongs to.
+        permission_mode: `default`, `acceptEdits`, `bypassPermissions`, `plan`, `dontAsk`, `auto` or a newer one.
+        agent_id: the subagent this happened in; `None` in the main conversation.
+        agent_type: the subagent's type, or the main conversation's `--agent` name.
+        effort: how hard the model thinks.
+        scratchpad_dir: the session's scratch folder.
+    """
+
+    matcher_field: ClassVar[str | None] = None
+    """The field that a registration's matcher tests; `None` where the client ignores matchers (client fact §1.3)."""
+    accepts: ClassVar[frozenset[str]] = frozenset()
+    """The kinds of outcome the client honours on this event (client fact §1.3)."""
+    strictable: ClassVar[bool] = False
+    """Whether a handler of this event may be `strict`: its own failure becomes a refusal."""
+    deadline: ClassVar[float] = 600.0
+    """Seconds after which the client gives up by default (client fact §4.4)."""
+
+    session_id: str
+    hook_event_name: str
+    transcript_path: str = ""
+    cwd: str = ""
+    prompt_id: str | None = None
+    permission_mode: str | None = None
+    agent_id: str | None = None
+    agent_type: str | None = None
+    effort: Effort | None = None
+    scratchpad_dir: str | None = None
+
+    @property
+    def in_subagent(self) -> bool:
+        """Whether this belongs to a subagent, which shares its parent's `session_id` (client fact §1.2)."""
+        return bool(self.agent_id)
+
+    @property
+    def reaches_agent(self) -> bool:
+        """Whether what a hook says reaches a subagent, and not the main conversation."""
+        return self.in_subagent
+
+    @property
+    def matcher_value(self) -> str | None:
+        """What a matcher is compared with; `None` where the event has no such field or it was absent."""
+        if self.matcher_field is None:
+            return None
+        value: str | None = getattr(self, self.matcher_field)
+        return value
+
+    @classmethod
+    def read(cls, payload: Mapping[str, Any]) -> Self:
+        """Read a payload of this event.
+
+        Args:
+            payload: the JSON object the client sent.
+
+        Raises:
+            EventError: a required field is missing or of a wrong type.
+        """
+        try:
+            with unplugged():
+                return cls.model_validate(dict(payload))
+        except ValidationError as problem:
+            raise EventError(cls._complaint(payload, problem)) from problem
+
+    @classmethod
+    def _complaint(cls, payload: Mapping[str, Any], problem: ValidationError) -> str:
+        faults = problem.errors(include_url=False, include_context=False)
+        field = next(str(fault["loc"][0]) for fault in faults if fault["loc"] and fault["loc"][0] in cls.required())
+        what = f"has an unusable value ({_kind(payload[field])})" if field in payload else "is missing"
+        return f"{cls.__name__}: the field {field!r} {what}; this client may be too old or too new for this holdfast"
+
+
+def _kind(value: object) -> str:
+    return "null" if value is None else type(value).__name__

@@ -1,0 +1,33 @@
+"""`PreToolUse` fires before a tool is called, ahead of the permission check, in every permission mode.
+
+To block is to deny.
+
+Example::
+
+    from holdfast import deny, hookimpl
+    from holdfast.events import PreToolUse
+
+    @hookimpl(match="Bash")
+    def on_pre_tool_use(event: PreToolUse):
+        if "printenv" in event.tool_input.get("command", ""):
+            return deny("this would print secrets")
+"""
+
+from typing import Any
+
+from holdfast.clients.claude.events.call import ToolEvent
+
+
+class PreToolUse(ToolEvent):
+    """A tool is about to be called; comes before the permission check, in every permission mode.
+
+    Attributes:
+        tool_input: the arguments; a handler further on sees them as changed so far.
+        tool_use_id: the call; absent on older clients.
+    """
+
+    accepts = frozenset({"deny", "ask", "allow", "defer", "change_input", "advise", "tell_user", "stop", "terminal"})
+    strictable = True
+
+    tool_input: dict[str, Any]
+    tool_use_id: str | None = None

@@ -1,0 +1,46 @@
+"""`SessionStart` fires when a session begins or goes on: `startup`, `resume`, `clear`, `compact`, `fork`.
+
+After a compaction this is the one place where lost context can be given back.
+
+Example::
+
+    from holdfast import advise, hookimpl
+
+    @hookimpl(match="compact")
+    def on_session_start(event, context):
+        notes = context.root / "NOTES.md"
+        if notes.is_file():
+            return advise(f"The project's notes:\\n{notes.read_text()}")
+"""
+
+from typing import ClassVar
+
+from holdfast.clients.claude.events.event import Event
+
+
+class SessionStart(Event):
+    """A session began: new, resumed, cleared, forked, or going on after a compaction.
+
+    Attributes:
+        source: `startup`, `resume`, `clear`, `compact`, `fork` or a newer one. `compact` is where lost context
+            can be restored (client fact §2.2).
+        model: the model's name; on many starts absent.
+        session_title: the session's title.
+        seconds_since_last_response: on resume and fork, how long the conversation lay still.
+        context_tokens: on resume and fork, the size of the context in tokens.
+        prompt_cache_likely_expired: on resume and fork, whether the prompt cache is probably cold.
+        estimated_cache_write_usd: on resume and fork, what filling it again would cost, in US dollars.
+    """
+
+    matcher_field: ClassVar[str | None] = "source"
+    accepts = frozenset(
+        {"advise", "tell_user", "environment", "watch", "title", "initial_message", "reload_skills", "terminal"}
+    )
+
+    source: str = ""
+    model: str | None = None
+    session_title: str | None = None
+    seconds_since_last_response: int | float | None = None
+    context_tokens: int | None = None
+    prompt_cache_likely_expired: bool | None = None
+    estimated_cache_write_usd: float | None = None

@@ -1,0 +1,29 @@
+"""`WorktreeCreate` fires when a worktree is wanted, and replaces the client's own `git worktree`.
+
+A handler makes the folder. Where no handler names a folder, the client makes no worktree and shows why.
+Don't handle this to look on.
+
+Example::
+
+    from holdfast import hookimpl, worktree
+
+    @hookimpl
+    def on_worktree_create(event, context):
+        folder = context.root.parent / f"{context.root.name}-{event.name}"
+        folder.mkdir(exist_ok=True)
+        return worktree(str(folder))
+"""
+
+from holdfast.clients.claude.events.event import Event
+
+
+class WorktreeCreate(Event):
+    """A worktree is wanted, and a handler makes it in the client's place. Registering this replaces `git worktree`.
+
+    Attributes:
+        name: the name the worktree shall have.
+    """
+
+    accepts = frozenset({"worktree"})
+
+    name: str = ""

@@ -1,0 +1,114 @@
+"""What a matcher is compared with on each event, to find matchers that select nothing."""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from holdfast.clients.claude.matching import LEGACY_NAMES, NO_MATCHER, TOOL_EVENTS, alternatives, matches, selects_all
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+TOOLS = frozenset(
+    {
+        *("Agent", "AskUserQuestion", "Bash", "BashOutput", "CronCreate", "CronDelete", "CronList", "Edit"),
+        *("EnterPlanMode", "EnterWorktree", "ExitPlanMode", "ExitWorktree", "Glob", "Grep", "LS", "LSP", "Monitor"),
+        *("MultiEdit", "NotebookEdit", "NotebookRead", "PowerShell", "Read", "SendMessage", "Skill", "SlashCommand"),
+        *("StructuredOutput", "TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop", "TaskUpdate"),
+        *("TeamCreate", "TeamDelete", "TodoWrite", "ToolSearch", "WebFetch", "WebSearch", "Workflow", "Write"),
+        *LEGACY_NAMES,
+        *LEGACY_NAMES.values(),
+    }
+)
+"""Tools of Claude Code, present and former. Others exist: those of MCP servers (`mcp__…`), and newer ones."""
+
+VALUES: dict[str, frozenset[str]] = {
+    **dict.fromkeys(TOOL_EVENTS, TOOLS),
+    "SessionStart": frozenset({"startup", "resume", "clear", "compact", "fork"}),
+    "Setup": frozenset({"init", "maintenance"}),
+    "SessionEnd": frozenset({"clear", "resume", "logout", "prompt_input_exit", "other", "bypass_permissions_disabled"}),
+    "PreCompact": frozenset({"manual", "auto"}),
+    "PostCompact": frozenset({"manual", "auto"}),
+    "ConfigChange": frozenset(
+        {"user_settings", "project_settings", "local_settings", "policy_settings", "skills"},
+    ),
+}
+"""The values that are known of an event's matcher field (client fact §1.3)."""
+
+_RULE = re.compile(r"(?:^|(?<=[|,]))\s*(?P<tool>[A-Za-z]\w*)\((?P<pattern>[^()]*)\)\s*(?=$|[|,])")
+_FIELDS = {"Bash": "command", "Read": "file_path", "Edit": "file_path", "Write": "file_path", "WebFetch": "url"}
+
+
+def never(matcher: str, event: str) -> str:
+    """Say why a matcher selects nothing, whatever the client and its tools; empty if it may select something."""
+    if event not in TOOL_EVENTS or selects_all(matcher) or _selected(matcher, event):
+        return ""
+    if rules := _rules(matcher):
+        tool = rules[0]
+        field = f'["{_FIELDS[tool]}"]' if tool in _FIELDS else ""
+        return (
+            f"match={matcher!r} is a permission rule, and a matcher is compared with the tool's name alone. "
+            f'Use match="{tool}" and look at event.tool_input{field} in the function'
+        )
+    names = [name for name in alternatives(matcher, event) or () if name]
+    right = {name: _spelled(name) for name in names}
+    if names and all(right.values()):
+        wanted = "|".join(dict.fromkeys(right.values()))
+        return f'match={matcher!r} selects no tool, because tool names are case-sensitive. Use match="{wanted}"'
+    return ""
+
+
+def doubt(matcher: str | None, event: str) -> str:
+    """Say what of a matcher probably selects nothing or has no effect; empty if all is well."""
+    if matcher is None or selects_all(matcher):
+        return ""
+    if event in NO_MATCHER:
+        return f"match={matcher!r} has no effect, because {event} has nothing to match: the function always runs"
+    if event in ("FileChanged", "StopFailure") and re.search(r"(?:^|\|)\s|\s(?:\||$)", matcher):
+        return f"match={matcher!r} has spaces around a name, and on {event} they are part of it"
+    known = VALUES.get(event)
+    if known is None:
+        return ""
+    what = "tool of Claude Code" if known is TOOLS else f"value that {event} is known to have"
+    if rules := _rules(matcher) if known is TOOLS else []:
+        return f"match={matcher!r} selects nothing for {rules[0]}(…): a matcher is compared with the tool's name alone"
+    listed = alternatives(matcher, event)
+    if listed is None:
+        if _selected(matcher, event) or (known is TOOLS and "mcp" in matcher):
+            return ""
+        return f"match={matcher!r} selects no {what}"
+    odd = [name for name in listed if name and not _plausible(name, known)]
+    if not odd:
+        return ""
+    names = ", ".join(map(repr, odd))
+    return f"match={matcher!r}: {names} is no {what}{_hint(odd[0], known)}"
+
+
+def _plausible(name: str, known: frozenset[str]) -> bool:
+    """Tell whether a plain name may be a value: a known one, or an MCP server's tool, which nobody can know."""
+    return name in known or (known is TOOLS and re.fullmatch(r"mcp__.+?__.+", name) is not None)
+
+
+def _hint(name: str, known: Iterable[str]) -> str:
+    if re.fullmatch(r"mcp__\w+?", name):
+        return f"; for all tools of a server write {name}__.*"
+    folded = {each.casefold(): each for each in sorted(known)}
+    near = get_close_matches(name.casefold(), folded, n=1)
+    return f"; did you mean {folded[near[0]]}?" if near else ""
+
+
+def _selected(matcher: str, event: str) -> bool:
+    return any(matches(matcher, value, event) for value in VALUES[event])
+
+
+def _rules(matcher: str) -> list[str]:
+    """Return the tools that a matcher names as a permission rule does, `Bash(rm *)`; none for a regular expression."""
+    found = list(_RULE.finditer(matcher))
+    return [each["tool"] for each in found if each["tool"] in TOOLS and not _selected(each[0].strip(), "PreToolUse")]
+
+
+def _spelled(name: str) -> str:
+    """Return a tool's name as it is really spelled, where a name differs from it in case alone; else nothing."""
+    return next((tool for tool in sorted(TOOLS) if tool.casefold() == name.casefold()), "")

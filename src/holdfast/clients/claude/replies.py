@@ -1,0 +1,254 @@
+"""How the answers of several handlers become the one reply that Claude Code reads; pure."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from holdfast.dispatch.budget import Piece, fit, joined, joint_shares, of, units
+from holdfast.dispatch.replying import Reply
+from holdfast.patterns import regex
+from holdfast.plugins.outcomes import CLASSIFIER_LIMIT, TERMINAL_LIMIT_BYTES, Outcome, deny
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from holdfast.clients.claude.events.event import Event
+
+# Most restrictive first (client fact §1.3, PreToolUse).
+PRECEDENCE = ("deny", "defer", "ask", "allow")
+EXIT_CODE_EVENTS = frozenset({"TeammateIdle", "TaskCompleted"})  # they know no JSON decision
+PLAIN_EVENTS = {"PreCompact": "instruct_summary", "PostCompact": "tell_user", "WorktreeCreate": "worktree"}
+# Most restrictive first: one handler's refusal to answer an MCP server is not undone by another's answer.
+ANSWERS = ("decline", "cancel", "accept")
+# Where the reason goes to the model; elsewhere only the user sees it.
+REASONED = {
+    "deny": frozenset({"PreToolUse", "PermissionRequest"}),
+    "block": frozenset({"PostToolUse", "PostToolUseFailure", "PostToolBatch", "Stop", "SubagentStop", "TaskCreated"}),
+}
+_LIKE_JSON = regex(r"[\s\ufeff]*\{")
+
+
+def merge(event: str, outcomes: Sequence[Outcome]) -> Reply:
+    """Merge outcomes, all of them accepted by the event, into one reply.
+
+    Decisions: deny > defer > ask > allow. Reasons and advice are joined in the order given, advice under the
+    client's limit by priority. Of replaced values (input, output, title, display, form) the last one counts: each
+    handler saw the value as the ones before it left it. Messages that start a session are joined.
+
+    Args:
+        event: the event's name.
+        outcomes: in handler order; each must have passed `outcomes.check`.
+
+    Returns:
+        The reply; merging is pure, nothing is written.
+    """
+    variables, path = _environment(outcomes)
+    advice = _advice(outcomes)
+    if event in EXIT_CODE_EVENTS and of(outcomes, "block"):
+        beside = _beside(event, outcomes)
+        return Reply(
+            stdout=render(beside) if beside else "",
+            stderr=joined(outcomes, "block"),
+            exit_code=2,
+            shares=joint_shares(outcomes, "block"),
+        )
+    if event in PLAIN_EVENTS and not of(outcomes, "block"):
+        text = _plain(event, outcomes)
+        return Reply(stdout=text, shares=_plain_shares(event, outcomes, text))
+    body = _top_level(event, outcomes)
+    specific = _specific(event, outcomes, advice.text)
+    if specific:
+        body["hookSpecificOutput"] = {"hookEventName": event, **specific}
+    positions = [i for i, outcome in enumerate(outcomes) if outcome.kind in ("advise", "force_turn")]
+    return Reply(
+        stdout=render(body) if body else "",
+        delivered=tuple(positions[index] for index in advice.whole),
+        variables=variables,
+        path=path,
+        shares=_shares(event, outcomes, dict(zip(positions, advice.shares, strict=True))),
+    )
+
+
+# The event's field that each kind of outcome replaces.
+_REPLACES = {
+    "change_input": "tool_input",
+    "change_output": "tool_response",
+    "display": "delta",
+    "title": "session_title",
+}
+
+
+def changed(event: Event, said: Sequence[Outcome]) -> Event:
+    """Return the event as the next handler sees it: with every value that a handler replaced."""
+    values: dict[str, Any] = {}
+    for outcome in said:
+        if outcome.kind in _REPLACES:
+            values[_REPLACES[outcome.kind]] = outcome.text if outcome.value is None else outcome.value
+        elif outcome.kind == "answer":
+            values |= {"action": outcome.text} | ({} if outcome.value is None else {"content": outcome.value})
+    return event.model_copy(update=values) if values else event
+
+
+def as_said(event: str, said: Sequence[Outcome]) -> tuple[Outcome, ...]:
+    """Return what a handler said in the event's own words: to block a tool call is to deny it (client fact §1.3)."""
+    if event != "PreToolUse":
+        return tuple(said)
+    return tuple(deny(outcome.text) if outcome.kind == "block" else outcome for outcome in said)
+
+
+def render(body: Mapping[str, Any]) -> str:
+    """Write one JSON object on one line, readable where the text can be UTF-8, escaped where it cannot."""
+    text = json.dumps(body, ensure_ascii=False, allow_nan=False)
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:  # a lone surrogate, as JavaScript makes them by cutting an emoji in two
+        text = json.dumps(body)
+    return text
+
+
+def _plain_shares(event: str, outcomes: Sequence[Outcome], text: str) -> dict[int, int]:
+    """Return the shares in a plain text that is added to the summariser's instructions; any other is no model's."""
+    if event != "PreCompact" or not text:
+        return {}
+    shares = joint_shares(outcomes, PLAIN_EVENTS[event])
+    first = min(shares)
+    return shares | {first: shares[first] + units(text) - sum(shares.values())}
+
+
+def _shares(event: str, outcomes: Sequence[Outcome], advice: Mapping[int, int]) -> dict[int, int]:
+    """Return what each outcome puts into the model's context, in UTF-16 units, by position."""
+    shares = {position: share for position, share in advice.items() if share}
+    for kind in ("deny", "block"):
+        if event in REASONED[kind]:
+            shares |= joint_shares(outcomes, kind)
+    shares |= joint_shares(outcomes, "initial_message")
+    last = {outcome.kind: position for position, outcome in enumerate(outcomes)}
+    if "change_output" in last:  # which holds the earlier ones
+        value = outcomes[last["change_output"]].value
+        shares[last["change_output"]] = units(
+            value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        )
+    return shares
+
+
+def _advice(outcomes: Sequence[Outcome]) -> Any:
+    said = of(outcomes, "advise", "force_turn")
+    return fit([Piece(outcome.text, outcome.must_keep, outcome.priority) for outcome in said])
+
+
+def _environment(outcomes: Sequence[Outcome]) -> tuple[dict[str, str], tuple[str, ...]]:
+    variables: dict[str, str] = {}
+    path: list[str] = []
+    for outcome in of(outcomes, "environment"):
+        variables.update(outcome.value["variables"])
+        path.extend(folder for folder in outcome.value["path"] if folder not in path)
+    return variables, tuple(path)
+
+
+def _plain(event: str, outcomes: Sequence[Outcome]) -> str:
+    kind = PLAIN_EVENTS[event]
+    if kind == "worktree":
+        return next((outcome.text for outcome in reversed(of(outcomes, kind))), "")
+    text = joined(outcomes, kind)
+    # A text that begins like JSON would be parsed as JSON (client fact §1.5).
+    return f"Note: {text}" if _LIKE_JSON.match(text) else text
+
+
+def _top_level(event: str, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    body: dict[str, Any] = {}
+    if of(outcomes, "block"):
+        body |= {"decision": "block", "reason": joined(outcomes, "block")}
+    if of(outcomes, "stop"):
+        body |= {"continue": False, "stopReason": joined(outcomes, "stop")}
+    return body | _beside(event, outcomes)
+
+
+def _beside(event: str, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """Return what the user gets beside any decision."""
+    body: dict[str, Any] = {}
+    if event not in PLAIN_EVENTS and of(outcomes, "tell_user"):
+        body["systemMessage"] = joined(outcomes, "tell_user")
+    sequences = ""
+    for outcome in of(outcomes, "terminal"):
+        if len((sequences + outcome.text).encode("utf-8", "surrogatepass")) <= TERMINAL_LIMIT_BYTES:
+            sequences += outcome.text
+    if sequences:
+        body["terminalSequence"] = sequences
+    return body
+
+
+def _specific(event: str, outcomes: Sequence[Outcome], advice: str) -> dict[str, Any]:
+    if event == "PermissionRequest":
+        return _permission(outcomes)
+    body: dict[str, Any] = {}
+    decision = next((kind for kind in PRECEDENCE if of(outcomes, kind)), None)
+    if decision:
+        body["permissionDecision"] = decision
+        if reason := joined(outcomes, decision):
+            body["permissionDecisionReason"] = reason
+    changed = of(outcomes, "change_input")
+    if changed and decision not in ("deny", "defer"):
+        body["updatedInput"] = changed[-1].value
+    if advice:
+        body["additionalContext"] = advice
+    return body | _replaced(outcomes) | _answer(outcomes) | _switches(outcomes)
+
+
+def _permission(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """A permission's changed input can only be said together with an approval (client fact §1.3)."""
+    if denials := of(outcomes, "deny"):
+        decision: dict[str, Any] = {"behavior": "deny", "message": joined(outcomes, "deny")}
+        if any(denial.value for denial in denials):
+            decision["interrupt"] = True
+        return {"decision": decision}
+    if not of(outcomes, "allow"):
+        return {}
+    decision = {"behavior": "allow"}
+    if changed := of(outcomes, "change_input"):
+        decision["updatedInput"] = changed[-1].value
+    if updates := [update for outcome in of(outcomes, "allow") for update in outcome.value or []]:
+        decision["updatedPermissions"] = updates
+    return {"decision": decision}
+
+
+def _replaced(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """Return the values of which the client takes one: the last, which was made from the earlier ones."""
+    body: dict[str, Any] = {}
+    for outcome in outcomes:
+        match outcome.kind:
+            case "change_output":
+                body["updatedToolOutput"] = outcome.value
+            case "title":
+                body["sessionTitle"] = outcome.text
+            case "display":
+                body["displayContent"] = outcome.text
+    if of(outcomes, "initial_message"):
+        body["initialUserMessage"] = joined(outcomes, "initial_message")
+    if notes := of(outcomes, "classify"):
+        body["classifierContext"] = fit([Piece(note.text) for note in notes], CLASSIFIER_LIMIT).text
+    return body
+
+
+def _answer(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """Return the answer to an MCP server: the most restrictive action, and a form only with an acceptance."""
+    said = of(outcomes, "answer")
+    action = next((action for action in ANSWERS if any(outcome.text == action for outcome in said)), None)
+    if action is None:
+        return {}
+    forms = [outcome.value for outcome in said if outcome.value is not None] if action == "accept" else []
+    return {"action": action, **({"content": forms[-1]} if forms else {})}
+
+
+def _switches(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    body: dict[str, Any] = {}
+    if watched := [path for outcome in of(outcomes, "watch") for path in outcome.value]:
+        body["watchPaths"] = list(dict.fromkeys(watched))
+    for kind, key in (
+        ("reload_skills", "reloadSkills"),
+        ("retry", "retry"),
+        ("suppress_prompt", "suppressOriginalPrompt"),
+    ):
+        if of(outcomes, kind):
+            body[key] = True
+    return body

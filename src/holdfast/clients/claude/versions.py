@@ -1,0 +1,100 @@
+"""Which Claude Code is installed here, as far as it tells."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+from contextlib import suppress
+
+from holdfast.clients.claude.events import EVENTS, OLDEST_CLIENT_EVENTS
+
+ALL_EVENTS_SINCE = (2, 1, 251)
+"""The first client that knows every event we know (client fact §1.1)."""
+
+_PATIENCE = 5.0  # seconds
+_VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
+_AGENT = re.compile(r"claude-code[_/](\d+)[.-](\d+)[.-](\d+)(?:[_/]|$)")
+
+Version = tuple[int, int, int]
+
+
+def version() -> Version | None:
+    """Return the version of the client whose session this is, else of the `claude` on PATH.
+
+    Returns:
+        The version; None where there is no client, or it does not answer within 5 seconds.
+    """
+    if here := of_session():
+        return here
+    program = shutil.which("claude")
+    return _read(_VERSION.search(_output([program, "--version"]))) if program else None
+
+
+def of_session() -> Version | None:
+    """Return the version of the client that runs this process as a hook or a command; None outside a session."""
+    return _read(_AGENT.match(os.environ.get("AI_AGENT", "")))
+
+
+def knows_all_events() -> bool:
+    """Tell whether the installed client is new enough for every event."""
+    return _new(version())
+
+
+def session_knows_all_events() -> bool:
+    """Tell whether this is a session of a client that is new enough for every event; no program is asked."""
+    return _new(of_session())
+
+
+def why_not_registered() -> str:
+    """Say why an event that older clients lack is not registered, and what registers it."""
+    installed, since = version(), _words(ALL_EVENTS_SINCE)
+    if installed is None:
+        return (
+            f"older clients than {since} lack it, and no claude on PATH tells its version."
+            " With claude on PATH: holdfast install"
+        )
+    if not _new(installed):
+        return f"the installed client is {_words(installed)}. After an update to {since} or newer: holdfast install"
+    return "it was not when Holdfast was installed. Now: holdfast install"
+
+
+def _new(installed: Version | None) -> bool:
+    return installed is not None and installed >= ALL_EVENTS_SINCE
+
+
+def _read(found: re.Match[str] | None) -> Version | None:
+    return (int(found[1]), int(found[2]), int(found[3])) if found else None
+
+
+def _words(number: Version) -> str:
+    return ".".join(map(str, number))
+
+
+def known_events(everything: bool) -> frozenset[str]:
+    """Return the events that may be registered: one unknown name can silence a whole file of an older client."""
+    return frozenset(EVENTS) if everything else OLDEST_CLIENT_EVENTS
+
+
+def _output(call: list[str]) -> str:
+    """Return what a program prints, nothing if it fails; one that takes too long is ended with all it started."""
+    try:
+        process = subprocess.Popen(
+            call,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except OSError:
+        return ""
+    with process:
+        try:
+            printed = process.communicate(timeout=_PATIENCE)[0]
+        except subprocess.TimeoutExpired:
+            with suppress(OSError):
+                os.killpg(process.pid, signal.SIGKILL)
+            return ""
+    return printed.decode("utf-8", "replace") if process.returncode == 0 else ""

@@ -1,0 +1,110 @@
+"""What dispatching needs to know of a client: one object, which the entry module chooses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+from holdfast.plugins.hooks import Hooks
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from holdfast.dispatch.replying import Reply
+    from holdfast.plugins.outcomes import Outcome
+
+
+class Event(Protocol):
+    """One firing of a hook, as the client's own model has it; handlers get a copy each."""
+
+    accepts: ClassVar[frozenset[str]]
+    """The kinds of outcome that the client honours on this event."""
+    deadline: ClassVar[float]
+    """Seconds after which the client gives up by default."""
+
+    @property
+    def hook_event_name(self) -> str:
+        """The event's name."""
+
+    @property
+    def session_id(self) -> str:
+        """The session it happened in."""
+
+    @property
+    def matcher_value(self) -> str | None:
+        """What a matcher is compared with; None where there is nothing to compare."""
+
+    @property
+    def reaches_agent(self) -> bool:
+        """Whether what is said reaches an agent, and not the main conversation."""
+
+
+class Client(Hooks, Protocol):
+    """A client whose hooks are answered. Its module is one (`holdfast.clients.claude`), so mypy checks each."""
+
+    @property
+    def EVENTS(self) -> Collection[str]:  # noqa: N802 - a constant of the client's module
+        """The names of all its events."""
+
+    @property
+    def EVENT_KEY(self) -> str:  # noqa: N802
+        """The key of a payload that names the event."""
+
+    @property
+    def SESSION_KEY(self) -> str:  # noqa: N802
+        """The key of a payload that names the session."""
+
+    @property
+    def START_EVENT(self) -> str:  # noqa: N802
+        """The event with which a session begins."""
+
+    @property
+    def ROOT_VARIABLE(self) -> str:  # noqa: N802
+        """The variable that names the project's root to a hook."""
+
+    @property
+    def PLUGIN_VARIABLE(self) -> str:  # noqa: N802
+        """The variable that names its folder to a plugin's hook."""
+
+    @property
+    def ENVIRONMENT_VARIABLE(self) -> str:  # noqa: N802
+        """The variable that names the file in which variables are left for the model's commands."""
+
+    @property
+    def MODULES(self) -> Collection[str]:  # noqa: N802
+        """The modules that an event may need, for a server to load once."""
+
+    def foreign(self, payload: Mapping[str, Any], environ: Mapping[str, str], /, *, whole: bool = True) -> str:
+        """Say why an event is another client's; empty if it is this one's.
+
+        Args:
+            payload: what came on stdin.
+            environ: the hook's environment.
+            whole: whether the payload could be read to its end; else a key that is missing tells nothing.
+        """
+
+    def matched(self, event: str, payload: Mapping[str, Any], /) -> str | None:
+        """Return the value that matchers select a payload of an event by, as far as it names one."""
+
+    def parse(self, payload: object, /) -> Event:
+        """Return a payload as an event. Raises EventError for one that lacks what its event cannot be without."""
+
+    def given_input(self, event: Any, /) -> object:
+        """Return the input that handlers of an event may change; None where there is none."""
+
+    def changed(self, event: Any, said: Sequence[Outcome], /) -> Event:
+        """Return an event as the next handler sees it: with every value that a handler replaced."""
+
+    def as_said(self, event: str, said: Sequence[Outcome], /) -> tuple[Outcome, ...]:
+        """Return what a handler said in the event's own words."""
+
+    def refusal(self, event: str, reason: str, /) -> Outcome:
+        """Return the outcome that refuses what an event announces (only of `STRICT_EVENTS`)."""
+
+    def merge(self, event: str, outcomes: Sequence[Outcome], /) -> Reply:
+        """Merge outcomes, all of them accepted by the event, into one reply; pure."""
+
+    def unanswered(self, event: str, /) -> str:
+        """Say what a handler left undone where the client takes silence for a failure; empty for other events."""
+
+    def rehearsal(self) -> tuple[bytes, Sequence[Mapping[str, Any]]]:
+        """Return a handler file and payloads that it answers, for a server to go through before an event comes."""

@@ -1,0 +1,61 @@
+"""What the client gave the model of a task's end is read from its transcript, and nothing else is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.clients.claude.events.models.user_prompt_submit import TaskNotification
+
+TRANSCRIPTS = Path(__file__).parents[3] / "sessions" / "transcripts"
+BLOCK = (
+    "<task-notification>\n<task-id>a1</task-id>\n<status>completed</status>\n<result>Done.</result>\n"
+    "</task-notification>"
+)
+ORIGIN = {"kind": "task-notification"}
+
+
+def entries(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (TRANSCRIPTS / f"{name}.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("name", "tasks"),
+    [
+        ("midturn-2.1.197", ["a5362340bfa46d1ef"]),
+        ("midturn-2.1.329", ["ad216a306b79ac727"]),
+        ("worked-2.1.197-todo", ["aeb4637b16c21986f"]),
+        ("worked-2.1.329-todo", ["a6953d048d8e6482c", "btq6vf0ga"]),
+    ],
+)
+def test_recorded_transcripts(name: str, tasks: list[str]) -> None:
+    """Once each: what was queued before it was given is not given twice."""
+    found = [note for entry in entries(name) if (note := TaskNotification.noted(entry))]
+
+    assert [note.task_id for note in found] == tasks
+    assert found[0].status == "completed"
+    assert found[0].result in ("BG REPORT", "AGENT REPORT")
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"type": "queue-operation", "operation": "enqueue", "content": BLOCK},
+        {"type": "user", "message": {"role": "user", "content": BLOCK}},  # a person pasted it
+        {"type": "user", "message": {"role": "user", "content": BLOCK}, "origin": {"kind": "human"}},
+        {"type": "user", "message": {"role": "user", "content": [{"type": "text", "text": BLOCK}]}, "origin": ORIGIN},
+        {"type": "user", "message": {"role": "user", "content": f"He wrote: {BLOCK}"}, "origin": ORIGIN},
+        {"type": "assistant", "message": {"role": "assistant", "content": BLOCK}, "origin": ORIGIN},
+        {"type": "attachment", "attachment": {"type": "queued_command", "prompt": BLOCK, "commandMode": "prompt"}},
+        {"type": "attachment", "attachment": {"type": "file", "prompt": BLOCK, "commandMode": "task-notification"}},
+        {"type": "attachment", "attachment": {"type": "queued_command", "commandMode": "task-notification"}},
+        {"type": "user", "message": "x", "origin": "y"},
+        {},
+    ],
+)
+def test_what_is_no_notice(entry: dict[str, Any]) -> None:
+    """Quoted, pasted, only queued, or broken."""
+    assert TaskNotification.noted(entry) is None

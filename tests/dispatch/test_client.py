@@ -1,0 +1,198 @@
+"""Dispatching knows a client only as the object it is given: any other one, with events of its own, is answered too."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import time
+from dataclasses import dataclass, replace
+from random import Random
+from string import ascii_lowercase
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pytest
+
+from holdfast import engine, paths
+from holdfast.clients.claude import EVENTS, HOOK_NAMES
+from holdfast.dispatch.budget import joined
+from holdfast.dispatch.replying import Reply, Streams
+from holdfast.errors import EventError
+from holdfast.plugins.outcomes import Outcome, deny
+from tests.processes import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from holdfast.dispatch.client import Client
+
+SOURCE = ROOT / "src" / "holdfast"
+BELOW = ("plugins", "dispatch", "server", "workflow", "formats", "trail", "ledger", "files", "process")
+NAME = "".join(Random(time.time_ns()).choices(ascii_lowercase, k=12))
+
+
+@dataclass(frozen=True)
+class Toggled:
+    """The one event of the toy client."""
+
+    accepts: ClassVar[frozenset[str]] = frozenset({"advise", "deny", "title"})
+    deadline: ClassVar[float] = 30.0
+
+    hook_event_name: str
+    session_id: str
+    lamp: str
+    label: str = ""
+    reaches_agent: bool = False
+
+    @property
+    def matcher_value(self) -> str:
+        """The lamp."""
+        return self.lamp
+
+
+class Toy:
+    """A client with one event, keys, variables and a reply of its own."""
+
+    EVENTS: ClassVar = {NAME}
+    HOOK_NAMES: ClassVar = {f"on_{NAME}": NAME}
+    STRICT_EVENTS: ClassVar = {NAME}
+    MODULES: ClassVar[set[str]] = set()
+    SOURCES = (__file__,)
+    EVENT_KEY, SESSION_KEY, START_EVENT = "what", "whose", "begun"
+    ROOT_VARIABLE, PLUGIN_VARIABLE, ENVIRONMENT_VARIABLE = "TOY_ROOT", "TOY_PLUGIN", "TOY_VARIABLES"
+
+    def longest_limit_s(self, event: str) -> float:
+        return 60.0
+
+    def matches(self, matcher: str | None, value: str | None, event: str) -> bool:
+        return matcher is None or value is None or matcher == value[::-1]  # backwards, as no other client does
+
+    def valid(self, matcher: str | None, event: str) -> bool:
+        return True
+
+    def never(self, matcher: str, event: str) -> str:
+        return ""
+
+    def doubt(self, matcher: str | None, event: str) -> str:
+        return ""
+
+    def foreign(self, payload: Mapping[str, Any], environ: Mapping[str, str], *, whole: bool = True) -> str:
+        return "" if "what" in payload else "not a toy's"
+
+    def matched(self, event: str, payload: Mapping[str, Any]) -> str | None:
+        return payload.get("lamp")
+
+    def parse(self, payload: object) -> Toggled:
+        if not isinstance(payload, dict) or "lamp" not in payload:
+            raise EventError("no lamp")
+        return Toggled(payload["what"], payload["whose"], payload["lamp"])
+
+    def given_input(self, event: Toggled) -> object:
+        return None
+
+    def changed(self, event: Toggled, said: Sequence[Outcome]) -> Toggled:
+        return replace(event, label=next((each.text for each in said if each.kind == "title"), event.label))
+
+    def as_said(self, event: str, said: Sequence[Outcome]) -> tuple[Outcome, ...]:
+        return tuple(said)
+
+    def refusal(self, event: str, reason: str) -> Outcome:
+        return deny(reason)
+
+    def merge(self, event: str, outcomes: Sequence[Outcome]) -> Reply:
+        no = joined(outcomes, "deny")
+        return Reply(stdout=f"NO {no}" if no else f"OK {joined(outcomes, 'advise')}" if outcomes else "")
+
+    def unanswered(self, event: str) -> str:
+        return ""
+
+    def rehearsal(self) -> tuple[bytes, Sequence[Mapping[str, Any]]]:
+        return b"", ()
+
+
+class Kept(Streams):
+    """Streams that keep the reply."""
+
+    def __init__(self) -> None:
+        self.private, self.replies = (), list[Reply]()
+
+    def write(self, reply: Reply) -> None:
+        self.written = True
+        self.replies.append(reply)
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project of the toy client's, whose events are answered now."""
+    toy: Client = Toy()
+    monkeypatch.setattr(engine, "CLIENT", toy)
+    monkeypatch.setattr(paths, "shipped", lambda kind: tmp_path / "shipped" / kind)
+    (tmp_path / "project").mkdir()
+    return tmp_path / "project"
+
+
+def handler(name: str, text: str) -> None:
+    """Write a handler file of the user's."""
+    path = paths.ensure_private(paths.user_handlers()) / f"{name}.py"
+    path.write_text(f"from holdfast import advise, deny, hookimpl, title\n{text}", "utf-8")
+
+
+def fire(root: Path, lamp: str) -> str:
+    """Answer the toy client's event, and return what it reads."""
+    streams = Kept()
+    payload = {"what": NAME, "whose": "me", "lamp": lamp}
+    assert engine.answer(payload, {"TOY_ROOT": str(root)}, time.monotonic(), streams) == 0
+    return "".join(reply.stdout for reply in streams.replies)
+
+
+def test_a_client_with_other_events_is_answered(root: Path) -> None:
+    """Its names, matchers, models and replies are used, and what one handler changes the next one sees."""
+    handler("a", f"@hookimpl(match='pmal')\ndef on_{NAME}(event): return title('seen'), advise(event.lamp)\n")
+    handler("b", f"@hookimpl\ndef on_{NAME}(event): return advise(f'label={{event.label}}')\n")
+    handler("c", "@hookimpl\ndef on_pre_tool_use(event): return deny('of another client')\n")
+
+    assert fire(root, "lamp") == "OK lamp\n\nlabel=seen"
+    assert fire(root, "other") == "OK label="
+
+
+def test_its_strict_handlers_refuse_in_its_words(root: Path) -> None:
+    """A strict handler that fails is a refusal, as the client puts it."""
+    handler("guard", f"@hookimpl(strict=True)\ndef on_{NAME}(event): raise ValueError('no light')\n")
+
+    assert fire(root, "lamp").startswith("NO Refused, because a strict handler could not check it: user/guard.py")
+
+
+def test_input_of_its_own_is_read_and_that_of_others_left_alone(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From stdin to the reply: its keys and variables count, Claude Code's do not."""
+    handler("a", f"@hookimpl\ndef on_{NAME}(event): return advise('hello')\n")
+    monkeypatch.setenv("TOY_ROOT", str(root))
+    for payload, said in (
+        ({"what": NAME, "whose": "me", "lamp": "x"}, ["OK hello"]),
+        ({"hook_event_name": "Stop"}, []),
+    ):
+        reading, writing = os.pipe()
+        os.write(writing, json.dumps(payload).encode())
+        os.close(writing)
+        kept, before = Kept(), os.dup(0)
+        os.dup2(reading, 0)
+        try:
+            assert engine.dispatch(None, lambda kept=kept: kept, time.monotonic()) == 0  # type: ignore[misc]
+        finally:
+            os.dup2(before, 0)
+            os.close(before)
+            os.close(reading)
+        assert [reply.stdout for reply in kept.replies] == said
+
+
+@pytest.mark.parametrize("folder", BELOW)
+def test_no_event_of_claude_code_is_named_below_the_entry(folder: str) -> None:
+    """What lies below the entry module names no event, handler function, key or variable of Claude Code's."""
+    theirs = {*EVENTS, *HOOK_NAMES, "hook_event_name", "CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT", "CLAUDE_ENV_FILE"}
+    named = {
+        f"{path.relative_to(SOURCE)}: {node.value!r}"
+        for path in (SOURCE / folder).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_bytes()))
+        if isinstance(node, ast.Constant) and node.value in theirs
+    }
+    assert named == set()
