@@ -6,8 +6,6 @@ import errno
 import json
 import os
 import shutil
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,13 +14,12 @@ from holdfast.errors import MissingError, StateError, TransitionError
 from holdfast.files import atomic
 from holdfast.formats.compaction import adapter as compaction
 from holdfast.formats.compaction import record
-from holdfast.sessions.history import archive, generations, history
+from holdfast.sessions.history import generations, history
 from holdfast.workflow import registry
 from holdfast.workflow.model import Changes, Start, Workflow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from holdfast.formats.record import Record
     from holdfast.sessions.workspace import Workspace
@@ -77,12 +74,6 @@ def test_a_second_start_of_an_unfinished_workflow_is_refused(project: Workspace)
     assert len(compaction.find(project).workflows) == 1
 
 
-def test_a_start_without_a_name_is_refused(project: Workspace) -> None:
-    """A name is never empty."""
-    with pytest.raises(TransitionError, match="needs a name"):
-        started(project, title="  ")
-
-
 def test_done_advances_in_the_same_file(project: Workspace) -> None:
     """R001-12: number, name and status move on, the note is kept, created_at stays."""
     first = started(project)
@@ -95,13 +86,6 @@ def test_done_advances_in_the_same_file(project: Workspace) -> None:
     assert step is not None
     assert (step.number, step.agent) == (2, "coder")
     assert step.prompt == "Build\n\nContext: use the old patterns"
-
-
-def test_completing_a_phase_twice_advances_once(project: Workspace) -> None:
-    """Two who saw the same phase complete it once."""
-    first = started(project)
-    compaction.done(project, first)
-    assert compaction.done(project, first).position == "2/3"
 
 
 def test_the_last_phase_completes_and_removes_the_workflow(project: Workspace, put: Put) -> None:
@@ -349,16 +333,6 @@ def test_a_broken_file_seen_before_gives_its_last_generation(project: Workspace,
     assert path.read_text() == "{ torn"
 
 
-def test_moving_a_recovered_workflow_sets_the_broken_file_aside(project: Workspace, put: Put) -> None:
-    """Only our own write renames the broken file, and it goes on from the last good content."""
-    path = put(f"{FOLDER}/x/state-x-2.json", {"workflow": "X", "phase": {"current": 4, "total": 5}})
-    generations.keep(project, path, path.read_bytes(), why="seen")
-    path.write_text("{ torn")
-    (workflow,) = compaction.find(project).workflows
-    assert compaction.done(project, workflow).current == 5
-    assert [each.read_text() for each in path.parent.glob("*.corrupt-*")] == ["{ torn"]
-
-
 def test_an_update_mends_a_broken_file_though_it_changes_nothing(project: Workspace, put: Put) -> None:
     """Whoever updates it has seen its last good content, and means to have it."""
     path = put(f"{FOLDER}/x/state-x-2.json", {"workflow": "X", "phase": {"current": 4, "total": 5}})
@@ -372,37 +346,6 @@ def test_an_update_mends_a_broken_file_though_it_changes_nothing(project: Worksp
     assert [each.read_text() for each in path.parent.glob("*.corrupt-*")] == ["{ torn"]
 
 
-def test_a_linked_state_file_is_a_problem(project: Workspace, tmp_path: Path) -> None:
-    """Links out of the project are not followed."""
-    outside = tmp_path / "outside.json"
-    outside.write_text('{"workflow": "X", "phase": 1}')
-    link = project.root / FOLDER / "x" / "state-x-1.json"
-    link.parent.mkdir(parents=True)
-    link.symlink_to(outside)
-    found = compaction.find(project)
-    assert found.workflows == ()
-    assert "symbolic link" in found.problems[0].reason
-    assert outside.read_text() == '{"workflow": "X", "phase": 1}'
-
-
-def test_many_processes_at_once_lose_nothing(project: Workspace) -> None:
-    """Each adds a reminder to one workflow; all of them arrive, and no reader ever sees half a file."""
-    workflow = started(project)
-    script = (
-        "import sys; from pathlib import Path; from holdfast.sessions.workspace import Workspace\n"
-        "from holdfast.formats.compaction import adapter as compaction; from holdfast.workflow.model import Changes\n"
-        "project = Workspace.open(Path(sys.argv[1])); (flow,) = compaction.find(project).workflows\n"
-        "for number in range(5): compaction.update(project, flow, Changes(reminders=(f'{sys.argv[2]}.{number}',)))"
-    )
-    writers = [subprocess.Popen([sys.executable, "-c", script, project.root, str(number)]) for number in range(8)]
-    while any(writer.poll() is None for writer in writers):
-        assert data_of(workflow)["workflow"] == "QA Loop"
-    assert [writer.returncode for writer in writers] == [0] * 8
-    wanted = {f"{writer}.{number}" for writer in range(8) for number in range(5)}
-    assert set(data_of(workflow)["key_reminders"]) == wanted
-    assert data_of(workflow)["created_at"] == workflow.created_at
-
-
 def test_all_formats_are_found_together(project: Workspace) -> None:
     """The newest change comes first, whatever the format."""
     from holdfast.formats.hybrid import adapter as hybrid
@@ -414,18 +357,6 @@ def test_all_formats_are_found_together(project: Workspace) -> None:
         each.ref for each in sorted((first, second), key=lambda each: each.updated_at, reverse=True)
     ]
     assert {each.format for each in found} == {"compaction", "hybrid"}
-
-
-def test_a_workflow_that_gives_way_to_one_of_its_name_is_in_the_archive(project: Workspace) -> None:
-    """As it was; its file is gone, and its last content is kept."""
-    before = compaction.done(project, started(project))
-
-    after = started(project, replace=True)
-
-    assert [each.ref for each in compaction.find(project).workflows] == [after.ref]
-    (kept,) = archive.kept(project)
-    assert (kept.workflow.path, kept.workflow.position) == (before.path, "2/3")
-    assert generations.latest(project, before.path) == before.raw
 
 
 def test_a_start_that_cannot_be_written_leaves_nothing_and_takes_nothing_away(
