@@ -16,6 +16,7 @@ from holdfast.formats.wfs import transitions as wfs_moves
 from holdfast.formats.wfs import view as wfs_view
 from holdfast.formats.wfs.task import New
 from holdfast.sessions.agents import agent_status, lifecycle, progress
+from holdfast.sessions.history import history
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.workspace import Workspace
 from tests.handmade import ME, OTHER
@@ -505,13 +506,14 @@ def test_what_an_agent_brings_counts_though_its_workflow_was_paused_meanwhile(pr
 
 @pytest.mark.parametrize("state", ["completed", "failed"])
 def test_a_phase_that_somebody_gave_up_stays_so_whatever_its_agent_brings(project: Workspace, state: State) -> None:
-    """A retry begins with a launch of its own; the agent's launch is over all the same."""
+    """A retry begins with a launch of its own; the agent's launch is over all the same. The person's reason stands."""
     launch(project)
-    hybrid.move(project, "phase_0", "failed", by="person")
+    given_up, _ = hybrid.move(project, "phase_0", "failed", by="person", error="It was the wrong way.")
     end(project, state, "DELIVERABLES: late.md")
 
     assert moves(project) == []
     assert statuses(project) == ["failed", "pending", "pending"]
+    assert history.of(project, given_up).phases["phase_0"].error == "It was the wrong way."
     found = agent_status.find(project, ME, "c1")
     assert found is not None and found.verdict == state
 

@@ -212,7 +212,7 @@ def _phase(workflows: Sequence[Workflow], launched: Agent) -> tuple[Workflow, Ph
 def _finish(project: OpenProject, workflow: Workflow, phase: Phase, due: Agent) -> Moved | None:
     """End a phase; one that its agent has completed itself only gets what is still empty of the report (I000-8)."""
     if phase.status == "failed" and due.verdict != agent_status.UNWRITTEN:
-        return None  # a retry that was never launched
+        return None  # a retry that was never launched; what was said when it failed stands
     words = due.words or (agent_status.MISSING if due.outcome == "failed" else "")
     moved = _judge(project, workflow, phase.id, due.outcome, words)
     return moved and moved._replace(words=moved.words or (words if due.outcome == "failed" else ""))
