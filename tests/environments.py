@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 def run(command: list[str], home: Path) -> str:
     """Run a program with an empty home; return what it printed."""
     environ = {"HOME": str(home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8", "PIP_NO_INPUT": "1"}
-    done = subprocess.run(command, cwd=home, env=environ, capture_output=True, text=True, timeout=110, check=False)
+    done = subprocess.run(command, cwd=home, env=environ, capture_output=True, text=True, timeout=500, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

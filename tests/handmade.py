@@ -89,6 +89,6 @@ def together(root: Path, names: list[str], deed: str, before: str = "") -> list[
         assert process.stdin is not None
         process.stdin.write("go\n")
         process.stdin.flush()
-    said = [process.communicate(timeout=60)[0].strip() for process in running]
+    said = [process.communicate(timeout=500)[0].strip() for process in running]
     assert [process.returncode for process in running] == [0] * len(running)
     return said

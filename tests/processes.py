@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src"
 ENTRYPOINT = ROOT / "hooks" / "dispatch.py"
 SESSION = "11111111-1111-4111-8111-111111111111"
-PATIENCE = 60.0  # seconds after which a process that does not end is a failure
+PATIENCE = 500.0  # seconds after which a process that does not end is a failure
 
 
 @dataclass(frozen=True)

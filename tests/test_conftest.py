@@ -37,7 +37,7 @@ def test_outer_variables_do_not_reach_a_test(tmp_path: Path, home: Path) -> None
     before = sorted(home.rglob("*"))
 
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:holdfast", str(tmp_path)]
-    done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False)
+    done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=500, check=False)
 
     assert done.returncode == 0, done.stdout
     assert sorted(home.rglob("*")) == before

@@ -158,7 +158,7 @@ def unread(
     read, write = os.pipe()
     os.write(write, data)
     os.close(write)
-    done = subprocess.run(command, stdin=read, env=environ, cwd=cwd, capture_output=True, timeout=60, check=False)
+    done = subprocess.run(command, stdin=read, env=environ, cwd=cwd, capture_output=True, timeout=500, check=False)
     left = os.read(read, len(data) + 1)
     os.close(read)
     return done, left
@@ -203,7 +203,7 @@ def test_the_log_is_where_holdfast_itself_keeps_it(place: Place, tmp_path: Path,
     copy = processes.copy_of_entrypoint(tmp_path / "run", str(tmp_path / "gone"))
     environ = place.environ(XDG_STATE_HOME=None)
     where = "from holdfast import paths; print(paths.log_file(), end='')"
-    asked = subprocess.run([sys.executable, "-c", where], env=environ, capture_output=True, timeout=60, check=True)
+    asked = subprocess.run([sys.executable, "-c", where], env=environ, capture_output=True, timeout=500, check=True)
     log = Path(asked.stdout.decode())
 
     processes.run([bare_python, "-IS", str(copy)], b"", environ, place.root)

@@ -215,7 +215,7 @@ def test_the_model_can_call_the_command_line_from_the_environment_file(place: Pl
     script = f". {place.home / 'env.sh'}; cd /; holdfast start 'From Bash' --phase One; holdfast list --json"
     environ = {"PATH": os.defpath, "HOME": str(place.home)}
     done = subprocess.run(
-        ["/bin/sh", "-c", script], env=environ, capture_output=True, text=True, timeout=60, check=True
+        ["/bin/sh", "-c", script], env=environ, capture_output=True, text=True, timeout=500, check=True
     )
     assert "From Bash" in done.stdout
     assert state_file(place).is_file()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def _git(folder: Path, *arguments: str) -> None:
     settings = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "protocol.file.allow=always"]
     command = ["git", *settings, *arguments]
-    subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=60)
+    subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=500)
 
 
 @pytest.fixture

@@ -199,6 +199,6 @@ def test_the_plugin_is_there_for_everybody_who_installs_holdfast(tmp_path: Path)
     (tmp_path / "test_theirs.py").write_text(text)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
 
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=500, check=False)
 
     assert done.returncode == 0, done.stdout

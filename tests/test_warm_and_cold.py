@@ -123,7 +123,7 @@ def prepared(folder: Path) -> Warm:
     (place.home / ".config" / "holdfast" / "handlers" / "says.py").unlink()
     place.user_handler("opinions", OPINIONS)
     command = [sys.executable, "-m", "holdfast", "start", "Alpha", "--phase", "One", "--phase", "Two"]
-    subprocess.run(command, env=environ(place) | {"PYTHONPATH": str(SOURCE)}, cwd=place.root, check=True, timeout=60)
+    subprocess.run(command, env=environ(place) | {"PYTHONPATH": str(SOURCE)}, cwd=place.root, check=True, timeout=500)
     return place
 
 

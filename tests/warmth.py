@@ -34,7 +34,7 @@ SAYS = """
         return advise("warm" if sys.argv[1:] == ["--serve"] else "cold")
     """
 """A handler that says how its event is answered: in the server's child the command line is the server's."""
-LONG = 60.0  # seconds that something which takes moments may take on a busy machine
+LONG = 500.0  # seconds that something which takes moments may take on a busy machine
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ def test_the_c_client_waits_for_the_childs_exit_code(short_folder: Path, said: b
     child = threading.Thread(target=answer)
     child.start()
     done = subprocess.run(
-        [program, "PreToolUse"], stdin=subprocess.DEVNULL, capture_output=True, env={}, check=False, timeout=60
+        [program, "PreToolUse"], stdin=subprocess.DEVNULL, capture_output=True, env={}, check=False, timeout=500
     )
     child.join(60)
     server.close()

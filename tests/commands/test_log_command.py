@@ -65,7 +65,11 @@ def run(project: HoldfastProject, *arguments: str) -> subprocess.CompletedProces
     """Run the command as a process, its output a pipe."""
     environ = os.environ | {"PYTHONPATH": f"{HERE / 'src'}", "HOLDFAST_PROJECT_DIR": str(project.root)}
     return subprocess.run(
-        [sys.executable, "-m", "holdfast", "log", *arguments], env=environ, capture_output=True, timeout=60, check=False
+        [sys.executable, "-m", "holdfast", "log", *arguments],
+        env=environ,
+        capture_output=True,
+        timeout=500,
+        check=False,
     )
 
 

@@ -668,7 +668,7 @@ def test_a_reader_that_goes_away_is_nobodys_error(project: HoldfastProject) -> N
     holdfast("start", "Book", "--phase", "Draft", "--remind", "long " * 300, root=project.root)
 
     command = f"{sys.executable} -m holdfast show | head -n 1"
-    done = subprocess.run(["sh", "-c", command], cwd=project.root, capture_output=True, timeout=60, check=False)
+    done = subprocess.run(["sh", "-c", command], cwd=project.root, capture_output=True, timeout=500, check=False)
 
     assert (done.stdout, done.stderr) == (b"Book\n", b"")
 

@@ -65,7 +65,7 @@ def fired(plugin: Plugin, payload: Mapping[str, Any], *who: str) -> list[str]:
     """Start copies side by side and return what each said."""
     said = []
     for process in [started(plugin, payload, each) for each in who]:
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=500)
         assert (process.returncode, err) == (0, b"")
         said.append(out.decode())
     return said
@@ -130,8 +130,8 @@ def test_the_second_waits_for_the_first_and_answers_if_it_dies(both: Plugin) -> 
     with pytest.raises(subprocess.TimeoutExpired):
         second.wait(0.5)
     first.kill()
-    first.communicate(timeout=60)
-    assert b"said" in second.communicate(timeout=60)[0]
+    first.communicate(timeout=500)
+    assert b"said" in second.communicate(timeout=500)[0]
 
 
 def test_settings_alone_leave_no_trace(tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ def test_a_signal_leaves_nothing_behind(short_folder: Path, number: signal.Signa
             time.sleep(0.05)
         assert ours(temporary)
         process.send_signal(number)
-        assert process.wait(60) == (1 if number == signal.SIGINT else 128 + number)
+        assert process.wait(500) == (1 if number == signal.SIGINT else 128 + number)
     finally:
         process.kill()
         process.wait()

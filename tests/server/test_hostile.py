@@ -258,7 +258,7 @@ def before_go(warm: Warm) -> None:
     """Go when a child is ready."""
     process = warm.begin("PreToolUse")
     process.kill()
-    process.communicate(timeout=60)
+    process.communicate(timeout=500)
 
 
 @pytest.mark.slow

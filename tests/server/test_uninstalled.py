@@ -144,7 +144,7 @@ def test_one_that_was_just_starting_does_not_stay(place: Warm) -> None:
     warmth.rewrite(rehearsal, f"{rehearsal.read_text()}\n_all = warm_up\ndef warm_up():\n    _all()\n    {goes}\n")
     command = [str(place.entry), "--serve"]
 
-    done = subprocess.run(command, env=place.environ(), timeout=60, check=False)
+    done = subprocess.run(command, env=place.environ(), timeout=500, check=False)
 
     assert not place.entry.exists()
     assert done.returncode == 1

@@ -29,7 +29,7 @@ LOADED = (
 @pytest.fixture(scope="module")
 def loaded() -> set[str]:
     """The modules of a process that is warm."""
-    done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True, timeout=100)
+    done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True, timeout=500)
     return set(json.loads(done.stdout))
 
 

@@ -50,7 +50,7 @@ def program(tmp_path: Path) -> Path:
 
 def run(program: Path) -> subprocess.CompletedProcess[str]:
     """Run it in its own folder."""
-    return subprocess.run([program, program.parent], capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run([program, program.parent], capture_output=True, text=True, timeout=500, check=False)
 
 
 def test_boundaries_are_counted_also_those_of_children(program: Path, tmp_path: Path) -> None:

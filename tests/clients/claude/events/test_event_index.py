@@ -121,7 +121,7 @@ STRICTABLE = {"PreToolUse", "PermissionRequest", "UserPromptSubmit", "UserPrompt
 def loaded_by(statement: str) -> set[str]:
     """Return the modules a fresh interpreter has loaded after a statement."""
     program = f"import sys\n{statement}\nprint(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=500)
     return set(done.stdout.split())
 
 
