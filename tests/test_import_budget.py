@@ -28,7 +28,7 @@ BUDGETS = {
     "PostToolUse-Agent": 118,
     "UserPromptSubmit": 121,
     "PreCompact-auto": 141,
-    "SessionStart-compact": 141,
+    "SessionStart-compact": 138,
 }
 SHOW = "\nimport sys; print(*sys.modules)"
 
