@@ -27,8 +27,8 @@ BUDGETS = {
     "PreToolUse-TodoWrite": 112,
     "PostToolUse-Agent": 118,
     "UserPromptSubmit": 121,
-    "PreCompact-auto": 137,
-    "SessionStart-compact": 137,
+    "PreCompact-auto": 141,
+    "SessionStart-compact": 138,
 }
 SHOW = "\nimport sys; print(*sys.modules)"
 
