@@ -26,9 +26,9 @@ BUDGETS = {
     "PreToolUse-Bash": 63,
     "PreToolUse-TodoWrite": 112,
     "PostToolUse-Agent": 118,
-    "UserPromptSubmit": 121,
-    "PreCompact-auto": 141,
-    "SessionStart-compact": 141,
+    "UserPromptSubmit": 117,
+    "PreCompact-auto": 137,
+    "SessionStart-compact": 137,
 }
 SHOW = "\nimport sys; print(*sys.modules)"
 
