@@ -211,12 +211,11 @@ def _trail(event: SessionStart | UserPromptSubmit, context: Context, seal: Seal 
     before = seal.transcript if seal else ""
     if not context.config.trail or not (own or before):
         return []
-    from holdfast.sessions.reading import transcripts
     from holdfast.trail import text as trail
 
-    entries = transcripts.tail(own)
+    entries = context.project.transcripts.tail(own)
     if before and before != own:
-        entries = transcripts.tail(before) + entries
+        entries = context.project.transcripts.tail(before) + entries
     if context.config.exclude or context.config.exclude_patterns:
         entries = [capture.event(context.config, entry) for entry in entries]
     text = trail.text(trail.read(entries), branch=context.project.branch, root=context.root)

@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from holdfast.clients import claude
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow.model import Workflow
 
 HERE = Path(__file__).resolve().parents[1]  # where `tests` is found
@@ -20,14 +22,19 @@ THIRD = "33333333-3333-4333-8333-333333333333"
 _TOGETHER = """
 import sys
 from pathlib import Path
-from holdfast.sessions.workspace import Workspace
-project = Workspace.open(Path(sys.argv[1]))
+from tests.handmade import workspace
+project = workspace(Path(sys.argv[1]))
 me = sys.argv[2]
 {before}
 print("ready", flush=True)
 sys.stdin.readline()
 {deed}
 """
+
+
+def workspace(root: Path) -> Workspace:
+    """Open a project with its client's transcripts, as the engine and the commands do."""
+    return replace(Workspace.open(root), reader=claude.reader)
 
 
 def workflow(root: Path, name: str = "Release", **changes: Any) -> Workflow:

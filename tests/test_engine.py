@@ -207,7 +207,7 @@ def test_a_plugins_handlers_get_no_more_than_the_client_waits(monkeypatch: pytes
     limits = engine.open_project({"CLAUDE_PROJECT_DIR": "/nowhere"}).config.handlers
 
     assert engine.deadline(event, limits, 100.0, plan) == pytest.approx(111.2)
-    monkeypatch.setattr(pairing, "source", lambda environ: "/plugin")
+    monkeypatch.setattr(pairing, "source", lambda client, environ: "/plugin")
     assert engine.deadline(event, limits, 100.0, plan) == pytest.approx(101.2)
 
 

@@ -213,7 +213,7 @@ def open_project(environ: Mapping[str, str], *, tell: bool = True) -> OpenProjec
     root = Path(environ[CLIENT.ROOT_VARIABLE])
     if len(os.fsencode(root)) >= paths.LONGEST:
         raise HoldfastError(f"{CLIENT.ROOT_VARIABLE} is longer than any path can be")
-    return OpenProject.open(root, trusted=trust.config_trusted(root), tell=tell)
+    return replace(OpenProject.open(root, trusted=trust.config_trusted(root), tell=tell), reader=CLIENT.reader)
 
 
 def deadline(event: Event, limits: HandlersSection, started: float, plan: Sequence[Call]) -> float:

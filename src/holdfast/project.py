@@ -14,7 +14,10 @@ from holdfast.files import document
 from holdfast.ledger.patience import Patience
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from holdfast.config import Config
+    from holdfast.files.transcript import Transcripts
     from holdfast.ledger.database import Ledger
 
 _BRANCH = "ref: refs/heads/"
@@ -129,12 +132,14 @@ class Project:
 
 @dataclass(frozen=True)
 class OpenProject(Project):
-    """A project that an event or a command works in: with its ledger.
+    """A project that an event or a command works in: with its ledger, and what reads its sessions' transcripts.
 
     `patience` is the time there is to wait for processes that have locked the ledger: an event's, unless given.
+    `reader` returns the client's own reader of transcripts; without one they are as good as missing.
     """
 
     patience: Patience = field(default_factory=Patience, compare=False)
+    reader: Callable[[], Transcripts] | None = field(default=None, compare=False)
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -145,6 +150,15 @@ class OpenProject(Project):
         from holdfast.ledger.database import Ledger
 
         return Ledger.open(self.ledger_file, self.patience, self._tell)
+
+    @cached_property
+    def transcripts(self) -> Transcripts:
+        """What reads the transcripts of the project's sessions."""
+        if self.reader:
+            return self.reader()
+        from holdfast.files.transcript import Unread
+
+        return Unread()
 
     @cached_property
     def host(self) -> str:
@@ -175,6 +189,7 @@ def nearest(start: Path, root: Path) -> Path:
         start: the real path of a folder in `root`, or `root`.
         root: the real path of a project's root.
     """
+
     from holdfast.config import Config
 
     between = (start, *start.parents)

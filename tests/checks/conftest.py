@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.checks import switches
-from holdfast.clients.claude import versions
+from holdfast.clients.claude import scopes, versions
 from tests import permissions
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Neither a client nor an administrator's settings of whoever runs the tests; where the latter are looked for."""
     monkeypatch.setattr(versions, "version", lambda: None)
-    monkeypatch.setattr(switches, "MANAGED", tmp_path / "managed")
+    monkeypatch.setattr(scopes, "MANAGED", tmp_path / "managed")
     return tmp_path / "managed"
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import checks, paths
-from holdfast.checks import switches
 from holdfast.clients.claude import scopes, versions
 from holdfast.errors import StateError
 from holdfast.files import document
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project in which Holdfast is installed for the user."""
     monkeypatch.setattr(versions, "version", lambda: None)
-    monkeypatch.setattr(switches, "MANAGED", tmp_path / "managed")
+    monkeypatch.setattr(scopes, "MANAGED", tmp_path / "managed")
     folder = tmp_path / "project"
     (folder / ".claude").mkdir(parents=True)
     holdfast("install", root=folder)

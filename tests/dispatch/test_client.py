@@ -18,6 +18,7 @@ from holdfast.clients.claude import EVENTS, HOOK_NAMES
 from holdfast.dispatch.budget import joined
 from holdfast.dispatch.replying import Reply, Streams
 from holdfast.errors import EventError
+from holdfast.files.transcript import Unread
 from holdfast.plugins.outcomes import Outcome, deny
 from tests.processes import ROOT
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.dispatch.client import Client
+    from holdfast.files.transcript import Transcripts
 
 SOURCE = ROOT / "src" / "holdfast"
 BELOW = ("plugins", "dispatch", "server", "workflow", "formats", "trail", "ledger", "files", "process")
@@ -106,6 +108,9 @@ class Toy:
 
     def unanswered(self, event: str) -> str:
         return ""
+
+    def reader(self) -> Transcripts:
+        return Unread()
 
     def rehearsal(self) -> tuple[bytes, Sequence[Mapping[str, Any]]]:
         return b"", ()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from holdfast.clients.claude import transcripts
 from holdfast.clients.claude.output_schema import LIMIT
-from holdfast.sessions.reading import transcripts
 from holdfast.survival.conversation import as_delivered
 from holdfast.survival.transcript import Transcript, summary_of
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.sessions.reading import transcripts
+from holdfast.clients.claude import transcripts
 from holdfast.trail.reading import Edit
 from holdfast.trail.text import Trail, read
 from holdfast.trail.todos import Todo

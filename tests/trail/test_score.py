@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, get_args
 
 import pytest
 
-from holdfast.sessions.reading import transcripts
+from holdfast.clients.claude import transcripts
 from holdfast.survival import ordinary
 from holdfast.survival.ordinary import CLIENTS_OWN, GOAL, PLANTED, Tool
 from holdfast.trail import text as trail

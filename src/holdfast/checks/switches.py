@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast.checks import notice, ok, problem
+from holdfast.clients.claude import scopes
 from holdfast.errors import StateError
 from holdfast.install import registrations
 
@@ -16,9 +15,6 @@ if TYPE_CHECKING:
 
     from holdfast.checks import Finding
     from holdfast.sessions.workspace import Workspace
-
-MANAGED = Path("/Library/Application Support/ClaudeCode" if sys.platform == "darwin" else "/etc/claude-code")
-"""Where an administrator's settings lie: `managed-settings.json`, and more files in `managed-settings.d`."""
 
 VARIABLES = {"CLAUDE_CODE_SIMPLE": "--bare", "CLAUDE_CODE_SAFE_MODE": "--safe-mode"}
 """Variables with which a session skips every hook, as with these options (client fact §4.3)."""
@@ -36,7 +32,10 @@ def look(project: Workspace) -> Iterator[Finding]:
 
 def _policies() -> Iterator[Finding]:
     """Say what the administrator's settings forbid; only there these keys count (client fact §4.3)."""
-    for file in (MANAGED / "managed-settings.json", *sorted((MANAGED / "managed-settings.d").glob("*.json"))):
+    for file in (
+        scopes.MANAGED / "managed-settings.json",
+        *sorted((scopes.MANAGED / "managed-settings.d").glob("*.json")),
+    ):
         remedy = f"ask whoever administers {file} to change it"
         try:
             policy = registrations.read(file)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from holdfast import clock, paths, trust
+from holdfast.clients import claude
 from holdfast.errors import HoldfastError
 from holdfast.formats import RECORDS
 from holdfast.ledger.patience import COMMAND_WAIT_S, Patience
@@ -83,7 +84,8 @@ def open_project(project_dir: str | None, *, tell: bool = True) -> Workspace:
     if not named(project_dir):
         root = nearest(here.resolve(), root)
     patience = Patience(COMMAND_WAIT_S, _tell) if tell else Patience(say=lambda said: None)
-    project = replace(Workspace.open(root, trusted=trust.config_trusted(root)), patience=patience)
+    opened = Workspace.open(root, trusted=trust.config_trusted(root))
+    project = replace(opened, patience=patience, reader=claude.reader)
     if project_dir and session():
         _must_be_own(project, paths.find_root(None, os.environ, here))
     return project

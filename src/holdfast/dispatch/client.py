@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from holdfast.dispatch.replying import Reply
+    from holdfast.files.transcript import Transcripts
     from holdfast.plugins.outcomes import Outcome
 
 
@@ -105,6 +106,9 @@ class Client(Hooks, Protocol):
 
     def unanswered(self, event: str, /) -> str:
         """Say what a handler left undone where the client takes silence for a failure; empty for other events."""
+
+    def reader(self) -> Transcripts:
+        """Return what reads the transcripts of its sessions."""
 
     def rehearsal(self) -> tuple[bytes, Sequence[Mapping[str, Any]]]:
         """Return a handler file and payloads that it answers, for a server to go through before an event comes."""

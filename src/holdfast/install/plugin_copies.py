@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import sys
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,16 +18,11 @@ from holdfast.install import launcher
 from holdfast.install.registration import NO_MATCHER, PLUGIN_RUNNER, merged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
-    from holdfast.clients.claude.scopes import Scope, Target
+    from holdfast.clients.claude.scopes import Target
 
-_NAME = "holdfast@"  # and the marketplace it came from
-_READ: dict[Scope, tuple[Scope, ...]] = {
-    "user": ("user",),
-    "project": ("project",),
-    "local": ("user", "project", "local"),
-}
+_NAME = "holdfast"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +47,7 @@ class Copy:
     @property
     def environ(self) -> dict[str, str]:
         """What the client sets for its hooks (client fact §4.5)."""
-        return {"CLAUDE_PLUGIN_ROOT": str(self.root), "CLAUDE_PLUGIN_DATA": str(self.data)}
+        return scopes.plugin_environ(self.root, self.data)
 
     @property
     def environment(self) -> Path:
@@ -93,7 +86,7 @@ class Copy:
 
     def commands(self) -> list[tuple[str, str | None, Mapping[str, Any]]]:
         """Return (event, matcher, the command's JSON object) for each of its hooks that is Holdfast's."""
-        return list(_hooks(self.root))
+        return _hooks(self.root)
 
     def registered(self) -> dict[str, str | None]:
         """Return event -> matcher of what it registers."""
@@ -112,10 +105,10 @@ def registered(target: Target) -> dict[str, str | None]:
     enables; for a project's shared ones, the same on every machine, only what they enable themselves. Empty where
     there is none, or none that is installed.
     """
-    names = _names(target)
+    names = scopes.enabled_plugins(_NAME, target)
     if target.scope == "project":
         return _merged([paths.shipped("hooks").parent] if names else [])
-    return _merged([copy.root for name in names for copy in _installed(name, target)])
+    return _merged([copy.root for name in names for copy in scopes.installed_plugins(name, target)])
 
 
 def copies(root: Path) -> list[Copy]:
@@ -123,7 +116,10 @@ def copies(root: Path) -> list[Copy]:
     one whose Holdfast runs now, which `--plugin-dir` may have named.
     """
     here = scopes.target("local", root)
-    found = {(copy.root.resolve(), copy.data): copy for name in _names(here) for copy in _installed(name, here)}
+    listed = [
+        Copy(*each) for name in scopes.enabled_plugins(_NAME, here) for each in scopes.installed_plugins(name, here)
+    ]
+    found = {(copy.root.resolve(), copy.data): copy for copy in listed}
     if running() and paths.plugin_root() not in {place for place, _ in found}:
         found[paths.plugin_root(), Path(sys.prefix).parent] = Copy(paths.plugin_root(), Path(sys.prefix).parent)
     return list(found.values())
@@ -131,7 +127,7 @@ def copies(root: Path) -> list[Copy]:
 
 def data_folders() -> list[Path]:
     """Return the data folders that the client made for plugins of our name, also for `--plugin-dir`."""
-    return sorted(path for path in (_folder() / "data").glob("holdfast-*") if path.is_dir())
+    return scopes.plugin_data_folders(_NAME)
 
 
 def remainder(
@@ -174,63 +170,14 @@ def keep_launcher() -> None:
         log.write("warning", f"the launcher could not be brought up to date: {error}")
 
 
-def _folder() -> Path:
-    """Return the client's folder for plugins."""
-    named = os.environ.get("CLAUDE_CODE_PLUGIN_CACHE_DIR")
-    return Path(named) if named else scopes.claude_dir() / "plugins"
-
-
-def _names(target: Target) -> list[str]:
-    """Return the names under which the settings that `target` relies on enable the plugin."""
-    enabled: dict[str, bool] = {}
-    for scope in _READ[target.scope]:
-        enabled.update(_enabled(scopes.target(scope, target.root).real))
-    return [name for name, on in enabled.items() if on]
-
-
-def _enabled(settings: Path) -> dict[str, bool]:
-    plugins = _load(settings).get("enabledPlugins")
-    if not isinstance(plugins, dict):
-        return {}
-    return {name: on is not False for name, on in plugins.items() if name.startswith(_NAME)}
-
-
-def _installed(name: str, target: Target) -> Iterator[Copy]:
-    """Give the copies of an installed plugin, as far as the client would run it for the target."""
-    data = _folder() / "data" / re.sub(r"[^A-Za-z0-9_-]", "-", name)  # client fact §6
-    known = _load(_folder() / "installed_plugins.json")
-    plugins = known.get("plugins")
-    rows = plugins.get(name) if isinstance(plugins, dict) else None
-    for row in rows if isinstance(rows, list) else [rows]:
-        if not isinstance(row, dict) or not isinstance(row.get("installPath"), str):
-            continue
-        here = row.get("projectPath")
-        if not isinstance(here, str) or (target.scope != "user" and Path(os.path.realpath(here)) == target.root):
-            scope = row.get("scope")
-            yield Copy(Path(row["installPath"]), data, name, scope if isinstance(scope, str) else "user")
-
-
 def _merged(roots: Iterable[Path]) -> dict[str, str | None]:
     known = [(event, matcher) for root in roots for event, matcher, _ in _hooks(root)]
     return merged(known, frozenset(event for event, _ in known))
 
 
-def _hooks(root: Path) -> Iterator[tuple[str, str | None, Mapping[str, Any]]]:
-    """Give (event, matcher, hook) for each registration in a plugin's hooks.json that is Holdfast's."""
-    events = _load(root / "hooks" / "hooks.json").get("hooks")
-    for event, groups in events.items() if isinstance(events, dict) else ():
-        for group in groups if isinstance(groups, list) else ():
-            with suppress(AttributeError, TypeError):
-                for hook in group["hooks"]:
-                    if PLUGIN_RUNNER in hook["command"]:
-                        yield event, group.get("matcher"), hook
-
-
-def _load(path: Path) -> dict[str, Any]:
-    try:
-        return document.load(path).data
-    except StateError:
-        return {}
+def _hooks(root: Path) -> list[tuple[str, str | None, Mapping[str, Any]]]:
+    """Return (event, matcher, hook) for each registration in a plugin's hooks.json that is Holdfast's."""
+    return [each for each in scopes.plugin_hooks(root) if PLUGIN_RUNNER in each[2]["command"]]
 
 
 def _beside(event: str, present: object, plugin: str | None) -> bool:

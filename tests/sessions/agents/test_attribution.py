@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from holdfast.sessions.agents import attribution, lifecycle
-from holdfast.sessions.workspace import Workspace
-from tests.handmade import ME
+from tests.handmade import ME, workspace
+
+if TYPE_CHECKING:
+    from holdfast.sessions.workspace import Workspace
 
 TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"
 RUN = "a23b8482eb527498b"
@@ -19,7 +22,7 @@ RUN = "a23b8482eb527498b"
 @pytest.fixture
 def project(tmp_path: Path) -> Workspace:
     """An empty project."""
-    return Workspace.open(tmp_path)
+    return workspace(tmp_path)
 
 
 def launch(project: Workspace, call: str, kind: str = "builder", prompt: str = "", phase: str | None = None) -> None:

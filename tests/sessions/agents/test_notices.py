@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast.clients.claude import transcripts
 from holdfast.clients.claude.events.agents import AgentResult, Returned
 from holdfast.clients.claude.events.models.user_prompt_submit import TaskNotification
 from holdfast.sessions.agents import agent_status, lifecycle, notices
-from holdfast.sessions.reading import transcripts
-from holdfast.sessions.workspace import Workspace
 from tests.agentry import CALL, RUN, begin, launch, report
-from tests.handmade import ME, OTHER
+from tests.handmade import ME, OTHER, workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from holdfast.sessions.workspace import Workspace
 
 TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"
 MIDTURN = {"2.1.197": "a5362340bfa46d1ef", "2.1.329": "ad216a306b79ac727"}  # the agents of the recorded sessions
@@ -27,7 +28,7 @@ MIDTURN = {"2.1.197": "a5362340bfa46d1ef", "2.1.329": "ad216a306b79ac727"}  # th
 @pytest.fixture
 def project(tmp_path: Path) -> Workspace:
     """An empty project."""
-    return Workspace.open(tmp_path)
+    return workspace(tmp_path)
 
 
 def fate(project: Workspace) -> str:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.sessions.compaction import aftermath, deliveries, losses, snapshots
-from holdfast.sessions.workspace import Workspace
-from tests.handmade import ME, OTHER, THIRD, workflow
+from tests.handmade import ME, OTHER, THIRD, workflow, workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from holdfast.sessions.compaction.aftermath import Compaction
+    from holdfast.sessions.workspace import Workspace
 
 COMPACTED = Path(__file__).parents[1] / "transcripts" / "guided-2.1.329.jsonl"
 STATES = {"absent": "lost", "refused": "lost", "pending": "given", "delivered": "given", "unconfirmed": "given"}
@@ -28,7 +28,7 @@ def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 @pytest.fixture
 def project(tmp_path: Path, at: Callable[[str], None]) -> Iterator[Workspace]:
     at("09:00:00")
-    opened = Workspace.open(tmp_path)
+    opened = workspace(tmp_path)
     yield opened
     opened.close()
 

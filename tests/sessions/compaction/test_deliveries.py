@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from holdfast.sessions.compaction import deliveries, losses, summaries
-from holdfast.sessions.workspace import Workspace
-from tests.handmade import ME, OTHER, together, workflow
+from tests.handmade import ME, OTHER, together, workflow, workspace
+
+if TYPE_CHECKING:
+    from holdfast.sessions.workspace import Workspace
 
 WRITTEN = Path(__file__).parents[1] / "transcripts"
 MARK = "RESTORED AFTER COMPACTION"
@@ -17,7 +20,7 @@ MARK = "RESTORED AFTER COMPACTION"
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T12:00:00Z")
-    return Workspace.open(tmp_path)
+    return workspace(tmp_path)
 
 
 def begin(project: Workspace, transcript: str = "", session: str = ME, mark: str = MARK) -> str:

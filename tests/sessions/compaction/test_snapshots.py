@@ -9,7 +9,7 @@ import pytest
 
 from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.workspace import Workspace
-from tests.handmade import ME, OTHER, THIRD, together, workflow
+from tests.handmade import ME, OTHER, THIRD, together, workflow, workspace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     """An empty project at ten o'clock."""
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:00:00Z")
-    return Workspace.open(tmp_path)
+    return workspace(tmp_path)
 
 
 def leave(project: Workspace, session: str, name: str = "Release") -> str:

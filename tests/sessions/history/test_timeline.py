@@ -16,16 +16,16 @@ from holdfast.sessions.compaction import deliveries, losses, snapshots
 from holdfast.sessions.history import generations, history, timeline
 from holdfast.sessions.history.timeline_event import TimelineEvent
 from holdfast.sessions.ownership import owners, sessions
-from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from tests import earlier
 from tests.commandline import holdfast
-from tests.handmade import ME, OTHER, THIRD, workflow
+from tests.handmade import ME, OTHER, THIRD, workflow, workspace
 from tests.signals import Agent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from holdfast.sessions.workspace import Workspace
     from holdfast.testing import HoldfastProject
 
 TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"
@@ -50,7 +50,7 @@ def project(holdfast_project: Callable[..., HoldfastProject], at: Callable[[str]
 
 def told(project: HoldfastProject, **asked: Any) -> list[str]:
     """Return what happened, the oldest first, as a person reads it."""
-    there = Workspace.open(project.root)
+    there = workspace(project.root)
     phases = timeline.phase_titles(there)
     found = [_line(each, phases) for each in reversed(timeline.happened(there, **asked))]
     there.close()
@@ -151,7 +151,7 @@ def test_phases_that_were_passed_over_never_began(project: HoldfastProject, at: 
 
 def test_attempts_of_an_earlier_version_are_told_as_they_were(project: HoldfastProject) -> None:
     """Its rows do not say whether a phase was seen to begin."""
-    there = Workspace.open(project.root)
+    there = workspace(project.root)
     stamps = ("2026-03-01T09:00:00Z", "2026-03-01T09:00:00Z")
     row = (there.key, there.worktree, "compaction:x#y", "phase_1", 1, "h", "c", *stamps, "completed", "")
     with earlier.ledger(there) as ledger:
@@ -176,7 +176,7 @@ def test_what_is_asked_for_is_what_is_told(project: HoldfastProject, at: Callabl
         at(time)
         fire(project, "PreCompact", recorded="PreCompact-manual", session_id=session)
         fire(project, "SessionStart", recorded="SessionStart-compact", session_id=session)
-    there = Workspace.open(project.root)
+    there = workspace(project.root)
     alpha = next(each for each in registry.all_found(there).workflows if each.title == "Alpha")
     there.close()
 
@@ -239,7 +239,7 @@ def test_a_session_without_an_end_is_silent_only_once_it_is_not_live(
     assert told(project) == ["09:00 1 session began"]
     at("10:01:00")
     assert told(project) == ["09:00 1 session began", "09:00 1 session went silent"]
-    there = Workspace.open(project.root)
+    there = workspace(project.root)
     at("10:02:00")
     sessions.seen(there, OTHER, "4194304")  # no process has this number
     there.close()
@@ -248,7 +248,7 @@ def test_a_session_without_an_end_is_silent_only_once_it_is_not_live(
 
 def test_a_refusal_is_remembered_once_for_each_workflow_and_moves_no_delivery(project: HoldfastProject) -> None:
     """It is no guidance: nothing is looked for in a transcript, nothing that was given is given up."""
-    there = Workspace.open(project.root)
+    there = workspace(project.root)
     given = deliveries.begin(there, ME, event="SessionStart", workflow="k", title="T", mark="m", units=1, transcript="")
     deliveries.refuse(there, ME, event="SessionStart", workflows=[workflow(there.root, f"W{n}") for n in range(30)])
 
@@ -266,7 +266,7 @@ def test_a_refusal_is_remembered_once_for_each_workflow_and_moves_no_delivery(pr
 
 def test_owning_again_is_no_change(project: HoldfastProject) -> None:
     """Each PreCompact owns anew; only another owner, or none, is told."""
-    there = Workspace.open(project.root)
+    there = workspace(project.root)
     one = workflow(there.root, "Release")
     for session in (ME, ME, OTHER, OTHER):
         owners.own(there, one, session)
@@ -321,7 +321,7 @@ def test_a_ledger_of_100_000_rows_is_never_read_through(
 ) -> None:
     """Every statement ends with a limit and finds its rows by an index, in order, whatever is asked for."""
     at("12:00:00")
-    there = Workspace.open(project.root)
+    there = workspace(project.root)
     grown(there, 25_000)
     unbounded = ("sessions", "launches", "runs", "agents", "attempts", "generations")
     asked: list[tuple[str, tuple[object, ...], int]] = []
@@ -355,7 +355,7 @@ def test_a_ledger_of_100_000_rows_is_never_read_through(
 def test_looking_makes_the_indexes_of_the_log_and_events_do_not(project: HoldfastProject) -> None:
     """No event pays for the log before anybody has asked for it; it makes only the indexes it needs itself."""
     fire(project, "SessionStart", recorded="SessionStart-startup-tui", session_id=ME)
-    there = Workspace.open(project.root)
+    there = workspace(project.root)
     named = "SELECT name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"
     assert "sessions_first_seen" not in {row["name"] for row in there.ledger.rows(named)}
     timeline.happened(there)
@@ -365,7 +365,7 @@ def test_looking_makes_the_indexes_of_the_log_and_events_do_not(project: Holdfas
 
 def test_a_title_that_is_no_text_costs_nothing(project: HoldfastProject) -> None:
     """Half an emoji, as JavaScript cuts them: it is owned, refused, restored and told all the same."""
-    there = Workspace.open(project.root)
+    there = workspace(project.root)
     odd = workflow(there.root, "Half", title="Half \ud83d")
     owners.own(there, odd, ME)
     deliveries.refuse(there, ME, event="SessionStart", workflows=[odd])
@@ -384,7 +384,7 @@ def test_no_secret_is_told_to_people_or_programs(project: HoldfastProject) -> No
     agent = Agent(project, "Look", session=ME)
     agent.about_to(session_id=ME)
     agent.returned(f"The key is {secret}", session_id=ME)
-    there = Workspace.open(project.root)
+    there = workspace(project.root)
     (found,) = registry.all_found(there).workflows
     history.observe(there, replace(found, phases=(replace(found.phases[0], status="failed"),)), error=f"bad {secret}")
     happened = timeline.happened(there)
@@ -416,7 +416,7 @@ def test_what_happened_is_one_line(project: HoldfastProject) -> None:
 def test_a_workflow_without_a_file_is_called_as_the_archive_has_it(project: HoldfastProject) -> None:
     """Its agents know only its key; without the archive it goes by that."""
     holdfast("start", "Alpha", "--phase", "One", root=project.root)
-    there = Workspace.open(project.root)
+    there = workspace(project.root)
     (found,) = registry.all_found(there).workflows
     lifecycle.launched(there, ME, "toolu_1", "builder", found.key, found.phases[0].id)
     holdfast("done", "--all", root=project.root)

@@ -14,11 +14,11 @@ from holdfast.sessions.agents import agent_status, lifecycle
 from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.history import generations
 from holdfast.sessions.ownership import judging, owners, sessions
-from holdfast.sessions.workspace import Workspace
-from tests.handmade import ME, OTHER, THIRD, together, workflow
+from tests.handmade import ME, OTHER, THIRD, together, workflow, workspace
 
 if TYPE_CHECKING:
     from holdfast.sessions.ownership.judging import Verdict
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     """An empty project, an hour after the workflows made by hand last changed."""
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T12:00:00Z")
-    return Workspace.open(tmp_path)
+    return workspace(tmp_path)
 
 
 def compacted(project: Workspace, *workflows: Workflow, session: str = ME, known: bool = True) -> Verdict:
@@ -322,7 +322,7 @@ def checkout(root: Path, branch: str) -> None:
 def test_of_two_that_anybody_left_the_branch_decides(tmp_path: Path, branch: str, sealed: bool) -> None:
     """Step 4: the newest is not the one that belongs to what is checked out; where that tells nothing, the newest."""
     checkout(tmp_path, "feature")
-    project = Workspace.open(tmp_path)
+    project = workspace(tmp_path)
     old = workflow(tmp_path, "Old", updated_at=clock.stamp(clock.now() - timedelta(hours=2)))
     new = workflow(tmp_path, "New", updated_at=clock.stamp(clock.now() - timedelta(hours=1)))
     owners.own(project, old, OTHER)
@@ -346,7 +346,7 @@ def test_of_two_that_anybody_left_the_branch_decides(tmp_path: Path, branch: str
 def test_a_compaction_notes_in_which_branch_a_session_works_on_what_it_has(tmp_path: Path) -> None:
     """Who comes after it in that branch goes on with it."""
     checkout(tmp_path, "main")
-    project = Workspace.open(tmp_path)
+    project = workspace(tmp_path)
     mine = workflow(tmp_path, "Mine")
     owners.own(project, mine, ME)
     sessions.seen(project, ME)
@@ -360,7 +360,7 @@ def test_a_compaction_notes_in_which_branch_a_session_works_on_what_it_has(tmp_p
 def test_a_workflow_of_no_known_branch_comes_no_later_for_it(tmp_path: Path) -> None:
     """Nobody has worked on it yet, so only the time decides."""
     checkout(tmp_path, "main")
-    project = Workspace.open(tmp_path)
+    project = workspace(tmp_path)
     old = workflow(tmp_path, "Old", updated_at=clock.stamp(clock.now() - timedelta(hours=2)))
     new = workflow(tmp_path, "New", updated_at=clock.stamp(clock.now() - timedelta(hours=1)))
     owners.own(project, old, OTHER)
@@ -373,7 +373,7 @@ def test_a_workflow_of_no_known_branch_comes_no_later_for_it(tmp_path: Path) -> 
 def test_what_a_session_owns_it_gets_back_on_any_branch(tmp_path: Path) -> None:
     """Step 1 comes first: a branch switched in the middle of a session takes nothing from it."""
     checkout(tmp_path, "feature")
-    project = Workspace.open(tmp_path)
+    project = workspace(tmp_path)
     mine = workflow(tmp_path, "Mine", updated_at=clock.stamp())
     owners.own(project, mine, ME)
     checkout(tmp_path, "main")

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast.clients.claude import transcripts
 from holdfast.config import Config
 from holdfast.errors import LedgerError
 from holdfast.sessions.ownership import owners, sessions
-from holdfast.sessions.reading import readfiles, reading, reads, readtexts, transcripts
+from holdfast.sessions.reading import readfiles, reading, reads, readtexts
 from holdfast.sessions.workspace import Workspace
 from tests import permissions
-from tests.handmade import ME, OTHER, together, workflow
+from tests.handmade import ME, OTHER, together, workflow, workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +34,7 @@ BOUNDARY = b'"subtype":"compact_boundary"'
 def project(tmp_path: Path) -> Workspace:
     (tmp_path / "project" / "docs").mkdir(parents=True)
     (tmp_path / "project" / "docs" / "a.md").write_text("one\ntwo\nthree\n")
-    return Workspace.open(tmp_path / "project")
+    return workspace(tmp_path / "project")
 
 
 def flow(project: Workspace, *entries: str) -> Workflow:

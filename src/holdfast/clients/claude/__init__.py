@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from holdfast.clients.claude.events.event import Event
     from holdfast.dispatch.replying import Reply
+    from holdfast.files.transcript import Transcripts
     from holdfast.plugins.outcomes import Outcome
 
 EVENT_KEY = "hook_event_name"
@@ -25,7 +26,7 @@ ROOT_VARIABLE = "CLAUDE_PROJECT_DIR"
 PLUGIN_VARIABLE = "CLAUDE_PLUGIN_ROOT"
 ENVIRONMENT_VARIABLE = "CLAUDE_ENV_FILE"
 STRICT_EVENTS = frozenset({"PreToolUse", "PermissionRequest", "UserPromptSubmit", "UserPromptExpansion"})
-MODULES = frozenset({*events.HOMES.values(), "holdfast.clients.claude.replies"})
+MODULES = frozenset({*events.HOMES.values(), "holdfast.clients.claude.replies", "holdfast.clients.claude.transcripts"})
 # `matchable` is not imported here: only the scan of a matcher needs it.
 SOURCES = (__file__, events.__file__, matching.__file__, matching.__file__.replace("matching.py", "matchable.py"))
 
@@ -127,6 +128,13 @@ def doubt(matcher: str | None, event: str) -> str:
     from holdfast.clients.claude import matchable
 
     return matchable.doubt(matcher, event)
+
+
+def reader() -> Transcripts:
+    """Return what reads the transcripts of its sessions."""
+    from holdfast.clients.claude import transcripts
+
+    return transcripts
 
 
 def rehearsal() -> tuple[bytes, Sequence[Mapping[str, Any]]]:

@@ -1,14 +1,32 @@
-"""Where Claude Code keeps the settings of each scope, with what belongs beside them."""
+"""Where Claude Code keeps the settings and plugins of each scope, with what belongs beside them."""
 
 from __future__ import annotations
 
 import os
+import re
 import shlex
+import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from holdfast.errors import StateError
+from holdfast.files import document
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+MANAGED = Path("/Library/Application Support/ClaudeCode" if sys.platform == "darwin" else "/etc/claude-code")
+"""Where an administrator's settings lie: `managed-settings.json`, and more files in `managed-settings.d`."""
 
 Scope = Literal["user", "project", "local"]
+
+_READ: dict[Scope, tuple[Scope, ...]] = {
+    "user": ("user",),
+    "project": ("project",),
+    "local": ("user", "project", "local"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,3 +86,79 @@ def target_of(settings: Path, root: Path) -> Target:
         if target(scope, root).real == Path(os.path.realpath(settings)):
             return target(scope, root, settings)
     return target("local" if settings.name == "settings.local.json" else "project", root, settings)
+
+
+class InstalledPlugin(NamedTuple):
+    """An installed plugin.
+
+    Attributes:
+        root: its folder.
+        data: its data folder, which survives updates.
+        name: what it is enabled as: its own name, `@` and its marketplace's.
+        scope: for whom it was installed.
+    """
+
+    root: Path
+    data: Path
+    name: str
+    scope: str
+
+
+def enabled_plugins(plugin: str, here: Target) -> list[str]:
+    """Return the names, with their marketplaces, under which the settings that `here` relies on enable a plugin."""
+    found: dict[str, bool] = {}
+    for scope in _READ[here.scope]:
+        listed = _load(target(scope, here.root).real).get("enabledPlugins")
+        for name, on in listed.items() if isinstance(listed, dict) else ():
+            if name.startswith(f"{plugin}@"):
+                found[name] = on is not False
+    return [name for name, on in found.items() if on]
+
+
+def installed_plugins(name: str, here: Target) -> Iterator[InstalledPlugin]:
+    """Yield the copies of an installed plugin, as far as the client would run them for `here`."""
+    data = _plugins_folder() / "data" / re.sub(r"[^A-Za-z0-9_-]", "-", name)  # client fact §6
+    known = _load(_plugins_folder() / "installed_plugins.json")
+    plugins = known.get("plugins")
+    rows = plugins.get(name) if isinstance(plugins, dict) else None
+    for row in rows if isinstance(rows, list) else [rows]:
+        if not isinstance(row, dict) or not isinstance(row.get("installPath"), str):
+            continue
+        project = row.get("projectPath")
+        if not isinstance(project, str) or (here.scope != "user" and Path(os.path.realpath(project)) == here.root):
+            scope = row.get("scope")
+            yield InstalledPlugin(Path(row["installPath"]), data, name, scope if isinstance(scope, str) else "user")
+
+
+def plugin_data_folders(plugin: str) -> list[Path]:
+    """Return the data folders that the client made for plugins of a name, also for `--plugin-dir`."""
+    return sorted(path for path in (_plugins_folder() / "data").glob(f"{plugin}-*") if path.is_dir())
+
+
+def plugin_hooks(root: Path) -> Iterator[tuple[str, str | None, Mapping[str, Any]]]:
+    """Yield (event, matcher, the command's JSON object) for each command that a plugin registers."""
+    events = _load(root / "hooks" / "hooks.json").get("hooks")
+    for event, groups in events.items() if isinstance(events, dict) else ():
+        for group in groups if isinstance(groups, list) else ():
+            with suppress(AttributeError, TypeError, KeyError):
+                for hook in group["hooks"]:
+                    if isinstance(hook["command"], str):
+                        yield event, group.get("matcher"), hook
+
+
+def plugin_environ(root: Path, data: Path) -> dict[str, str]:
+    """Return what the client sets for a plugin's hooks (client fact §4.5)."""
+    return {"CLAUDE_PLUGIN_ROOT": str(root), "CLAUDE_PLUGIN_DATA": str(data)}
+
+
+def _plugins_folder() -> Path:
+    """Return the client's folder for plugins."""
+    named = os.environ.get("CLAUDE_CODE_PLUGIN_CACHE_DIR")
+    return Path(named) if named else claude_dir() / "plugins"
+
+
+def _load(path: Path) -> dict[str, Any]:
+    try:
+        return document.load(path).data
+    except StateError:
+        return {}

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.patterns import regex
 from holdfast.sessions.agents import agent_status, lifecycle
-from holdfast.sessions.reading import transcripts
 
 if TYPE_CHECKING:
     from holdfast.project import OpenProject
@@ -32,7 +31,7 @@ def of(project: OpenProject, session: str, agent_id: str, transcript: str = "") 
     found = candidates(project, session, agent_id)
     if len(found) == 1 and (found[0].agent_id or len(_rivals(project, session, found[0].agent_type)) == 1):
         return found[0]
-    said = _first_prompt(transcript, agent_id) if found else ""
+    said = _first_prompt(project, transcript, agent_id) if found else ""
     same = [each for each in found if said and each.prompt == lifecycle.beginning(project, said)]
     return same[0] if len({(each.workflow, each.phase) for each in same}) == 1 else None
 
@@ -55,12 +54,12 @@ def _rivals(project: OpenProject, session: str, agent_type: str) -> list[Run]:
     return [run for run in runs if any(run.may_be_of(each) for each in launches)]
 
 
-def _first_prompt(transcript: str, agent_id: str) -> str:
+def _first_prompt(project: OpenProject, transcript: str, agent_id: str) -> str:
     """Return what a run's own transcript begins with; it lies beside the main session's (client payloads)."""
     if not transcript.endswith(".jsonl") or not _SAFE.fullmatch(agent_id):
         return ""
     own = Path(transcript.removesuffix(".jsonl")) / "subagents" / f"agent-{agent_id}.jsonl"
-    entries = transcripts.head(str(own))
+    entries = project.transcripts.head(str(own))
     return next((said for entry in entries if entry.get("type") == "user" and (said := _prompt(entry))), "")
 
 

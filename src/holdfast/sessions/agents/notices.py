@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from holdfast import clock
 from holdfast.sessions.agents import agent_status, lifecycle
-from holdfast.sessions.reading import transcripts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -103,7 +102,7 @@ def catch_up_calls(
     if not open_:
         return
     wanted = re.compile(b'"tool_use_id":"(?:%b)"' % b"|".join(re.escape(each.encode()) for each in sorted(open_)))
-    for entry in transcripts.tail(transcript, most=TURN, only=wanted):
+    for entry in project.transcripts.tail(transcript, most=TURN, only=wanted):
         answer = noted(entry)
         if answer is None or answer.call not in open_:
             continue
@@ -122,7 +121,7 @@ def catch_up(
     transcript: str,
     noted: Callable[[Mapping[str, Any]], Notice | None],
     *,
-    most: int = transcripts.TAIL,
+    most: int | None = None,
 ) -> None:
     """Note the results that the main conversation was given and no event told: only its transcript shows them.
 
@@ -131,10 +130,11 @@ def catch_up(
         session: the main session.
         transcript: where its transcript lies.
         noted: reads an entry of it that notes such a result.
-        most: how many bytes of its end are looked at.
+        most: how many bytes of its end are looked at, where not all that can be.
     """
     waiting = agent_status.waiting(project, session)
-    for entry in transcripts.tail(transcript, most=most, only=_NOTICE) if waiting else ():
+    read = project.transcripts
+    for entry in read.tail(transcript, most=most or read.TAIL, only=_NOTICE) if waiting else ():
         if notice := noted(entry):
             for each in waiting:
                 if _about(notice, each) and _follows(entry.get("timestamp"), each.since):

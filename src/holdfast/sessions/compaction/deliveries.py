@@ -10,7 +10,6 @@ from holdfast import clock
 from holdfast.ledger.database import new_id
 from holdfast.sessions.history import timeline_event
 from holdfast.sessions.history.timeline_event import TimelineEvent
-from holdfast.sessions.reading import transcripts
 from holdfast.workflow.wording import clean
 
 if TYPE_CHECKING:
@@ -125,16 +124,26 @@ def begin(
             " omitted, step, transcript, size, state, made_at, changed_at)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?)",
             *(delivery, project.key, project.worktree, project.host, project.client, session, event, workflow),
-            *(redact(clean(title)), mark, units, omitted, step, transcript, _begins(transcript, seal), now, now),
+            *(
+                redact(clean(title)),
+                mark,
+                units,
+                omitted,
+                step,
+                transcript,
+                _begins(project, transcript, seal),
+                now,
+                now,
+            ),
         )
         project.ledger.prune(project.key, "deliveries", "made_at", KEPT)
     return delivery
 
 
-def _begins(transcript: str, seal: Announced | None) -> int:
+def _begins(project: OpenProject, transcript: str, seal: Announced | None) -> int:
     """Return from which size of a transcript on guidance is looked for that is on its way now."""
-    size = transcripts.size(transcript)
-    near = seal is not None and seal.transcript == transcript and 0 <= size - seal.size <= transcripts.TAIL // 2
+    size = project.transcripts.size(transcript)
+    near = seal is not None and seal.transcript == transcript and 0 <= size - seal.size <= project.transcripts.TAIL // 2
     return seal.size if seal and near else size
 
 
@@ -183,7 +192,7 @@ def settle(project: OpenProject, session: str) -> Delivery | None:
     if row["state"] == "absent":
         told_at = clock.parse(row["changed_at"])
         return _delivery(row) if told_at is None or clock.now() - told_at > ABANDONED else None
-    found = transcripts.reached(row["transcript"], row["mark"], row["size"])
+    found = project.transcripts.reached(row["transcript"], row["mark"], row["size"])
     if found == "unknown":
         made = clock.parse(row["made_at"])
         if made is not None and clock.now() - made > PATIENCE:

@@ -12,7 +12,6 @@ from holdfast import clock
 from holdfast.ledger.database import new_id
 from holdfast.sessions.compaction import deliveries
 from holdfast.sessions.history.timeline_event import TimelineEvent
-from holdfast.sessions.reading import transcripts
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
@@ -91,7 +90,7 @@ def leave(project: OpenProject, session: str, why: str, workflows: Sequence[Seal
             "INSERT INTO seals (id, project, worktree, host, client, session, why, workflows, sealed_at, transcript,"
             " size) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             *(seal, project.key, project.worktree, project.host, project.client),
-            *(session, why, listed, clock.stamp(), transcript, transcripts.size(transcript)),
+            *(session, why, listed, clock.stamp(), transcript, project.transcripts.size(transcript)),
         )
         project.ledger.prune(project.key, "seals", "sealed_at", KEPT)
     return seal
@@ -138,7 +137,7 @@ def missed(project: OpenProject, session: str) -> bool:
         return False
     if row["claimed_at"] and deliveries.answered(project, session, row["claimed_at"]):
         return False
-    return transcripts.compacted(row["transcript"], row["size"])
+    return project.transcripts.compacted(row["transcript"], row["size"])
 
 
 def recent(project: OpenProject, count: int) -> list[Seal]:
@@ -197,11 +196,11 @@ def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
     for row in rows:
         seal = _seal(row)
         if not asked.workflow or asked.workflow in {each.key for each in seal.workflows}:
-            found = _told(seal, row, seal.id in vain) + found
+            found = _told(project, seal, row, seal.id in vain) + found
     return [each for each in found if each.at >= asked.since]
 
 
-def _told(seal: Seal, row: dict[str, Any], vain: bool) -> list[TimelineEvent]:
+def _told(project: OpenProject, seal: Seal, row: dict[str, Any], vain: bool) -> list[TimelineEvent]:
     had = ", ".join(f"{quoted(each.title)} {each.phase}".strip() for each in seal.workflows) or "no workflow"
     data = {"trigger": seal.why, "workflows": [each.title for each in seal.workflows]}
     place = row["worktree"]
@@ -220,7 +219,7 @@ def _told(seal: Seal, row: dict[str, Any], vain: bool) -> list[TimelineEvent]:
         came = "it never came"
     elif seal.claimed_at:
         came = ""
-    elif transcripts.compacted(row["transcript"], row["size"]):
+    elif project.transcripts.compacted(row["transcript"], row["size"]):
         came = "it came, and nothing was restored"
     else:
         came = "it has not come"

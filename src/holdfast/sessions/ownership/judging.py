@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from holdfast.sessions.agents import session_lineage
 from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.ownership import owners, sessions
-from holdfast.sessions.reading import transcripts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -167,7 +166,7 @@ def _ancestors(project: OpenProject, session: str, found: Iterable[str | None]) 
         and path
         and sessions.superseded(project, each, session)
         and (before := sessions.transcript(project, each))
-        and (before == path or transcripts.shares(path, before))
+        and (before == path or project.transcripts.shares(path, before))
     }
 
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from holdfast import clock
 from holdfast.sessions.ownership import sessions
-from holdfast.sessions.reading import transcripts
 
 if TYPE_CHECKING:
     from holdfast.project import OpenProject
@@ -78,7 +77,7 @@ def reader(project: OpenProject, session: str) -> Reader:
 
 def compacted(project: OpenProject, session: str) -> None:
     """Note that the model has lost what it had read: SessionStart(compact) came."""
-    size = transcripts.size(sessions.transcript(project, session))
+    size = project.transcripts.size(sessions.transcript(project, session))
     with project.ledger.transaction():
         count = reader(project, session).compactions + 1
         _set(project, session, compactions=count, size=size, boundary=None)

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.sessions.ownership import sessions
-from holdfast.sessions.reading import readfiles, reads, transcripts
+from holdfast.sessions.reading import readfiles, reads
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from holdfast.sessions.reading.reads import How
 
 _TEXT = "text"
-_BOUNDARY = re.compile(transcripts.BOUNDARY)
 _ALL = re.compile(rb'"(?:filePath|Read|is_error|compact_boundary)"')  # one alternative in quotes is found fastest
 _OVERLAP = 1 << 16  # bytes before its end that a search sees again: the failure of a Read stands behind its call
 
@@ -71,14 +70,14 @@ def settle(project: OpenProject, session: str, looks: Iterable[Look]) -> bool:
         Whether the transcript shows the present context already, or there is none to wait for.
     """
     path = sessions.transcript(project, session)
-    size = transcripts.size(path)
+    size = project.transcripts.size(path)
     if not size:
         return True
     wanted = {look.path: look for look in looks if look.data is not None}
     reader = reads.reader(project, session)
     if not wanted:
         if reader.boundary is None:  # all that is asked is whether it has come
-            _divided(project, session, path, max(reader.size - 1, 0), _BOUNDARY)
+            _divided(project, session, path, max(reader.size - 1, 0), re.compile(project.transcripts.BOUNDARY))
         return reads.reader(project, session).boundary is not None
     sought = _sought(path, wanted.values())
     known = reader.searched if sought == reader.sought and reader.searched <= size else 0
@@ -180,22 +179,22 @@ def _divided(
     reader = reads.reader(project, session)
     # Where no boundary is known, it is still to come, behind where the transcript ended then.
     at = 0 if reader.boundary is not None else reader.size
-    found = transcripts.divided(path, at, since=since, only=only)
-    before, after = _main(found.before), _main(found.after)
+    gone, present, end = project.transcripts.divided(path, at, since=since, only=only)
+    before, after = _main(gone), _main(present)
     entries, begun = [*before, *after], len(before)
     places = [place for place, each in enumerate(entries) if place >= begun and _is_boundary(each)]
     if not places and reader.boundary is None:
-        if found.end - reader.size <= transcripts.TAIL:
-            return entries, [], found.end
+        if end - reader.size <= project.transcripts.TAIL:
+            return entries, [], end
         reads.bounded(project, session, reader.compactions, "")
         return _divided(project, session, path, 0, only)
     if not places:
-        return [], entries, found.end
+        return [], entries, end
     last = str(entries[places[-1]].get("uuid", ""))
     if last != reader.boundary:
         unannounced = len(places) - 1 if reader.boundary is None else 1
         reads.bounded(project, session, reader.compactions + unannounced, last)
-    return entries[: places[-1]], entries[places[-1] + 1 :], found.end
+    return entries[: places[-1]], entries[places[-1] + 1 :], end
 
 
 def _main(entries: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast import paths, trust
+from holdfast.clients import claude
 from holdfast.formats.hybrid import file as files
 from holdfast.formats.hybrid import record, store, transitions
 from holdfast.sessions.workspace import Workspace
@@ -71,4 +73,4 @@ def get_workflow_state(workflow_id: str, *, root: str | os.PathLike[str] | None 
 
 def _project(root: str | os.PathLike[str] | None) -> Workspace:
     found = paths.find_root(os.fspath(root) if root is not None else None, os.environ, Path.cwd())
-    return Workspace.open(found, trusted=trust.config_trusted(found))
+    return replace(Workspace.open(found, trusted=trust.config_trusted(found)), reader=claude.reader)

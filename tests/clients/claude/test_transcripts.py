@@ -11,9 +11,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from holdfast.sessions.reading import transcripts
+from holdfast.clients.claude import transcripts
 
-WRITTEN = Path(__file__).parents[1] / "transcripts"
+WRITTEN = Path(__file__).parents[2] / "sessions" / "transcripts"
 CLIENTS = ("2.1.329", "2.1.197")
 MARK = "RESTORED AFTER COMPACTION"
 

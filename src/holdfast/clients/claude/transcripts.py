@@ -12,13 +12,15 @@ import os
 import stat
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from re import Pattern
+
+    from holdfast.files.transcript import Reached
 
 TAIL = 4 << 20  # bytes of a transcript's end that are read; one of hours has hundreds of megabytes
 PATIENCE = 0.5  # seconds of our own work after which no older entry is read; 4 MB take a fifth of that, and a machine
@@ -33,8 +35,6 @@ _NOISE = regex(
 )
 _HEAD = 400  # bytes of a line in which its kind stands
 _CHUNK = 1 << 16
-
-Reached = Literal["confirmed", "absent", "unknown"]
 
 
 def size(path: str) -> int:
