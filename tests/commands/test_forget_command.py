@@ -19,7 +19,7 @@ from holdfast.clients import claude
 from holdfast.dispatch import faults
 from holdfast.sessions.agents import lifecycle
 from holdfast.sessions.compaction import deliveries, snapshots
-from holdfast.sessions.forget import erasing
+from holdfast.sessions.forget import ledger_rows
 from holdfast.sessions.history import archive, generations, recordings
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.workspace import Workspace
@@ -371,10 +371,10 @@ def test_every_table_is_known_to_every_scope(project: HoldfastProject) -> None:
         if name == "migrations":
             continue
         assert "project" in columns, name
-        moments = [each for each in columns if each in erasing.MOMENTS or each.endswith("_at")]
+        moments = [each for each in columns if each in ledger_rows.MOMENTS or each.endswith("_at")]
         assert moments or "session" in columns, name
         assert {"session", "workflow", "path", "name", "id"} & set(columns), name
-        unknown = {each for each in columns if "session" in each} - set(erasing.SESSIONS)
+        unknown = {each for each in columns if "session" in each} - set(ledger_rows.SESSIONS)
         assert unknown == set(), name
 
 

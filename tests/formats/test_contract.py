@@ -17,8 +17,8 @@ from holdfast.config import Config
 from holdfast.errors import HoldfastError, SchemaMismatch, StateError, TransitionError
 from holdfast.files import lock
 from holdfast.formats import RECORDS
-from holdfast.sessions.forget import forgetting
-from holdfast.sessions.forget.erasing import Scope
+from holdfast.sessions.forget import erasure
+from holdfast.sessions.forget.ledger_rows import Scope
 from holdfast.sessions.history import archive, generations, history
 from holdfast.sessions.workspace import Workspace
 from holdfast.survival import playing, report
@@ -518,7 +518,7 @@ def test_its_files_alone_are_the_truth(kit: Kit) -> None:
     """Where all is forgotten that was remembered, the workflow is found as it is, and goes on."""
     made = kit.begun()
     if isinstance(kit.project, Workspace):
-        forgotten = forgetting.forget(kit.project, Scope(workflow=made, worktree=kit.project.worktree))
+        forgotten = erasure.forget(kit.project, Scope(workflow=made, worktree=kit.project.worktree))
         assert forgotten.clean
         assert generations.all(kit.project, made.path) == []
     else:

@@ -12,15 +12,15 @@ from holdfast.dispatch import faults, pairing
 from holdfast.errors import HoldfastError
 from holdfast.formats.compaction import adapter as compaction
 from holdfast.formats.compaction.detection import detect
-from holdfast.sessions.forget import forgetting
-from holdfast.sessions.forget.erasing import Scope
+from holdfast.sessions.forget import erasure
+from holdfast.sessions.forget.ledger_rows import Scope
 from holdfast.sessions.ownership import selection, sessions
 from holdfast.workflow.wording import one_line, quoted
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from holdfast.sessions.forget.forgetting import Forgotten
+    from holdfast.sessions.forget.erasure import Forgotten
     from holdfast.sessions.workspace import Workspace
 
 _FILES = 10  # that are named
@@ -61,12 +61,12 @@ def command(
     if sum(given) != 1:
         raise click.UsageError("say what to forget: --session, --workflow, --since and --before, or --everything")
     project = options.open_project(project_dir)
-    forgetting.insist_on_ledger(project)
+    erasure.insist_on_ledger(project)
     scope = _scope(project, session_id, wanted, since, before, everything=everything)
-    planned, faulty = forgetting.plan(project, scope), faults.forget(project, dry=True)
+    planned, faulty = erasure.plan(project, scope), faults.forget(project, dry=True)
     if planned.nothing and not faulty:
         if not dry_run:  # an earlier run may have left words beside the ledger, and said to come again
-            _close(project, clean=forgetting.scrub(project))
+            _close(project, clean=erasure.scrub(project))
         click.echo(f"There is nothing of that kind to forget in {project.root}.")
         return
     lines = _lines(planned, faulty, "These go" if dry_run or not yes else "Going")
@@ -76,7 +76,7 @@ def command(
     if not yes:
         click.confirm("Forget this for good?", abort=True)
     live = sessions.live_others(project, "")
-    done = forgetting.forget(project, scope)
+    done = erasure.forget(project, scope)
     faults.forget(project)
     pairing.sweep(pairing.APART)
     _close(project, clean=done.clean)
@@ -119,7 +119,7 @@ def _session(project: Workspace, beginning: str) -> str:
     try:
         return sessions.meant(project, beginning)
     except HoldfastError:
-        if len(beginning) < _WHOLE or forgetting.plan(project, Scope(session=beginning)).nothing:
+        if len(beginning) < _WHOLE or erasure.plan(project, Scope(session=beginning)).nothing:
             raise
         return beginning
 

@@ -9,7 +9,7 @@ import click
 from holdfast import clock
 from holdfast.commands import options, page, sheet
 from holdfast.errors import HoldfastError
-from holdfast.sessions.history import history, last_workflow, overview
+from holdfast.sessions.history import archive, history, overview
 from holdfast.sessions.ownership import selection
 from holdfast.workflow import registry
 
@@ -58,7 +58,7 @@ def _last(project: Workspace) -> Workflow:
     found = registry.all_found(project)
     for each in found.workflows:
         history.observe(project, each)  # somebody may have completed it by hand
-    workflow = last_workflow.last(project, found.workflows)
+    workflow = archive.last(project, found.workflows)
     if workflow is None:
         troubles = [f"{each.path} cannot be read: {each.reason}" for each in found.problems]
         troubles += [project.ledger.problem] if project.ledger.problem else []

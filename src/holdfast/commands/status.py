@@ -115,8 +115,8 @@ def _agents(project: Workspace) -> list[dict[str, Any]]:
     """Return the agents that run, or ended unused, of the sessions that can still go on."""
     gone = sessions.gone(project)
     listed = [str(each["id"]) for each in sessions.all_of(project) if each["id"] not in gone]
-    found = [each for session in listed for each in agent_status.of_session(project, session)]
-    return [{name: getattr(each, name) for name in _AGENT} for each in found if each.fate != "consumed"]
+    found = [each for session in listed for each in agent_status.waiting(project, session)]
+    return [{name: getattr(each, name) for name in _AGENT} for each in found]
 
 
 def _agent(row: dict[str, Any]) -> str:

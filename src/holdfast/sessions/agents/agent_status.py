@@ -98,10 +98,8 @@ def of_session(project: OpenProject, session: str) -> list[Agent]:
 
 
 def waiting(project: OpenProject, session: str) -> list[Agent]:
-    """Return those agents a session launched whose results have not been used: few, however many it launched."""
-    few = "SELECT agent_id FROM runs WHERE project = ? AND session = ? AND (consumed_at IS NULL OR resumed = 1)"
-    where = f"agent_id <> '' AND fate <> 'consumed' AND (verdict IS NULL OR agent_id IN ({few}))"  # found by an index
-    return _of_session(project, session, where, project.key, session)
+    """Return those agents a session launched whose results have not been used."""
+    return _of_session(project, session, "agent_id <> '' AND fate <> 'consumed'")
 
 
 def running(project: OpenProject, session: str) -> list[Agent]:
@@ -125,8 +123,10 @@ def due(project: OpenProject, session: str) -> list[Agent]:
 
 def contradicted(project: OpenProject, session: str) -> list[Agent]:
     """Return the agents for a phase that were judged completed, and whose runs reported a failure afterwards."""
-    # The `+` keeps SQLite from looking at all that were completed: failures are few.
-    return _of_session(project, session, "state = 'failed' AND +verdict = 'completed' AND phase IS NOT NULL")
+    # Failures are few; the `+` keeps SQLite from looking at all that were completed.
+    failed = "SELECT agent_id FROM runs WHERE project = ? AND session = ? AND state = 'failed'"
+    where = f"agent_id IN ({failed}) AND +verdict = 'completed' AND phase IS NOT NULL"
+    return _of_session(project, session, where, project.key, session)
 
 
 def unanswered(project: OpenProject, session: str) -> list[Agent]:

@@ -14,6 +14,8 @@ from holdfast.sessions.history.timeline_event import TimelineEvent
 from holdfast.workflow.model import Phase, Workflow
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from holdfast.project import OpenProject
     from holdfast.sessions.history.timeline_event import Asked
 
@@ -74,6 +76,23 @@ def kept(project: OpenProject) -> list[Archived]:
         "SELECT * FROM archive WHERE project = ? ORDER BY completed_at DESC, workflow", project.key
     )
     return [Archived(_workflow(row), row["completed_at"], row["worktree"]) for row in rows]
+
+
+def last(project: OpenProject, workflows: Iterable[Workflow]) -> Workflow | None:
+    """Return the workflow of this worktree that was completed last, or None; without a ledger, of those with a file.
+
+    Args:
+        project: where.
+        workflows: those that have a file; of one that is in the archive too, what its file says counts.
+    """
+    try:
+        here = [each for each in kept(project) if each.worktree == project.worktree]
+    except LedgerError:
+        here = []
+    completed_at = {each.workflow.key: each.completed_at for each in here}
+    known = {each.workflow.key: each.workflow for each in here} | {each.key: each for each in workflows}
+    over = [each for each in known.values() if each.finished]
+    return max(over, key=lambda each: completed_at.get(each.key, each.updated_at), default=None)
 
 
 def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.errors import LedgerError
@@ -42,10 +42,7 @@ def own(project: OpenProject, workflow: Workflow, session: str) -> None:
 
 def owner(project: OpenProject, workflow: Workflow) -> str | None:
     """Return the session that owns a workflow, or None."""
-    row = project.ledger.one(
-        "SELECT session FROM owners WHERE project = ? AND worktree = ? AND workflow = ?",
-        *(project.key, project.worktree, workflow.key),
-    )
+    row = _row(project, workflow)
     return str(row["session"]) if row else None
 
 
@@ -81,10 +78,7 @@ def lately(project: OpenProject, session: str) -> list[str]:
 
 def branch(project: OpenProject, workflow: Workflow) -> str:
     """Return the branch that was checked out when a session last worked on a workflow; empty if none is known."""
-    row = project.ledger.one(
-        "SELECT branch FROM owners WHERE project = ? AND worktree = ? AND workflow = ?",
-        *(project.key, project.worktree, workflow.key),
-    )
+    row = _row(project, workflow)
     return str(row["branch"] or "") if row else ""
 
 
@@ -127,22 +121,21 @@ def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
     ]
 
 
+def _row(project: OpenProject, workflow: Workflow) -> dict[str, Any] | None:
+    return project.ledger.one(
+        "SELECT session, branch FROM owners WHERE project = ? AND worktree = ? AND workflow = ?",
+        *(project.key, project.worktree, workflow.key),
+    )
+
+
 def _note(project: OpenProject, workflow: Workflow, session: str, before: str) -> None:
     from holdfast.files.redact import redact  # here, for owners hardly ever change
 
     project.ledger.run(
         "INSERT INTO ownings (id, project, worktree, host, client, workflow, title, session, before, at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        *(
-            new_id(),
-            project.key,
-            project.worktree,
-            project.host,
-            project.client,
-            workflow.key,
-            redact(clean(workflow.title)),
-        ),
-        *(session, before, clock.stamp()),
+        *(new_id(), project.key, project.worktree, project.host, project.client),
+        *(workflow.key, redact(clean(workflow.title)), session, before, clock.stamp()),
     )
     project.ledger.prune(project.key, "ownings", "at", KEPT)
 

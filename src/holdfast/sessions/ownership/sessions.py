@@ -30,8 +30,7 @@ SILENCE = timedelta(minutes=60)  # a session without an event for this long is n
 
 def known(project: OpenProject, session: str) -> bool:
     """Tell whether the ledger has seen this session before."""
-    row = project.ledger.one("SELECT id FROM sessions WHERE project = ? AND id = ?", project.key, session)
-    return row is not None
+    return _row(project, session) is not None
 
 
 def seen(project: OpenProject, session: str, process: str | None = None, transcript: str = "") -> None:
@@ -79,7 +78,7 @@ def rest(project: OpenProject, session: str) -> None:
 
 def resting(project: OpenProject, session: str) -> bool:
     """Tell whether a session's last event was the end of a turn."""
-    row = project.ledger.one("SELECT resting FROM sessions WHERE project = ? AND id = ?", project.key, session)
+    row = _row(project, session)
     return bool(row and row["resting"])
 
 
@@ -114,16 +113,14 @@ def crashed(project: OpenProject, session: str) -> bool:
 
     To be asked before `seen` notes the process that resumes it. One whose process was never noted may still run.
     """
-    row = project.ledger.one(
-        "SELECT host, process, ended_at FROM sessions WHERE project = ? AND id = ?", project.key, session
-    )
-    return row is not None and not row["ended_at"] and row["host"] == project.host and not _runs(row["process"])
+    row = _row(project, session)
+    return row is not None and not row["ended_at"] and _is_gone(project, row)
 
 
 def process_gone(project: OpenProject, session: str) -> bool:
     """Tell whether the process a session was last seen in, on this host, is gone; see `crashed` for when to ask."""
-    row = project.ledger.one("SELECT host, process FROM sessions WHERE project = ? AND id = ?", project.key, session)
-    return row is not None and row["host"] == project.host and not _runs(row["process"])
+    row = _row(project, session)
+    return row is not None and _is_gone(project, row)
 
 
 def live_others(project: OpenProject, session: str) -> set[str]:
@@ -134,10 +131,8 @@ def live_others(project: OpenProject, session: str) -> set[str]:
     host, that process must still run, and not run the asking session now: a client has one session at a time, and the
     id it had before `/clear` or a fork is over, whether it said so or not.
     """
-    own = project.ledger.one(
-        "SELECT process FROM sessions WHERE project = ? AND id = ? AND host = ?", project.key, session, project.host
-    )
-    same = own["process"] if own else None
+    own = _row(project, session)
+    same = own["process"] if own and own["host"] == project.host else None
     rows = project.ledger.rows(
         "SELECT id, host, process, transcript, last_seen FROM sessions"
         " WHERE project = ? AND worktree = ? AND id <> ? AND ended_at IS NULL AND last_seen >= ?"
@@ -162,7 +157,7 @@ def silent(row: Mapping[str, Any]) -> bool:
 
 def transcript(project: OpenProject, session: str) -> str:
     """Return where a session's transcript lies, as its last event that said so did; empty if none did."""
-    row = project.ledger.one("SELECT transcript FROM sessions WHERE project = ? AND id = ?", project.key, session)
+    row = _row(project, session)
     return row["transcript"] if row else ""
 
 
@@ -172,10 +167,7 @@ def superseded(project: OpenProject, session: str, by: str) -> bool:
     A session whose process on this host runs, and does not run the other one, goes on. Where no process was noted,
     one that had an event after the other was first seen goes on.
     """
-    row, other = (
-        project.ledger.one("SELECT * FROM sessions WHERE project = ? AND id = ?", project.key, each)
-        for each in (session, by)
-    )
+    row, other = _row(project, session), _row(project, by)
     if row is None or other is None or row["ended_at"]:
         return True
     if row["process"] is not None and row["host"] == project.host:
@@ -204,11 +196,7 @@ def meant(project: OpenProject, beginning: str) -> str:
     Raises:
         HoldfastError: several begin so, or none is known.
     """
-    rows = project.ledger.rows(
-        "SELECT id FROM sessions WHERE project = ? AND id >= ? AND id < ? ORDER BY id LIMIT ?",
-        *(project.key, beginning, f"{beginning}\U0010ffff", _NAMED + 1),
-    )
-    found = [str(row["id"]) for row in rows]
+    found = _beginning(project, beginning)
     if found[:1] == [beginning] or len(found) == 1:
         return found[0]
     if not found:
@@ -225,11 +213,7 @@ def completed(project: OpenProject, beginning: str) -> str:
     Raises:
         HoldfastError: several sessions begin so.
     """
-    known = project.ledger.one(
-        "SELECT 1 FROM sessions WHERE project = ? AND id >= ? AND id < ? LIMIT 1",
-        *(project.key, beginning, f"{beginning}\U0010ffff"),
-    )
-    return meant(project, beginning) if known else beginning
+    return meant(project, beginning) if _beginning(project, beginning) else beginning
 
 
 def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
@@ -259,6 +243,19 @@ def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
             for row in about
         ]
     return found
+
+
+def _row(project: OpenProject, session: str) -> dict[str, Any] | None:
+    return project.ledger.one("SELECT * FROM sessions WHERE project = ? AND id = ?", project.key, session)
+
+
+def _beginning(project: OpenProject, text: str) -> list[str]:
+    """Return the first sessions whose ids begin with a text, one more than an error names."""
+    rows = project.ledger.rows(
+        "SELECT id FROM sessions WHERE project = ? AND id >= ? AND id < ? ORDER BY id LIMIT ?",
+        *(project.key, text, f"{text}\U0010ffff", _NAMED + 1),
+    )
+    return [str(row["id"]) for row in rows]
 
 
 def _is_gone(project: OpenProject, row: Mapping[str, Any]) -> bool:

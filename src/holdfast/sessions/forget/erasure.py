@@ -1,6 +1,6 @@
 """Forgetting what Holdfast knows of a project, or of a part of it, so that its words stand in no file any more.
 
-`erasing` takes it out of the ledger; here are the files beside that: sidecars, reports, recordings and the log.
+`ledger_rows` takes it out of the ledger; here are the files beside that: sidecars, reports, recordings and the log.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from holdfast import log
 from holdfast.errors import HoldfastError
 from holdfast.files import cache
 from holdfast.formats import RECORDS
-from holdfast.sessions.forget import erasing
+from holdfast.sessions.forget import ledger_rows
 from holdfast.sessions.history import recordings
 from holdfast.sessions.ownership import owners
 from holdfast.workflow import ownfolder, places, registry, sidecars
@@ -23,7 +23,7 @@ from holdfast.workflow import ownfolder, places, registry, sidecars
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from holdfast.sessions.forget.erasing import Scope
+    from holdfast.sessions.forget.ledger_rows import Scope
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
@@ -95,11 +95,11 @@ def insist_on_ledger(project: Workspace, so: str = "nothing was forgotten") -> N
 def _go(project: Workspace, scope: Scope, *, dry: bool) -> Forgotten:
     known = project.ledger_file.exists()
     insist_on_ledger(project)
-    tables = erasing.tables(project) if known else {}
-    roots = erasing.checkouts(project, tables)
+    tables = ledger_rows.tables(project) if known else {}
+    roots = ledger_rows.checkouts(project, tables)
     reports = tuple(_reports(roots))
     files = tuple(sorted({*_sidecars(project, scope, roots), *_damaged(project), *(reports * scope.everything)}))
-    rows = erasing.rows(project, scope, tables, dry=dry) if known else {}
+    rows = ledger_rows.rows(project, scope, tables, dry=dry) if known else {}
     insist_on_ledger(project)  # it may have been given up meanwhile, and undone
     if not dry:
         for file in {*files, *reports}:
