@@ -26,8 +26,8 @@ BUDGETS = {
     "PreToolUse-Bash": 63,
     "PreToolUse-TodoWrite": 112,
     "PostToolUse-Agent": 118,
-    "UserPromptSubmit": 121,
-    "PreCompact-auto": 141,
+    "UserPromptSubmit": 118,
+    "PreCompact-auto": 138,
     "SessionStart-compact": 138,
 }
 SHOW = "\nimport sys; print(*sys.modules)"
