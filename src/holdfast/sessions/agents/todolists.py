@@ -53,19 +53,17 @@ def remember_task(project: OpenProject, session: str, task_id: str, subject: str
 
 def change_task(project: OpenProject, session: str, task_id: str, *, subject: str | None, status: str | None) -> None:
     """Note what TaskUpdate changed of a task that is known; `deleted` forgets it."""
-    row = project.ledger.one(
-        "SELECT subject, status FROM todo_tasks WHERE project = ? AND session = ? AND task_id = ?",
-        *(project.key, session, task_id),
-    )
-    if row is None:
-        return
+    from holdfast.files.redact import redact
+
+    task = (project.key, session, task_id)
     if status == "deleted":
-        project.ledger.run(
-            "DELETE FROM todo_tasks WHERE project = ? AND session = ? AND task_id = ?",
-            *(project.key, session, task_id),
-        )
+        project.ledger.run("DELETE FROM todo_tasks WHERE project = ? AND session = ? AND task_id = ?", *task)
         return
-    remember_task(project, session, task_id, subject or row["subject"], status or row["status"])
+    project.ledger.run(
+        "UPDATE todo_tasks SET subject = COALESCE(?, subject), status = COALESCE(?, status), changed_at = ?"
+        " WHERE project = ? AND session = ? AND task_id = ?",
+        *(redact(subject) if subject else None, status or None, clock.stamp(), *task),
+    )
 
 
 def task_ids(project: OpenProject, session: str) -> dict[str, str]:

@@ -183,10 +183,7 @@ def settle(project: OpenProject, session: str) -> Delivery | None:
         The delivery, once, if its absence is proven; else None. Of several processes that ask, one gets it; should
         that one be killed before it begins another, the next to ask gets it a while later.
     """
-    row = project.ledger.one(
-        "SELECT * FROM deliveries WHERE project = ? AND session = ? ORDER BY made_at DESC, id LIMIT 1",
-        *(project.key, session),
-    )
+    row = next(iter(_newest(project, 1, session)), None)
     if row is None or row["state"] not in ("pending", "delivered", "absent"):
         return None
     if row["state"] == "absent":
@@ -217,12 +214,7 @@ def answered(project: OpenProject, session: str, since: str) -> bool:
 
 def recent(project: OpenProject, count: int, session: str | None = None) -> list[Delivery]:
     """Return the last deliveries, of one session or of all, newest first."""
-    of, asked = ("", ()) if session is None else (" AND session = ?", (session,))
-    rows = project.ledger.rows(
-        f"SELECT * FROM deliveries WHERE project = ?{of} ORDER BY made_at DESC, id LIMIT ?",
-        *(project.key, *asked, count),
-    )
-    return [_delivery(row) for row in rows]
+    return [_delivery(row) for row in _newest(project, count, session)]
 
 
 def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
@@ -263,6 +255,14 @@ def _happening(row: dict[str, Any], at: str, what: str, detail: str = "") -> Tim
         detail=detail,
         worktree=row["worktree"],
         data={name: row[name] for name in ("state", "event", "units", "omitted", "step", "mark")},
+    )
+
+
+def _newest(project: OpenProject, count: int, session: str | None) -> list[dict[str, Any]]:
+    of, asked = ("", ()) if session is None else (" AND session = ?", (session,))
+    return project.ledger.rows(
+        f"SELECT * FROM deliveries WHERE project = ?{of} ORDER BY made_at DESC, id LIMIT ?",
+        *(project.key, *asked, count),
     )
 
 

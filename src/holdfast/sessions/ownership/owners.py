@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 KEPT = 1_000  # changes per project; the oldest go
 NAMED = 16  # workflows of one sort that `lately` names
+_OWN = "owners WHERE project = ? AND worktree = ? AND session = ? ORDER BY since DESC"
 
 
 def own(project: OpenProject, workflow: Workflow, session: str) -> None:
@@ -48,11 +49,7 @@ def owner(project: OpenProject, workflow: Workflow) -> str | None:
 
 def missing(project: OpenProject, session: str) -> list[str]:
     """Return the keys of workflows that a session owns and whose file is not there, completed ones too."""
-    rows = project.ledger.rows(
-        "SELECT workflow FROM owners WHERE project = ? AND worktree = ? AND session = ? ORDER BY since DESC LIMIT ?",
-        *(project.key, project.worktree, session, NAMED),
-    )
-    keys = [str(row["workflow"]) for row in rows]
+    keys = _keys(project, _OWN, session)
     return [each for each in keys if not (project.root / each.partition(":")[2].rpartition("#")[0]).exists()]
 
 
@@ -63,16 +60,14 @@ def lately(project: OpenProject, session: str) -> list[str]:
     """
     since = clock.stamp(clock.now() - timedelta(days=project.config.freshness_days))
     asked = (
-        ("owners WHERE project = ? AND worktree = ? AND session = ? ORDER BY since DESC", session),
+        (_OWN, session),
         ("owners WHERE project = ? AND worktree = ? AND since >= ? ORDER BY since DESC", since),
         ("ownings WHERE project = ? AND worktree = ? AND session = '' AND at >= ? ORDER BY at DESC", since),
     )
     keys = dict[str, None]()
     with suppress(LedgerError):
         for which, value in asked:
-            values = (project.key, project.worktree, value, NAMED)
-            rows = project.ledger.rows(f"SELECT workflow FROM {which} LIMIT ?", *values)
-            keys.update(dict.fromkeys(row["workflow"] for row in rows))
+            keys.update(dict.fromkeys(_keys(project, which, value)))
     return list(keys)
 
 
@@ -119,6 +114,12 @@ def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
         )
         for row in found
     ]
+
+
+def _keys(project: OpenProject, which: str, value: str) -> list[str]:
+    """Return the keys of the first workflows of one sort."""
+    sql = f"SELECT workflow FROM {which} LIMIT ?"
+    return [str(row["workflow"]) for row in project.ledger.rows(sql, project.key, project.worktree, value, NAMED)]
 
 
 def _row(project: OpenProject, workflow: Workflow) -> dict[str, Any] | None:
