@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from holdfast import paths
+from holdfast import formats, paths
 from holdfast.errors import HoldfastError
 from holdfast.formats import RECORDS
 
@@ -49,7 +49,7 @@ def help_line(name: str) -> str:
 
 def module(name: str) -> str:
     """Return the module of a command: one of `holdfast.commands`, or a format's own group."""
-    return f"holdfast.formats.{name}.commands" if name in RECORDS else f"holdfast.commands.{name}"
+    return formats.module(name, "commands") if name in RECORDS else f"holdfast.commands.{name}"
 
 
 class LazyGroup(click.Group):

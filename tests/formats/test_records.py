@@ -23,7 +23,6 @@ SOURCE = ROOT / "src" / "holdfast"
 # What still names a format outside its folder. It goes when the format offers what is asked for there.
 EXCEPTIONS = {
     "config.py",  # the default
-    "checks/states.py",
     "commands/forget.py",
     "sessions/explain.py",
     "testkit/demo.py",

@@ -21,3 +21,10 @@ RECORDS = _records()
 NAMES = tuple(RECORDS)
 WITH_AGENTS = tuple(name for name, record in RECORDS.items() if record.AGENTS)
 """The formats whose units agents work on."""
+STATES_CHECK = "states"
+"""The check that all formats have in common, as a record's CHECK."""
+
+
+def module(name: str, part: str) -> str:
+    """Return the name of a module in a format's folder, such as its `commands`."""
+    return f"{__name__}.{name}.{part}"

@@ -47,4 +47,5 @@ class Record(Protocol):
     MODEL_VERBS: tuple[str, ...]
     """Its own commands that a model needs, without those meant for people."""
     CHECK: str
-    """The name of its `holdfast doctor` check, the `look` of `formats/NAME/checks`; empty without one."""
+    """The name of its `holdfast doctor` check, the `look` of `formats/NAME/checks`; empty without one. As `states` it
+    adds to the check that all formats share."""

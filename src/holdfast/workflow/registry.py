@@ -139,9 +139,9 @@ def candidates(project: Records, session: str, path: Path | None = None) -> Foun
     return _together([get(name).candidates(project, keys) for name in names])
 
 
-def foreign(project: Records) -> list[Foreign]:
-    """Return other programs' files at the places of all formats, also of those that have no workflow here."""
-    asked = (adapter for adapter in map(get, RECORDS) if isinstance(adapter, FindsForeignFiles))
+def foreign(project: Records, *names: str) -> list[Foreign]:
+    """Return other programs' files at the places of all formats or those named, also where these have no workflow."""
+    asked = (adapter for adapter in map(get, names or RECORDS) if isinstance(adapter, FindsForeignFiles))
     return [each for adapter in asked for each in adapter.foreign(project)]
 
 

@@ -17,4 +17,4 @@ VERBS: tuple[str, ...] = ()
 REOPENING = "`holdfast log` shows what its file held, which `holdfast log restore` puts back"
 COMMANDS = ""
 MODEL_VERBS: tuple[str, ...] = ()
-CHECK = ""
+CHECK = "states"

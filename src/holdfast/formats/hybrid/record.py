@@ -18,4 +18,4 @@ VERBS: tuple[str, ...] = ()
 REOPENING = "`holdfast hybrid reopen` undoes the completion of a hybrid phase"
 COMMANDS = "What only the hybrid format has."
 MODEL_VERBS: tuple[str, ...] = ("hybrid phase", "hybrid todos")
-CHECK = ""
+CHECK = "states"
