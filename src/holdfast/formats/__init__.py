@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from holdfast.formats.record import Record
+    from holdfast.formats.sample import Sample
 
 
 def _records() -> dict[str, Record]:
@@ -28,3 +29,8 @@ STATES_CHECK = "states"
 def module(name: str, part: str) -> str:
     """Return the name of a module in a format's folder, such as its `commands`."""
     return f"{__name__}.{name}.{part}"
+
+
+def samples() -> dict[str, Sample]:
+    """Load the samples of the formats that have one, and return them by format."""
+    return {name: cast("Sample", import_module(module(name, "sample"))) for name in NAMES if RECORDS[name].SAMPLE}

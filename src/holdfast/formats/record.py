@@ -26,6 +26,8 @@ class Record(Protocol):
     Otherwise they go by id, and a blocked one is left while others go on."""
     SPREAD: bool
     """Whether a workflow has a folder to itself, with its units in files of their own."""
+    SEVERAL: bool
+    """Whether a project may have several unfinished workflows of it."""
     PRESENCE: tuple[str, ...]
     """Files or folders, one of which every project with such a workflow has."""
     TOP: str
@@ -36,6 +38,8 @@ class Record(Protocol):
     """Files that follow from the state: lists, plans, summaries."""
     LISTS: tuple[str, ...]
     """The views that list what is to be done. Holdfast never reads them back."""
+    SOURCES: tuple[str, ...]
+    """Files that people keep for themselves, from which it takes workflows over."""
     SHARED: str
     """What a team may commit, or nothing. If TOP isn't part of it, git ignores TOP from the start."""
     VERBS: tuple[str, ...]
@@ -49,3 +53,5 @@ class Record(Protocol):
     CHECK: str
     """The name of its `holdfast doctor` check, the `look` of `formats/NAME/checks`; empty without one. As `states` it
     adds to the check that all formats share."""
+    SAMPLE: bool
+    """Whether its `sample` says how its workflows are begun and written, for the demo, the score and tests."""

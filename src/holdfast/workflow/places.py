@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 STATES = tuple(pattern for record in RECORDS.values() for pattern in record.STATES)
 LISTS = tuple(pattern for record in RECORDS.values() for pattern in record.LISTS)
 ASIDE = ("*.corrupt-*", "*.kept-*")  # what is set aside, beside the file it was
-SOURCES = ("CLAUDE.local.md", "CLAUDE/Plan/*/PLAN.md")  # what is detected (R001-21, R001-22)
+SOURCES = tuple(pattern for record in RECORDS.values() for pattern in record.SOURCES)
 
 
 def is_state(root: Path, path: Path) -> bool:

@@ -7,6 +7,7 @@ AGENTS = True
 UNIT = "task"
 IN_ORDER = False
 SPREAD = True
+SEVERAL = True
 TOP = ".workflow"
 PRESENCE: tuple[str, ...] = (TOP,)
 STATES: tuple[str, ...] = (
@@ -16,6 +17,7 @@ STATES: tuple[str, ...] = (
 )
 VIEWS: tuple[str, ...] = (".workflow/WFS-*/*.md", ".workflow/WFS-*/.*/*", ".workflow/.scratchpad/*")
 LISTS: tuple[str, ...] = (".workflow/WFS-*/TODO_LIST.md",)
+SOURCES: tuple[str, ...] = ()
 SHARED = ".workflow"
 VERBS: tuple[str, ...] = (
     "Its state is moved on with the command line: `holdfast wfs task next` says what is next, `holdfast wfs task start"
@@ -30,3 +32,4 @@ MODEL_VERBS: tuple[str, ...] = (
     *(f"wfs task {verb}" for verb in ("next", "validate", "resolve", "step")),
 )
 CHECK = "sessions"
+SAMPLE = True
