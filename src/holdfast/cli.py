@@ -63,7 +63,13 @@ class LazyGroup(click.Group):
         """Import a command's module and return its `command`."""
         if not help_line(name):
             return None
-        command: click.Command = import_module(module(name)).command
+        try:
+            command: click.Command = import_module(module(name)).command
+        except Exception as error:
+            if name not in RECORDS or name in formats.OURS:
+                raise
+            text = f"the commands of the format {name!r} can't be loaded ({error}); `holdfast doctor` says what to do"
+            raise HoldfastError(text) from error
         return command
 
     def invoke(self, ctx: click.Context) -> Any:

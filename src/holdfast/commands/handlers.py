@@ -16,7 +16,7 @@ from holdfast.clients.claude import events
 from holdfast.commands import options
 from holdfast.errors import HoldfastError, StateError
 from holdfast.files import document, tomlfile
-from holdfast.install import inspection, upkeep
+from holdfast.install import format_index, inspection, upkeep
 from holdfast.plugins import loader, scan, strictness, switching
 from holdfast.terminal_text import printable
 from holdfast.workflow import wording
@@ -96,6 +96,8 @@ def trust_(files: tuple[Path, ...], yes: bool, project_dir: str | None) -> None:
     trust.grant(project.root, entries, chosen.values())
     click.echo(f"Trusted: {', '.join(entries)}. A change of content ends the trust.")
     _register(options.open_project(project_dir))
+    for line in format_index.refresh():
+        click.echo(line)
 
 
 @command.command()

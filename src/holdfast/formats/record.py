@@ -1,8 +1,12 @@
-"""What a format says of itself in `formats/NAME/record.py`."""
+"""What a format says of itself in `formats/NAME/record.py`, or in the index if another package brings it."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Protocol, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class Record(Protocol):
@@ -55,3 +59,42 @@ class Record(Protocol):
     adds to the check that all formats share."""
     SAMPLE: bool
     """Whether its `sample` says how its workflows are begun and written, for the demo, the score and tests."""
+
+
+OPTIONAL: dict[str, object] = {
+    "RANK": 0,
+    "AGENTS": False,
+    "UNIT": "step",
+    "IN_ORDER": True,
+    "SPREAD": False,
+    "SEVERAL": False,
+    "VIEWS": (),
+    "LISTS": (),
+    "SOURCES": (),
+    "SHARED": "",
+    "VERBS": (),
+    "REOPENING": "an earlier content of its file does, which `holdfast log restore` puts back",
+    "COMMANDS": "",
+    "MODEL_VERBS": (),
+    "CHECK": "",
+    "SAMPLE": False,
+}
+"""What counts where another package's record leaves a constant out, as one that was written for an earlier version."""
+_EMPTY: dict[str, object] = {"ADAPTER": "", "TOP": "", "PRESENCE": (), "STATES": ()}
+
+
+def completed(constants: Mapping[str, object]) -> Record:
+    """Return a record of these constants, with what they leave out."""
+    found = {key: tuple(each) if isinstance(each, list) else each for key, each in constants.items()}
+    return cast("Record", SimpleNamespace(**{**_EMPTY, **OPTIONAL, **found}))
+
+
+def listed(raw: bytes) -> list[Record]:
+    """Return the records in an index, in their order; none of one that can't be read."""
+    import json
+
+    try:
+        entries = json.loads(raw)["formats"]
+        return [completed(each["record"]) for each in entries]
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return []
