@@ -26,8 +26,13 @@ class Record(Protocol):
     UNIT: str
     """The word for one step of a workflow: phase, task."""
     IN_ORDER: bool
-    """Whether units follow one another. Then they go by number (`phase 2/5`), and a blocked one holds up the workflow.
-    Otherwise they go by id, and a blocked one is left while others go on."""
+    """Whether units follow one another. Then they go by number (`phase 2/5`), otherwise by id."""
+    FINAL: tuple[str, ...]
+    """The statuses of a workflow after which nothing follows: `completed`, and `failed` if that is for good. Whether a
+    workflow is paused its adapter says (`Workflow.paused`)."""
+    RETRIED: tuple[str, ...]
+    """The statuses of a unit that end an attempt, so that another may begin. One that is blocked and isn't among them
+    holds up the workflow, and goes on as the same attempt."""
     SPREAD: bool
     """Whether a workflow has a folder to itself, with its units in files of their own."""
     SEVERAL: bool
@@ -66,6 +71,8 @@ OPTIONAL: dict[str, object] = {
     "AGENTS": False,
     "UNIT": "step",
     "IN_ORDER": True,
+    "FINAL": ("completed",),
+    "RETRIED": ("failed",),
     "SPREAD": False,
     "SEVERAL": False,
     "VIEWS": (),
