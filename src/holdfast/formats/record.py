@@ -48,7 +48,7 @@ class Record(Protocol):
     LISTS: tuple[str, ...]
     """The views that list what is to be done. Holdfast never reads them back."""
     SOURCES: tuple[str, ...]
-    """Files that people keep for themselves, from which it takes workflows over."""
+    """Files that people keep for themselves, from which it takes workflows over. Its `outlook` says what is in them."""
     SHARED: str
     """What a team may commit, or nothing. If TOP isn't part of it, git ignores TOP from the start."""
     VERBS: tuple[str, ...]
