@@ -7,6 +7,7 @@ import json
 import os
 import random
 import shutil
+import stat
 import string
 import sys
 from pathlib import Path
@@ -170,6 +171,8 @@ BAD = {
     "TOP = '../elsewhere'\n": "'../elsewhere' is no path below a project's root",
     "UNIT = 3\n": "UNIT in its record is no str",
     "ADAPTER = 'holdfast_broken.sample'\n": "holdfast_broken.sample has no function find",
+    "COMMANDS = 'Help.'\n": "ModuleNotFoundError: No module named 'holdfast_broken.commands'",
+    "SOURCES = ('*/notes.md',)\n": "ModuleNotFoundError: No module named 'holdfast_broken.outlook'",
     "CHECK = 'states'\n": "Holdfast has a check 'states' of its own",
 }
 
@@ -227,3 +230,27 @@ def test_what_the_archive_has_of_a_format_that_is_gone_can_be_shown() -> None:
     """Its record is forgotten, its units are steps."""
     assert formats.RECORDS["gone"].UNIT == "step"
     assert "gone" not in formats.RECORDS
+
+
+@pytest.mark.parametrize("command", ["install --scope project", "handlers trust"])
+def test_install_and_trust_look_for_packages(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They say once what they found."""
+    site, root = tmp_path / "site", tmp_path / "project"
+    root.mkdir()
+    brought.lay(site, "found")
+    monkeypatch.syspath_prepend(site)
+    brought.unload("holdfast_found")
+
+    assert "format found: holdfast-found 1.0\n" in holdfast(*command.split(), root=root).out
+
+    assert list(formats.brought()) == ["found"]
+    assert "format found" not in holdfast(*command.split(), root=root).out
+    assert stat.S_IMODE(paths.format_index().stat().st_mode) == 0o600
+
+
+def test_where_no_package_brings_one_events_open_no_file_more(run_python: RunPython) -> None:
+    """One path is asked for, in vain."""
+    script = "import sys; opened = []\n"
+    script += "sys.addaudithook(lambda name, given: name == 'open' and opened.append(str(given[0])))\n"
+    script += "from holdfast import formats; print(*(each for each in opened if not each.endswith(('.py', '.pyc'))))"
+    assert run_python(script).split() == [str(paths.format_index())]

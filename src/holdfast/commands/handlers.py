@@ -82,6 +82,8 @@ def trust_(files: tuple[Path, ...], yes: bool, project_dir: str | None) -> None:
     it would take the place of.
     """
     project = options.open_project(project_dir)
+    for line in format_index.refresh():
+        click.echo(line)
     chosen = _choose(project, files)
     for file in [] if files else _gone(project):
         click.echo(f"{file.name} was trusted and is gone. Put it back, or: {_letting_go(project, file)}")
@@ -96,8 +98,6 @@ def trust_(files: tuple[Path, ...], yes: bool, project_dir: str | None) -> None:
     trust.grant(project.root, entries, chosen.values())
     click.echo(f"Trusted: {', '.join(entries)}. A change of content ends the trust.")
     _register(options.open_project(project_dir))
-    for line in format_index.refresh():
-        click.echo(line)
 
 
 @command.command()

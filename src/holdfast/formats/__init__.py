@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, cast
 from holdfast import paths
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import ModuleType
+
     from holdfast.formats.record import Record
     from holdfast.formats.sample import Sample
 
@@ -70,6 +73,18 @@ def module(name: str, part: str) -> str:
     return f"{RECORDS[name].ADAPTER.rpartition('.')[0]}.{part}"
 
 
+def parts(part: str, names: Iterable[str]) -> dict[str, ModuleType]:
+    """Load a module of each of these formats, and return them by format, without those of broken packages."""
+    found = {}
+    for name in names:
+        try:
+            found[name] = import_module(module(name, part))
+        except Exception:
+            if name in OURS:
+                raise
+    return found
+
+
 def samples() -> dict[str, Sample]:
     """Load the samples of the formats that have one, and return them by format."""
-    return {name: cast("Sample", import_module(module(name, "sample"))) for name in NAMES if RECORDS[name].SAMPLE}
+    return cast("dict[str, Sample]", parts("sample", (name for name in NAMES if RECORDS[name].SAMPLE)))

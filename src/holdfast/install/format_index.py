@@ -114,7 +114,15 @@ def _faults(name: str, constants: dict[str, Any]) -> Iterator[str]:
         yield f"{bad[0]!r} is no path below a project's root"
     if not record.PRESENCE or not record.STATES:
         yield "its record names no file"
-    adapter = import_module(record.ADAPTER)
-    wanted_functions = (*_FUNCTIONS, *(_OF_AGENTS if record.AGENTS else ()))
-    if missing := [each for each in wanted_functions if not callable(getattr(adapter, each, None))]:
-        yield f"{record.ADAPTER} has no function {missing[0]}"
+    package = record.ADAPTER.rpartition(".")[0]
+    for asked, module, functions in (
+        (True, record.ADAPTER, _FUNCTIONS),
+        (record.AGENTS, record.ADAPTER, _OF_AGENTS),
+        (record.SOURCES, f"{package}.outlook", ("outlook", "looked_at")),
+        (record.COMMANDS, f"{package}.commands", ("command",)),
+        (record.CHECK, f"{package}.checks", ("look",)),
+        (record.SAMPLE, f"{package}.sample", ()),
+    ):
+        loaded = import_module(module) if asked else None
+        if missing := [each for each in functions if asked and not callable(getattr(loaded, each, None))]:
+            yield f"{module} has no function {missing[0]}"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from holdfast import formats
 from holdfast.formats import RECORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from holdfast.workflow.model import Workflow
@@ -48,20 +47,19 @@ class Forecaster(Protocol):
 
 def outlooks(project: Records) -> list[Outlook]:
     """Return what each format that takes workflows over sees in a project."""
-    return [forecaster.outlook(project) for _, forecaster in _forecasters()]
+    return [forecaster.outlook(project) for forecaster in _forecasters().values()]
 
 
 def looked_at(candidates: Sequence[Mapping[str, Any]], root: str, *, everything: bool) -> list[str]:
     """Return a line for each candidate, as its format words it, paths as seen from `root`."""
     lines = []
-    for name, forecaster in _forecasters():
+    for name, forecaster in _forecasters().items():
         tops = tuple(f"{root}{source.partition('/*')[0]}" for source in RECORDS[name].SOURCES)
         own = [each for each in candidates if str(each["path"]).startswith(tops)]
         lines += forecaster.looked_at(own, root, everything=everything)
     return lines
 
 
-def _forecasters() -> Iterator[tuple[str, Forecaster]]:
-    for name, record in RECORDS.items():
-        if record.SOURCES:
-            yield name, cast("Forecaster", import_module(formats.module(name, "outlook")))
+def _forecasters() -> dict[str, Forecaster]:
+    names = (name for name, record in RECORDS.items() if record.SOURCES)
+    return cast("dict[str, Forecaster]", formats.parts("outlook", names))
