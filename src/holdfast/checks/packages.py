@@ -24,6 +24,8 @@ def look(project: Workspace) -> Iterator[Finding]:
     found = format_index.find()
     known = {each.NAME for each in listed(formats.index())}
     usable = [each for each in found if not each.fault]
+    if not found and not known:
+        yield ok("no other package brings a format")
     for each in found:
         if each.fault:
             remedy = f"upgrade or uninstall {each.package.partition(' ')[0]}"
