@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 
     from holdfast.formats.record import Record
 
-EXAMPLE = ROOT / "examples" / "formats" / "checkbox"
+NAME = "checkbox"
+EXAMPLE = ROOT / "examples" / "formats" / NAME
 
 
-def lay(folder: Path, name: str = "checkbox") -> Path:
+def lay(folder: Path, name: str = NAME) -> Path:
     """Put the example into a folder as an installer does, with everything in it that says `checkbox` renamed."""
     package = folder / f"holdfast_{name}"
     shutil.copytree(EXAMPLE / "holdfast_checkbox", package, ignore=shutil.ignore_patterns("__pycache__"))

@@ -103,6 +103,8 @@ def _unread(project: Workspace, trouble: Problem) -> Finding:
     if closed := access.remedy(path):
         fix = partial(access.open_up, path) if access.can_open(path) else None
         return problem(f"{path}: {trouble.reason.removesuffix(_RECOVERED)}", closed, fix)
+    if path.suffix != ".json":  # only its format knows what a whole one is
+        return problem(f"{path}: {trouble.reason}", aside(path))
     try:
         broken = statefile.read(project, path).repairable
     except SchemaMismatch:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.errors import MissingError, SchemaMismatch, StateError, TransitionError
+from holdfast.errors import BrokenError, MissingError, SchemaMismatch, StateError, TransitionError
 from holdfast.files import atomic, document
 from holdfast.files.lock import locked
 from holdfast.workflow import statefile
@@ -61,8 +61,8 @@ def start(project: Records, start: Start) -> Workflow:
 
 
 def begin(project: Records, workflow: Workflow) -> Workflow:
-    """Change nothing: the first item that is left is always active."""
-    return workflow
+    """Open a failed item again; else the first item that is left is always active."""
+    return _rewrite(project, workflow, lambda text: _opened(text, workflow.current), why="begin")
 
 
 def done(project: Records, workflow: Workflow, *, note: str = "", everything: bool = False) -> Workflow:
@@ -82,20 +82,34 @@ def done(project: Records, workflow: Workflow, *, note: str = "", everything: bo
 
 
 def update(project: Records, workflow: Workflow, changes: Changes) -> Workflow:
-    """Add reading, reminders and context. Titles and boxes are changed in an editor."""
-    if (changes.current, changes.total, changes.phase, changes.status) != (None,) * 4 or changes.error:
-        raise TransitionError(f"an item is open or done; change {workflow.place} in an editor")
+    """Add reading, reminders and context; let the current item fail, or open it again.
+
+    All else is changed in an editor.
+    """
+    if changes.current not in (None, workflow.current) or changes.total or changes.phase:
+        raise TransitionError(f"items follow one another; change {workflow.place} in an editor")
+    if changes.status not in (None, "active", "failed") or (changes.status and workflow.finished):
+        raise TransitionError("the current item is open or failed; `holdfast done` completes it")
+    if changes.error and changes.status != "failed":
+        raise TransitionError("an error belongs to an item that failed; give --status failed with it")
     if changes.deliverables or changes.handover:
         raise TransitionError("a checklist keeps notes of items that are done; use `holdfast done --note`")
-    more = (changes.reading, changes.reminders, changes.context.items())
-    return _rewrite(project, workflow, lambda text: _with(text, *more), why="update")
+
+    def edit(text: str) -> str:
+        text = _with(text, changes.reading, changes.reminders, changes.context.items())
+        if changes.status == "failed" and workflow.current:
+            return markdown.ticked(text, workflow.current, box="!")
+        return _opened(text, workflow.current) if changes.status else text
+
+    return _rewrite(project, workflow, edit, why="update", error=changes.error)
 
 
 def step(workflow: Workflow) -> Step | None:
     """Return the current item."""
     if workflow.current is None:
         return None
-    text = f'do item {workflow.position} "{workflow.phase}"'
+    verb = "retry" if workflow.phase_status == "failed" else "do"
+    text = f'{verb} item {workflow.position} "{workflow.phase}"'
     return Step(workflow.current, workflow.total, workflow.phase, "", workflow.phase, text)
 
 
@@ -142,7 +156,7 @@ def _workflow(project: Records, path: Path, raw: bytes, changed: str) -> Workflo
     try:
         found = markdown.parse(raw.decode("utf-8-sig"))
     except UnicodeDecodeError:
-        raise StateError(path, "is not UTF-8") from None
+        raise BrokenError(path, "is not UTF-8") from None
     if not found.title or not found.items:
         raise SchemaMismatch(path, "is no checklist: it needs a title and an item")
     current = next((number for number, item in enumerate(found.items, 1) if not item.done), None)
@@ -151,25 +165,26 @@ def _workflow(project: Records, path: Path, raw: bytes, changed: str) -> Workflo
             f"item_{number}",
             number,
             item.title,
-            "completed" if item.done else "active" if number == current else "pending",
+            "completed" if item.done else "failed" if item.failed else "active" if number == current else "pending",
             handover=item.note,
         )
         for number, item in enumerate(found.items, 1)
     )
+    status = phases[current - 1].status if current else "completed"
     return Workflow(
         format=NAME,
         id=path.stem,
         title=found.title,
         kind="",
-        status="active" if current else "completed",
+        status=status,
         phases=phases,
         current=current,
         total=len(phases),
         phase=phases[current - 1].title if current else "",
-        phase_status="active" if current else "",
+        phase_status=status if current else "",
         reading=tuple(each if each.startswith("@") else f"@{each}" for each in found.sections["Reading"]),
         reminders=tuple(found.sections["Reminders"]),
-        context={key: value for key, _, value in (each.partition(": ") for each in found.sections["Context"])},
+        context=dict(markdown.pair(each) for each in found.sections["Context"]),
         created_at="",
         updated_at=changed,
         path=path,
@@ -178,36 +193,43 @@ def _workflow(project: Records, path: Path, raw: bytes, changed: str) -> Workflo
     )
 
 
-def _rewrite(project: Records, workflow: Workflow, edit: Callable[[str], str], *, why: str) -> Workflow:
+def _rewrite(
+    project: Records, workflow: Workflow, edit: Callable[[str], str], *, why: str, error: str = ""
+) -> Workflow:
     """Change a file in one step; nobody else's change is lost. A content that stays is not written."""
     statefile.guard(project.root, workflow.path)
 
     def attempt() -> Workflow:
         before, mtime = document.read(workflow.path, statefile.LIMIT)
-        _workflow(project, workflow.path, before, "")  # another file by now?
+        now = _workflow(project, workflow.path, before, _stamp(mtime))
         text = edit(before.decode("utf-8-sig"))
         if text.encode() == before:
-            return _workflow(project, workflow.path, before, _stamp(mtime))
+            return now
         project.keep(workflow.path, before, why=f"before {why}")
-        return _write(project, workflow.path, text, before, why=why)
+        return _write(project, workflow.path, text, before, why=why, error=error)
 
     with locked(workflow.path.parent):
         return statefile.insist(attempt)
 
 
-def _write(project: Records, path: Path, text: str, before: bytes | None, *, why: str) -> Workflow:
+def _write(project: Records, path: Path, text: str, before: bytes | None, *, why: str, error: str = "") -> Workflow:
     raw = text.encode()
     mtime = atomic.replace(path, raw, before)
     project.keep(path, raw, why=why)
     now = _workflow(project, path, raw, _stamp(mtime))
-    project.observe(now)
+    project.observe(now, error=error)
     return now
+
+
+def _opened(text: str, number: int | None) -> str:
+    failed = number is not None and markdown.parse(text).items[number - 1].failed
+    return markdown.ticked(text, number, box=" ") if failed and number else text
 
 
 def _with(text: str, reading: Iterable[str], reminders: Iterable[str], context: Iterable[tuple[str, object]]) -> str:
     text = markdown.added(text, "Reading", [each if each.startswith("@") else f"@{each}" for each in reading])
     text = markdown.added(text, "Reminders", list(reminders))
-    return markdown.added(text, "Context", [f"{key}: {value}" for key, value in context])
+    return markdown.added(text, "Context", [markdown.entry(key, value) for key, value in context])
 
 
 def _stamp(mtime: float) -> str:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _TITLE = re.compile(r"# (.*\S)\s*")
 _HEADING = re.compile(r"## (.*\S)\s*")
-_ITEM = re.compile(r"- \[([ xX])\] ?(.*)")
+_ITEM = re.compile(r"- \[([ xX!])\] ?(.*)")
 _ENTRY = re.compile(r"- (.*\S)\s*")
 _NOTE = re.compile(r"  > (.*)")
 SECTIONS = ("Reading", "Reminders", "Context")
@@ -19,10 +20,11 @@ SECTIONS = ("Reading", "Reminders", "Context")
 
 @dataclass
 class Item:
-    """A box: what it is called, whether it is ticked, the note below it and the number of its line."""
+    """A box: what it is called, whether it is ticked or failed, the number of its line and the note below it."""
 
     title: str
     done: bool
+    failed: bool
     line: int
     note: str = ""
 
@@ -48,7 +50,7 @@ def parse(text: str) -> Checklist:
         elif title := _TITLE.fullmatch(line):
             found.title = found.title or title[1]
         elif item := _ITEM.fullmatch(line):
-            found.items.append(Item(item[2].strip(), item[1] != " ", number))
+            found.items.append(Item(item[2].strip(), item[1] in "xX", item[1] == "!", number))
         elif (note := _NOTE.fullmatch(line)) and found.items:
             found.items[-1].note = "\n".join(filter(None, (found.items[-1].note, note[1])))
     return found
@@ -59,11 +61,14 @@ def fresh(title: str, items: Iterable[str]) -> str:
     return "\n".join([f"# {_line(title)}", "", *(f"- [ ] {_line(each)}" for each in items), ""])
 
 
-def ticked(text: str, number: int, note: str = "") -> str:
-    """Return a checklist with the item of this number (from 1) ticked, and a note below it."""
+def ticked(text: str, number: int, note: str = "", box: str = "x") -> str:
+    """Return a checklist with the item of this number (from 1) ticked, and a note below it.
+
+    Another `box` says that it failed (`!`) or is open again.
+    """
     lines = text.split("\n")
     item = parse(text).items[number - 1]
-    lines[item.line] = f"- [x] {item.title}"
+    lines[item.line] = f"- [{box}] {item.title}"
     lines[item.line + 1 : item.line + 1] = [f"  > {each}" for each in note.splitlines() if each.strip()]
     return "\n".join(lines)
 
@@ -90,6 +95,21 @@ def added(text: str, section: str, entries: Sequence[str]) -> str:
         at = len(kept)
     kept[at:at] = [f"- {each}" for each in new]
     return "\n".join([*kept, ""])
+
+
+def entry(key: str, value: object) -> str:
+    """Return a context value as a line: a text as it is, anything else as JSON between backticks."""
+    plain = isinstance(value, str) and not value.startswith("`")
+    return f"{key}: {value}" if plain else f"{key}: `{json.dumps(value)}`"
+
+
+def pair(line: str) -> tuple[str, Any]:
+    """Return the key and the value that a line of the context holds."""
+    key, _, said = line.partition(": ")
+    try:
+        return key, json.loads(said[1:-1]) if said.startswith("`") and said.endswith("`") else said
+    except ValueError:  # a person's own backticks
+        return key, said
 
 
 def file_name(title: str) -> str:

@@ -21,7 +21,7 @@ def state(planned: Planned, *, finished: bool = False) -> tuple[str, str]:
         if finished or number < planned.current:
             text = markdown.ticked(text, number, phase.handover)
     sections = {"Reading": [f"@{each}" for each in planned.reading], "Reminders": planned.reminders}
-    sections["Context"] = [f"{key}: {value}" for key, value in planned.variables.items()]
+    sections["Context"] = [markdown.entry(key, value) for key, value in planned.variables.items()]
     for heading, entries in sections.items():
         text = markdown.added(text, heading, entries)
     return f"{record.TOP}/{markdown.file_name(planned.title)}", text
