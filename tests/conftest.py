@@ -8,11 +8,15 @@ import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+from unittest import mock
 
 import pytest
 from hypothesis import settings
 
 from holdfast import log
+
+with mock.patch.dict(os.environ, {"XDG_STATE_HOME": os.devnull}):
+    import holdfast.formats  # noqa: F401 - without those that packages bring to whoever runs the tests
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

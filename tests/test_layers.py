@@ -87,10 +87,10 @@ def folder_of(module: str) -> str:
     """Return the folder a module of ours lies in, below `src/holdfast`; at the top, its own name.
 
     The commands and checks that belong to one format lie in its folder, and are bound as all commands and checks are.
-    Its record imports nothing, so that anybody may ask for it.
+    Its record imports nothing, so that anybody may ask for it, and what its sample has to offer is known likewise.
     """
     first, *rest = module.removeprefix("holdfast.").split(".")
-    if first == "formats" and (not rest or rest[-1] == "record"):
+    if first == "formats" and (not rest or rest[-1] == "record" or rest == ["sample"]):
         return "records"
     return rest[1] if first == "formats" and rest[1:2] in (["commands"], ["checks"]) else first
 

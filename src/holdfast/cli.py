@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from holdfast import paths
+from holdfast import formats, paths
 from holdfast.errors import HoldfastError
 from holdfast.formats import RECORDS
 
@@ -49,7 +49,7 @@ def help_line(name: str) -> str:
 
 def module(name: str) -> str:
     """Return the module of a command: one of `holdfast.commands`, or a format's own group."""
-    return f"holdfast.formats.{name}.commands" if name in RECORDS else f"holdfast.commands.{name}"
+    return formats.module(name, "commands") if name in RECORDS else f"holdfast.commands.{name}"
 
 
 class LazyGroup(click.Group):
@@ -63,7 +63,13 @@ class LazyGroup(click.Group):
         """Import a command's module and return its `command`."""
         if not help_line(name):
             return None
-        command: click.Command = import_module(module(name)).command
+        try:
+            command: click.Command = import_module(module(name)).command
+        except Exception as error:
+            if name not in RECORDS or name in formats.OURS:
+                raise
+            text = f"the commands of the format {name!r} can't be loaded ({error}); `holdfast doctor` says what to do"
+            raise HoldfastError(text) from error
         return command
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -90,6 +90,11 @@ def modules(folder: str) -> list[str]:
     return sorted(file[:-3] for file in files if file.endswith(".py") and not file.startswith("_"))
 
 
+def format_index() -> Path:
+    """Return the index of the formats that other packages bring; there is none where no package does."""
+    return state_dir() / "formats.json"
+
+
 def user_handlers() -> Path:
     """Return the folder of the user's own handlers."""
     return config_dir() / "handlers"

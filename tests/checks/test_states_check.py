@@ -12,6 +12,7 @@ import pytest
 from holdfast import checks, clock, formats
 from holdfast.checks import states
 from holdfast.errors import StateError
+from holdfast.formats.hybrid import checks as hybrid_checks
 from holdfast.formats.hybrid import view as hybrid_view
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.workspace import Workspace
@@ -294,7 +295,7 @@ def test_drawing_a_view_holds_the_lock_of_what_it_shows(
     """Else a change that comes between reading and drawing would not be in it."""
     view = root / ".claude" / "workflow_state_system.md"
     spoil(view)
-    held = mended_under_lock(monkeypatch, states, view)
+    held = mended_under_lock(monkeypatch, hybrid_checks, view)
 
     assert len(mend("states", root)) == 1
 

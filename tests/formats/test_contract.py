@@ -25,6 +25,7 @@ from holdfast.survival import playing, report
 from holdfast.workflow import guidance, places, registry, statefile
 from holdfast.workflow.model import Changes, Start
 from holdfast.workflow.registry import FindsForeignFiles
+from tests import brought
 from tests.formats.memory import Memory
 
 if TYPE_CHECKING:
@@ -131,9 +132,14 @@ def project(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Memory |
         opened.close()
 
 
-@pytest.fixture(params=formats.NAMES)
-def kit(request: pytest.FixtureRequest, project: Memory | Workspace) -> Kit:
-    """Each format there is, with either records."""
+@pytest.fixture(params=[*formats.NAMES, brought.NAME])
+def kit(
+    request: pytest.FixtureRequest, project: Memory | Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Kit:
+    """Each format there is and the one that the example package brings, with either records."""
+    if request.param == brought.NAME:
+        brought.lay(tmp_path / "site")
+        brought.install(tmp_path / "site", monkeypatch)
     return Kit(request.param, project)
 
 
@@ -352,6 +358,8 @@ def test_a_hand_is_followed_and_its_layout_kept(kit: Kit) -> None:
     edited = path.read_bytes().replace(b"Build it", b"Make it")
     if kit.is_json:
         edited = json.dumps({"mine": {"kept": [1.50, None]}, **json.loads(edited)}, indent=3).encode()
+    else:
+        edited = b"A line of a person's own, which is left as  it is.\n\n" + edited
     path.write_bytes(edited)
 
     assert kit.adapter.written(kit.project, started, path, why="Edit") is not None

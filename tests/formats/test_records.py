@@ -23,17 +23,6 @@ SOURCE = ROOT / "src" / "holdfast"
 # What still names a format outside its folder. It goes when the format offers what is asked for there.
 EXCEPTIONS = {
     "config.py",  # the default
-    "checks/states.py",
-    "commands/forget.py",
-    "sessions/explain.py",
-    "testkit/demo.py",
-    "survival/planting.py",
-    "survival/rows/contents.py",
-    "survival/rows/files.py",
-    "survival/rows/identity.py",
-    "survival/rows/plain.py",
-    "survival/scene.py",
-    "survival/truth.py",
     "handlers/restore_workflow.py",
     "handlers/save_workflow.py",
     "handlers/save_written.py",
@@ -61,12 +50,15 @@ def test_a_record_costs_nothing_but_itself(record: Record) -> None:
 
     assert not [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom, ast.FunctionDef))]
     assert bool(record.COMMANDS) == bool(list((SOURCE / "formats" / record.NAME).glob("commands*")))
+    assert (SOURCE / "formats" / record.NAME / "sample.py").is_file() == record.SAMPLE
+    assert bool(record.SOURCES) == (SOURCE / "formats" / record.NAME / "outlook.py").is_file()
     assert bool(record.CHECK) == (SOURCE / "formats" / record.NAME / "checks.py").is_file()
 
 
 def naming() -> Iterator[tuple[str, str]]:
     """Yield (file, what it says) for whatever outside `formats/` names a format, or asks for its unit."""
     name = re.compile(rf"({'|'.join(formats.NAMES)})(:.*)?", re.DOTALL)
+    folders = tuple(f"holdfast.formats.{each}" for each in formats.NAMES)
     files: list[Path] = [*SOURCE.rglob("*.py"), *(ROOT / "handlers").glob("*.py"), *(ROOT / "hooks").glob("*.py")]
     for path in files:
         if path.is_relative_to(SOURCE / "formats"):
@@ -75,8 +67,9 @@ def naming() -> Iterator[tuple[str, str]]:
         for node in ast.walk(ast.parse(path.read_bytes())):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and name.fullmatch(node.value):
                 yield place, node.value
-            elif isinstance(node, ast.ImportFrom) and str(node.module).startswith("holdfast.formats."):
-                yield place, str(node.module)
+            elif isinstance(node, ast.ImportFrom):
+                asked = (f"{node.module}.{alias.name}" for alias in node.names)
+                yield from ((place, each) for each in asked if each.startswith(folders))
             elif isinstance(node, ast.Compare) and ast.unparse(node.left).endswith(".unit"):
                 yield place, ast.unparse(node)
 

@@ -10,8 +10,11 @@ import pytest
 
 from holdfast import formats
 from holdfast.errors import HoldfastError
-from holdfast.workflow import registry
+from holdfast.formats import RECORDS
+from holdfast.formats.record import completed
+from holdfast.workflow import guidance, registry
 from holdfast.workflow.model import Found, Start
+from tests import handmade
 
 if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
@@ -73,3 +76,16 @@ def test_the_model_costs_nothing_heavy(run_python: RunPython) -> None:
         "print(sorted(heavy & set(sys.modules)))"
     )
     assert run_python(script).strip() == "[]"
+
+
+def test_a_format_says_which_statuses_are_final(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One whose workflows fail for good: nothing goes on there, and nothing more is done than was."""
+    monkeypatch.setitem(RECORDS, "strict", completed({"NAME": "strict", "FINAL": ("completed", "failed")}))
+    failed = handmade.workflow(tmp_path, format="strict", status="failed", current=2, total=3)
+
+    assert failed.finished
+    assert not failed.resumable
+    assert failed.position == "2/3"
+    assert failed.percent < 100
+    assert guidance.line(failed).endswith(": failed, 2/3 steps")
+    assert not replace(failed, format="hybrid").finished

@@ -25,13 +25,13 @@ def test_they_are_what_the_formats_and_detection_say() -> None:
     session = Path(wfs_places.TOP, "WFS-*", wfs_places.SESSION)
     tasks = Path(wfs_places.TOP, "WFS-*", wfs_places.TASKS, "IMPL-*.json")
     files = [hybrid, extras.beside(hybrid), session, extras.beside(session), tasks]
-    assert set(places.STATES) == {compaction, *(each.as_posix() for each in files)}
+    assert set(places.states()) == {compaction, *(each.as_posix() for each in files)}
     tops = {name: record.TOP for name, record in RECORDS.items()}
     assert tops == {"hybrid": hybrid.parent.as_posix(), "compaction": file.FOLDER, "wfs": wfs_places.TOP}
     assert all(pattern.startswith(f"{each.TOP}/") for each in RECORDS.values() for pattern in each.STATES)
     assert RECORDS["hybrid"].VIEWS == (view.FILE,)
     assert paths.plans_dir(ROOT) == ROOT / plans.FOLDER
-    assert set(places.SOURCES) == {memory.FILE, f"{plans.FOLDER}/*/{plans.FILE}"}
+    assert set(RECORDS["compaction"].SOURCES) == {memory.FILE, f"{plans.FOLDER}/*/{plans.FILE}"}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from holdfast import paths
+from holdfast import formats, paths
 from holdfast.errors import HoldfastError
 from holdfast.files import access
 from holdfast.formats import RECORDS
@@ -22,7 +22,7 @@ Level = Literal["ok", "notice", "problem"]
 
 FIRE = "fire"
 """The check that runs every registered command; only when it is asked for."""
-_OF_FORMATS = {record.CHECK: record for record in RECORDS.values() if record.CHECK}
+_OF_FORMATS = {record.CHECK: name for name, record in RECORDS.items() if record.CHECK not in ("", formats.STATES_CHECK)}
 _FIRST = (
     *("programs", "plugin", "registration", "installs", "switches", "server", "handlers", "folders", "ledger"),
     *("deliveries", "states"),
@@ -69,7 +69,7 @@ def problem(text: str, remedy: str = "", fix: Callable[[], str] | None = None) -
 def module(name: str) -> str:
     """Return the module of a check: one of this folder, or a format's own."""
     own = _OF_FORMATS.get(name)
-    return f"holdfast.formats.{own.NAME}.checks" if own else f"holdfast.checks.{name}"
+    return formats.module(own, "checks") if own else f"holdfast.checks.{name}"
 
 
 def run(project: Workspace, names: Iterable[str] = CHECKS) -> Iterator[Finding]:

@@ -10,11 +10,10 @@ from holdfast import clock
 from holdfast.commands import options
 from holdfast.dispatch import faults, pairing
 from holdfast.errors import HoldfastError
-from holdfast.formats.compaction import adapter as compaction
-from holdfast.formats.compaction.detection import detect
 from holdfast.sessions.forget import erasure
 from holdfast.sessions.forget.ledger_rows import Scope
 from holdfast.sessions.ownership import selection, sessions
+from holdfast.workflow import outlook
 from holdfast.workflow.wording import one_line, quoted
 
 if TYPE_CHECKING:
@@ -126,14 +125,12 @@ def _session(project: Workspace, beginning: str) -> str:
 
 def _reviving(project: Workspace) -> list[str]:
     """Say what a memory file or plan still tells of that only the ledger's tombstone keeps from being saved again."""
-    extract = detect.detect(project).extract
-    if extract is None or compaction.intend(project, extract).action not in ("buried", "created"):
-        return []
-    told = one_line(str(extract.source))
-    return [
-        f"{told} still tells of the workflow {quoted(extract.name)}:",
-        "  the next compaction saves it again, unless you take it out of there",
-    ]
+    reviving = (each.detected for each in outlook.outlooks(project) if each.action in ("buried", "created"))
+    lines = []
+    for found in filter(None, reviving):
+        lines.append(f"{one_line(found['source'])} still tells of the workflow {quoted(found['name'])}:")
+        lines.append("  the next compaction saves it again, unless you take it out of there")
+    return lines
 
 
 def _lines(told: Forgotten, faulty: int, heading: str) -> list[str]:

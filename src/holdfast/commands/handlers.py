@@ -16,7 +16,7 @@ from holdfast.clients.claude import events
 from holdfast.commands import options
 from holdfast.errors import HoldfastError, StateError
 from holdfast.files import document, tomlfile
-from holdfast.install import inspection, upkeep
+from holdfast.install import format_index, inspection, upkeep
 from holdfast.plugins import loader, scan, strictness, switching
 from holdfast.terminal_text import printable
 from holdfast.workflow import wording
@@ -82,6 +82,8 @@ def trust_(files: tuple[Path, ...], yes: bool, project_dir: str | None) -> None:
     it would take the place of.
     """
     project = options.open_project(project_dir)
+    for line in format_index.refresh():
+        click.echo(line)
     chosen = _choose(project, files)
     for file in [] if files else _gone(project):
         click.echo(f"{file.name} was trusted and is gone. Put it back, or: {_letting_go(project, file)}")

@@ -10,7 +10,7 @@ import click
 from holdfast.commands.targets import named, target_options
 from holdfast.errors import HoldfastError
 from holdfast.files import document
-from holdfast.install import bytecode, installer, wanted_events
+from holdfast.install import bytecode, format_index, installer, wanted_events
 from holdfast.profile import startup
 
 if TYPE_CHECKING:
@@ -43,6 +43,6 @@ def command(
     elif dry_run:
         click.echo(installer.preview(target, allow_cli=allow_cli), nl=False)
     else:
-        click.echo("\n".join(installer.install(target, allow_cli=allow_cli)))
+        click.echo("\n".join([*installer.install(target, allow_cli=allow_cli), *format_index.refresh()]))
         bytecode.write()
         click.echo(startup.line())

@@ -4,20 +4,87 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
+
+from holdfast import paths
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import ModuleType
+
     from holdfast.formats.record import Record
+    from holdfast.formats.sample import Sample
+
+INDEX_LIMIT_BYTES = 1024 * 1024
+STATES_CHECK = "states"
+"""The check that all formats have in common, as a record's CHECK."""
 
 
-def _records() -> dict[str, Record]:
+class _Records(dict[str, "Record"]):
+    def __missing__(self, name: str) -> Record:
+        """Return the record of a format that is gone: what the ledger kept of its workflows can still be shown."""
+        from holdfast.formats.record import completed
+
+        return completed({"NAME": name})
+
+
+def _records() -> _Records:
     folders = [name for name in os.listdir(__path__[0]) if "." not in name and not name.startswith("_")]  # noqa: PTH208
     found: list[Record] = [import_module(f"{__name__}.{name}.record") for name in folders]
-    return {each.NAME: each for each in sorted(found, key=lambda record: record.RANK)}
+    return _Records({each.NAME: each for each in sorted(found, key=lambda record: record.RANK)})
+
+
+def index() -> bytes:
+    """Return the index of the formats that other packages bring; empty without one."""
+    try:
+        file = os.open(paths.format_index(), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    try:
+        return os.read(file, INDEX_LIMIT_BYTES)
+    except OSError:
+        return b""
+    finally:
+        os.close(file)
+
+
+def brought() -> dict[str, Record]:
+    """Return the records of the formats that other packages bring, as `holdfast install` has found them."""
+    raw = index()
+    if not raw:
+        return {}
+    from holdfast.formats.record import listed
+
+    return {each.NAME: each for each in listed(raw) if each.NAME not in RECORDS}
 
 
 RECORDS = _records()
-"""Every format's record by its name, in the order of their ranks."""
+"""Every format's record by its name, in the order of their ranks; those of other packages follow ours."""
+OURS = tuple(RECORDS)
+"""The formats that Holdfast has itself."""
+RECORDS.update(brought())
 NAMES = tuple(RECORDS)
 WITH_AGENTS = tuple(name for name, record in RECORDS.items() if record.AGENTS)
 """The formats whose units agents work on."""
+
+
+def module(name: str, part: str) -> str:
+    """Return the name of a module in a format's folder, such as its `commands`."""
+    return f"{RECORDS[name].ADAPTER.rpartition('.')[0]}.{part}"
+
+
+def parts(part: str, names: Iterable[str]) -> dict[str, ModuleType]:
+    """Load a module of each of these formats, and return them by format, without those of broken packages."""
+    found = {}
+    for name in names:
+        try:
+            found[name] = import_module(module(name, part))
+        except Exception:
+            if name in OURS:
+                raise
+    return found
+
+
+def samples() -> dict[str, Sample]:
+    """Load the samples of the formats that have one, and return them by format."""
+    return cast("dict[str, Sample]", parts("sample", (name for name in NAMES if RECORDS[name].SAMPLE)))

@@ -1,8 +1,12 @@
-"""What a format says of itself in `formats/NAME/record.py`."""
+"""What a format says of itself in `formats/NAME/record.py`, or in the index if another package brings it."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Protocol, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class Record(Protocol):
@@ -22,10 +26,17 @@ class Record(Protocol):
     UNIT: str
     """The word for one step of a workflow: phase, task."""
     IN_ORDER: bool
-    """Whether units follow one another. Then they go by number (`phase 2/5`), and a blocked one holds up the workflow.
-    Otherwise they go by id, and a blocked one is left while others go on."""
+    """Whether units follow one another. Then they go by number (`phase 2/5`), otherwise by id."""
+    FINAL: tuple[str, ...]
+    """The statuses of a workflow after which nothing follows: `completed`, and `failed` if that is for good. Whether a
+    workflow is paused its adapter says (`Workflow.paused`)."""
+    RETRIED: tuple[str, ...]
+    """The statuses of a unit that end an attempt, so that another may begin. One that is blocked and isn't among them
+    holds up the workflow, and goes on as the same attempt."""
     SPREAD: bool
     """Whether a workflow has a folder to itself, with its units in files of their own."""
+    SEVERAL: bool
+    """Whether a project may have several unfinished workflows of it."""
     PRESENCE: tuple[str, ...]
     """Files or folders, one of which every project with such a workflow has."""
     TOP: str
@@ -36,6 +47,8 @@ class Record(Protocol):
     """Files that follow from the state: lists, plans, summaries."""
     LISTS: tuple[str, ...]
     """The views that list what is to be done. Holdfast never reads them back."""
+    SOURCES: tuple[str, ...]
+    """Files that people keep for themselves, from which it takes workflows over. Its `outlook` says what is in them."""
     SHARED: str
     """What a team may commit, or nothing. If TOP isn't part of it, git ignores TOP from the start."""
     VERBS: tuple[str, ...]
@@ -47,4 +60,48 @@ class Record(Protocol):
     MODEL_VERBS: tuple[str, ...]
     """Its own commands that a model needs, without those meant for people."""
     CHECK: str
-    """The name of its `holdfast doctor` check, the `look` of `formats/NAME/checks`; empty without one."""
+    """The name of its `holdfast doctor` check, the `look` of `formats/NAME/checks`; empty without one. As `states` it
+    adds to the check that all formats share."""
+    SAMPLE: bool
+    """Whether its `sample` says how its workflows are begun and written, for the demo, the score and tests."""
+
+
+OPTIONAL: dict[str, object] = {
+    "RANK": 0,
+    "AGENTS": False,
+    "UNIT": "step",
+    "IN_ORDER": True,
+    "FINAL": ("completed",),
+    "RETRIED": ("failed",),
+    "SPREAD": False,
+    "SEVERAL": False,
+    "VIEWS": (),
+    "LISTS": (),
+    "SOURCES": (),
+    "SHARED": "",
+    "VERBS": (),
+    "REOPENING": "an earlier content of its file does, which `holdfast log restore` puts back",
+    "COMMANDS": "",
+    "MODEL_VERBS": (),
+    "CHECK": "",
+    "SAMPLE": False,
+}
+"""What counts where another package's record leaves a constant out, as one that was written for an earlier version."""
+_EMPTY: dict[str, object] = {"ADAPTER": "", "TOP": "", "PRESENCE": (), "STATES": ()}
+
+
+def completed(constants: Mapping[str, object]) -> Record:
+    """Return a record of these constants, with what they leave out."""
+    found = {key: tuple(each) if isinstance(each, list) else each for key, each in constants.items()}
+    return cast("Record", SimpleNamespace(**{**_EMPTY, **OPTIONAL, **found}))
+
+
+def listed(raw: bytes) -> list[Record]:
+    """Return the records in an index, in their order; none of one that can't be read."""
+    import json
+
+    try:
+        entries = json.loads(raw)["formats"]
+        return [completed(each["record"]) for each in entries]
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return []

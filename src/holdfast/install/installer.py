@@ -11,7 +11,7 @@ from holdfast.clients import claude
 from holdfast.clients.claude import versions
 from holdfast.clients.claude.events import EVENTS, OLDEST_CLIENT_EVENTS
 from holdfast.files import document
-from holdfast.formats import RECORDS
+from holdfast.formats import OURS, RECORDS
 from holdfast.install import (
     installs,
     launcher,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 MODEL_VERBS = (
     *("start", "next", "done", "update", "resume", "list", "show", "explain", "status"),
-    *(verb for record in RECORDS.values() for verb in record.MODEL_VERBS),
+    *(verb for name in OURS for verb in RECORDS[name].MODEL_VERBS),
 )
 """What a model needs to keep a workflow; trusting, installing and reopening are for people."""
 

@@ -23,8 +23,11 @@ class Changes:
     """
 
     def __init__(self, entry: str) -> None:
-        """Look at all that is loaded, at an entrypoint's file and at the user's configuration."""
-        self._seen = {each: _look(each) for each in sorted(_loaded() | {entry, str(paths.user_config())})}
+        """Look at all that is loaded, at an entrypoint's file, the user's configuration and formats."""
+        self._seen = {
+            each: _look(each)
+            for each in sorted(_loaded() | {entry, str(paths.user_config()), str(paths.format_index())})
+        }
         self._watch = _Watch()
         self._watch.over(self._seen)
 

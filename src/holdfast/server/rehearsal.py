@@ -23,7 +23,7 @@ from holdfast import engine, log, paths
 from holdfast.config import Config
 from holdfast.dispatch import calls, isolation, pairing
 from holdfast.dispatch.calls import Caller
-from holdfast.formats import RECORDS
+from holdfast.formats import OURS, RECORDS
 from holdfast.ledger.connection import memory
 from holdfast.ledger.database import Ledger
 from holdfast.ledger.patience import Patience
@@ -74,7 +74,7 @@ def warm_up() -> None:
     """
     wanted = [f"holdfast.{name}" for name in _ENGINE]
     wanted += [*_PACKAGES, *engine.CLIENT.MODULES]
-    wanted += [record.ADAPTER for record in RECORDS.values()]  # handlers ask for them by name
+    wanted += [RECORDS[name].ADAPTER for name in OURS]  # handlers ask for them by name
     for file in sorted(paths.shipped("handlers").glob("*.py")):
         wanted += imported(file)
     for name in wanted:

@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from holdfast import clock
-from holdfast.errors import StateError
-from holdfast.files.document import Document
-from holdfast.formats.compaction import adapter as compaction
-from holdfast.formats.compaction import file
-from holdfast.formats.compaction.detection import memory, plans, planstatus
-from holdfast.formats.compaction.detection.detect import detect
 from holdfast.sessions.history import removed_state
 from holdfast.sessions.ownership import preview
-from holdfast.workflow import guidance, registry
-from holdfast.workflow.statefile import StateFile
-from holdfast.workflow.wording import clean, quoted
+from holdfast.workflow import guidance, outlook, registry
+from holdfast.workflow.outlook import Outlook
+from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Container, Iterable, Mapping
+    from pathlib import Path
 
-    from holdfast.formats.compaction.detection.extract import Candidate, Extract
-    from holdfast.formats.compaction.save import Intent
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
-_MANY = 50  # plans the text names one by one
-_NEWEST = 3  # plans it names whatever they say, when there are more
-_ALIKE = 10  # of them, for each kind of reason
-_FAR = (planstatus.COMPLETED, planstatus.DROPPED, planstatus.SILENT)
 _CONTENT = {"reading": "to read", "reminders": "to remember", "context": "as context"}
 _MEANINGS = {
     "created": "the next PreCompact would create",
@@ -51,23 +38,24 @@ def explain(project: Workspace, session: str | None = None) -> dict[str, Any]:
     prospects (what each unfinished workflow gets at the next compaction, of `session` if it is known, and why);
     would_restore (the refs of those the model gets to see then, that in full first).
     """
-    detection, found = detect(project, everything=True), registry.all_found(project)
-    every = _every(project, found.workflows)
-    intent = _intent(project, detection.extract)
-    saved = None if isinstance(intent, str) else _saved(project, intent)
-    prospects = preview.foresee(project, found.workflows, session, saved)
+    seen, found = outlook.outlooks(project), registry.all_found(project)
+    piling = {workflow.path: workflow for each in seen for workflow in each.files}
+    every = {workflow.path: workflow for workflow in found.workflows}
+    every |= {path: workflow for path, workflow in piling.items() if path not in every}
+    chosen = next((each for each in seen if each.detected), next(iter(seen), Outlook()))
+    prospects = preview.foresee(project, found.workflows, session, chosen.saved)
     return {
         "root": str(project.root),
-        "candidates": [_candidate(candidate) for candidate in detection.candidates],
-        "detected": _extract(detection.extract),
-        "state_files": [_state_file(workflow) for workflow in every],
+        "candidates": [candidate for each in seen for candidate in each.candidates],
+        "detected": chosen.detected,
+        "state_files": [_state_file(workflow) for workflow in every.values()],
         "problems": [{"path": str(problem.path), "reason": problem.reason} for problem in found.problems],
         "left_alone": [
             {"path": str(path), "why": why, "in_the_way": in_the_way}
             for path, why, in_the_way in registry.foreign(project)
         ],
-        "accumulating": _accumulating(every, found.workflows),
-        "would_save": _would_save(project, intent),
+        "accumulating": _accumulating(every.values(), found.workflows, piling),
+        "would_save": _would_save(project, chosen),
         "prospects": [{"ref": each.ref, "how": each.how, "why": each.why} for each in prospects],
         "would_restore": [each.ref for each in prospects if each.how != "no"],
     }
@@ -83,7 +71,7 @@ def text(explanation: Mapping[str, Any], *, everything: bool = False) -> str:
     save = explanation["would_save"]
     alone = {each["path"] for each in explanation["left_alone"]}
     sections = {
-        "Looked at": _looked_at(explanation["candidates"], root, everything=everything),
+        "Looked at": outlook.looked_at(explanation["candidates"], root, everything=everything),
         "Detected": _detected(explanation["detected"], root),
         "Would be saved": [_saying(save)],
         "State files": [
@@ -122,44 +110,6 @@ def _created(at: str) -> str:
     return f"created {at}, " if at else ""
 
 
-def _looked_at(candidates: list[dict[str, Any]], root: str, *, everything: bool) -> list[str]:
-    """Return a line for each candidate; of very many for those that matter, and one for each reason of the others."""
-    planned = [each for each in candidates if each["method"] != memory.FILE]
-    told = candidates if everything or len(planned) <= _MANY else _chosen(candidates, planned)
-    lines = []
-    for each in told:
-        lines.append(
-            f"{'✓' if each['accepted'] else '✗'} {each['path'].removeprefix(root)}: {'; '.join(each['reasons'])}"
-        )
-        lines += [f"    warning: {warning}" for warning in each["warnings"]]
-    if not planned:
-        lines.append(f"✗ {plans.FOLDER}/*/{plans.FILE}: there is no plan at such a place")
-    if len(told) < len(candidates):
-        named = {each["path"] for each in told}
-        lines += _grouped([each for each in candidates if each["path"] not in named], root)
-    return lines
-
-
-def _chosen(candidates: list[dict[str, Any]], planned: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the candidates to be named: what counts, the newest, and as many as there is room for that come near."""
-    first = [each for each in candidates if each["accepted"] or each["method"] == memory.FILE] + planned[:_NEWEST]
-    kinds = {each["kind"]: None for each in sorted(planned, key=lambda each: not each["notable"])}
-    near = [[each for each in planned if each["kind"] == kind][:_ALIKE] for kind in kinds if kind not in _FAR]
-    named = set(list(dict.fromkeys(each["path"] for each in [*first, *chain(*near)]))[:_MANY])
-    return [each for each in candidates if each["path"] in named]
-
-
-def _grouped(candidates: list[dict[str, Any]], root: str) -> list[str]:
-    kinds: dict[str, list[str]] = {}
-    for each in candidates:
-        kinds.setdefault(each["kind"], []).append(each["path"].removeprefix(root))
-    lines = [
-        f"✗ {len(paths):,} more: {kind}, such as {paths[0]}"
-        for kind, paths in sorted(kinds.items(), key=lambda group: -len(group[1]))
-    ]
-    return [*lines, "`holdfast explain --all` gives the reason of each"]
-
-
 def _detected(extract: Mapping[str, Any] | None, root: str) -> list[str]:
     """Return the workflow that was found, as far as the files tell."""
     if extract is None:
@@ -171,31 +121,6 @@ def _detected(extract: Mapping[str, Any] | None, root: str) -> list[str]:
     more = [f"{len(extract[key])} {words}" for key, words in _CONTENT.items() if extract[key]]
     beside = f" with {', '.join(more)}" if more else ""
     return [f"{quoted(extract['name'])}{place}, from {extract['source'].removeprefix(root)}{beside}"]
-
-
-def _every(project: Workspace, workflows: Iterable[Workflow]) -> list[Workflow]:
-    """Return the workflow in every state file, older files of the same workflow too."""
-    listed = {workflow.path: workflow for workflow in workflows}
-    entries, _ = file.scan(project)
-    for entry in entries:
-        listed.setdefault(entry.workflow.path, entry.workflow)
-    return list(listed.values())
-
-
-def _candidate(candidate: Candidate) -> dict[str, Any]:
-    return {
-        "path": clean(str(candidate.path)),
-        "method": candidate.method,
-        "accepted": candidate.accepted,
-        "reasons": [clean(reason) for reason in candidate.reasons],
-        "notable": candidate.notable,
-        "kind": candidate.kind,
-        "warnings": [clean(warning) for warning in candidate.warnings],
-    }
-
-
-def _extract(extract: Extract | None) -> dict[str, Any] | None:
-    return {**extract.content, "origin": extract.origin, "source": clean(str(extract.source))} if extract else None
 
 
 def _state_file(workflow: Workflow) -> dict[str, Any]:
@@ -215,38 +140,22 @@ def _state_file(workflow: Workflow) -> dict[str, Any]:
     }
 
 
-def _accumulating(every: Iterable[Workflow], newest: Iterable[Workflow]) -> list[dict[str, str]]:
+def _accumulating(
+    every: Iterable[Workflow], newest: Iterable[Workflow], piling: Container[Path]
+) -> list[dict[str, str]]:
     kept = {workflow.path for workflow in newest}
     reasons = [
         (workflow, "an older file of a workflow that has a newer one")
         if workflow.path not in kept
         else (workflow, f"finished; `holdfast done --all {workflow.id}` removes it")
         for workflow in every
-        if workflow.path not in kept or (workflow.finished and workflow.format == compaction.NAME)
+        if workflow.path not in kept or (workflow.finished and workflow.path in piling)
     ]
     return [{"path": workflow.place, "why": why} for workflow, why in reasons]
 
 
-def _intent(project: Workspace, extract: Extract | None) -> Intent | str:
-    """Return what the next PreCompact would do, or why it could do nothing."""
-    try:
-        return compaction.intend(project, extract)
-    except StateError as error:
-        return str(error)
-
-
-def _would_save(project: Workspace, intent: Intent | str) -> dict[str, Any]:
-    if isinstance(intent, str):
-        return {"action": f"warning: impossible: {intent}", "path": None}
-    path = intent.path.relative_to(project.root).as_posix() if intent.path else None
-    if intent.action == "buried" and intent.path is not None:
-        return {"action": intent.action, "path": path, "way": removed_state.way(project, intent.path)}
-    return {"action": intent.action, "path": path}
-
-
-def _saved(project: Workspace, intent: Intent) -> Workflow | None:
-    """Return the workflow that PreCompact would write, as it is then; None where it writes none."""
-    if intent.action not in ("created", "updated") or intent.path is None or intent.data is None:
-        return None
-    written = Document(intent.path, dict(intent.data), b"", clock.now().timestamp())
-    return file.view(project, StateFile(written))
+def _would_save(project: Workspace, seen: Outlook) -> dict[str, Any]:
+    path = seen.path.relative_to(project.root).as_posix() if seen.path else None
+    if seen.action == "buried" and seen.path is not None:
+        return {"action": seen.action, "path": path, "way": removed_state.way(project, seen.path)}
+    return {"action": seen.action, "path": path}

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from holdfast import clock
+from holdfast import clock, formats
+from holdfast.formats import RECORDS
+from holdfast.formats.sample import WritesSource, WritesState
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,12 +19,12 @@ if TYPE_CHECKING:
     from holdfast.survival.truth import Truth
     from holdfast.testkit.place import Place
 
-FORMATS = ("hybrid", "compaction", "wfs")
-WITH_AGENTS = ("hybrid", "wfs")
-BY_HAND = ("hybrid", "compaction")
-"""The formats whose files can say all that a workflow is; a session of the other is kept by commands."""
-MEMORY = "CLAUDE.local.md"
-HYBRID = ".claude/state/workflow.json"
+SAMPLES = formats.samples()
+FORMATS = tuple(SAMPLES)
+BY_HAND = tuple(name for name, sample in SAMPLES.items() if isinstance(sample, WritesState))
+"""The formats whose files people write; a workflow of the others is kept by commands."""
+BESIDE = next(name for name in BY_HAND if RECORDS[name].SEVERAL)
+"""The format of workflows that lie there beside the one that is played."""
 _MOST = 60_000  # characters of one command line; a system takes twice that, and more for each
 
 
@@ -52,7 +54,7 @@ def start(client: Conversation, planted: Truth) -> None:
     """
     for entry in planted.reading:
         client.place.write(entry, "What has to be known.\n", client.root)
-    words = ["--format", planted.format, "--type", "complex" if planted.format == "wfs" else "custom"]
+    words = ["--format", planted.format, "--type", SAMPLES[planted.format].KIND]
     for phase in planted.phases:
         words += ["--phase", f"{phase.title} @{phase.agent}" if phase.agent else phase.title]
     more = [("--read", entry) for entry in planted.reading] + [("--remind", text) for text in planted.reminders]
@@ -62,7 +64,7 @@ def start(client: Conversation, planted: Truth) -> None:
     while rest:
         part, rest = _portion(rest, _MOST)
         said(client.cli("update", planted.title, *part))
-    if planted.format != "compaction":  # whose first phase is begun by its start
+    if not SAMPLES[planted.format].BEGINS:
         said(client.cli("next", planted.title))
 
 
@@ -81,76 +83,20 @@ def _portion(pairs: list[tuple[str, str]], room: int) -> tuple[list[str], list[t
     return taken, []
 
 
-def write_compaction(
+def write_state(
     place: Place, planted: Truth, *, finished: bool = False, age: timedelta = timedelta(), root: Path | None = None
 ) -> Path:
-    """Write a `compaction` state file by hand (R001-05)."""
-    current = len(planted.phases) if finished else planted.current
-    context: dict[str, Any] = dict(planted.variables)
-    context["phases"] = [phase.title for phase in planted.phases]
-    data = {
-        "workflow": planted.title,
-        "workflow_type": "custom",
-        "phase": {
-            "current": current,
-            "total": len(planted.phases),
-            "name": planted.phases[current - 1].title,
-            "status": "completed" if finished else "in_progress",
-        },
-        "required_reading": [f"@{entry}" for entry in planted.reading],
-        "context": context,
-        "key_reminders": planted.reminders,
-        "created_at": "2025-01-02T03:04:05Z",
-    }
-    name = planted.title.lower()[:50] or "unnamed"
-    file = place.write(f"untracked/workflow-state/{name}/state-{name}-20250102_030405.json", _text(data), root)
+    """Write a state file as people do."""
+    sample = SAMPLES[planted.format]
+    assert isinstance(sample, WritesState)
+    name, text = sample.state(planted, finished=finished)
+    file = place.write(name, text, root)
     moment = ((place.now or clock.now()) - age).timestamp()
     os.utime(file, (moment, moment))
     return file
 
 
-def write_hybrid(place: Place, planted: Truth) -> Path:
-    """Write a `hybrid` state file by hand (R000-02), with the keys that people add to it (R000-38)."""
-    phases = [
-        {
-            "id": f"phase_{number}",
-            "title": phase.title,
-            "agent": phase.agent or "general-purpose",
-            "status": _status(number + 1, planted.current),
-            "deliverables": [phase.deliverable] if phase.deliverable else [],
-            "context_for_next": phase.handover,
-        }
-        for number, phase in enumerate(planted.phases)
-    ]
-    data = {
-        "id": "wf_20250102_030405",
-        "task": planted.title,
-        "status": "active",
-        "current_phase": f"phase_{planted.current - 1}",
-        "phases": phases,
-        "required_reading": [f"@{entry}" for entry in planted.reading],
-        "key_reminders": planted.reminders,
-        "context": planted.variables,
-    }
-    return place.write(HYBRID, _text(data))
-
-
-def write_memory(place: Place, planted: Truth) -> Path:
-    """Write the memory file from which a `compaction` workflow is derived (R001-21)."""
-    phase = planted.phases[planted.current - 1]
-    lines = ["# Current Workflow State", "", f"Workflow: {planted.title}"]
-    lines += [f"Phase: {planted.position} - {phase.title}", "", "Required reading:"]
-    lines += [f"@{entry}" for entry in planted.reading]
-    lines += ["", "Key reminders:", *(f"- {text}" for text in planted.reminders)]
-    lines += ["", "Context:", *(f"- {key}: {value}" for key, value in planted.context.items())]
-    lines += [f"- decision {number}: {text}" for number, text in enumerate(planted.decisions, 1)]
-    lines += [f"- last request: {planted.request}"] if planted.request else []
-    return place.write(MEMORY, "\n".join(lines) + "\n")
-
-
-def _status(number: int, current: int) -> str:
-    return "completed" if number < current else "active" if number == current else "pending"
-
-
-def _text(data: object) -> str:
-    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+def write_source(place: Place, planted: Truth) -> Path | None:
+    """Write the file that a workflow is taken over from; None where its format takes none over."""
+    sample = SAMPLES[planted.format]
+    return place.write(*sample.source(planted)) if isinstance(sample, WritesSource) else None

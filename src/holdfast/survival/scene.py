@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from holdfast.formats import WITH_AGENTS
 from holdfast.survival import planting, truth
 from holdfast.survival.cast import Cast
 from holdfast.survival.findings import Findings
@@ -72,7 +73,7 @@ class Scene(Cast):
         self._tokens[id(planted)] = tokens
         planting.start(client, planted)
         for number in range(finished):
-            by_agent = planted.format in planting.WITH_AGENTS and number == 0
+            by_agent = planted.format in WITH_AGENTS and number == 0
             self.complete_phase(client, planted, tokens, by_agent=by_agent)
         name = tokens("scout")
         planted.agents[client.launches(name)] = name
@@ -81,19 +82,18 @@ class Scene(Cast):
     def decoys(self) -> None:
         """Lay down what must not come back: a finished workflow, and one that nobody touched for long."""
         for kind, age in (("over", timedelta()), ("old", OLD)):
-            decoy = truth.make("compaction", self.tokens(), 16, finished=1)
-            planting.write_compaction(self.place, decoy, finished=kind == "over", age=age)
+            decoy = truth.make(planting.BESIDE, self.tokens(), 16, finished=1)
+            planting.write_state(self.place, decoy, finished=kind == "over", age=age)
             self.found.resurrected |= decoy.words() - {decoy.title, decoy.phases[decoy.current - 1].title}
             self.found.named.add(decoy.title)
 
     def complete_another(self, client: Conversation) -> None:
         """Have another workflow done to its end; its memory file stays as it was."""
         decoy = truth.make(self.format, self.tokens(), 16, finished=0)
-        if self.format in planting.WITH_AGENTS:
-            planting.start(client, decoy)
-        else:
-            planting.write_memory(self.place, decoy)
+        if planting.write_source(self.place, decoy):
             client.precompact()
+        else:
+            planting.start(client, decoy)
         planting.said(client.cli("done", decoy.title, "--all"))
         self.found.resurrected |= decoy.words()
 
@@ -102,7 +102,7 @@ class Scene(Cast):
         other = self.client()
         other.starts()
         other.asks("Something else.")
-        self.found.foreign |= self.plant(other, format_name="compaction", facts=14, finished=1).words()
+        self.found.foreign |= self.plant(other, format_name=planting.BESIDE, facts=14, finished=1).words()
         return other
 
     def end_process(self, client: Conversation, planted: Truth) -> None:
@@ -129,9 +129,8 @@ class Scene(Cast):
     def complete_phase(self, client: Conversation, planted: Truth, tokens: Tokens, *, by_agent: bool = False) -> None:
         """Have the current phase done, by an agent that says so or on the command line."""
         handover = tokens("note")
-        if (
-            by_agent and planted.format == "wfs"
-        ):  # all that an agent says is its task's summary, and several may be ready
+        delivers = planting.SAMPLES[planted.format].DELIVERS
+        if by_agent and not delivers:  # all that an agent says is its task's summary, and several may be ready
             client.delegates("general-purpose", planted.phases[planted.current - 1].title, handover)
             planting.said(client.cli("next", planted.title))
             planted.complete_phase(handover)
@@ -153,7 +152,7 @@ class Scene(Cast):
         start = self._left.setdefault(id(planted), planted.left)
         due = (cycle + 1) * start // max(cycles, 1)
         if start - planted.left < due:
-            by_agent = planted.format in planting.WITH_AGENTS and cycle % 2 == 0
+            by_agent = planted.format in WITH_AGENTS and cycle % 2 == 0
             self.complete_phase(client, planted, tokens, by_agent=by_agent)
         else:
             value = tokens("value")

@@ -6,6 +6,9 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Literal
 
+from holdfast import formats
+from holdfast.formats import RECORDS
+
 Status = Literal["", "open", "current", "finished", "running", "ended"]
 KINDS = (
     *("workflow", "phase", "number", "reading", "reminder", "context", "open to-do", "finished to-do"),
@@ -93,7 +96,7 @@ class Truth:
     @property
     def position(self) -> str:
         """Where it stands: `3/8`; of tasks it is how many are completed."""
-        if self.format == "wfs":
+        if not RECORDS[self.format].IN_ORDER:
             return f"{self.current - 1}/{len(self.phases)}"
         return f"{self.current}/{len(self.phases)}"
 
@@ -169,12 +172,13 @@ def make(format_name: str, tokens: Tokens, facts: int, *, finished: int = 2) -> 
     """Return a workflow of which a model must know `facts` things once `finished` phases are done and an agent runs.
 
     Args:
-        format_name: which format keeps it; hybrid phases deliver things beside what they hand over.
+        format_name: which format keeps it; of some, phases deliver things beside what they hand over.
         tokens: where its words come from.
         facts: how many.
         finished: how many phases are done before the first compaction.
     """
-    delivered = min(finished, 1) if format_name == "hybrid" else 0
+    delivers = formats.samples()[format_name].DELIVERS
+    delivered = min(finished, 1) if delivers else 0
     fixed = 3 + 2 * finished + delivered + 2  # workflow, phase, number; done, handed over; delivered; agent, request
     spread = [(facts - fixed + place) // 5 for place in range(5)]
     decisions, reading, reminders, context, left = (max(count, 1) for count in spread)

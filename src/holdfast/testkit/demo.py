@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
+from holdfast.formats import RECORDS, WITH_AGENTS
 from holdfast.testkit.acts import NotShown, Panel, Shown, promise
 
 if TYPE_CHECKING:
@@ -23,7 +23,8 @@ Phase: 4/10 - SEO Generation
 READING = ("CLAUDE/PageOrchestration.md", "CLAUDE/Sitemap/case-studies.md")
 TASK = "Create calculator.py with tests and verify they pass"
 PHASES = ("Create calculator module @general-purpose", "Write and run tests @task-completion-verifier")
-VIEW = ".claude/workflow_state_system.md"
+FORMAT = WITH_AGENTS[0]
+VIEW = RECORDS[FORMAT].VIEWS[0]
 REPORT = """The module is written.
 
 DELIVERABLES:
@@ -57,7 +58,8 @@ def _compaction(stage: Stage) -> Iterator[Shown]:
     for name in READING:
         stage.write(name, "What has to be known about these pages.\n")
     before, after = stage.compact("manual")
-    state = next((stage.root / "untracked" / "workflow-state").glob("*/state-*.json"), None)
+    patterns = (pattern for record in RECORDS.values() for pattern in record.STATES)
+    state = next((file for pattern in patterns for file in stage.root.glob(pattern)), None)
     if state is None:
         raise NotShown("not shown: PreCompact writes a state file")
     said = before.stdout
@@ -76,10 +78,10 @@ def _compaction(stage: Stage) -> Iterator[Shown]:
 
 def _agents(stage: Stage) -> Iterator[Shown]:
     phases = [argument for phase in PHASES for argument in ("--phase", phase)]
-    said = stage.holdfast("start", TASK, "--format", "hybrid", *phases)
+    said = stage.holdfast("start", TASK, "--format", FORMAT, *phases)
     yield Shown(
         "A workflow with agents",
-        f"holdfast start {TASK!r} --format hybrid …",
+        f"holdfast start {TASK!r} --format {FORMAT} …",
         [Panel("what it prints", said), stage.file(VIEW)],
     )
     agent = stage.agent("general-purpose", "Create calculator module", "Write it.")
@@ -91,7 +93,8 @@ def _agents(stage: Stage) -> Iterator[Shown]:
     agent.stopped(REPORT)
     after = agent.returned(REPORT).context
     view = stage.file(VIEW)
-    promise("- [x] Phase 0: Create calculator module → calculator.py" in view.text, "the view shows the deliverables")
+    done = [line for line in view.text.splitlines() if "[x]" in line and "Create calculator module" in line]
+    promise(any("calculator.py" in line for line in done), "the view shows the deliverables")
     promise("task-completion-verifier" in after and "TodoWrite" in after, "the next agent and the list are named")
     yield Shown(
         "The agent finished: the phase, the view and the to-do list move on",
@@ -120,11 +123,9 @@ def _last_phase(stage: Stage) -> Shown:
     agent.started()
     agent.stopped(TESTED)
     said = agent.returned(TESTED).context
-    state = json.loads((stage.root / ".claude" / "state" / "workflow.json").read_text("utf-8"))
-    promise(state["status"] == "completed" and state["current_phase"] is None, "the workflow is completed")
-    return Shown(
-        "The last agent finished, and so did the workflow", "PostToolUse (Agent)", [_told(said), stage.file(VIEW)]
-    )
+    view = stage.file(VIEW)
+    promise(view.text.count("[x]") == len(PHASES), "the workflow is completed")
+    return Shown("The last agent finished, and so did the workflow", "PostToolUse (Agent)", [_told(said), view])
 
 
 def _told(text: str) -> Panel:

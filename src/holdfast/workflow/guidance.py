@@ -139,7 +139,8 @@ def line(workflow: Workflow) -> str:
     """Return a workflow in one line: `"Title" (format): phase 2/5 "Build", in_progress`."""
     name = f"{wording.quoted(workflow.title)} ({workflow.format})"
     if workflow.finished:
-        return f"{name}: completed, {workflow.total if workflow.in_order else workflow.position} {workflow.unit}s"
+        how_many = workflow.total if workflow.in_order and workflow.status == "completed" else workflow.position
+        return f"{name}: {workflow.status}, {how_many} {workflow.unit}s"
     phase = f" {wording.quoted(workflow.current_name)}" if workflow.phase else ""
     if workflow.paused:
         return f"{name}: paused at {workflow.progress_text}{phase}"

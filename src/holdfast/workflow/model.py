@@ -106,8 +106,8 @@ class Workflow:
 
     @property
     def finished(self) -> bool:
-        """Whether all of it is done; a failed workflow is not, it can be retried (I000-9)."""
-        return self.status == "completed"
+        """Whether nothing follows: all of it is done. A failed workflow is not unless its format says so (I000-9)."""
+        return self.status in RECORDS[self.format].FINAL
 
     @property
     def resumable(self) -> bool:
@@ -138,7 +138,7 @@ class Workflow:
         """
         if not self.in_order:
             return f"{sum(phase.status == 'completed' for phase in self.phases)}/{self.total}"
-        return f"{self.total if self.finished else self.current or 0}/{self.total}"
+        return f"{self.total if self.status == 'completed' else self.current or 0}/{self.total}"
 
     @property
     def progress_text(self) -> str:
@@ -160,7 +160,7 @@ class Workflow:
     @property
     def percent(self) -> int:
         """How much of it is done, 0 to 100: completed phases of all."""
-        if self.finished and self.in_order:
+        if self.status == "completed" and self.in_order:
             return 100
         # A format that does not list every phase counts those behind the current one.
         unlisted = max((self.current or 1) - 1, 0) - sum(phase.number < (self.current or 1) for phase in self.phases)

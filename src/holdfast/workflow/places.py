@@ -10,20 +10,22 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-STATES = tuple(pattern for record in RECORDS.values() for pattern in record.STATES)
-LISTS = tuple(pattern for record in RECORDS.values() for pattern in record.LISTS)
 ASIDE = ("*.corrupt-*", "*.kept-*")  # what is set aside, beside the file it was
-SOURCES = ("CLAUDE.local.md", "CLAUDE/Plan/*/PLAN.md")  # what is detected (R001-21, R001-22)
+
+
+def states() -> tuple[str, ...]:
+    """Return the patterns of all state files."""
+    return tuple(pattern for record in RECORDS.values() for pattern in record.STATES)
 
 
 def is_state(root: Path, path: Path) -> bool:
     """Tell whether a path in the project at `root` is one that a format keeps a workflow at."""
-    return _among(root, path, STATES)
+    return _among(root, path, states())
 
 
 def is_list(root: Path, path: Path) -> bool:
     """Tell whether a path in the project at `root` is a list that a format generates from its state."""
-    return _among(root, path, LISTS)
+    return _among(root, path, tuple(pattern for record in RECORDS.values() for pattern in record.LISTS))
 
 
 def private(root: Path, path: Path) -> Path | None:
@@ -36,7 +38,7 @@ def private(root: Path, path: Path) -> Path | None:
 
 def kept(root: Path, path: Path) -> bool:
     """Tell whether a path in the project at `root` holds a workflow, or says something of one."""
-    return _among(root, path, (*STATES, *LISTS, *SOURCES))
+    return any(_among(root, path, (*each.STATES, *each.LISTS, *each.SOURCES)) for each in RECORDS.values())
 
 
 def folders(root: Path) -> list[Path]:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 
+from holdfast import formats
 from holdfast.errors import HoldfastError
-from holdfast.formats import RECORDS, WITH_AGENTS
-from holdfast.workflow.model import Found
+from holdfast.formats import RECORDS
+from holdfast.workflow.model import Foreign, Found, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable
     from pathlib import Path
 
-    from holdfast.workflow.model import Brief, Changes, Foreign, Judged, Phase, Restored, Start, Status, Step, Workflow
+    from holdfast.workflow.model import Brief, Changes, Judged, Phase, Restored, Start, Status, Step, Workflow
     from holdfast.workflow.records import Records
 
 
@@ -101,10 +103,18 @@ class AgentFormat(Format, Protocol):
 
 
 def get(name: str) -> Format:
-    """Return a format's adapter. Raises HoldfastError for a name that is no format."""
+    """Return a format's adapter.
+
+    Raises HoldfastError for a name that is no format, and for one of another package that can't be loaded.
+    """
     if name not in RECORDS:
         raise HoldfastError(f"there is no format {name!r}; known are {', '.join(sorted(RECORDS))}")
-    return cast("Format", import_module(RECORDS[name].ADAPTER))
+    try:
+        return cast("Format", import_module(RECORDS[name].ADAPTER))
+    except (Exception, SystemExit) as error:
+        if name in formats.OURS:
+            raise
+        raise HoldfastError(_unusable(name, error)) from error
 
 
 def of_agents(name: str) -> AgentFormat:
@@ -116,13 +126,14 @@ def agents_work_on(project: Records, session: str) -> list[Workflow]:
     """Return the workflows that agents can be working on at an event of a session, finished ones too."""
 
     keys = project.lately(session)
-    found = [get(name).candidates(project, keys).workflows for name in _present(project) if name in WITH_AGENTS]
-    return [workflow for each in found for workflow in each]
+    names = [name for name in _present(project) if RECORDS[name].AGENTS]
+    found = [_asked(project, name, lambda adapter: adapter.candidates(project, keys)) for name in names]
+    return [workflow for each in found for workflow in each.workflows]
 
 
 def all_found(project: Records) -> Found:
     """Return the workflows of all formats, the most recently changed first (then by path), with all problems."""
-    return _together([get(name).find(project) for name in _present(project)])
+    return _together([_asked(project, name, lambda adapter: adapter.find(project)) for name in _present(project)])
 
 
 def candidates(project: Records, session: str, path: Path | None = None) -> Found:
@@ -136,18 +147,38 @@ def candidates(project: Records, session: str, path: Path | None = None) -> Foun
     names = _present(project)
     if path is not None and path.is_relative_to(project.root):
         keys = [*(f"{name}:{path.relative_to(project.root).as_posix()}#" for name in names), *keys]
-    return _together([get(name).candidates(project, keys) for name in names])
+    return _together([_asked(project, name, lambda adapter: adapter.candidates(project, keys)) for name in names])
 
 
-def foreign(project: Records) -> list[Foreign]:
-    """Return other programs' files at the places of all formats, also of those that have no workflow here."""
-    asked = (adapter for adapter in map(get, RECORDS) if isinstance(adapter, FindsForeignFiles))
-    return [each for adapter in asked for each in adapter.foreign(project)]
+def foreign(project: Records, *names: str) -> list[Foreign]:
+    """Return other programs' files at the places of all formats or those named, also where these have no workflow."""
+    found = list[Foreign]()
+    for name in names or RECORDS:
+        with suppress(*(() if name in formats.OURS else (Exception,))):  # what is wrong with it is said elsewhere
+            adapter = get(name)
+            found += adapter.foreign(project) if isinstance(adapter, FindsForeignFiles) else ()
+    return found
 
 
 def _present(project: Records) -> list[str]:
     """Return the formats that a project can have workflows of; a format that it has none of is not even loaded."""
     return [name for name, record in RECORDS.items() if any(_there(project.root / path) for path in record.PRESENCE)]
+
+
+def _asked(project: Records, name: str, ask: Callable[[Format], Found]) -> Found:
+    """Return what a format finds. One of another package that fails is a problem, and costs the others nothing."""
+    try:
+        return ask(get(name))
+    except (Exception, SystemExit) as error:
+        if name in formats.OURS:
+            raise
+        why = str(error) if isinstance(error, HoldfastError) else _unusable(name, error)
+        return Found(problems=(Problem(project.root / RECORDS[name].TOP, why),))
+
+
+def _unusable(name: str, error: BaseException) -> str:
+    said = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+    return f"the format {name!r} of another package can't be used ({said}); `holdfast doctor` says what to do"
 
 
 def _there(path: Path) -> bool:

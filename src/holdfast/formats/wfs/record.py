@@ -6,7 +6,10 @@ ADAPTER = "holdfast.formats.wfs.adapter"
 AGENTS = True
 UNIT = "task"
 IN_ORDER = False
+FINAL: tuple[str, ...] = ("completed",)
+RETRIED: tuple[str, ...] = ("failed", "blocked")
 SPREAD = True
+SEVERAL = True
 TOP = ".workflow"
 PRESENCE: tuple[str, ...] = (TOP,)
 STATES: tuple[str, ...] = (
@@ -16,6 +19,7 @@ STATES: tuple[str, ...] = (
 )
 VIEWS: tuple[str, ...] = (".workflow/WFS-*/*.md", ".workflow/WFS-*/.*/*", ".workflow/.scratchpad/*")
 LISTS: tuple[str, ...] = (".workflow/WFS-*/TODO_LIST.md",)
+SOURCES: tuple[str, ...] = ()
 SHARED = ".workflow"
 VERBS: tuple[str, ...] = (
     "Its state is moved on with the command line: `holdfast wfs task next` says what is next, `holdfast wfs task start"
@@ -30,3 +34,4 @@ MODEL_VERBS: tuple[str, ...] = (
     *(f"wfs task {verb}" for verb in ("next", "validate", "resolve", "step")),
 )
 CHECK = "sessions"
+SAMPLE = True

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from holdfast import clock, log
 from holdfast.errors import LedgerError
 from holdfast.files.redact import beginning
+from holdfast.formats import RECORDS
 from holdfast.sessions.history import archive, timeline_event
 from holdfast.sessions.history.timeline_event import TimelineEvent
 
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 _OF_WORKFLOW = "WHERE project = ? AND worktree = ? AND workflow = ?"
 _LAST = f"{_OF_WORKFLOW} AND phase = ? AND number = (SELECT MAX(number) FROM attempts {_OF_WORKFLOW} AND phase = ?)"
-_RUNNING = ("active", "blocked")
-_ENDED = ("completed", "failed")
 _LONGEST = 2_000  # characters of an error's text
 
 
@@ -178,7 +177,7 @@ def _states(workflow: Workflow, before: _Seen | None) -> dict[str, tuple[int, st
     """Return number and status of every phase, also of one that lies behind and that the file tells no more of."""
     states = {phase.id: (phase.number, str(phase.status)) for phase in workflow.phases}
     for phase, (number, _) in before.phases.items() if before else ():
-        passed = workflow.finished or number < (workflow.current or 0)
+        passed = workflow.status == "completed" or number < (workflow.current or 0)
         states.setdefault(phase, (number, "completed" if passed else "pending"))
     return states
 
@@ -188,9 +187,9 @@ def _move(
 ) -> None:
     """Write down what one phase's change of status means for its attempts; None is a status never seen before."""
     old, new = change
-    # Nobody works on a task that is blocked, whereas a phase waits with its workflow.
-    running = _RUNNING if workflow.in_order else ("active",)
-    ended = _ENDED if workflow.in_order else (*_ENDED, "blocked")
+    retried = RECORDS[workflow.format].RETRIED
+    running = ("active",) if "blocked" in retried else ("active", "blocked")
+    ended = ("completed", *retried)
     if new in running and old not in running:
         _begin(project, workflow, phase, when, None, new, error)
     elif new in ended and old == "pending":  # nobody said that it began

@@ -144,7 +144,7 @@ class Following:
     def _look_for_signs(self) -> object:
         """Return what differs as soon as anything changed: marks of the files, and of the ledger."""
         project = self._project
-        files = [_mark(path) for place in places.STATES for path in sorted(project.root.glob(place))]
+        files = [_mark(path) for place in places.states() for path in sorted(project.root.glob(place))]
         version = project.ledger.one("PRAGMA data_version")  # SQLite's own sign that another process wrote
         return files, version, int(clock.now().timestamp()) // _BUCKET
 

@@ -92,10 +92,7 @@ def nameless(scene: Scene, client: Conversation, before: Truth) -> None:
     made.title, made.phases[-1].title, made.needles = "", "", {"": ""}
     made.reminders.append("")
     made.reading = made.reading[:1]
-    if scene.format == "hybrid":
-        planting.write_hybrid(scene.place, made)
-    else:
-        planting.write_compaction(scene.place, made)
+    planting.write_state(scene.place, made)
     scene.compact(client, made)
 
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from holdfast import paths
+from holdfast.formats import RECORDS
 from holdfast.survival import faulty, planting
 
 if TYPE_CHECKING:
@@ -112,10 +113,7 @@ def concurrent(scene: Scene) -> None:
 
 def state_file(scene: Scene, planted: Truth) -> Path:
     """Return the file that keeps a workflow."""
-    if planted.format == "hybrid":
-        return scene.place.root / planting.HYBRID
-    kept = ".workflow/*/workflow-session.json" if planted.format == "wfs" else "untracked/workflow-state/*/state-*.json"
-    files = scene.place.root.glob(kept)
+    files = scene.place.root.glob(RECORDS[planted.format].STATES[0])
     return next(file for file in files if planted.title in file.read_text("utf-8", "replace"))
 
 
@@ -125,8 +123,8 @@ def _foreign(scene: Scene) -> tuple[Path, bytes]:
     words = [tokens("alien") for _ in range(3)]
     held = {"name": words[0], "workflow": {"phase": words[1]}, "steps": words[2:]}
     scene.found.foreign |= set(words)
-    place = planting.HYBRID if scene.format == "compaction" else "untracked/workflow-state/alien/state-alien.json"
-    file = scene.place.write(place, json.dumps(held))
+    other = next(name for name in reversed(planting.BY_HAND) if name != scene.format)
+    file = scene.place.write(RECORDS[other].STATES[0].replace("*", "alien"), json.dumps(held))
     return file, file.read_bytes()
 
 

@@ -31,10 +31,10 @@ def by_hand(scene: Scene) -> None:
     client.starts()
     tokens = scene.tokens()
     planted = truth.make(scene.format, tokens, scene.facts, finished=0)
-    planted.listed = scene.format == "hybrid"
-    write = planting.write_hybrid if scene.format == "hybrid" else planting.write_memory
     for number in range(scene.cycles):
-        write(scene.place, planted)
+        planted.listed = not planting.write_source(scene.place, planted)
+        if planted.listed:
+            planting.write_state(scene.place, planted)
         client.asks("I wrote down where we are.")
         scene.compact(client, planted)
         if number + 1 < scene.cycles:

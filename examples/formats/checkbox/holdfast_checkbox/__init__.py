@@ -1,0 +1,1 @@
+"""Workflows as Markdown checklists, one file each in `checklists/`."""

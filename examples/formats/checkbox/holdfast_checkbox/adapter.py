@@ -1,0 +1,243 @@
+"""Reads and writes the `checkbox` format: `checklists/*.md`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from holdfast import clock
+from holdfast.errors import BrokenError, MissingError, SchemaMismatch, StateError, TransitionError
+from holdfast.files import atomic, document
+from holdfast.files.lock import locked
+from holdfast.workflow import statefile
+from holdfast.workflow.model import Found, Phase, Problem, Restored, Step, Workflow
+from holdfast_checkbox import markdown, record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+    from pathlib import Path
+
+    from holdfast.workflow.model import Changes, Start
+    from holdfast.workflow.records import Records
+
+NAME = record.NAME
+MOST = 16
+"""Checklists that an event reads: those that are asked for, and the last changed."""
+
+
+def find(project: Records) -> Found:
+    """Return the project's checklists."""
+    return _found(project, sorted((project.root / record.TOP).glob("*.md")))
+
+
+def candidates(project: Records, keys: Collection[str]) -> Found:
+    """Return the checklists with these keys, and those that were changed last."""
+    wanted = [project.root / key.removeprefix(f"{NAME}:").rpartition("#")[0] for key in keys if key.startswith(NAME)]
+    paths = sorted((project.root / record.TOP).glob("*.md"))
+    newest = sorted(paths, key=_changed, reverse=True)
+    chosen = list(dict.fromkeys([*(path for path in wanted if path in paths), *newest]))[:MOST]
+    return replace(_found(project, chosen), left=len(paths) - len(chosen))
+
+
+def start(project: Records, start: Start) -> Workflow:
+    """Write a new checklist. One of the same title gives way if it is finished, or with `replace`."""
+    if not start.title.strip() or not start.phases:
+        raise TransitionError("a checklist needs a title and an item; name one with --phase")
+    path = project.root / record.TOP / markdown.file_name(start.title)
+    text = markdown.fresh(start.title, [title for title, _ in start.phases])
+    text = _with(text, start.reading, start.reminders, start.context.items())
+    statefile.guard(project.root, path)
+    with locked(path.parent):
+        before: bytes | None = None
+        try:
+            before, _ = document.read(path, statefile.LIMIT)
+            now = parsed(project, path, before)
+            if not now.finished and not start.replace:
+                raise TransitionError(f"{now.place} is unfinished; complete it first, or give --replace")
+            project.shelve(now)
+        except MissingError:
+            pass
+        return _write(project, path, text, before, why="start")
+
+
+def begin(project: Records, workflow: Workflow) -> Workflow:
+    """Open a failed item again; else the first item that is left is always active."""
+    return _rewrite(project, workflow, lambda text: _opened(text, workflow.current), why="begin")
+
+
+def done(project: Records, workflow: Workflow, *, note: str = "", everything: bool = False) -> Workflow:
+    """Tick the current item, or all. If somebody else has ticked it meanwhile, nothing happens."""
+    if workflow.finished:
+        raise TransitionError(f"{workflow.place} is completed; {record.REOPENING}")
+
+    def edit(text: str) -> str:
+        for number, item in enumerate(markdown.parse(text).items, 1):
+            if not item.done and (everything or number == workflow.current):
+                text = markdown.ticked(text, number, note if number == workflow.current else "")
+                if not everything:
+                    return text
+        return text
+
+    return _rewrite(project, workflow, edit, why=f"done {workflow.current or ''}".strip())
+
+
+def update(project: Records, workflow: Workflow, changes: Changes) -> Workflow:
+    """Add reading, reminders and context; let the current item fail, or open it again.
+
+    All else is changed in an editor.
+    """
+    if changes.current not in (None, workflow.current) or changes.total or changes.phase:
+        raise TransitionError(f"items follow one another; change {workflow.place} in an editor")
+    if changes.status not in (None, "active", "failed") or (changes.status and workflow.finished):
+        raise TransitionError("the current item is open or failed; `holdfast done` completes it")
+    if changes.error and changes.status != "failed":
+        raise TransitionError("an error belongs to an item that failed; give --status failed with it")
+    if changes.deliverables or changes.handover:
+        raise TransitionError("a checklist keeps notes of items that are done; use `holdfast done --note`")
+
+    def edit(text: str) -> str:
+        text = _with(text, changes.reading, changes.reminders, changes.context.items())
+        if changes.status == "failed" and workflow.current:
+            return markdown.ticked(text, workflow.current, box="!")
+        return _opened(text, workflow.current) if changes.status else text
+
+    return _rewrite(project, workflow, edit, why="update", error=changes.error)
+
+
+def step(workflow: Workflow) -> Step | None:
+    """Return the current item."""
+    if workflow.current is None:
+        return None
+    verb = "retry" if workflow.phase_status == "failed" else "do"
+    text = f'{verb} item {workflow.position} "{workflow.phase}"'
+    return Step(workflow.current, workflow.total, workflow.phase, "", workflow.phase, text)
+
+
+def parsed(project: Records, path: Path, raw: bytes) -> Workflow:
+    """Return what a content of a file says. Raises SchemaMismatch for a text that is no checklist."""
+    return _workflow(project, path, raw, clock.stamp())
+
+
+def restore(project: Records, path: Path, raw: bytes, *, why: str, replace: bool) -> Restored:
+    """Make a file hold an earlier content again."""
+    parsed(project, path, raw)
+    statefile.guard(project.root, path)
+    with locked(path.parent):
+        try:
+            before: bytes | None = document.read(path, statefile.LIMIT)[0]
+        except MissingError:
+            before = None
+        changed = before != raw
+        if before is not None and changed:
+            project.keep(path, before, why=f"before {why}")
+        return Restored(_write(project, path, raw.decode(), before, why=why), changed)
+
+
+def written(project: Records, workflow: Workflow, path: Path, *, why: str) -> Workflow | None:
+    """Return the checklist if it is what was written; nothing follows from it."""
+    return workflow if path == workflow.path else None
+
+
+def _found(project: Records, paths: Iterable[Path]) -> Found:
+    workflows, problems = list[Workflow](), list[Problem]()
+    for path in paths:
+        try:
+            statefile.guard(project.root, path)
+            raw, mtime = document.read(path, statefile.LIMIT)
+            workflows.append(_workflow(project, path, raw, _stamp(mtime)))
+        except (MissingError, SchemaMismatch):
+            continue  # another Markdown file, which is nobody's business
+        except StateError as error:
+            problems.append(Problem(error.path, error.reason))
+    return Found(tuple(sorted(workflows, key=lambda each: each.updated_at, reverse=True)), tuple(problems))
+
+
+def _workflow(project: Records, path: Path, raw: bytes, changed: str) -> Workflow:
+    try:
+        found = markdown.parse(raw.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise BrokenError(path, "is not UTF-8") from None
+    if not found.title or not found.items:
+        raise SchemaMismatch(path, "is no checklist: it needs a title and an item")
+    current = next((number for number, item in enumerate(found.items, 1) if not item.done), None)
+    phases = tuple(
+        Phase(
+            f"item_{number}",
+            number,
+            item.title,
+            "completed" if item.done else "failed" if item.failed else "active" if number == current else "pending",
+            handover=item.note,
+        )
+        for number, item in enumerate(found.items, 1)
+    )
+    status = phases[current - 1].status if current else "completed"
+    return Workflow(
+        format=NAME,
+        id=path.stem,
+        title=found.title,
+        kind="",
+        status=status,
+        phases=phases,
+        current=current,
+        total=len(phases),
+        phase=phases[current - 1].title if current else "",
+        phase_status=status if current else "",
+        reading=tuple(each if each.startswith("@") else f"@{each}" for each in found.sections["Reading"]),
+        reminders=tuple(found.sections["Reminders"]),
+        context=dict(markdown.pair(each) for each in found.sections["Context"]),
+        created_at="",
+        updated_at=changed,
+        path=path,
+        raw=raw,
+        root=project.root,
+    )
+
+
+def _rewrite(
+    project: Records, workflow: Workflow, edit: Callable[[str], str], *, why: str, error: str = ""
+) -> Workflow:
+    """Change a file in one step; nobody else's change is lost. A content that stays is not written."""
+    statefile.guard(project.root, workflow.path)
+
+    def attempt() -> Workflow:
+        before, mtime = document.read(workflow.path, statefile.LIMIT)
+        now = _workflow(project, workflow.path, before, _stamp(mtime))
+        text = edit(before.decode("utf-8-sig"))
+        if text.encode() == before:
+            return now
+        project.keep(workflow.path, before, why=f"before {why}")
+        return _write(project, workflow.path, text, before, why=why, error=error)
+
+    with locked(workflow.path.parent):
+        return statefile.insist(attempt)
+
+
+def _write(project: Records, path: Path, text: str, before: bytes | None, *, why: str, error: str = "") -> Workflow:
+    raw = text.encode()
+    mtime = atomic.replace(path, raw, before)
+    project.keep(path, raw, why=why)
+    now = _workflow(project, path, raw, _stamp(mtime))
+    project.observe(now, error=error)
+    return now
+
+
+def _opened(text: str, number: int | None) -> str:
+    failed = number is not None and markdown.parse(text).items[number - 1].failed
+    return markdown.ticked(text, number, box=" ") if failed and number else text
+
+
+def _with(text: str, reading: Iterable[str], reminders: Iterable[str], context: Iterable[tuple[str, object]]) -> str:
+    text = markdown.added(text, "Reading", [each if each.startswith("@") else f"@{each}" for each in reading])
+    text = markdown.added(text, "Reminders", list(reminders))
+    return markdown.added(text, "Context", [markdown.entry(key, value) for key, value in context])
+
+
+def _stamp(mtime: float) -> str:
+    return clock.stamp(clock.from_mtime(mtime))
+
+
+def _changed(path: Path) -> float:
+    try:
+        return path.lstat().st_mtime
+    except OSError:
+        return 0.0

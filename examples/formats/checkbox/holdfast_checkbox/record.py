@@ -1,0 +1,12 @@
+"""What is known of the `checkbox` format without loading it."""
+
+NAME = "checkbox"
+ADAPTER = "holdfast_checkbox.adapter"
+UNIT = "item"
+SEVERAL = True
+TOP = "checklists"
+PRESENCE = (TOP,)
+STATES = ("checklists/*.md",)
+SHARED = TOP
+REOPENING = "take the `x` out of a box in its file"
+SAMPLE = True

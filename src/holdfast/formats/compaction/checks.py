@@ -1,0 +1,50 @@
+"""What is odd in the `compaction` format's files: warnings, files that pile up, and what memory files and plans say."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from holdfast.checks import notice, states
+from holdfast.formats.compaction import adapter, file
+from holdfast.formats.compaction.detection import memory
+from holdfast.formats.compaction.detection.detect import detect
+from holdfast.workflow.wording import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from holdfast.checks import Finding
+    from holdfast.sessions.workspace import Workspace
+    from holdfast.workflow.model import Workflow
+
+
+def look(project: Workspace) -> Iterator[Finding]:
+    """Read the state files, and what a workflow could be detected in; nothing is written."""
+    entries, _ = file.scan(project)
+    kept = [entry.workflow for entry in entries]
+    yield from states.unsound(kept, notice)  # people may keep such a file by hand, in a schema that is theirs
+    yield from _piled_up(project, kept)
+    yield from _said(project)
+
+
+def _piled_up(project: Workspace, kept: Iterable[Workflow]) -> Iterator[Finding]:
+    """Say which files are left of a finished workflow, or older ones of a newer file's."""
+    current = {each.path for each in adapter.find(project).workflows}
+    for workflow in kept:
+        if workflow.path not in current:
+            text = (
+                f"{workflow.path} is an older state of {quoted(workflow.title)}, which has a newer file; it is not read"
+            )
+            yield notice(text, f"rm {shlex.quote(str(workflow.path))}")
+        elif workflow.finished:
+            text = f"{workflow.path}: {quoted(workflow.title)} is finished, and its file is still there"
+            yield notice(text, shlex.join(["holdfast", "done", "--all", workflow.id]))
+
+
+def _said(project: Workspace) -> Iterator[Finding]:
+    """Say what `holdfast explain` warns of in the files that people keep, as far as they count."""
+    for candidate in detect(project, everything=True).candidates:
+        if candidate.accepted or candidate.method == memory.FILE:
+            for warning in candidate.warnings:
+                yield notice(f"{candidate.path}: {warning}", f"correct {candidate.path}")

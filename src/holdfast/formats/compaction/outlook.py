@@ -1,0 +1,116 @@
+"""What memory files and plans say, and what the next save makes of it: for `explain` and `forget` (R001-27)."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from holdfast import clock
+from holdfast.errors import StateError
+from holdfast.files.document import Document
+from holdfast.formats.compaction import adapter, file
+from holdfast.formats.compaction.detection import memory, plans, planstatus
+from holdfast.formats.compaction.detection.detect import detect
+from holdfast.workflow.outlook import Outlook
+from holdfast.workflow.statefile import StateFile
+from holdfast.workflow.wording import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from holdfast.formats.compaction.detection.extract import Candidate, Extract
+    from holdfast.formats.compaction.save import Intent
+    from holdfast.workflow.model import Workflow
+    from holdfast.workflow.records import Records
+
+_MANY = 50  # plans the text names one by one
+_NEWEST = 3  # plans it names whatever they say, when there are more
+_ALIKE = 10  # of them, for each kind of reason
+_FAR = (planstatus.COMPLETED, planstatus.DROPPED, planstatus.SILENT)
+
+
+def outlook(project: Records) -> Outlook:
+    """Look at every memory file, plan and state file; nothing is written."""
+    detection = detect(project, everything=True)
+    extract = detection.extract
+    intent = _intent(project, extract)
+    entries, _ = file.scan(project)
+    found = Outlook(
+        candidates=tuple(_candidate(candidate) for candidate in detection.candidates),
+        detected=_extract(extract) if extract else None,
+        files=tuple(entry.workflow for entry in entries),
+        action=f"warning: impossible: {intent}" if isinstance(intent, str) else intent.action,
+    )
+    if isinstance(intent, str):
+        return found
+    return found._replace(path=intent.path, saved=_saved(project, intent))
+
+
+def looked_at(candidates: Sequence[Mapping[str, Any]], root: str, *, everything: bool) -> list[str]:
+    """Return a line for each candidate; of very many for those that matter, and one for each reason of the others."""
+    planned = [each for each in candidates if each["method"] != memory.FILE]
+    told = candidates if everything or len(planned) <= _MANY else _chosen(candidates, planned)
+    lines = []
+    for each in told:
+        lines.append(
+            f"{'✓' if each['accepted'] else '✗'} {each['path'].removeprefix(root)}: {'; '.join(each['reasons'])}"
+        )
+        lines += [f"    warning: {warning}" for warning in each["warnings"]]
+    if not planned:
+        lines.append(f"✗ {plans.FOLDER}/*/{plans.FILE}: there is no plan at such a place")
+    if len(told) < len(candidates):
+        named = {each["path"] for each in told}
+        lines += _grouped([each for each in candidates if each["path"] not in named], root)
+    return lines
+
+
+def _chosen(candidates: Sequence[Mapping[str, Any]], planned: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the candidates to be named: what counts, the newest, and as many as there is room for that come near."""
+    first = [each for each in candidates if each["accepted"] or each["method"] == memory.FILE] + planned[:_NEWEST]
+    kinds = {each["kind"]: None for each in sorted(planned, key=lambda each: not each["notable"])}
+    near = [[each for each in planned if each["kind"] == kind][:_ALIKE] for kind in kinds if kind not in _FAR]
+    named = set(list(dict.fromkeys(each["path"] for each in [*first, *chain(*near)]))[:_MANY])
+    return [each for each in candidates if each["path"] in named]
+
+
+def _grouped(candidates: list[Mapping[str, Any]], root: str) -> list[str]:
+    kinds: dict[str, list[str]] = {}
+    for each in candidates:
+        kinds.setdefault(each["kind"], []).append(each["path"].removeprefix(root))
+    lines = [
+        f"✗ {len(paths):,} more: {kind}, such as {paths[0]}"
+        for kind, paths in sorted(kinds.items(), key=lambda group: -len(group[1]))
+    ]
+    return [*lines, "`holdfast explain --all` gives the reason of each"]
+
+
+def _candidate(candidate: Candidate) -> dict[str, Any]:
+    return {
+        "path": clean(str(candidate.path)),
+        "method": candidate.method,
+        "accepted": candidate.accepted,
+        "reasons": [clean(reason) for reason in candidate.reasons],
+        "notable": candidate.notable,
+        "kind": candidate.kind,
+        "warnings": [clean(warning) for warning in candidate.warnings],
+    }
+
+
+def _extract(extract: Extract) -> dict[str, Any]:
+    return {**extract.content, "origin": extract.origin, "source": clean(str(extract.source))}
+
+
+def _intent(project: Records, extract: Extract | None) -> Intent | str:
+    """Return what the next PreCompact would do, or why it could do nothing."""
+    try:
+        return adapter.intend(project, extract)
+    except StateError as error:
+        return str(error)
+
+
+def _saved(project: Records, intent: Intent) -> Workflow | None:
+    """Return the workflow that PreCompact would write, as it is then; None where it writes none."""
+    if intent.action not in ("created", "updated") or intent.path is None or intent.data is None:
+        return None
+    written = Document(intent.path, dict(intent.data), b"", clock.now().timestamp())
+    return file.view(project, StateFile(written))

@@ -1,0 +1,117 @@
+"""What is wrong with the `hybrid` format's files: another program's in their place, a bad value, a view out of step."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from holdfast.checks import notice, problem, states
+from holdfast.errors import MissingError, StateError
+from holdfast.files import access, document
+from holdfast.files.lock import locked
+from holdfast.formats.hybrid import adapter, view
+from holdfast.formats.hybrid import file as hybrid_file
+from holdfast.formats.hybrid.foreign import foreign
+from holdfast.workflow import extras, statefile
+from holdfast.workflow.wording import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from holdfast.checks import Finding
+    from holdfast.sessions.workspace import Workspace
+    from holdfast.workflow.model import Workflow
+
+_NEEDED = {"id": "a text", "task": "a text", "phases": "a list"}  # without which a file is no hybrid workflow
+_A = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
+
+
+def look(project: Workspace) -> Iterator[Finding]:
+    """Read the state file, its view and the file beside it; nothing is written."""
+    theirs = list(foreign(project))
+    for each in states.in_the_way(project, theirs):
+        own = each.path == hybrid_file.path(project) and not access.remedy(each.path)
+        yield _in_the_way(project, each.path) if own else states.misplaced(each)
+    found = adapter.find(project).workflows
+    yield from states.unsound(found, problem)  # the schema is fixed
+    if project.root / view.FILE not in [each.path for each in theirs]:
+        yield from _view(project)
+    yield from _extra(project, found)
+
+
+def _in_the_way(project: Workspace, path: Path) -> Finding:
+    """Say what stands in the state file's place: without it the hybrid format cannot be used at all."""
+    hindered = "so no workflow of the hybrid format can be kept here"
+    try:
+        data = document.load(path, within=project.root).data
+    except StateError as error:
+        return problem(f"{path}: {error.reason}, {hindered}", states.aside(path))
+    faults = _faults(data)
+    if not any(key in data for key in _NEEDED):  # another tool's, which is in its right
+        return notice(f"{path}: {_listed(list(faults.values()))}, {hindered}", states.aside(path))
+    return problem(f"{path}: {_listed(list(faults.values()))}, {hindered}", f'correct "{next(iter(faults))}" in {path}')
+
+
+def _faults(data: dict[str, Any]) -> dict[str, str]:
+    """Return field -> what is wrong with it, of a file that is no hybrid workflow (`hybrid_file.check`)."""
+    found = {}
+    for key, wanted in _NEEDED.items():
+        fits = isinstance(data.get(key), (str, int, float) if key != "phases" else list)
+        if key not in data:
+            found[key] = f'"{key}" is missing'
+        elif not fits:
+            found[key] = f'"{key}" is {_A.get(type(data[key]), "a number")} where {wanted} must be'
+    if not found:
+        names = [f"phases[{number}]" for number in range(len(data["phases"]))]
+        found = {name: f'"{name}" has no "title"' for name in names}
+    return found
+
+
+def _listed(words: list[str]) -> str:
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
+def _view(project: Workspace) -> Iterator[Finding]:
+    """Say that the Markdown view shows another state than the hybrid workflow has."""
+    path = project.root / view.FILE
+    try:
+        file = hybrid_file.load(project)
+        present: bytes | None = document.read(path, within=project.root)[0]
+    except MissingError as error:
+        if error.path != path:
+            return
+        present = None
+    except StateError:
+        return  # broken or another's: said above
+    if not file.broken and present != _wanted(file.data):
+        what = "is missing" if present is None else f"does not show what {file.path} says"
+        yield notice(f"{path}, the view of the workflow, {what}", "holdfast doctor --fix", partial(_redraw, project))
+
+
+def _wanted(data: dict[str, Any]) -> bytes:
+    return view.generate_markdown(data).encode("utf-8", "replace")
+
+
+def _redraw(project: Workspace) -> str:
+    path = project.root / view.FILE
+    with locked(hybrid_file.path(project).parent):
+        data = hybrid_file.load(project).data
+        view.write(project, data)
+    if document.read(path, within=project.root)[0] != _wanted(data):
+        raise StateError(path, "could not be written; holdfast status shows why")
+    return f"wrote {path} from the workflow's state"
+
+
+def _extra(project: Workspace, found: Iterable[Workflow]) -> Iterator[Finding]:
+    """Say that the file beside the hybrid workflow belongs to another one."""
+    path = extras.beside(hybrid_file.path(project))
+    try:
+        named = str(statefile.read(project, path).data.get("id", ""))
+    except StateError:
+        return  # missing, or said above
+    ids = {each.id for each in found}
+    if named not in ids:
+        present = f"{hybrid_file.FILE} holds {next(iter(ids))}" if ids else f"{hybrid_file.FILE} holds none"
+        text = f"{path} belongs to the workflow {quoted(named)}, and {present}; nothing reads it"
+        yield notice(text, states.aside(path))

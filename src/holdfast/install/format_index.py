@@ -1,0 +1,128 @@
+"""The index of the formats that other packages bring: looked for at install time, so that events only read it."""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from holdfast import formats, paths
+from holdfast.files import atomic
+from holdfast.formats.record import OPTIONAL, Record, completed, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from importlib.metadata import EntryPoint
+
+GROUP = "holdfast.formats"
+"""The group of entry points in which a package names the module of its record."""
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+_KINDS = {"str": str, "int": int, "bool": bool, "tuple[str, ...]": tuple}
+_OF_PATHS = ("PRESENCE", "STATES", "VIEWS", "LISTS", "SOURCES")
+_FUNCTIONS = ("find", "candidates", "start", "begin", "done", "update", "step", "parsed", "restore", "written")
+_OF_AGENTS = ("match_phase", "judge", "brief", "ready", "undoing")
+
+
+class Brought(NamedTuple):
+    """A format that a package brings.
+
+    Attributes:
+        name: as its entry point calls it.
+        package: the package's name and version.
+        record: its constants.
+        fault: why it can't be used; empty if it can.
+    """
+
+    name: str
+    package: str
+    record: dict[str, Any]
+    fault: str = ""
+
+
+def find() -> list[Brought]:
+    """Look for the formats that installed packages bring, and load them; by name."""
+    found = dict[str, Brought]()
+    refused = list[Brought]()
+    for entry in sorted(entry_points(group=GROUP), key=lambda each: (each.name, each.value)):
+        each = _loaded(entry)
+        if not each.fault and each.name in found:
+            each = each._replace(fault=f"{found[each.name].package} brings a format of this name too")
+        if each.fault:
+            refused.append(each)
+        else:
+            found[each.name] = each
+    ranked = sorted(found.values(), key=lambda each: (each.record.get("RANK", 0), each.name))
+    return [*ranked, *refused]
+
+
+def refresh() -> list[str]:
+    """Write the index as the installed packages have it, and say in a line for each what is another than before.
+
+    Raises StateError.
+    """
+    found = find()
+    kept = [each for each in found if not each.fault]
+    raw = render(kept)
+    if raw == formats.index():
+        return []
+    before = {each.NAME for each in listed(formats.index())}
+    if kept:
+        atomic.write(paths.ensure_private(paths.state_dir()) / paths.format_index().name, raw, mode=0o600)
+    else:
+        paths.format_index().unlink(missing_ok=True)
+    gone = sorted(before - {each.name for each in kept})
+    return [*(f"format {each.name}: {each.package}" for each in kept), *(f"format {name}: gone" for name in gone)]
+
+
+def render(found: list[Brought]) -> bytes:
+    """Return the index of these formats as it is written; nothing for none."""
+    entries = [{"name": each.name, "package": each.package, "record": each.record} for each in found]
+    return (json.dumps({"formats": entries}, indent=1, sort_keys=True) + "\n").encode() if entries else b""
+
+
+def _loaded(entry: EntryPoint) -> Brought:
+    package = f"{entry.dist.name} {entry.dist.version}" if entry.dist else "a package"
+    try:
+        module = entry.load()
+        constants = {key: getattr(module, key) for key in Record.__annotations__ if hasattr(module, key)}
+        fault = next(_faults(entry.name, constants), "")
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a stranger's package does is told
+        return Brought(entry.name, package, {}, f"{type(error).__name__}: {error}")
+    return Brought(entry.name, package, constants, fault)
+
+
+def _faults(name: str, constants: dict[str, Any]) -> Iterator[str]:
+    """Yield what is wrong with a format that a package brings, the record first."""
+    for key, kind in Record.__annotations__.items():
+        given = constants.get(key, OPTIONAL.get(key))
+        wanted = _KINDS[kind]
+        if given is None:
+            yield f"its record has no {key}"
+        elif type(given) is not wanted or (isinstance(given, tuple) and not all(isinstance(e, str) for e in given)):
+            yield f"{key} in its record is no {kind}"
+    record = completed(constants)
+    if name != record.NAME or not _NAME.fullmatch(name):
+        yield f"its record calls it {record.NAME!r}; a name has small letters, digits, - and _"
+    if name in formats.OURS or name in paths.modules("commands"):
+        yield "Holdfast has a format or command of this name"
+    if record.CHECK in (formats.STATES_CHECK, *paths.modules("checks")):
+        yield f"Holdfast has a check {record.CHECK!r} of its own"
+    places = [record.TOP, *(place for key in _OF_PATHS for place in getattr(record, key))]
+    if bad := [each for each in places if not each or each.startswith("/") or ".." in each.split("/")]:
+        yield f"{bad[0]!r} is no path below a project's root"
+    if not record.PRESENCE or not record.STATES:
+        yield "its record names no file"
+    package = record.ADAPTER.rpartition(".")[0]
+    for asked, module, functions in (
+        (True, record.ADAPTER, _FUNCTIONS),
+        (record.AGENTS, record.ADAPTER, _OF_AGENTS),
+        (record.SOURCES, f"{package}.outlook", ("outlook", "looked_at")),
+        (record.COMMANDS, f"{package}.commands", ("command",)),
+        (record.CHECK, f"{package}.checks", ("look",)),
+        (record.SAMPLE, f"{package}.sample", ()),
+    ):
+        loaded = import_module(module) if asked else None
+        if missing := [each for each in functions if asked and not callable(getattr(loaded, each, None))]:
+            yield f"{module} has no function {missing[0]}"

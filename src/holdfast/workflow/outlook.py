@@ -1,0 +1,65 @@
+"""What the formats that take workflows over from people's own files see there, and would save next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+
+from holdfast import formats
+from holdfast.formats import RECORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from holdfast.workflow.model import Workflow
+    from holdfast.workflow.records import Records
+
+
+class Outlook(NamedTuple):
+    """What a format sees, as it is told to people and programs.
+
+    Attributes:
+        candidates: the files that were looked at: path, method, accepted, reasons, notable, kind, warnings.
+        detected: the workflow that was found (`name`, `current`, `total`, `phase`, `source`, …), or None.
+        action: what the next save does: created, updated, unchanged, buried, none, or why it can do nothing.
+        path: the state file that it is done to.
+        saved: the workflow as it is then; None where nothing is written.
+        files: the workflow in every state file of the format, older files of the same one too.
+    """
+
+    candidates: tuple[Mapping[str, Any], ...] = ()
+    detected: Mapping[str, Any] | None = None
+    action: str = "none"
+    path: Path | None = None
+    saved: Workflow | None = None
+    files: tuple[Workflow, ...] = ()
+
+
+class Forecaster(Protocol):
+    """The module `outlook` in the folder of a format whose record has SOURCES."""
+
+    def outlook(self, project: Records) -> Outlook:
+        """Look at all files; write nothing, and never raise for what they hold."""
+
+    def looked_at(self, candidates: Sequence[Mapping[str, Any]], root: str, *, everything: bool) -> list[str]:
+        """Return what is told of candidates, a line each; without `everything` of many only those that matter."""
+
+
+def outlooks(project: Records) -> list[Outlook]:
+    """Return what each format that takes workflows over sees in a project."""
+    return [forecaster.outlook(project) for forecaster in _forecasters().values()]
+
+
+def looked_at(candidates: Sequence[Mapping[str, Any]], root: str, *, everything: bool) -> list[str]:
+    """Return a line for each candidate, as its format words it, paths as seen from `root`."""
+    lines = []
+    for name, forecaster in _forecasters().items():
+        tops = tuple(f"{root}{source.partition('/*')[0]}" for source in RECORDS[name].SOURCES)
+        own = [each for each in candidates if str(each["path"]).startswith(tops)]
+        lines += forecaster.looked_at(own, root, everything=everything)
+    return lines
+
+
+def _forecasters() -> dict[str, Forecaster]:
+    names = (name for name, record in RECORDS.items() if record.SOURCES)
+    return cast("dict[str, Forecaster]", formats.parts("outlook", names))

@@ -1,0 +1,256 @@
+"""A format that nobody of us has heard of, brought by a package, goes through every command and handler."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import random
+import shutil
+import stat
+import string
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from holdfast_checkbox import adapter, sample
+from rich.console import Console
+
+from holdfast import checks, formats, paths
+from holdfast.commands import watch
+from holdfast.errors import HoldfastError
+from holdfast.sessions.history.succession import Following
+from holdfast.sessions.workspace import Workspace
+from holdfast.workflow import registry
+from tests import brought
+from tests.commandline import holdfast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holdfast.checks import Finding
+    from holdfast.formats.sample import Sample
+    from holdfast.testing import HoldfastProject
+    from holdfast.workflow.registry import Format
+    from tests.conftest import RunPython
+
+ADAPTER: Format = adapter
+SAMPLE: Sample = sample
+TITLE = "Release 1.2"
+STATE = "checklists/release-1-2.md"
+
+
+@pytest.fixture
+def name(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A name by chance, of a format that a package brings."""
+    made = "f" + "".join(random.choices(string.ascii_lowercase, k=9))
+    folder = tmp_path_factory.mktemp("site")
+    brought.lay(folder, made)
+    assert [each.NAME for each in brought.install(folder, monkeypatch)] == [made]
+    return made
+
+
+@pytest.fixture
+def project(holdfast_project: Callable[..., HoldfastProject], name: str) -> HoldfastProject:
+    """A project with a workflow of that format, started by the model."""
+    made = holdfast_project({"docs/plan.md": "A plan.\n"})
+    steps = [word for title in ("Write", "Tag", "Announce") for word in ("--phase", title)]
+    more = ("--read", "docs/plan.md", "--remind", "Ask first", "--set", "branch=main")
+    holdfast("start", TITLE, "--format", name, *steps, *more, root=made.root, session=made.session)
+    return made
+
+
+def compact(project: HoldfastProject) -> str:
+    """Let a compaction happen; return what the model is told after it."""
+    for event, recorded in (("PreCompact", "PreCompact-auto"), ("SubagentStop", "SubagentStop-compaction")):
+        assert project.fire(event, recorded).faults == []
+    return project.fire("SessionStart", "SessionStart-compact").context
+
+
+def watched(root: Path) -> str:
+    """Return what `holdfast watch` prints first."""
+
+    def stop(seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    console = Console(file=io.StringIO(), width=80)
+    following = Following(Workspace.open(root))
+    with pytest.raises(KeyboardInterrupt):
+        watch.tell(following, console, 1.0, stop)
+    following.close()
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_the_commands_of_everybody(project: HoldfastProject, name: str) -> None:
+    """From the start to the end, and what can be asked in between."""
+    state = project.root / STATE
+
+    def run(*words: str) -> str:
+        return holdfast(*words, root=project.root, session=project.session).out
+
+    assert '"Write"' in run("next")
+    assert 'Completed item "Write".' in run("done", "--note", "The text is in NEWS")
+    assert "- [x] Write\n  > The text is in NEWS" in state.read_text()
+    run("update", "--remind", "No Fridays", "--set", "branch=topic")
+    assert "- branch: topic" in state.read_text()
+    assert "- branch: main" not in state.read_text()
+    assert json.loads(run("list", "--json"))[0]["format"] == name
+    for command in ("show", "explain", "log", "status", "export"):
+        assert TITLE in run(command), command
+    run("cost")
+    run("report", "--output", str(project.root / "report.html"))
+    assert TITLE in (project.root / "report.html").read_text()
+    assert TITLE in watched(project.root)
+    run("resume", TITLE)
+    healthy = checks.run(opened := Workspace.open(project.root), ("states", "packages"))
+    assert {each.level for each in healthy} == {"ok"}
+    opened.close()
+    run("done")
+    run("done")
+    assert "- [ ]" not in state.read_text()
+    assert TITLE in run("list", "--archive")
+    assert "Forgotten" in run("forget", "--workflow", TITLE, "--yes")
+    assert state.exists()
+
+
+def test_a_compaction_gives_it_back(project: HoldfastProject) -> None:
+    """Saved, restored, and what the model writes into the file is followed."""
+    told = compact(project)
+    assert [TITLE in told, "Item: 1/3" in told, "Ask first" in told, "@docs/plan.md" in told] == [True] * 4
+    state = project.root / STATE
+    state.write_text(state.read_text().replace("- [ ] Write", "- [x] Write"))
+    assert project.fire("PostToolUse", tool_name="Edit", tool_input={"file_path": str(state)}).faults == []
+
+    again = compact(project)
+
+    assert "Item: 2/3" in again
+    assert "Tag" in again
+
+
+def test_a_package_that_is_gone_costs_no_event(project: HoldfastProject, name: str) -> None:
+    """The user is told where its workflows are, other formats go on, and doctor says what to do."""
+    holdfast("start", "Other", "--phase", "First", root=project.root, session=project.session)
+    _remove(name)
+
+    told = project.fire("SessionStart", "SessionStart-compact")
+
+    assert told.faults == []
+    assert "Other" in told.context
+    assert f"the format '{name}' of another package can't be used" in told.stdout
+    assert "holdfast doctor" in told.stdout
+    with pytest.raises(HoldfastError, match="can't be used"):
+        registry.get(name)
+    (gone,) = _doctor(project)
+    assert (gone.level, gone.remedy) == ("problem", "holdfast doctor --fix")
+    assert gone.fix is not None
+    assert gone.fix() == f"format {name}: gone"
+    assert not paths.format_index().exists()
+    assert [each.level for each in _doctor(project)] == ["ok"]
+
+
+def _remove(name: str) -> None:
+    for folder in list(sys.path):
+        if (package := Path(folder, f"holdfast_{name}")).is_dir():
+            shutil.rmtree(package)
+            shutil.rmtree(Path(folder, f"{package.name}-1.0.dist-info"))
+    brought.unload(f"holdfast_{name}")
+
+
+def _doctor(project: HoldfastProject) -> list[Finding]:
+    opened = Workspace.open(project.root)
+    found = list(checks.run(opened, ("packages",)))
+    opened.close()
+    return found
+
+
+BAD = {
+    "raise ValueError('no')\n": "ValueError: no",
+    "NAME = 'other'\n": "its record has no ADAPTER",
+    "TOP = '../elsewhere'\n": "'../elsewhere' is no path below a project's root",
+    "UNIT = 3\n": "UNIT in its record is no str",
+    "ADAPTER = 'holdfast_broken.sample'\n": "holdfast_broken.sample has no function find",
+    "COMMANDS = 'Help.'\n": "ModuleNotFoundError: No module named 'holdfast_broken.commands'",
+    "SOURCES = ('*/notes.md',)\n": "ModuleNotFoundError: No module named 'holdfast_broken.outlook'",
+    "CHECK = 'states'\n": "Holdfast has a check 'states' of its own",
+}
+
+
+@pytest.mark.parametrize("line", BAD)
+def test_a_broken_package_is_named_and_left_out(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, holdfast_project: Callable[..., HoldfastProject]
+) -> None:
+    """Events never hear of it."""
+    file = brought.lay(tmp_path, "broken") / "record.py"
+    file.write_text(line if line.startswith("NAME") else f"{file.read_text()}{line}")
+    assert brought.install(tmp_path, monkeypatch) == []
+
+    (found,) = _doctor(holdfast_project({}))
+
+    assert BAD[line] in found.text
+    assert "holdfast-broken 1.0" in found.text
+    assert found.remedy == "upgrade or uninstall holdfast-broken"
+
+
+@pytest.mark.parametrize("name_", [*formats.OURS, "doctor"])
+def test_a_name_of_ours_stays_ours(
+    name_: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, holdfast_project: Callable[..., HoldfastProject]
+) -> None:
+    """A package can't put itself in the place of a format or a command."""
+    brought.lay(tmp_path, name_)
+    assert brought.install(tmp_path, monkeypatch) == []
+    (found,) = _doctor(holdfast_project({}))
+    assert "Holdfast has a format or command of this name" in found.text
+
+
+def test_an_index_nobody_can_read_is_none(run_python: RunPython) -> None:
+    """Whatever lies in its place, events go on with the formats Holdfast has."""
+    script = "from holdfast import formats; print(*formats.NAMES)"
+    place = paths.ensure_private(paths.state_dir()) / "formats.json"
+    for content in (b"", b"{", b"[]", b'{"formats": 1}', b'{"formats": [{}]}', b"\xff"):
+        place.write_bytes(content)
+        assert run_python(script).split() == list(formats.OURS)
+    place.unlink()
+    os.mkfifo(place)
+    assert run_python(script).split() == list(formats.OURS)
+
+
+def test_a_new_process_knows_what_the_index_says(name: str, run_python: RunPython) -> None:
+    """Without loading the package, or looking for any other."""
+    script = "import sys; from holdfast import formats; from holdfast.workflow import registry, places\n"
+    script += "print(formats.NAMES[-1], formats.RECORDS[formats.NAMES[-1]].STATES, *sys.modules)"
+    said = run_python(script)
+    assert said.startswith(f"{name} ('checklists/*.md',)")
+    assert f"holdfast_{name}" not in said
+    assert "importlib.metadata" not in said
+
+
+def test_what_the_archive_has_of_a_format_that_is_gone_can_be_shown() -> None:
+    """Its record is forgotten, its units are steps."""
+    assert formats.RECORDS["gone"].UNIT == "step"
+    assert "gone" not in formats.RECORDS
+
+
+@pytest.mark.parametrize("command", ["install --scope project", "handlers trust"])
+def test_install_and_trust_look_for_packages(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They say once what they found."""
+    site, root = tmp_path / "site", tmp_path / "project"
+    root.mkdir()
+    brought.lay(site, "found")
+    monkeypatch.syspath_prepend(site)
+    brought.unload("holdfast_found")
+
+    assert "format found: holdfast-found 1.0\n" in holdfast(*command.split(), root=root).out
+
+    assert list(formats.brought()) == ["found"]
+    assert "format found" not in holdfast(*command.split(), root=root).out
+    assert stat.S_IMODE(paths.format_index().stat().st_mode) == 0o600
+
+
+def test_where_no_package_brings_one_events_open_no_file_more(run_python: RunPython) -> None:
+    """One path is asked for, in vain."""
+    script = "import sys; opened = []\n"
+    script += "sys.addaudithook(lambda name, given: name == 'open' and opened.append(str(given[0])))\n"
+    script += "from holdfast import formats; print(*(each for each in opened if not each.endswith(('.py', '.pyc'))))"
+    assert run_python(script).split() == [str(paths.format_index())]
