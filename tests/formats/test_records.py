@@ -34,9 +34,6 @@ EXCEPTIONS = {
     "survival/rows/plain.py",
     "survival/scene.py",
     "survival/truth.py",
-    "handlers/restore_workflow.py",
-    "handlers/save_workflow.py",
-    "handlers/save_written.py",
 }
 # Columns, fields and kinds of events that are about a compaction, and no format's name.
 COMPACTIONS = {
