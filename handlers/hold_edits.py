@@ -9,11 +9,8 @@ permission mode, the client turns it into a refusal and gives the reason to the 
 again, so that nothing stalls (seen on 2.1.329 and 2.1.197 in default, acceptEdits, dontAsk and bypassPermissions).
 """
 
-from holdfast import Context, Outcome, ask, hookimpl
+from holdfast import Context, Outcome, ask, hookimpl, sessions, workflows
 from holdfast.events import PreToolUse
-from holdfast.sessions.reading import readfiles, reading
-from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import registry, wording
 
 RUNS_WHEN = {"reading": ["hold"]}
 NAMED = 10  # files that are named
@@ -22,21 +19,17 @@ NAMED = 10  # files that are named
 @hookimpl(match="Edit|Write|MultiEdit|NotebookEdit")
 def on_pre_tool_use(event: PreToolUse, context: Context) -> Outcome | None:
     """Ask, naming the unread files; never inside subagents, and not about an edit of the required files themselves."""
-    workflow = None
-    if not event.in_subagent:
-        found = registry.candidates(Workspace.of(context.project), event.session_id)
-        workflow = reading.mine(context.project, event.session_id, found.workflows)
+    workflow = None if event.in_subagent else workflows.mine(event, context)
     if workflow is None:
         return None
-    states = reading.states(context.project, event.session_id, workflow).values()
-    waiting = [each for each in states if each.holds]
     place = event.tool_input.get("file_path") or event.tool_input.get("notebook_path")
-    edited = readfiles.name(context.project, place) if isinstance(place, str) else None
-    if not waiting or edited in {each.path for each in states}:
+    waiting = sessions.reading_that_holds(event, context, workflow, place if isinstance(place, str) else "")
+    if not waiting:
         return None
-    names = ", ".join(wording.quoted(each.path, wording.LONGEST) for each in waiting[:NAMED])
+    names = ", ".join(workflows.quoted(each.path, 200) for each in waiting[:NAMED])
     more = f" and {len(waiting) - NAMED} more" if len(waiting) > NAMED else ""
+    title = workflows.quoted(workflow.title)
     return ask(
-        f"Required reading of the workflow {wording.quoted(workflow.title)} is not read, or not since the compaction: "
+        f"Required reading of the workflow {title} is not read, or not since the compaction: "
         f"{names}{more}. Once it is read whole with the Read tool, edits are no longer asked about."
     )

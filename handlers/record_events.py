@@ -3,16 +3,14 @@
 WorktreeCreate and WorktreeRemove are left out: the client takes a hook on them for what makes and removes worktrees.
 """
 
-from holdfast import Context, hookimpl
+from holdfast import Context, hookimpl, sessions
 from holdfast import events as e
-from holdfast.sessions.history import recordings
 
 OFF_BY_DEFAULT = True
 
 
 def _record(event: e.Event, context: Context) -> None:
-    payload = event.model_dump(by_alias=True, exclude_unset=True) | event.unreadable
-    recordings.append(context.project, event.session_id, payload)
+    sessions.record(event, context, event.model_dump(by_alias=True, exclude_unset=True) | event.unreadable)
 
 
 @hookimpl

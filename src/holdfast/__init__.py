@@ -9,6 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from holdfast.errors import HoldfastError as HoldfastError
+    from holdfast.install.upkeep import upkeep as upkeep
+    from holdfast.paths import command_dir as command_dir
     from holdfast.plugins.context import Context as Context
     from holdfast.plugins.markers import hookimpl as hookimpl
     from holdfast.plugins.outcomes import Outcome as Outcome
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from holdfast.plugins.outcomes import change_output as change_output
     from holdfast.plugins.outcomes import classify as classify
     from holdfast.plugins.outcomes import defer as defer
+    from holdfast.plugins.outcomes import deliver as deliver
     from holdfast.plugins.outcomes import deny as deny
     from holdfast.plugins.outcomes import display as display
     from holdfast.plugins.outcomes import environment as environment
@@ -48,6 +52,7 @@ _OUTCOMES = (
     "change_output",
     "classify",
     "defer",
+    "deliver",
     "deny",
     "display",
     "environment",
@@ -67,9 +72,12 @@ _OUTCOMES = (
 _HOMES = dict.fromkeys(_OUTCOMES, "holdfast.plugins.outcomes") | {
     "hookimpl": "holdfast.plugins.markers",
     "Context": "holdfast.plugins.context",
+    "HoldfastError": "holdfast.errors",
+    "command_dir": "holdfast.paths",
+    "upkeep": "holdfast.install.upkeep",
 }
 
-__all__ = sorted(_HOMES)
+__all__ = sorted(_HOMES.keys() - {"upkeep"})  # `import *` must not load what few handlers need
 
 
 def __getattr__(name: str) -> Any:

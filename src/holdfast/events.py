@@ -11,6 +11,7 @@ from holdfast.errors import EventError
 if TYPE_CHECKING:
     from holdfast.clients.claude.events.agents import AgentResult as AgentResult
     from holdfast.clients.claude.events.agents import Returned as Returned
+    from holdfast.clients.claude.events.agents import TaskNotification as TaskNotification
     from holdfast.clients.claude.events.agents import agent_result as agent_result
     from holdfast.clients.claude.events.background import BackgroundTask as BackgroundTask
     from holdfast.clients.claude.events.background import SessionCron as SessionCron
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
     from holdfast.clients.claude.events.models.task_created import TaskCreated as TaskCreated
     from holdfast.clients.claude.events.models.teammate_idle import TeammateIdle as TeammateIdle
     from holdfast.clients.claude.events.models.user_prompt_expansion import UserPromptExpansion as UserPromptExpansion
-    from holdfast.clients.claude.events.models.user_prompt_submit import TaskNotification as TaskNotification
     from holdfast.clients.claude.events.models.user_prompt_submit import UserPromptSubmit as UserPromptSubmit
     from holdfast.clients.claude.events.models.worktree_create import WorktreeCreate as WorktreeCreate
     from holdfast.clients.claude.events.models.worktree_remove import WorktreeRemove as WorktreeRemove

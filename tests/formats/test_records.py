@@ -23,9 +23,6 @@ SOURCE = ROOT / "src" / "holdfast"
 # What still names a format outside its folder. It goes when the format offers what is asked for there.
 EXCEPTIONS = {
     "config.py",  # the default
-    "handlers/restore_workflow.py",
-    "handlers/save_workflow.py",
-    "handlers/save_written.py",
 }
 # Columns, fields and kinds of events that are about a compaction, and no format's name.
 COMPACTIONS = {

@@ -163,6 +163,9 @@ def test_an_edit_of_any_other_file_loads_neither_formats_nor_ledger(tmp_path: Pa
         "import runpy, sys; from holdfast import paths\n"
         "LATE = ('holdfast.workflow.', 'holdfast.sessions', 'sqlite3')\n"
         "runpy.run_path(str(paths.shipped('handlers') / 'save_written.py'))\n"
+        "import pathlib, types; from holdfast import workflows\n"
+        "event = types.SimpleNamespace(tool_input={'file_path': 'src/a.py'}, cwd='/project')\n"
+        "assert workflows.written(event, types.SimpleNamespace(root=pathlib.Path('/project'))) is None\n"
         "print([name for name in sys.modules if name.startswith(LATE)])"
     )
     said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -21,6 +21,8 @@ class Record(Protocol):
     """Its place among the formats, from 0. The lower rank wins where nothing else decides."""
     ADAPTER: str
     """The module that reads and writes its files (`workflow.registry.Format`). It loads where a path of PRESENCE is."""
+    DETECTOR: str
+    """The module that saves what people describe in files of their own (`workflow.registry.Detector`), if any."""
     AGENTS: bool
     """Whether agents work on its units (`workflow.registry.AgentFormat`), which then move as agents finish."""
     UNIT: str

@@ -23,6 +23,15 @@ if TYPE_CHECKING:
     from holdfast.project import Project
 
 
+def upkeep(project: Project) -> list[str]:
+    """Bring Holdfast's entries in the user's own settings up to date.
+
+    Returns:
+        What the user is to be told: what changed there, what a project's settings lack, and which handlers can't run.
+    """
+    return [*keep_registered(project), *distrusted(project), *unguarded(project), *faulty(project)]
+
+
 def refresh(settings: Path, project: Project, files: Sequence[HandlerFile]) -> list[str]:
     """Bring our entries in one settings file up to date with the handler files as they are now.
 

@@ -14,8 +14,29 @@ from typing import TYPE_CHECKING, Any, Literal
 from holdfast.patterns import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from os import PathLike
+    from typing import Protocol
+
+    class Message(Protocol):
+        """What `holdfast.sessions.Message` has."""
+
+        @property
+        def text(self) -> str:
+            """The words."""
+
+        @property
+        def to_user(self) -> bool:
+            """Whether they are for the user; else they are for the model."""
+
+        @property
+        def must_keep(self) -> bool:
+            """As `advise` takes it."""
+
+        @property
+        def on_delivered(self) -> Callable[[], object] | None:
+            """As `advise` takes it."""
+
 
 CLASSIFIER_LIMIT = 2_000  # UTF-16 units, client fact §1.9
 TERMINAL_LIMIT_BYTES = 4_096  # of UTF-8, all handlers' sequences together (read in clients 2.1.197 and 2.1.329)
@@ -73,6 +94,23 @@ def advise(
         on_delivered: called after a reply that holds the text whole was written.
     """
     return Outcome("advise", _words("advise", text), None, priority, must_keep, on_delivered)
+
+
+def deliver(messages: Iterable[Message]) -> list[Outcome]:
+    """Pass on what `holdfast.sessions` or `holdfast.workflows` has to say.
+
+    Args:
+        messages: what the model or the user is to be told (`holdfast.sessions.Message`).
+
+    Returns:
+        Advice for the model, messages for the user, in the same order.
+    """
+    return [
+        tell_user(each.text)
+        if each.to_user
+        else advise(each.text, must_keep=each.must_keep, on_delivered=each.on_delivered)
+        for each in messages
+    ]
 
 
 def force_turn(text: str) -> Outcome:

@@ -12,7 +12,7 @@ from holdfast.dispatch import isolation
 from holdfast.dispatch.isolation import Isolated
 from holdfast.plugins import loader
 from holdfast.plugins.context import Context
-from holdfast.process import caller
+from holdfast.process import set_caller
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,7 +51,7 @@ class Place:
             os.environb.update(self.environ)
         if self.environ.get(b"TZ") != zone:
             time.tzset()
-        caller.set_process(self.process)
+        set_caller(self.process)
 
 
 def handle(told: Told, report: int, captured: int, heard: int) -> None:

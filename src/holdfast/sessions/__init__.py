@@ -1,1 +1,111 @@
-"""What Holdfast remembers of sessions beside the workflows' own files."""
+"""What Holdfast remembers of sessions; a handler uses the functions named here, and no module below.
+
+Each takes the handler's `event` and `context`, and notes what it learns in the ledger. Those that have something to say
+return messages, of which `holdfast.deliver` makes outcomes. All are loaded on first use, and raise `HoldfastError` only
+where the ledger refuses.
+
+- A session lives: `join`, `touch`, `leave`, `crashed`.
+- A compaction: `compacts_agent`, `save`, `restore`, `restore_agent`, `lost`, `keep_summary`, `report_losses`.
+- What is said once: `greet`, `news`, `former_ledger`.
+- Required reading: `note_read`, `forget_reading`, `unread`, `reading_that_holds`, `reminder_due`, `reminded`.
+- Agents that an event tells of: `start_agent`, `note_agent`, `note_result`, `note_failure`, `note_notice`, `rest`,
+  `end_agents`.
+- Phases that agents move: `launch_agent`, `finish_agent`, `settle_agents`, `abandon_calls`, `report`, `report_unmoved`.
+- To-do lists: `correct_todos`, `note_task`.
+- `record` keeps an event for replay.
+
+Example::
+
+    from holdfast import deliver, hookimpl, sessions
+
+    @hookimpl(match="compact")
+    def on_session_start(event, context):
+        if sessions.compacts_agent(event, context):
+            return deliver(sessions.restore_agent(event, context))
+        known = sessions.join(event, context)
+        return deliver(sessions.restore(event, context, known=known))
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from holdfast.sessions.agents.progress import Moved as Moved
+    from holdfast.sessions.agents.progress import abandon_calls as abandon_calls
+    from holdfast.sessions.agents.progress import finish_agent as finish_agent
+    from holdfast.sessions.agents.progress import launch_agent as launch_agent
+    from holdfast.sessions.agents.progress import settle_agents as settle_agents
+    from holdfast.sessions.agents.report import report as report
+    from holdfast.sessions.agents.report import report_unmoved as report_unmoved
+    from holdfast.sessions.agents.signals import end_agents as end_agents
+    from holdfast.sessions.agents.signals import note_agent as note_agent
+    from holdfast.sessions.agents.signals import note_failure as note_failure
+    from holdfast.sessions.agents.signals import note_notice as note_notice
+    from holdfast.sessions.agents.signals import note_result as note_result
+    from holdfast.sessions.agents.signals import rest as rest
+    from holdfast.sessions.agents.signals import start_agent as start_agent
+    from holdfast.sessions.agents.todolists import Corrected as Corrected
+    from holdfast.sessions.agents.todolists import correct_todos as correct_todos
+    from holdfast.sessions.agents.todolists import note_task as note_task
+    from holdfast.sessions.compaction.compactions import compacts_agent as compacts_agent
+    from holdfast.sessions.compaction.compactions import keep_summary as keep_summary
+    from holdfast.sessions.compaction.compactions import report_losses as report_losses
+    from holdfast.sessions.compaction.hints import former_ledger as former_ledger
+    from holdfast.sessions.compaction.hints import greet as greet
+    from holdfast.sessions.compaction.hints import news as news
+    from holdfast.sessions.compaction.restoration import restore as restore
+    from holdfast.sessions.compaction.restoration import restore_agent as restore_agent
+    from holdfast.sessions.compaction.save import save as save
+    from holdfast.sessions.compaction.snapshots import Lost as Lost
+    from holdfast.sessions.compaction.snapshots import lost as lost
+    from holdfast.sessions.history.recordings import record as record
+    from holdfast.sessions.ownership.sessions import crashed as crashed
+    from holdfast.sessions.ownership.sessions import join as join
+    from holdfast.sessions.ownership.sessions import leave as leave
+    from holdfast.sessions.ownership.sessions import touch as touch
+    from holdfast.sessions.reading.reading import RequiredFile as RequiredFile
+    from holdfast.sessions.reading.reading import reading_that_holds as reading_that_holds
+    from holdfast.sessions.reading.reading import unread as unread
+    from holdfast.sessions.reading.reads import forget_reading as forget_reading
+    from holdfast.sessions.reading.reads import reminded as reminded
+    from holdfast.sessions.reading.reads import reminder_due as reminder_due
+    from holdfast.sessions.reading.readtexts import note_read as note_read
+    from holdfast.workflow.wording import Message as Message
+
+_PUBLIC = {
+    "holdfast.sessions.agents.progress": ("Moved", "abandon_calls", "finish_agent", "launch_agent", "settle_agents"),
+    "holdfast.sessions.agents.report": ("report", "report_unmoved"),
+    "holdfast.sessions.agents.signals": (
+        "end_agents",
+        "note_agent",
+        "note_failure",
+        "note_notice",
+        "note_result",
+        "rest",
+        "start_agent",
+    ),
+    "holdfast.sessions.agents.todolists": ("Corrected", "correct_todos", "note_task"),
+    "holdfast.sessions.compaction.compactions": ("compacts_agent", "keep_summary", "report_losses"),
+    "holdfast.sessions.compaction.hints": ("former_ledger", "greet", "news"),
+    "holdfast.sessions.compaction.restoration": ("restore", "restore_agent"),
+    "holdfast.sessions.compaction.save": ("save",),
+    "holdfast.sessions.compaction.snapshots": ("Lost", "lost"),
+    "holdfast.sessions.history.recordings": ("record",),
+    "holdfast.sessions.ownership.sessions": ("crashed", "join", "leave", "touch"),
+    "holdfast.sessions.reading.reading": ("RequiredFile", "reading_that_holds", "unread"),
+    "holdfast.sessions.reading.reads": ("forget_reading", "reminded", "reminder_due"),
+    "holdfast.sessions.reading.readtexts": ("note_read",),
+    "holdfast.workflow.wording": ("Message",),
+}
+_HOMES = {name: home for home, names in _PUBLIC.items() for name in names}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name from the module it lives in. Raises AttributeError for any other name."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

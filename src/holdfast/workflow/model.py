@@ -290,3 +290,23 @@ class Brief(NamedTuple):
 
     lines: tuple[str, ...]
     command: str
+
+
+class Detected(NamedTuple):
+    """What was done about the files in which people describe a workflow.
+
+    Attributes:
+        path: the state file that has it now, if there is one.
+        report: what to note in the log; empty where nothing was found.
+        failed: whether it could not be saved.
+        unread: the key of the workflow, if the file that describes it was not read to its end.
+        removed: the key of the workflow, if its state file was removed and it is not saved again for that.
+        outdated: a file that is in progress and too old to be saved unasked, relative to the root.
+    """
+
+    path: Path | None = None
+    report: str = ""
+    failed: bool = False
+    unread: str = ""
+    removed: str = ""
+    outdated: str = ""

@@ -15,7 +15,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
     from pathlib import Path
 
-    from holdfast.workflow.model import Brief, Changes, Judged, Phase, Restored, Start, Status, Step, Workflow
+    from holdfast.workflow.model import (
+        Brief,
+        Changes,
+        Detected,
+        Judged,
+        Phase,
+        Restored,
+        Start,
+        Status,
+        Step,
+        Workflow,
+    )
     from holdfast.workflow.records import Records
 
 
@@ -77,6 +88,22 @@ class FindsForeignFiles(Protocol):
         """Yield the files that Holdfast leaves alone; never write, and never raise for what a file holds."""
 
 
+class Detector(Protocol):
+    """What the module offers that a format's record names as its DETECTOR."""
+
+    def save(self, project: Records, *, written: Path | None = None) -> Detected:
+        """Merge what the files say into a state file; never raises for what they hold.
+
+        Where one was just `written`, it is among those that are looked at, and none counts as outdated.
+        """
+
+    def skipped(self, project: Records) -> list[str]:
+        """Return a line for each kind of files of which some were not looked at, with what to do about it."""
+
+    def outdated(self, project: Records, place: str) -> str:
+        """Return what a session is told of an outdated file; empty where it is in progress no more."""
+
+
 class AgentFormat(Format, Protocol):
     """What a format offers besides whose phases are worked on by agents and move by what those report."""
 
@@ -120,6 +147,11 @@ def get(name: str) -> Format:
 def of_agents(name: str) -> AgentFormat:
     """Return the adapter of a format whose units agents work on."""
     return cast("AgentFormat", get(name))
+
+
+def detectors() -> list[Detector]:
+    """Return what saves workflows that people describe in files of their own, of the formats that have such."""
+    return [cast("Detector", import_module(record.DETECTOR)) for record in RECORDS.values() if record.DETECTOR]
 
 
 def agents_work_on(project: Records, session: str) -> list[Workflow]:

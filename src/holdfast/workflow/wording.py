@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.patterns import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 LONGEST = 200  # characters of a value
 UNMARKED = "0" * 12  # where a text's mark goes: it is the digest of all the rest
@@ -25,6 +25,22 @@ _TAGS = regex(
     rf"[<＜﹤](?=[{_GAP}/／∕⁄\\]*(?:system|workflow|session)[{_GAP}_‐‑‒–—−－﹣-]*(?:reminder|data|trail))",
     re.IGNORECASE,
 )
+
+
+class Message(NamedTuple):
+    """Something that a session is to be told; `holdfast.deliver` makes an outcome of it.
+
+    Attributes:
+        text: whole lines.
+        to_user: whether it is for the user; else it is for the model.
+        must_keep: whether it goes before all other advice.
+        on_delivered: called after a reply that holds the text whole was written.
+    """
+
+    text: str
+    to_user: bool = False
+    must_keep: bool = False
+    on_delivered: Callable[[], object] | None = None
 
 
 def clean(text: str) -> str:

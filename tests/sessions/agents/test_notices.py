@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.clients.claude import transcripts
-from holdfast.clients.claude.events.agents import AgentResult, Returned
-from holdfast.clients.claude.events.models.user_prompt_submit import TaskNotification
+from holdfast.clients.claude.events.agents import AgentResult, Returned, TaskNotification
 from holdfast.sessions.agents import agent_status, lifecycle, notices
 from tests.agentry import CALL, RUN, begin, launch, report
 from tests.handmade import ME, OTHER, workspace

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.sessions.compaction import deliveries, losses, summaries
+from holdfast.sessions.compaction import compactions, deliveries, losses
 from tests.handmade import ME, OTHER, together, workflow, workspace
 
 if TYPE_CHECKING:
@@ -136,12 +136,12 @@ def test_only_so_many_are_kept(project: Workspace, monkeypatch: pytest.MonkeyPat
 
 def test_a_summary_is_taken_once(project: Workspace) -> None:
     """Each session has its own, the last one counts, and nothing is kept of it afterwards."""
-    summaries.note(project, OTHER, "theirs")
-    summaries.note(project, ME, "an earlier one")
-    summaries.note(project, ME, "x" * (summaries.LONGEST + 1))
-    assert summaries.take(project, ME) == "x" * summaries.LONGEST
-    assert summaries.take(project, ME) == ""
-    assert summaries.take(project, OTHER) == "theirs"
+    compactions.note_summary(project, OTHER, "theirs")
+    compactions.note_summary(project, ME, "an earlier one")
+    compactions.note_summary(project, ME, "x" * (compactions.LONGEST + 1))
+    assert compactions.take_summary(project, ME) == "x" * compactions.LONGEST
+    assert compactions.take_summary(project, ME) == ""
+    assert compactions.take_summary(project, OTHER) == "theirs"
     assert project.ledger.rows("SELECT * FROM summaries") == []
 
 

@@ -302,11 +302,11 @@ def test_only_a_process_of_this_machine_can_have_broken_off(project: Workspace) 
     gone = str(2**22 + 1)  # above every pid_max
     sessions.seen(_Elsewhere(project.root, project.config), OTHER, gone)
     sessions.seen(project, ME, gone)
-    assert [sessions.crashed(project, each) for each in (ME, OTHER, THIRD)] == [True, False, False]
+    assert [sessions.has_crashed(project, each) for each in (ME, OTHER, THIRD)] == [True, False, False]
     assert [sessions.process_gone(project, each) for each in (ME, OTHER, THIRD)] == [True, False, False]
 
     sessions.ended(project, ME)
-    assert not sessions.crashed(project, ME)
+    assert not sessions.has_crashed(project, ME)
 
 
 def test_a_process_of_another_machine_says_nothing_of_what_a_session_became(

@@ -3,6 +3,7 @@
 NAME = "compaction"
 RANK = 1
 ADAPTER = "holdfast.formats.compaction.adapter"
+DETECTOR = "holdfast.formats.compaction.detector"
 AGENTS = False
 UNIT = "phase"
 IN_ORDER = True

@@ -3,6 +3,7 @@
 NAME = "hybrid"
 RANK = 0
 ADAPTER = "holdfast.formats.hybrid.adapter"
+DETECTOR = ""
 AGENTS = True
 UNIT = "phase"
 IN_ORDER = True

@@ -3,6 +3,7 @@
 NAME = "wfs"
 RANK = 2
 ADAPTER = "holdfast.formats.wfs.adapter"
+DETECTOR = ""
 AGENTS = True
 UNIT = "task"
 IN_ORDER = False

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from holdfast.project import OpenProject
     from holdfast.sessions.agents.agent_status import Agent
+    from holdfast.sessions.agents.lifecycle import Result
+    from holdfast.sessions.hook import Call, Context, Event
     from holdfast.workflow.model import Phase, Status, Workflow
 
 
@@ -34,6 +36,78 @@ class Moved(NamedTuple):
     words: str = ""
     unwritten: bool = False
     notes: tuple[str, ...] = ()
+
+
+def settle_agents(event: Event, context: Context) -> list[Moved]:
+    """Move the phases whose agents have ended since the last event, completed or failed.
+
+    What an event told that could not be written, as on a full disk, is read from the transcript.
+
+    Args:
+        event: an event of the main conversation.
+        context: its context.
+
+    Returns:
+        The phases that moved; `report` tells the model of them.
+    """
+    if agent_status.unanswered(context.project, event.session_id):
+        from holdfast.sessions.agents import notices
+
+        notices.catch_up_calls(context.project, event.session_id, event.transcript_path, event.answer_in)
+    return settle(context.project, event.session_id)
+
+
+def launch_agent(event: Call, context: Context) -> list[Moved]:
+    """Note that an agent is launched, and start the phase that it is for (R000-14, I000-6, I000-15).
+
+    Args:
+        event: the call of the Agent tool, before it or after it; a call counts once.
+        context: its context.
+
+    Returns:
+        The phase that became active by it, if one did.
+    """
+    given = {name: value for name, value in event.tool_input.items() if isinstance(value, str)}
+    moved = launch(
+        context.project,
+        event.session_id,
+        lifecycle.call_id(event.tool_use_id, event.tool_input),
+        given.get("subagent_type", ""),
+        given.get("description", ""),
+        given.get("prompt", ""),
+        begun=event.hook_event_name != "PreToolUse",
+    )
+    return [moved] if moved else []
+
+
+def finish_agent(event: Call, context: Context, result: Result | None) -> list[Moved]:
+    """Note which agent a call launched, and move the phases whose agents have ended.
+
+    Args:
+        event: the `PostToolUse` or `PostToolUseFailure` of the Agent tool.
+        context: its context.
+        result: what the call returned (`holdfast.events.agent_result`); None if it failed.
+
+    Returns:
+        The phases that moved, or the one that was started.
+    """
+    started = launch_agent(event, context)  # a hook that did not fire before the call must not cost the phase (I000-6)
+    call = lifecycle.call_id(event.tool_use_id, event.tool_input)
+    run, output = (
+        (lifecycle.run_id(result.agent_id, call), result.output_file) if result else (lifecycle.run_id("", call), "")
+    )
+    lifecycle.named(context.project, event.session_id, call, run, output)
+    return settle(context.project, event.session_id) or (started if result else [])
+
+
+def abandon_calls(event: Event, context: Context) -> None:
+    """Close the calls of the Agent tool that never returned: at a prompt none can still run in the foreground.
+
+    Args:
+        event: a `UserPromptSubmit`.
+        context: its context.
+    """
+    lifecycle.abandon_open(context.project, event.session_id)
 
 
 def mine(project: OpenProject, session: str) -> Workflow | None:

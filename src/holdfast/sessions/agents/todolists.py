@@ -2,12 +2,74 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import clock
 
 if TYPE_CHECKING:
     from holdfast.project import OpenProject
+    from holdfast.sessions.hook import Call, Context, Returned
+    from holdfast.workflow.wording import Message
+
+NAMED = 20  # titles of corrected to-dos that are named
+
+
+class Corrected(NamedTuple):
+    """A to-do list as it should be written, and what the model is told of that."""
+
+    todos: list[Any]
+    messages: list[Message]
+
+
+def correct_todos(event: Call, context: Context) -> Corrected | None:
+    """Correct the status of to-dos that stand for phases and contradict the workflow (R000-32).
+
+    Args:
+        event: the `PreToolUse` of a TodoWrite.
+        context: its context.
+
+    Returns:
+        The list for `change_input`; None if it is right as it is.
+    """
+    from holdfast.sessions.agents import progress
+    from holdfast.workflow import todos, wording
+
+    workflow = progress.mine(context.project, event.session_id)
+    given = event.tool_input.get("todos")
+    if workflow is None or not isinstance(given, list):
+        return None
+    corrected, titles = todos.correct(given, workflow)
+    if todos.covers(corrected, workflow):
+        tell(context.project, event.session_id, workflow.key, todos.digest(todos.wanted(workflow)))
+    if not titles:
+        return None
+    named = [f"- {wording.one_line(title)}" for title in titles[:NAMED]]
+    named += [f"+{len(titles) - NAMED} more"] if len(titles) > NAMED else []
+    lead = f"Holdfast set the status of these to-dos to their {workflow.unit}'s status, as the workflow has it."
+    return Corrected(corrected, [wording.Message(wording.fenced(lead, named))])
+
+
+def note_task(event: Returned, context: Context) -> None:
+    """Note what a Task tool did to a task that may stand for a phase.
+
+    Args:
+        event: the `PostToolUse` of a TaskCreate or TaskUpdate.
+        context: its context.
+    """
+    response = event.tool_response if isinstance(event.tool_response, dict) else {}
+    given = event.tool_input
+    if event.tool_name == "TaskCreate":
+        task = response.get("task")
+        if isinstance(task, dict) and task.get("id") and task.get("subject"):
+            remember_task(context.project, event.session_id, str(task["id"]), str(task["subject"]))
+    elif response.get("success") is not False and given.get("taskId"):
+        change_task(
+            context.project,
+            event.session_id,
+            str(given["taskId"]),
+            subject=given.get("subject") if isinstance(given.get("subject"), str) else None,
+            status=given.get("status") if isinstance(given.get("status"), str) else None,
+        )
 
 
 def told(project: OpenProject, session: str, workflow: str) -> str | None:

@@ -1,9 +1,10 @@
-"""Whose compaction an event announces that no client has marked: the main conversation's or a subagent's own."""
+"""A compaction: the main conversation's or a subagent's own, and the client's summary of it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from holdfast import clock
 from holdfast.sessions.agents import agent_status
 from holdfast.sessions.ownership import sessions
 
@@ -11,6 +12,74 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from holdfast.project import OpenProject
+    from holdfast.sessions.hook import Context, Event
+
+LONGEST = 200_000  # characters of a summary that are kept; real ones have some ten thousand
+
+
+def compacts_agent(event: Event, context: Context) -> bool:
+    """Tell whether it is a subagent that is compacted, not the main conversation, also where no client says so.
+
+    A subagent shares its parent's session, whose workflow is neither saved nor restored then.
+
+    Args:
+        event: a `PreCompact`, a `PostCompact`, or a `SessionStart` with the source `compact`.
+        context: its context.
+    """
+    return event.in_subagent or is_an_agents(context.project, event.session_id, context.environ)
+
+
+def keep_summary(event: Event, context: Context, text: str) -> None:
+    """Keep the summary that the client's compaction wrote, until `restore` says what it left out.
+
+    Args:
+        event: the `SubagentStop` of the compaction's own agent (`is_compaction`).
+        context: its context.
+        text: the summary.
+    """
+    note_summary(context.project, event.session_id, text)
+
+
+def report_losses(event: Event, context: Context, text: str) -> None:
+    """Note what a summary lost of the workflow that the session was given last, unless that is noted already.
+
+    Args:
+        event: a `PostCompact`.
+        context: its context.
+        text: the summary.
+    """
+    from holdfast.sessions.compaction import deliveries, losses
+    from holdfast.sessions.workspace import Workspace
+    from holdfast.workflow import registry
+
+    project, session = context.project, event.session_id
+    last = next(iter(deliveries.recent(project, 1, session)), None)
+    if last is None or compacts_agent(event, context):
+        return  # of an agent's own summary the main conversation's guidance says nothing
+    told = next(iter(losses.recent(project, 1, session)), None)
+    if told is None or told.noted_at < last.made_at:
+        for workflow in registry.candidates(Workspace.of(project), session).workflows:
+            if workflow.key == last.workflow:
+                losses.note(project, session, workflow, text)
+
+
+def note_summary(project: OpenProject, session: str, text: str) -> None:
+    """Keep what a session's summary says, without secrets, in place of an earlier one that nobody took."""
+    from holdfast.files.redact import beginning  # here, for few events note one
+
+    project.ledger.run(
+        "INSERT INTO summaries (project, session, said, said_at) VALUES (?, ?, ?, ?)"
+        " ON CONFLICT (project, session) DO UPDATE SET said = excluded.said, said_at = excluded.said_at",
+        *(project.key, session, beginning(text, LONGEST), clock.stamp()),
+    )
+
+
+def take_summary(project: OpenProject, session: str) -> str:
+    """Return what a session's summary says and forget it; empty if nobody noted one."""
+    with project.ledger.transaction():
+        row = project.ledger.one("SELECT said FROM summaries WHERE project = ? AND session = ?", project.key, session)
+        project.ledger.run("DELETE FROM summaries WHERE project = ? AND session = ?", project.key, session)
+    return str(row["said"]) if row else ""
 
 
 def is_an_agents(project: OpenProject, session: str, environ: Mapping[str, str]) -> bool:

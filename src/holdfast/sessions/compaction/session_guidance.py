@@ -8,13 +8,16 @@ from holdfast import capture
 from holdfast.sessions.agents import agent_status
 from holdfast.sessions.reading import reading
 from holdfast.workflow import guidance, wording
+from holdfast.workflow.wording import Message, units
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from holdfast.project import OpenProject
     from holdfast.sessions.agents.agent_status import Agent
-    from holdfast.sessions.reading.reading import State
+    from holdfast.sessions.hook import Context, Event
+    from holdfast.sessions.ownership.judging import Verdict
+    from holdfast.sessions.reading.reading import RequiredFile
     from holdfast.workflow.guidance import Guidance
     from holdfast.workflow.model import Workflow
 
@@ -26,7 +29,7 @@ class GivenBack(NamedTuple):
     """The guidance, and how each required reading stood when it was made (`reading.states`)."""
 
     guidance: Guidance
-    known: Mapping[str, State]
+    known: Mapping[str, RequiredFile]
 
 
 def compile(
@@ -62,6 +65,64 @@ def compile(
         beside=capture.allowed(project.config, workflow.path),
     )
     return GivenBack(made, known)
+
+
+def give(event: Event, context: Context, workflow: Workflow, verdict: Verdict, notes: Sequence[str]) -> Message:
+    """Give a session the guidance of its workflow, and note that it is on its way before anything can go wrong.
+
+    Args:
+        event: a `SessionStart`, or the `UserPromptSubmit` that makes up for one.
+        context: its context.
+        workflow: what the session gets; it becomes its own.
+        verdict: what decided that.
+        notes: what else is to be said of it, a line each.
+    """
+    from holdfast.sessions.agents import notices
+    from holdfast.sessions.compaction import compactions, deliveries, hints, losses
+    from holdfast.sessions.ownership import owners
+
+    project, session = context.project, event.session_id
+    branch = owners.branch(project, workflow)
+    owners.own(project, workflow, session)
+    recap = compactions.take_summary(project, session)
+    notices.catch_up(project, session, event.transcript_path, event.notice_in)
+    notes = list(notes)
+    if unread := workflow.key in hints.owed(project, session, hints.UNREAD):
+        notes.append("required reading may be missing: CLAUDE.local.md was not read to its end (`holdfast explain`)")
+    if branch and branch != project.branch:
+        notes.append(f"it was last worked on in branch {branch!r}; now it is {project.branch or 'a detached head'!r}")
+    back = compile(project, session, workflow, others=verdict.others, notes=notes, recap=recap)
+    made = back.guidance
+    delivery = deliveries.begin(
+        project,
+        session,
+        event=event.hook_event_name,
+        workflow=workflow.key,
+        title=workflow.title,
+        mark=made.mark,
+        units=units(made.text),
+        omitted=made.omitted,
+        step=verdict.step,
+        transcript=event.transcript_path,
+        seal=verdict.seal if event.hook_event_name == "SessionStart" else None,
+    )
+    if recap:
+        losses.note(project, session, workflow, recap)
+
+    def delivered() -> None:
+        from holdfast.sessions.compaction import snapshots
+
+        deliveries.written(project, delivery)
+        if unread:
+            hints.tell(project, session, hints.UNREAD, workflow.key)
+        reading.inlined(project, session, back.known, made.inlined)
+        if verdict.seal is None and event.hook_event_name == "SessionStart":
+            # No PreCompact left a seal: a spent one shows in `holdfast status` that there was a compaction.
+            snapshots.leave(project, session, "none", [snapshots.of(workflow)])
+            snapshots.claim(project, session, known=True)
+
+    context.log(f"restored {workflow.title!r} ({workflow.ref}), step {verdict.step}", session=session)
+    return Message(made.text, must_keep=True, on_delivered=delivered)
 
 
 def agent_lines(listed: Iterable[Agent]) -> list[str]:

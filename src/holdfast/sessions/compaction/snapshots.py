@@ -6,7 +6,7 @@ import hashlib
 import json
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import clock
 from holdfast.ledger.database import new_id
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from holdfast.project import OpenProject
+    from holdfast.sessions.compaction.deliveries import Delivery
     from holdfast.sessions.history.timeline_event import Asked
+    from holdfast.sessions.hook import Context, Event
     from holdfast.workflow.model import Workflow
 
 LASTING = timedelta(days=1)  # an older seal of another session was no compaction's that is still to come
@@ -60,6 +62,34 @@ class Seal:
     claimed_at: str | None
     transcript: str = ""
     size: int = 0
+
+
+class Lost(NamedTuple):
+    """Something that a session should have been given after a compaction and never got.
+
+    Attributes:
+        delivery: what was given and did not arrive, as the transcript proves; None where nothing was given.
+    """
+
+    delivery: Delivery | None = None
+
+
+def lost(event: Event, context: Context) -> Lost | None:
+    """Return what never reached a session after its compaction, once; `restore` makes up for it.
+
+    So it is where the reply to SessionStart(compact) was lost, and where that event never fired after a PreCompact
+    ([ISS 28305], [ISS 15174]).
+
+    Args:
+        event: a `UserPromptSubmit`.
+        context: its context.
+    """
+    project, session = context.project, event.session_id
+    delivery = deliveries.settle(project, session)
+    if delivery is None and not missed(project, session):
+        return None
+    context.log(f"the guidance {delivery.mark if delivery else 'of a compaction'} never arrived; given again")
+    return Lost(delivery)
 
 
 def of(workflow: Workflow) -> Sealed:

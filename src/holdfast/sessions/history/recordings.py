@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.project import OpenProject
+    from holdfast.sessions.hook import Context, Event
 
 _TRIES = 20  # of a change to a file that somebody goes on writing
 _SAFE = regex(r"[A-Za-z0-9_-]{1,64}")
@@ -27,6 +28,20 @@ _SAFE = regex(r"[A-Za-z0-9_-]{1,64}")
 def folder(project: OpenProject) -> Path:
     """Return where a project's recordings lie."""
     return paths.state_dir() / "recordings" / project.key
+
+
+def record(event: Event, context: Context, payload: Mapping[str, Any]) -> None:
+    """Record an event for replay, redacted.
+
+    Args:
+        event: any event.
+        context: its context.
+        payload: the event as the client sent it.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    append(context.project, event.session_id, payload)
 
 
 def append(project: OpenProject, session: str, payload: Mapping[str, Any]) -> Path:

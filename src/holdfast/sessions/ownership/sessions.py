@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from holdfast.project import OpenProject
     from holdfast.sessions.history.timeline_event import Asked
+    from holdfast.sessions.hook import Context, Event
 
 _ANCESTORS = 5  # the handlers' process, the entrypoint, the shell, the client
 _NAMED = 5  # sessions that an error names
@@ -56,16 +57,45 @@ def seen(project: OpenProject, session: str, process: str | None = None, transcr
     )
 
 
-def heard(project: OpenProject, session: str) -> None:
-    """Note that a session lives, whatever its event was: one long turn has no prompt that would tell (`seen`).
+def join(event: Event, context: Context) -> bool:
+    """Note that a session lives, with the client's process; one that had ended lives again.
+
+    Args:
+        event: an event of the main conversation.
+        context: its context.
+
+    Returns:
+        Whether Holdfast knew the session before.
+    """
+    before = known(context.project, event.session_id)
+    seen(context.project, event.session_id, client_process(context.environ), event.transcript_path)
+    return before
+
+
+def touch(event: Event, context: Context) -> None:
+    """Note that a session lives, whatever its event was: one long turn has no prompt that would tell (`join`).
 
     A subagent's event counts too, for its session runs. What was noted less than five minutes ago is not written again.
+
+    Args:
+        event: any event.
+        context: its context.
     """
-    now = clock.now()
+    project, now = context.project, clock.now()
     project.ledger.run(
         "UPDATE sessions SET last_seen = ? WHERE project = ? AND id = ? AND ended_at IS NULL AND last_seen < ?",
-        *(clock.stamp(now), project.key, session, clock.stamp(now - _OFTEN)),
+        *(clock.stamp(now), project.key, event.session_id, clock.stamp(now - _OFTEN)),
     )
+
+
+def leave(event: Event, context: Context) -> None:
+    """Note that a session has ended, and claims nothing any more.
+
+    Args:
+        event: a `SessionEnd`.
+        context: its context.
+    """
+    ended(context.project, event.session_id)
 
 
 def rest(project: OpenProject, session: str) -> None:
@@ -89,7 +119,7 @@ def client_process(environ: Mapping[str, str]) -> str | None:
     """
     if environ.get("CLAUDE_PID"):
         return environ["CLAUDE_PID"]
-    process = caller.process()
+    process = caller()
     for _ in range(_ANCESTORS):
         try:
             name, _, rest = Path(f"/proc/{process}/stat").read_text("utf-8", "replace").rpartition(")")
@@ -108,11 +138,18 @@ def ended(project: OpenProject, session: str) -> None:
     )
 
 
-def crashed(project: OpenProject, session: str) -> bool:
+def crashed(event: Event, context: Context) -> bool:
     """Tell whether a session broke off: no SessionEnd came, and the process it ran in on this host is gone.
 
-    To be asked before `seen` notes the process that resumes it. One whose process was never noted may still run.
+    Args:
+        event: the `SessionStart` that resumes it; ask before `join` notes the new process.
+        context: its context.
     """
+    return has_crashed(context.project, event.session_id)
+
+
+def has_crashed(project: OpenProject, session: str) -> bool:
+    """Tell whether a session broke off (`crashed`). One whose process was never noted may still run."""
     row = _row(project, session)
     return row is not None and not row["ended_at"] and _is_gone(project, row)
 

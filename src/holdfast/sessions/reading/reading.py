@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from holdfast.project import OpenProject
+    from holdfast.sessions.hook import Context, Event
     from holdfast.sessions.reading.readfiles import Look
     from holdfast.workflow.model import Workflow
 
@@ -21,7 +22,7 @@ Change = Literal["unchanged", "changed", "missing", "never read", "not checked",
 INLINE = 1_500  # UTF-16 units of a file that may be inlined
 
 
-class State(NamedTuple):
+class RequiredFile(NamedTuple):
     """What is known of one required file.
 
     Attributes:
@@ -69,7 +70,7 @@ def mine(project: OpenProject, session: str, workflows: Iterable[Workflow]) -> W
     return next(iter(owners.ranked(own)), None)
 
 
-def states(project: OpenProject, session: str, workflow: Workflow) -> dict[str, State]:
+def states(project: OpenProject, session: str, workflow: Workflow) -> dict[str, RequiredFile]:
     """Return for each entry of a workflow's required reading what this session has read of it.
 
     The session's transcript is asked too. With `reading = "off"`, or without a usable ledger, everything that is there
@@ -87,7 +88,7 @@ def states(project: OpenProject, session: str, workflow: Workflow) -> dict[str, 
     return {entry: _state(entry, look, rows.get(look.path), now) for entry, look in looks.items()}
 
 
-def files(known: Mapping[str, State]) -> Callable[[str], str | None]:
+def files(known: Mapping[str, RequiredFile]) -> Callable[[str], str | None]:
     """Return a function that says of an entry in a word what changed since it was read; None if it was never read."""
 
     def word(entry: str) -> str | None:
@@ -97,7 +98,7 @@ def files(known: Mapping[str, State]) -> Callable[[str], str | None]:
     return word
 
 
-def contents(project: OpenProject, known: Mapping[str, State]) -> list[tuple[str, str]]:
+def contents(project: OpenProject, known: Mapping[str, RequiredFile]) -> list[tuple[str, str]]:
     """Return the entries, each with its text, that guidance may hold whole.
 
     A file counts if it is small, lies in the project with no link out of it, is text, is the very content that this
@@ -114,7 +115,7 @@ def contents(project: OpenProject, known: Mapping[str, State]) -> list[tuple[str
     return found
 
 
-def inlined(project: OpenProject, session: str, known: Mapping[str, State], entries: Iterable[str]) -> None:
+def inlined(project: OpenProject, session: str, known: Mapping[str, RequiredFile], entries: Iterable[str]) -> None:
     """Note that guidance with the contents of these entries was given."""
     rows = reads.rows(project, session)
     for path in [known[entry].path for entry in entries]:
@@ -122,7 +123,38 @@ def inlined(project: OpenProject, session: str, known: Mapping[str, State], entr
             reads.note(project, session, path, rows[path]["content"], "inlined")
 
 
-def reminder(project: OpenProject, session: str, workflow: Workflow) -> list[State] | None:
+def unread(event: Event, context: Context, workflow: Workflow) -> list[RequiredFile] | None:
+    """Return the required reading of a workflow that the model has not read since the last compaction.
+
+    Args:
+        event: any event of the main conversation.
+        context: its context.
+        workflow: whose reading.
+
+    Returns:
+        The files, in the workflow's order; None while that cannot be said yet, because the transcript doesn't show yet
+        what the client attached again.
+    """
+    return reminder(context.project, event.session_id, workflow)
+
+
+def reading_that_holds(event: Event, context: Context, workflow: Workflow, place: str = "") -> list[RequiredFile]:
+    """Return the required reading that an edit has to wait for.
+
+    A missing file holds nothing, nor does one outside the project or one whose Read failed.
+
+    Args:
+        event: any event of the main conversation.
+        context: its context.
+        workflow: whose reading.
+        place: the file that is to be edited; nothing holds an edit of the required files themselves.
+    """
+    required = states(context.project, event.session_id, workflow).values()
+    edited = readfiles.name(context.project, place) if place else None
+    return [] if edited in {each.path for each in required} else [each for each in required if each.holds]
+
+
+def reminder(project: OpenProject, session: str, workflow: Workflow) -> list[RequiredFile] | None:
     """Return what the model has not read since the last compaction; None while that cannot be said yet.
 
     So it is until the transcript shows what the client attached again.
@@ -132,12 +164,12 @@ def reminder(project: OpenProject, session: str, workflow: Workflow) -> list[Sta
     return [each for each in states(project, session, workflow).values() if each.due]
 
 
-def _state(entry: str, look: Look, row: Mapping[str, Any] | None, now: int) -> State:
+def _state(entry: str, look: Look, row: Mapping[str, Any] | None, now: int) -> RequiredFile:
     if look.data is None:
-        return State(entry, look.path, look.absence)
+        return RequiredFile(entry, look.path, look.absence)
     if row is None or not row["content"]:
-        return State(entry, look.path, "never read", refused=row is not None and row["refused"] == now)
-    return State(
+        return RequiredFile(entry, look.path, "never read", refused=row is not None and row["refused"] == now)
+    return RequiredFile(
         entry,
         look.path,
         "unchanged" if row["content"] == look.digest else "changed",

@@ -9,9 +9,11 @@ from holdfast.sessions.ownership import sessions
 
 if TYPE_CHECKING:
     from holdfast.project import OpenProject
+    from holdfast.sessions.hook import Context, Event
 
 How = Literal["read", "attached", "inlined"]
 GONE = -1  # the compaction of what was read at some time, in a context that is gone
+_ARRIVED = ("delivered", "confirmed", "unconfirmed")  # guidance whose reply was written
 KEPT = 5_000  # reads per project; the oldest go
 
 
@@ -33,6 +35,38 @@ class Reader(NamedTuple):
     reminded: int = -1
     searched: int = 0
     sought: str = ""
+
+
+def forget_reading(event: Event, context: Context) -> None:
+    """Note that the model has lost what it had read.
+
+    Args:
+        event: a `SessionStart` after the main conversation's compaction.
+        context: its context.
+    """
+    compacted(context.project, event.session_id)
+
+
+def reminder_due(event: Event, context: Context) -> str:
+    """Tell whether the model may be reminded of its reading: it was given guidance, and not reminded after that.
+
+    Args:
+        event: a `UserPromptSubmit`.
+        context: its context.
+
+    Returns:
+        Since when the reading counts, in words; empty where no reminder is due.
+    """
+    from holdfast.sessions.compaction import deliveries
+
+    project, session = context.project, event.session_id
+    last = next(iter(deliveries.recent(project, 1, session)), None)
+    if last is None or last.state not in _ARRIVED:
+        return ""
+    state = reader(project, session)
+    if state.reminded >= state.compactions:
+        return ""
+    return "since the compaction" if state.compactions else "in this session"
 
 
 def note(project: OpenProject, session: str, path: str, content_hash: str, how: How = "read") -> None:
@@ -94,8 +128,14 @@ def searched(project: OpenProject, session: str, end: int, sought: str) -> None:
     _set(project, session, searched=end, sought=sought)
 
 
-def reminded(project: OpenProject, session: str) -> None:
-    """Note that since the last compaction nothing is left to remind of."""
+def reminded(event: Event, context: Context) -> None:
+    """Note that the model was reminded, or that there is nothing to remind it of until the next compaction.
+
+    Args:
+        event: a `UserPromptSubmit`.
+        context: its context.
+    """
+    project, session = context.project, event.session_id
     _set(project, session, reminded=reader(project, session).compactions)
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from re import Pattern
 
     from holdfast.project import OpenProject
+    from holdfast.sessions.hook import Context, Returned
     from holdfast.sessions.reading.readfiles import Look
     from holdfast.sessions.reading.reads import How
 
@@ -39,6 +40,16 @@ class _Shown(NamedTuple):
     @property
     def whole(self) -> bool:
         return not self.cut and self.first <= 1 and self.lines >= self.total > 0
+
+
+def note_read(event: Returned, context: Context) -> None:
+    """Note what the model read.
+
+    Args:
+        event: the `PostToolUse` of a Read in the main conversation; what a subagent reads is not before the main model.
+        context: its context.
+    """
+    heard(context.project, event.session_id, event.tool_input, event.tool_response)
 
 
 def heard(project: OpenProject, session: str, tool_input: Mapping[str, Any], response: Any) -> None:

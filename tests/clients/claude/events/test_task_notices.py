@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.clients.claude.events.models.user_prompt_submit import TaskNotification
+from holdfast.events import TaskNotification
 
 TRANSCRIPTS = Path(__file__).parents[3] / "sessions" / "transcripts"
 BLOCK = (

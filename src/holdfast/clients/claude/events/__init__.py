@@ -47,7 +47,7 @@ _PARTS = {
     "ToolCall": "holdfast.clients.claude.events.models.post_tool_batch",
     "BackgroundTask": "holdfast.clients.claude.events.background",
     "SessionCron": "holdfast.clients.claude.events.background",
-    "TaskNotification": "holdfast.clients.claude.events.models.user_prompt_submit",
+    "TaskNotification": "holdfast.clients.claude.events.agents",
     "AgentResult": "holdfast.clients.claude.events.agents",
     "Returned": "holdfast.clients.claude.events.agents",
     "agent_result": "holdfast.clients.claude.events.agents",

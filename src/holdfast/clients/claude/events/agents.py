@@ -1,4 +1,4 @@
-"""What the call that launched a subagent returned."""
+"""What the client says of subagents: what a call returned, and how one that ran in the background ended."""
 
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, Self
@@ -7,6 +7,8 @@ _ERROR = "Error: "  # with which `toolUseResult` begins where a tool failed
 _ERROR_MARKS = ("is_error", "isError", "error", "errorStatus", "error_status")
 _NO_ERROR: tuple[object, ...] = (None, False, 0, "", "false", "none", [], {})
 _ERROR_STATUSES = frozenset({"error", "errored", "failed", "failure", "timeout", "timed_out"})
+_OPENING = "<task-notification>"
+_KIND = "task-notification"
 AgentStatus = Literal["completed", "async_launched", "remote_launched", "other"]
 
 
@@ -93,6 +95,72 @@ class Returned(NamedTuple):
         return cls(call, agent_result(response)) if isinstance(response, Mapping) else None
 
 
+class TaskNotification(NamedTuple):
+    """What the client tells the model when a background task stops (client fact §3.4).
+
+    Attributes:
+        task_id: the task; a subagent's `agent_id`.
+        tool_use_id: the tool call that launched it.
+        status: `completed`, `failed` or another word of the client's.
+        summary: one line about it.
+        result: a subagent's last words; other tasks have none.
+        output_file: where its whole output lies.
+    """
+
+    task_id: str = ""
+    tool_use_id: str = ""
+    status: str = ""
+    summary: str = ""
+    result: str = ""
+    output_file: str = ""
+
+    @classmethod
+    def read(cls, prompt: str) -> Self | None:
+        """Read a prompt that is a `<task-notification>` block.
+
+        Args:
+            prompt: the whole prompt.
+
+        Returns:
+            The notification, with empty strings for what it does not say; `None` for any other prompt: one that
+            quotes such a block further on, or begins with the tag but names neither a task nor a call.
+        """
+        block = prompt.strip()
+        if not block.startswith(_OPENING):
+            return None
+        # The result is a model's free text and may hold any tag: nothing else is read from inside it.
+        before, _, rest = block.removeprefix(_OPENING).partition("<result>")
+        result, closing, after = rest.rpartition("</result>")
+        told = before + after if closing else before
+        notification = cls(
+            task_id=_between(told, "task-id"),
+            tool_use_id=_between(told, "tool-use-id"),
+            status=_between(told, "status"),
+            summary=_between(told, "summary"),
+            result=(result if closing else rest.removesuffix("</task-notification>")).strip(),
+            output_file=_between(told, "output-file"),
+        )
+        return notification if notification.task_id or notification.tool_use_id else None
+
+    @classmethod
+    def noted(cls, entry: Mapping[str, Any]) -> Self | None:
+        """Read an entry of a transcript that notes such a block as the client's own, and as given to the model.
+
+        In the middle of a turn client 2.1.197 gives it without a UserPromptSubmit (seen by running it). One that is
+        only queued, or that a person pasted, is none.
+        """
+        attachment, message = entry.get("attachment"), entry.get("message")
+        prompt: object = None
+        if isinstance(attachment, Mapping):
+            if attachment.get("type") == "queued_command" and attachment.get("commandMode") == _KIND:
+                prompt = attachment.get("prompt")
+        elif isinstance(message, Mapping) and entry.get("type") == "user":
+            origin = entry.get("origin")
+            if isinstance(origin, Mapping) and origin.get("kind") == _KIND:
+                prompt = message.get("content")
+        return cls.read(prompt) if isinstance(prompt, str) else None
+
+
 def _says_failed(response: Mapping[str, Any]) -> bool:
     """Tell whether a response, or a block of its content, is marked as an error or has the status of one."""
     content = response.get("content")
@@ -128,3 +196,9 @@ def _text(content: object) -> str:
         return ""
     texts = [block.get("text") if isinstance(block, Mapping) else block for block in content]
     return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def _between(text: str, tag: str) -> str:
+    """Return the first `<tag>…</tag>` of a text, stripped; empty when there is none or it is not closed."""
+    inside, closing, _ = text.partition(f"<{tag}>")[2].partition(f"</{tag}>")
+    return inside.strip() if closing else ""

@@ -1,13 +1,16 @@
 """What all events have in common."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import ValidationError
 
 from holdfast.clients.claude.events.record import Record
 from holdfast.errors import EventError
 from holdfast.unplugged import unplugged
+
+if TYPE_CHECKING:
+    from holdfast.clients.claude.events.agents import Returned, TaskNotification
 
 
 class Effort(Record):
@@ -77,6 +80,20 @@ class Event(Record):
             return None
         value: str | None = getattr(self, self.matcher_field)
         return value
+
+    @staticmethod
+    def notice_in(entry: Mapping[str, Any]) -> "TaskNotification | None":
+        """Read what an entry of the session's transcript says of a background task that ended; None for others."""
+        from holdfast.clients.claude.events.agents import TaskNotification
+
+        return TaskNotification.noted(entry)
+
+    @staticmethod
+    def answer_in(entry: Mapping[str, Any]) -> "Returned | None":
+        """Read what an entry of the session's transcript says a call returned; None for others."""
+        from holdfast.clients.claude.events.agents import Returned
+
+        return Returned.noted(entry)
 
     @classmethod
     def read(cls, payload: Mapping[str, Any]) -> Self:

@@ -1,0 +1,70 @@
+"""Saves what a memory file or a plan says of a workflow (R001-13, I001-6); detection is loaded only where it looks."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from holdfast import paths
+from holdfast.errors import HoldfastError
+from holdfast.workflow import manyfiles
+from holdfast.workflow.model import Detected
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from holdfast.formats.compaction.detection.extract import Extract
+    from holdfast.workflow.records import Records
+
+
+def save(project: Records, *, written: Path | None = None) -> Detected:
+    """Merge what CLAUDE.local.md or an active plan says into the state file; see `workflow.registry.Detector`."""
+    from holdfast.formats.compaction.detection import detect
+
+    found = detect.detect(project, written=written)
+    stale = "" if found.stale is None or written else _left_alone(project, found.stale)
+    return (_saved(project, found.extract) if found.extract else Detected())._replace(outdated=stale)
+
+
+def skipped(project: Records) -> list[str]:
+    """Say how many plans were not looked at; see `workflow.registry.Detector`."""
+    left = manyfiles.left(paths.plans_dir(project.root))
+    if not left:
+        return []
+    return [
+        f"{left} older plans in CLAUDE/Plan were not looked at: move those that are finished into a folder of it,"
+        " or edit the one that is worked on."
+    ]
+
+
+def outdated(project: Records, place: str) -> str:
+    """Say how an old plan is taken up; see `workflow.registry.Detector`."""
+    from holdfast.formats.compaction.detection import plans
+
+    return plans.hint(project.root, place)
+
+
+def _saved(project: Records, extract: Extract) -> Detected:
+    from holdfast.formats.compaction import adapter
+
+    try:
+        saved = adapter.save(project, extract)
+    except HoldfastError as error:
+        return Detected(report=f"{extract.name!r} from {extract.source} was not saved: {error}", failed=True)
+    report = f"saved {extract.name!r} from {extract.source}: {saved.action}"
+    unread = saved.workflow.key if saved.workflow is not None and extract.unread else ""
+    removed = ""
+    if saved.action == "buried" and saved.path is not None:
+        place = saved.path.relative_to(project.root).as_posix()
+        removed = f"{adapter.NAME}:{place}#{saved.path.stem}"
+    return Detected(saved.path, report, unread=unread, removed=removed)
+
+
+def _left_alone(project: Records, plan: Extract) -> str:
+    """Return where an old plan lies that would make a new state file; it is left to whoever takes it up."""
+    from holdfast.formats.compaction import adapter
+
+    with suppress(HoldfastError):
+        if adapter.intend(project, plan).action == "created":
+            return plan.source.relative_to(project.root).as_posix()
+    return ""

@@ -1,0 +1,141 @@
+"""What the model is told of the phases that its agents moved: what changed, what comes next, which list to write."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.sessions.agents import agent_status, lifecycle, progress
+from holdfast.workflow import registry, wording
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast.sessions.agents.agent_status import Agent
+    from holdfast.sessions.agents.progress import Moved
+    from holdfast.sessions.hook import Call, Context, Event
+    from holdfast.workflow.model import Step, Workflow
+
+_UNMOVED = "unmoved"  # the hint that says how a phase is moved by hand
+NAMED = 20  # phases that are named
+PROMPT = 4_000  # characters of a prompt that are shown; an agent's words can be long
+
+
+def report(event: Event, context: Context, moved: Sequence[Moved]) -> list[wording.Message]:
+    """Return what moved, what comes next, and the to-do list if it is another than the one the model knows.
+
+    Args:
+        event: any event of the main conversation that accepts advice.
+        context: its context.
+        moved: what `settle_agents`, `launch_agent` or `finish_agent` returned.
+    """
+    session = event.session_id
+    lines = [text for each in moved for text in (_sentence(each), *(f"{note}." for note in each.notes))]
+    lines += [_doubt(*each) for each in progress.contradicted(context.project, session)]
+    listed: list[wording.Message] = []
+    workflow = progress.mine(context.project, session)
+    if workflow is not None:
+        listed = _wanted_list(session, context, workflow, bool(moved))
+        # Not where the last thing was a launch: it is what comes next. Without a move, an agent did its bookkeeping.
+        over = moved[-1].phase.status in ("completed", "failed", "blocked") if moved else bool(listed)
+        step = registry.get(workflow.format).step(workflow) if over else None
+        lines += _next(session, context, workflow, step) if step else []
+    if not lines:
+        return listed
+    text = wording.fenced("What changed in this session's workflow, and what comes next.", lines)
+    return [wording.Message(text), *listed]
+
+
+def report_unmoved(event: Call, context: Context) -> list[wording.Message]:
+    """Return once how the model moves a workflow itself, where an agent was launched for no phase though one is due.
+
+    Args:
+        event: the `PostToolUse` of the Agent tool, after `finish_agent`.
+        context: its context.
+    """
+    project, session = context.project, event.session_id
+    launch = agent_status.find(project, session, lifecycle.call_id(event.tool_use_id, event.tool_input))
+    if launch is None or launch.phase:
+        return []
+    workflow = progress.mine(project, session)
+    if workflow is None or workflow.finished:
+        return []
+    from holdfast.sessions.compaction import hints
+
+    key, step = workflow.key, registry.get(workflow.format).step(workflow)
+    due = next((each for each in workflow.phases if step and each.number == step.number), None)
+    if due is None or hints.told(project, session, _UNMOVED, key):
+        return []
+    unit = workflow.unit
+    lead = f"No {unit} of this session's workflow moved: nothing ties this agent to the one that is due."
+    given = wording.fenced(lead, [f"Due: {workflow.named(due)} {wording.quoted(due.title)}"])
+    text = (
+        f"{given}\nIf that {unit} is done, run `holdfast done`. To launch an agent for a {unit}, make its id or exact "
+        "title the description or the prompt's first line."
+    )
+    return [wording.Message(text, on_delivered=lambda: hints.tell(project, session, _UNMOVED, key))]
+
+
+def _next(session: str, context: Context, workflow: Workflow, step: Step) -> list[str]:
+    """Return what comes next, and what else can be begun beside it, as lines of a fence."""
+    from holdfast.workflow import views
+
+    at_work = agent_status.at_work(context.project, session)
+    running = {launch.phase: launch for launch in at_work if launch.workflow == workflow.key}
+    phase = next((each for each in workflow.phases if each.number == step.number), None)
+    if phase and phase.id in running:
+        lines = [f"Next: {workflow.named(phase)}; {_running(running[phase.id])}."]
+    else:
+        lines = [f"Next: {wording.one_line(step.text, 300)}."]
+        if phase is not None and step.prompt != step.text:  # else nothing can be begun
+            cut = f"{step.prompt[:PROMPT]}… (whole in {workflow.place})"
+            lines += [views.call(step), step.prompt if len(step.prompt) <= PROMPT else cut]
+    ready = registry.of_agents(workflow.format).ready(workflow)
+    beside = [each for each in ready if each is not phase and each.id not in running]
+    if beside:
+        named = [f"{workflow.named(each)} {wording.quoted(each.title)} ({each.agent or 'no agent'})" for each in beside]
+        more = f" and {len(beside) - NAMED} more" if len(beside) > NAMED else ""
+        lines.append(f"Ready beside it, to be worked on in parallel: {', '.join(named[:NAMED])}{more}.")
+    return lines
+
+
+def _running(launch: Agent) -> str:
+    named = ", ".join(filter(None, (wording.one_line(launch.agent_type), launch.agent_id)))
+    return f"its agent ({named}) was started already and is running"
+
+
+def _doubt(launch: Agent, words: str) -> str:
+    from holdfast import formats
+
+    name = (launch.workflow or formats.WITH_AGENTS[0]).partition(":")[0]
+    undoing = registry.of_agents(name).undoing
+    return (
+        f"An agent ({wording.one_line(launch.agent_type)}) reported a failure after its phase {launch.phase} "
+        f"was completed: {wording.one_line(words)}. The phase stays completed; a person can undo that with "
+        f"`{undoing(launch.phase or '')}`."
+    )
+
+
+def _sentence(moved: Moved) -> str:
+    phase = moved.phase
+    name = moved.workflow.named(phase)
+    sentence = f'{name[0].upper()}{name[1:]} "{wording.one_line(phase.title)}" is {phase.status}'
+    if phase.status == "completed" and phase.deliverables:
+        sentence += f"; deliverables: {wording.one_line(', '.join(phase.deliverables))}"
+    if moved.words:
+        sentence += f" ({wording.one_line(moved.words)})"
+    return f"{sentence}. Its state is in {phase.place or moved.workflow.place}."
+
+
+def _wanted_list(session: str, context: Context, workflow: Workflow, moved: bool) -> list[wording.Message]:
+    from holdfast.sessions.agents import todolists
+    from holdfast.workflow import todos
+
+    if context.config.todos == "off" or workflow.status == "pending":
+        return []
+    project, key = context.project, workflow.key
+    digest = todos.digest(todos.wanted(workflow))
+    known = todolists.told(project, session, key)
+    if known == digest or (known is None and not moved):
+        return []
+    text = todos.request(workflow, todolists.task_ids(project, session))
+    return [wording.Message(text, on_delivered=lambda: todolists.tell(project, session, key, digest))]

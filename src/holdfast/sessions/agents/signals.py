@@ -1,0 +1,151 @@
+"""What events say of agents: that one runs, has ended, returned or failed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.sessions.agents import lifecycle
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from holdfast.sessions.agents.lifecycle import Result, State
+    from holdfast.sessions.agents.notices import Notice
+    from holdfast.sessions.hook import Call, Context, Event
+    from holdfast.workflow.model import Phase, Workflow
+    from holdfast.workflow.wording import Message
+
+
+def start_agent(event: Event, context: Context) -> list[Message]:
+    """Note that an agent runs; return, once, its task and the reminders of the workflow it works for.
+
+    Args:
+        event: its `SubagentStart`.
+        context: its context.
+    """
+    project, session, agent = context.project, event.session_id, event.agent_id
+    if not agent or not event.agent_type:
+        return []
+    from holdfast.sessions.workspace import Workspace
+    from holdfast.workflow import briefs, registry
+    from holdfast.workflow.wording import Message
+
+    lifecycle.reported(project, session, agent, event.agent_type, "running")
+    if lifecycle.reminded(project, session, agent):
+        return []
+    workflow, phase = _worked_for(event, context, agent)
+    if workflow is None:
+        return []
+    brief = registry.of_agents(workflow.format).brief(Workspace.of(project), workflow, phase) if phase else None
+    text = briefs.reminders(workflow, phase, root=context.root, brief=brief)
+    return [Message(text, on_delivered=lambda: lifecycle.remind(project, session, agent))] if text else []
+
+
+def note_agent(event: Event, context: Context, state: State, words: str, *, transcript: str = "") -> None:
+    """Note what an agent reported of itself; whether it succeeded is judged later.
+
+    Args:
+        event: an event that names the agent.
+        context: its context.
+        state: `stopped` or `failed`.
+        words: its last message, or the error.
+        transcript: where its own transcript lies.
+    """
+    if event.agent_id:
+        agent = (event.agent_id, event.agent_type or "", state, words)
+        lifecycle.reported(context.project, event.session_id, *agent, transcript=transcript)
+
+
+def note_result(event: Call, context: Context, result: Result) -> None:
+    """Note what a foreground agent returned; a background launch returns at once and is no result.
+
+    Args:
+        event: the `PostToolUse` of the Agent tool.
+        context: its context.
+        result: what the call returned (`holdfast.events.agent_result`).
+    """
+    call = lifecycle.call_id(event.tool_use_id, event.tool_input)
+    lifecycle.returned(context.project, event.session_id, call, result)
+
+
+def note_failure(event: Call, context: Context, error: str) -> None:
+    """Note that a launch failed; the client does not say which agent it was.
+
+    Args:
+        event: the `PostToolUseFailure` of the Agent tool.
+        context: its context.
+        error: what went wrong.
+    """
+    lifecycle.failed(context.project, event.session_id, lifecycle.call_id(event.tool_use_id, event.tool_input), error)
+
+
+def note_notice(event: Event, context: Context, notice: Notice) -> None:
+    """Note how a background agent ended; its result was given with the notice.
+
+    Args:
+        event: the `UserPromptSubmit` that the client made of it.
+        context: its context.
+        notice: what it says (`event.task_notification`).
+    """
+    from holdfast.sessions.agents import notices
+
+    words = notice.result or notice.summary
+    told = (notice.task_id, notice.tool_use_id, notice.status, words, notice.output_file)
+    notices.notified(context.project, event.session_id, *told)
+
+
+def rest(event: Event, context: Context, listed: Collection[str] | None) -> None:
+    """Note that the main conversation rests, which results it got meanwhile, and which agents are no longer listed.
+
+    Args:
+        event: a `Stop`.
+        context: its context.
+        listed: the background tasks that the client lists; None from one that does not say.
+    """
+    from holdfast.sessions.agents import agent_status, notices
+    from holdfast.sessions.ownership import sessions
+
+    project, session = context.project, event.session_id
+    sessions.rest(project, session)
+    waiting = agent_status.waiting(project, session)
+    # The end of one that is no longer listed may have been told when nothing could be written.
+    if any(each.unused or (listed is not None and each.agent_id not in listed) for each in waiting):
+        notices.catch_up(project, session, event.transcript_path, event.notice_in, most=notices.TURN)
+    if listed is not None:
+        lifecycle.still_there(project, session, listed)
+
+
+def end_agents(event: Event, context: Context) -> None:
+    """Note that agents which ran in a client that is gone run no more: they ended with its process.
+
+    Args:
+        event: the `SessionStart` that resumes the session, before `join` notes the new process.
+        context: its context.
+    """
+    from holdfast.sessions.ownership import sessions
+
+    project, session = context.project, event.session_id
+    if sessions.process_gone(project, session):
+        from holdfast.sessions.agents import notices
+
+        notices.catch_up(project, session, event.transcript_path, event.notice_in)
+        lifecycle.still_there(project, session, ())
+
+
+def _worked_for(event: Event, context: Context, agent: str) -> tuple[Workflow | None, Phase | None]:
+    """Return the workflow an agent was launched for, with its phase; else the one its session owns, if only one."""
+    from holdfast.sessions.agents import attribution
+    from holdfast.sessions.ownership import owners
+    from holdfast.sessions.workspace import Workspace
+    from holdfast.workflow import registry
+
+    project, session = context.project, event.session_id
+    found = [each for each in registry.candidates(Workspace.of(project), session).workflows if each.resumable]
+    meant = attribution.candidates(project, session, agent)
+    keys = {(each.workflow, each.phase) for each in meant}
+    for workflow in found:
+        if meant and {key for key, _ in keys} == {workflow.key}:
+            names = {name for _, name in keys}
+            return workflow, next((each for each in workflow.phases if names == {each.id}), None)
+    owned = [each for each in found if owners.owner(project, each) == session]
+    return (owned[0], None) if len(owned) == 1 and owned[0].reminders else (None, None)

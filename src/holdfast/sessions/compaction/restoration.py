@@ -1,0 +1,210 @@
+"""What a session gets back after a compaction: its workflow, the trail of its own work, or an agent's launch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast import capture
+from holdfast.sessions.compaction import compactions, deliveries, hints
+from holdfast.sessions.ownership import owners, sessions
+from holdfast.sessions.workspace import Workspace
+from holdfast.workflow import registry, wording
+from holdfast.workflow.wording import Message, units
+
+if TYPE_CHECKING:
+    from holdfast.sessions.compaction.snapshots import Lost, Seal
+    from holdfast.sessions.hook import Context, Event
+    from holdfast.workflow.model import Found, Workflow
+
+_TAKEN = "taken"  # the hint that a workflow is another live session's
+
+
+def restore(event: Event, context: Context, *, known: bool = True, lost: Lost | None = None) -> list[Message]:
+    """Give a compacted session its workflow back, or the trail of its own work where it has none (R001-16, R001-17).
+
+    Nothing is given that another live session could own; the user and the model are told how to claim it.
+
+    Args:
+        event: a `SessionStart`, or the `UserPromptSubmit` that makes up for one.
+        context: its context.
+        known: whether Holdfast knew the session before this event (`join` tells).
+        lost: what never reached the session, if this makes up for it.
+
+    Returns:
+        The workflow's guidance, and what else the model and the user are to be told.
+    """
+    trail_alone = lost and lost.delivery and not lost.delivery.workflow
+    told = _trail(event, context) if trail_alone else _restored(event, context, known)
+    if lost and lost.delivery and not told:
+        deliveries.let_go(context.project, lost.delivery.id)
+    return told
+
+
+def restore_agent(event: Event, context: Context) -> list[Message]:
+    """Give a compacted subagent what it was launched for; nothing where that is not known for certain.
+
+    Args:
+        event: a `SessionStart` of which `compacts_agent` holds.
+        context: its context.
+    """
+    from holdfast.sessions.agents import attribution
+    from holdfast.workflow import briefs
+
+    project, session, agent = Workspace.of(context.project), event.session_id, event.agent_id
+    if not event.in_subagent:
+        compactions.take_summary(project, session)  # the agent's
+        agent = compactions.whose(project, session)
+    launch = attribution.of(project, session, agent, event.transcript_path) if agent else None
+    if launch is None or not (launch.prompt or launch.phase):
+        return []
+    found = registry.candidates(project, session).workflows if launch.phase else ()
+    workflow = next((each for each in found if each.key == launch.workflow), None)
+    phase = next((each for each in workflow.phases if each.id == launch.phase), None) if workflow else None
+    context.log(f"gave {launch.agent_type} ({agent}) back what it was launched for", session=session)
+    told = (launch.agent_type, launch.description, launch.prompt, workflow, phase)
+    brief = registry.of_agents(workflow.format).brief(project, workflow, phase) if workflow and phase else None
+    return [Message(briefs.given_back(*told, root=context.root, brief=brief), must_keep=True)]
+
+
+def _restored(event: Event, context: Context, known: bool) -> list[Message]:
+    from holdfast.sessions.history import history
+    from holdfast.sessions.ownership import judging
+
+    project, session = Workspace.of(context.project), event.session_id
+    found = registry.candidates(project, session)
+    for workflow in found.workflows:
+        history.observe(project, workflow)
+    verdict = judging.judge(project, session, found.workflows, known=known)
+    told = hints.unreadable(event, context, found)
+    if verdict.full is not None:
+        from holdfast.sessions.compaction import session_guidance
+
+        notes = [hints.problem(project, each) for each in found.problems]
+        notes += [*_left(found), *_skipped(context)]
+        guidance = session_guidance.give(event, context, verdict.full, verdict, notes)
+        return [guidance, *told, *_blind(context), *hints.vanished(event, context)]
+    compactions.take_summary(project, session)
+    if event.hook_event_name == "UserPromptSubmit":
+        return told  # what the compaction took is finished by now, or another session's
+    told += _refused(event, context, verdict.refused) + _taken(event, context, verdict.taken)
+    told += _mention(found, verdict.others)
+    told += [Message(f"Holdfast: {line}", to_user=True) for line in _skipped(context)]
+    told += hints.vanished(event, context) + _outdated(event, context)
+    return told + _trail(event, context, verdict.seal)
+
+
+def _trail(event: Event, context: Context, seal: Seal | None = None) -> list[Message]:
+    """Give a session that got no workflow back what it did, as its own transcript tells it, unless `trail` is off.
+
+    Where the compaction changed the session's id or its transcript, or the event names none, it is the one that was
+    sealed, or that was named before.
+    """
+    project, session = context.project, event.session_id
+    own = event.transcript_path or sessions.transcript(project, session)
+    before = seal.transcript if seal else ""
+    if not context.config.trail or not (own or before):
+        return []
+    from holdfast.trail import text as trail
+
+    entries = project.transcripts.tail(own)
+    if before and before != own:
+        entries = project.transcripts.tail(before) + entries
+    if context.config.exclude or context.config.exclude_patterns:
+        entries = [capture.event(context.config, entry) for entry in entries]
+    text = trail.text(trail.read(entries), branch=project.branch, root=context.root)
+    if not text:
+        return []
+    delivery = deliveries.begin(
+        project,
+        session,
+        event=event.hook_event_name,
+        workflow="",
+        title="the session's trail",
+        mark=trail.mark(text),
+        units=units(text),
+        transcript=own,
+        seal=seal,
+    )
+    context.log(f"gave the session's trail, {units(text)} characters", session=session)
+    return [Message(text, must_keep=True, on_delivered=lambda: deliveries.written(project, delivery))]
+
+
+def _blind(context: Context) -> list[Message]:
+    """Without a ledger nobody knows whose a workflow is: what the files have is restored, and the user told so."""
+    problem = context.project.ledger.problem
+    blind = "so what was restored was chosen without knowing which other sessions are live"
+    text = f"Holdfast: {problem}; {blind}. `holdfast doctor` says how to mend it."
+    return [Message(text, to_user=True)] if problem else []
+
+
+def _mention(found: Found, others: tuple[Workflow, ...]) -> list[Message]:
+    """Where nothing is restored, say in a line each what is there."""
+    from holdfast.workflow import guidance
+
+    lines = [guidance.line(other) for other in others if other.resumable]
+    if not lines:
+        return []
+    lead = "Workflows of this project that were not restored, being too old."
+    return [Message(wording.fenced(lead, [*lines, *_left(found)]))]
+
+
+def _left(found: Found) -> list[str]:
+    """Say how many workflows nobody looked at, where there are any."""
+    if not found.left:
+        return []
+    return [f"{found.left} other state files were not looked at; `holdfast list` shows them."]
+
+
+def _skipped(context: Context) -> list[str]:
+    """Say what the save before the compaction did not look at, and what to do about it."""
+    return [line for each in registry.detectors() for line in each.skipped(Workspace.of(context.project))]
+
+
+def _outdated(event: Event, context: Context) -> list[Message]:
+    """Name the model the old plan that the save before the compaction left alone."""
+    places = hints.take(context.project, event.session_id, hints.STALE)[-1:]
+    lines = [
+        line
+        for place in places
+        for each in registry.detectors()
+        if (line := each.outdated(Workspace.of(context.project), place))
+    ]
+    return [Message(wording.fenced("An old plan of this project was not taken up.", lines))] if lines else []
+
+
+def _refused(event: Event, context: Context, refused: tuple[Workflow, ...]) -> list[Message]:
+    """A wrong restore is worse than none: say in one line that there is something, and how to take it."""
+    if not refused:
+        return []
+    deliveries.refuse(context.project, event.session_id, event=event.hook_event_name, workflows=refused)
+    context.log(f"refused: {len(refused)} workflow(s) another live session could own", level="warning")
+    return [
+        Message(
+            f"Holdfast restored nothing: {len(refused)} workflow(s) here could belong to another live session. "
+            "`holdfast list` shows them; `holdfast next NAME`, asked of this session's model, takes one.",
+            to_user=True,
+        ),
+        Message(
+            f"Holdfast restored no workflow: {len(refused)} here could belong to another live session. If you worked "
+            "on one, find it with `holdfast list` and claim it with `holdfast next ID`; else leave it alone."
+        ),
+    ]
+
+
+def _taken(event: Event, context: Context, taken: tuple[Workflow, ...]) -> list[Message]:
+    """Tell the user, once for each, that another live session has a workflow, and how to move it; not what it is."""
+    project, session = context.project, event.session_id
+    new = [each for each in taken if not hints.told(project, session, _TAKEN, each.key)]
+    if not new:
+        return []
+    for each in new:
+        hints.tell(project, session, _TAKEN, each.key)
+    holders = sorted({(owners.owner(project, each) or "")[:8] for each in new})
+    return [
+        Message(
+            f"Holdfast restored nothing: {len(new)} workflow(s) here belong to another live session "
+            f"({', '.join(holders)}). `holdfast list` shows them; "
+            f"`holdfast resume NAME --session {session[:8]} --anyway` moves one here.",
+            to_user=True,
+        )
+    ]

@@ -1,0 +1,74 @@
+"""What is saved before a compaction: what files say newly, a generation of each state file, and a seal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.sessions.agents import lifecycle
+from holdfast.sessions.compaction import compactions, snapshots
+from holdfast.sessions.history import generations, history
+from holdfast.sessions.ownership import judging, owners
+from holdfast.sessions.workspace import Workspace
+from holdfast.workflow import registry
+
+if TYPE_CHECKING:
+    from holdfast.sessions.hook import Context, Event
+
+
+def save(event: Event, context: Context, trigger: str) -> str:
+    """Save what a session works on, so that `restore` finds it after the compaction (R001-13, R001-14).
+
+    Args:
+        event: a `PreCompact`.
+        context: its context.
+        trigger: what caused it: `manual` or `auto`.
+
+    Returns:
+        What the summariser is to keep of the session's workflows, for `instruct_summary`; empty if it has none.
+    """
+    project, session = context.project, event.session_id
+    if trigger == "manual":  # a person's; whatever ran before was interrupted, or it would run in the background
+        lifecycle.abandon_open(project, session)
+    compactions.take_summary(project, session)  # of an earlier compaction, which nothing came of
+    _detect(context, session)
+    for key in owners.missing(project, session):
+        _miss(context, session, key)
+    found = registry.candidates(Workspace.of(project), session)
+    for problem in found.problems:
+        context.log(f"not saved: {problem.path}: {problem.reason}", level="warning")
+    for workflow in found.workflows:
+        history.observe(project, workflow)  # what was moved by hand since, and what was completed
+    for workflow in owners.of_session(project, session, found.workflows):
+        if not workflow.finished and not workflow.recovered:
+            generations.keep(project, workflow.path, workflow.raw, why=f"PreCompact {trigger}")
+    mine = judging.settle(project, session, found.workflows)
+    # Also without a workflow: else a session id that changes now would claim the seal of somebody else's compaction.
+    had = [snapshots.of(workflow) for workflow in mine]
+    snapshots.leave(project, session, trigger or "unknown", had, event.transcript_path)
+    from holdfast.workflow import guidance
+
+    return guidance.summary(mine)
+
+
+def _detect(context: Context, session: str) -> None:
+    """Save what people describe in files of their own (I001-6); what cannot be merged costs no seal."""
+    for detector in registry.detectors():
+        found = detector.save(Workspace.of(context.project))
+        if found.report:
+            context.log(found.report, level="warning" if found.failed else "info")
+        if found.outdated or found.unread:
+            from holdfast.sessions.compaction import hints
+
+            for topic, key in ((hints.STALE, found.outdated), (hints.UNREAD, found.unread)):
+                if key:
+                    hints.owe(context.project, session, topic, key)
+        if found.removed:
+            _miss(context, session, found.removed)
+
+
+def _miss(context: Context, session: str, workflow: str) -> None:
+    """Let the session hear once that a workflow's state file was removed."""
+    from holdfast.sessions.compaction import hints  # here, for few files are
+
+    if not hints.told(context.project, session, hints.GONE, workflow):
+        hints.owe(context.project, session, hints.GONE, workflow)

@@ -1,0 +1,55 @@
+"""What the model itself writes of a workflow, which then belongs to its session."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.errors import HoldfastError
+from holdfast.sessions.history import generations, history
+from holdfast.sessions.ownership import owners
+from holdfast.sessions.workspace import Workspace
+from holdfast.workflow import places, registry, wording
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from holdfast.sessions.hook import Context, Event
+    from holdfast.workflow.model import Workflow
+
+
+def save(event: Event, context: Context, path: Path, why: str) -> list[wording.Message]:
+    """Keep a generation of a state file, and merge what a memory file or plan says; see `holdfast.workflows.save`."""
+    project = Workspace.of(context.project)
+    own = places.is_state(context.root, path) or places.is_list(context.root, path)
+    saved = path if own else _merged(context, path)
+    said = list[str]()
+    for workflow in registry.candidates(project, event.session_id, saved).workflows:
+        now = _followed(context, workflow, saved, why) if saved and not workflow.recovered else None
+        if now is None:
+            continue
+        generations.keep(project, now.path, now.raw, why=why)
+        history.observe(project, now)
+        owners.take(project, now, event.session_id)
+        said += [each for each in now.warnings if each not in workflow.warnings]
+    lead = "What was written is not all that counts in this session's workflow."
+    return [wording.Message(wording.fenced(lead, [f"{each}." for each in said]))] if said else []
+
+
+def _followed(context: Context, workflow: Workflow, saved: Path, why: str) -> Workflow | None:
+    """Return a workflow as it is after a file of its own was written, or None; a file it cannot follow is logged."""
+    try:
+        return registry.get(workflow.format).written(Workspace.of(context.project), workflow, saved, why=why)
+    except HoldfastError as error:
+        context.log(f"{workflow.place} does not follow {saved.name}: {error}", level="warning")
+        return workflow
+
+
+def _merged(context: Context, written: Path) -> Path | None:
+    """Merge what a file says that was just written, and return the state file that has it if there is one."""
+    saved = None
+    for detector in registry.detectors():
+        found = detector.save(Workspace.of(context.project), written=written)
+        if found.report:
+            context.log(found.report, level="warning" if found.failed else "info")
+        saved = saved or found.path
+    return saved
