@@ -60,9 +60,9 @@ def mine(event: Event, context: Context) -> Workflow | None:
         event: any event; a subagent's belongs to its parent's session.
         context: its context.
     """
-    from holdfast.sessions.reading import reading
+    from holdfast.sessions.reading import required_files
 
-    return reading.mine(context.project, event.session_id, find(event, context).workflows)
+    return required_files.mine(context.project, event.session_id, find(event, context).workflows)
 
 
 def owner(context: Context, workflow: Workflow) -> str | None:

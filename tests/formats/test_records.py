@@ -28,8 +28,8 @@ EXCEPTIONS = {
 COMPACTIONS = {
     "report/tables.py",
     "sessions/compaction/snapshots.py",
-    "sessions/reading/reading.py",
-    "sessions/reading/readtexts.py",
+    "sessions/reading/required_files.py",
+    "sessions/reading/read_results.py",
 }
 
 

@@ -15,7 +15,7 @@ from holdfast.dispatch.budget import CAP, units
 from holdfast.install import upkeep, wanted_events
 from holdfast.plugins import loader
 from holdfast.sessions.compaction import deliveries
-from holdfast.sessions.reading import reading, reads
+from holdfast.sessions.reading import reads, required_files
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from tests.commandline import holdfast
@@ -430,7 +430,7 @@ def test_files_outside_the_project_hold_nothing(holding: HoldfastProject, tmp_pa
     (tmp_path / "outside.md").write_text("outside\n")
     start(holding, str(tmp_path / "outside.md"), "docs", title="Newer")
     workflows = registry.all_found(opened(holding)).workflows
-    mine = reading.mine(opened(holding), ME, workflows)
+    mine = required_files.mine(opened(holding), ME, workflows)
     assert mine is not None
     assert mine.title == "Newer"
     edit(holding).assert_silent()

@@ -9,7 +9,7 @@ import pytest
 
 from holdfast.config import Config
 from holdfast.formats.hybrid import file
-from holdfast.sessions.reading import readfiles, reading
+from holdfast.sessions.reading import file_contents, required_files
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import assignments, facts, guidance, registry, statefile, wording
 from holdfast.workflow.model import Start
@@ -111,9 +111,9 @@ def test_files_to_read_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     """Each entry of the required reading is a file to look at."""
     LARGE["reading"](tmp_path)
     looked = list[Any]()
-    monkeypatch.setattr(readfiles, "look", counted(looked, readfiles.look))
+    monkeypatch.setattr(file_contents, "look", counted(looked, file_contents.look))
     project = Workspace(tmp_path, Config())
-    assert len(reading.states(project, ME, load(tmp_path))) == facts.ENTRIES
+    assert len(required_files.states(project, ME, load(tmp_path))) == facts.ENTRIES
     project.close()
     assert len(looked) <= facts.ENTRIES
 

@@ -65,13 +65,13 @@ if TYPE_CHECKING:
     from holdfast.sessions.ownership.sessions import join as join
     from holdfast.sessions.ownership.sessions import leave as leave
     from holdfast.sessions.ownership.sessions import touch as touch
-    from holdfast.sessions.reading.reading import RequiredFile as RequiredFile
-    from holdfast.sessions.reading.reading import reading_that_holds as reading_that_holds
-    from holdfast.sessions.reading.reading import unread as unread
+    from holdfast.sessions.reading.read_results import note_read as note_read
     from holdfast.sessions.reading.reads import forget_reading as forget_reading
     from holdfast.sessions.reading.reads import reminded as reminded
     from holdfast.sessions.reading.reads import reminder_due as reminder_due
-    from holdfast.sessions.reading.readtexts import note_read as note_read
+    from holdfast.sessions.reading.required_files import RequiredFile as RequiredFile
+    from holdfast.sessions.reading.required_files import reading_that_holds as reading_that_holds
+    from holdfast.sessions.reading.required_files import unread as unread
     from holdfast.workflow.wording import Message as Message
 
 _PUBLIC = {
@@ -94,9 +94,9 @@ _PUBLIC = {
     "holdfast.sessions.compaction.snapshots": ("Lost", "lost"),
     "holdfast.sessions.history.recordings": ("record",),
     "holdfast.sessions.ownership.sessions": ("crashed", "join", "leave", "touch"),
-    "holdfast.sessions.reading.reading": ("RequiredFile", "reading_that_holds", "unread"),
+    "holdfast.sessions.reading.required_files": ("RequiredFile", "reading_that_holds", "unread"),
     "holdfast.sessions.reading.reads": ("forget_reading", "reminded", "reminder_due"),
-    "holdfast.sessions.reading.readtexts": ("note_read",),
+    "holdfast.sessions.reading.read_results": ("note_read",),
     "holdfast.workflow.wording": ("Message",),
 }
 _HOMES = {name: home for home, names in _PUBLIC.items() for name in names}

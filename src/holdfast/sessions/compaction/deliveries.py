@@ -52,7 +52,7 @@ class Delivery:
         mark: the guidance's digest, which stands in it.
         units: its length in UTF-16 units.
         omitted: how many lines only the sidecar has.
-        step: which step of the order decided (`judging.Verdict`).
+        step: which step of the order decided (`arbitration.Verdict`).
         state: `pending` until the reply is written, `delivered` then, `confirmed` when the transcript holds it as
             context, `absent` when the transcript proves that it does not, `unconfirmed` when it never said either;
             `refused` where nothing was given, for the workflow could be another live session's.

@@ -68,13 +68,13 @@ def restore_agent(event: Event, context: Context) -> list[Message]:
 
 def _restored(event: Event, context: Context, known: bool) -> list[Message]:
     from holdfast.sessions.history import history
-    from holdfast.sessions.ownership import judging
+    from holdfast.sessions.ownership import arbitration
 
     project, session = Workspace.of(context.project), event.session_id
     found = registry.candidates(project, session)
     for workflow in found.workflows:
         history.observe(project, workflow)
-    verdict = judging.judge(project, session, found.workflows, known=known)
+    verdict = arbitration.judge(project, session, found.workflows, known=known)
     told = hints.unreadable(event, context, found)
     if verdict.full is not None:
         from holdfast.sessions.compaction import session_guidance

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from holdfast.sessions.agents import lifecycle
 from holdfast.sessions.compaction import compactions, snapshots
 from holdfast.sessions.history import generations, history
-from holdfast.sessions.ownership import judging, owners
+from holdfast.sessions.ownership import arbitration, owners
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 
@@ -41,7 +41,7 @@ def save(event: Event, context: Context, trigger: str) -> str:
     for workflow in owners.of_session(project, session, found.workflows):
         if not workflow.finished and not workflow.recovered:
             generations.keep(project, workflow.path, workflow.raw, why=f"PreCompact {trigger}")
-    mine = judging.settle(project, session, found.workflows)
+    mine = arbitration.settle(project, session, found.workflows)
     # Also without a workflow: else a session id that changes now would claim the seal of somebody else's compaction.
     had = [snapshots.of(workflow) for workflow in mine]
     snapshots.leave(project, session, trigger or "unknown", had, event.transcript_path)

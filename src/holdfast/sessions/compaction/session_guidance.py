@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast import capture
 from holdfast.sessions.agents import agent_status
-from holdfast.sessions.reading import reading
+from holdfast.sessions.reading import required_files
 from holdfast.workflow import guidance, wording
 from holdfast.workflow.wording import Message, units
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from holdfast.project import OpenProject
     from holdfast.sessions.agents.agent_status import Agent
     from holdfast.sessions.hook import Context, Event
-    from holdfast.sessions.ownership.judging import Verdict
-    from holdfast.sessions.reading.reading import RequiredFile
+    from holdfast.sessions.ownership.arbitration import Verdict
+    from holdfast.sessions.reading.required_files import RequiredFile
     from holdfast.workflow.guidance import Guidance
     from holdfast.workflow.model import Workflow
 
@@ -26,7 +26,7 @@ AGENTS = 10  # that ended of which all is said; the last ones
 
 
 class GivenBack(NamedTuple):
-    """The guidance, and how each required reading stood when it was made (`reading.states`)."""
+    """The guidance, and how each required reading stood when it was made (`required_files.states`)."""
 
     guidance: Guidance
     known: Mapping[str, RequiredFile]
@@ -51,7 +51,7 @@ def compile(
         notes: what else is to be said of it, a line each.
         recap: the client's own summary; what that has word for word is said shorter.
     """
-    known = reading.states(project, session, workflow)
+    known = required_files.states(project, session, workflow)
     agents = [each for each in agent_status.waiting(project, session) if each.workflow in (None, workflow.key)]
     made = guidance.compile(
         workflow,
@@ -59,8 +59,8 @@ def compile(
         others=others,
         agents=agent_lines(agents),
         notes=notes,
-        files=reading.files(known),
-        contents=reading.contents(project, known),
+        files=required_files.files(known),
+        contents=required_files.contents(project, known),
         recap=recap,
         beside=capture.allowed(project.config, workflow.path),
     )
@@ -115,7 +115,7 @@ def give(event: Event, context: Context, workflow: Workflow, verdict: Verdict, n
         deliveries.written(project, delivery)
         if unread:
             hints.tell(project, session, hints.UNREAD, workflow.key)
-        reading.inlined(project, session, back.known, made.inlined)
+        required_files.inlined(project, session, back.known, made.inlined)
         if verdict.seal is None and event.hook_event_name == "SessionStart":
             # No PreCompact left a seal: a spent one shows in `holdfast status` that there was a compaction.
             snapshots.leave(project, session, "none", [snapshots.of(workflow)])

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from holdfast.sessions.ownership import judging, owners, sessions
+from holdfast.sessions.ownership import arbitration, owners, sessions
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from holdfast.project import OpenProject
-    from holdfast.sessions.ownership.judging import Verdict
+    from holdfast.sessions.ownership.arbitration import Verdict
     from holdfast.workflow.model import Workflow
 
 
@@ -52,7 +52,7 @@ def foresee(
         workflows = [saved, *(each for each in workflows if each.path != saved.path)]
     unfinished = [each for each in owners.ranked(workflows) if not each.finished]
     told = [session] if session is not None else sorted(live)
-    verdicts = {each: judging.foresee(project, each, workflows) for each in told}
+    verdicts = {each: arbitration.foresee(project, each, workflows) for each in told}
     others = sessions.live_others(project, session) if session is not None else live
     if others:
         everyone = {*others, *told}

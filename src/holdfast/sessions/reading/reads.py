@@ -75,7 +75,7 @@ def note(project: OpenProject, session: str, path: str, content_hash: str, how: 
     Args:
         project: where.
         session: whose model.
-        path: as `readfiles.name` gives it.
+        path: as `file_contents.name` gives it.
         content_hash: the content's SHA-256 in hexadecimal.
         how: by a Read, by the client's attachment, or by our own guidance.
     """

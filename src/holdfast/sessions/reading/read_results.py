@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.sessions.ownership import sessions
-from holdfast.sessions.reading import readfiles, reads
+from holdfast.sessions.reading import file_contents, reads
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from holdfast.project import OpenProject
     from holdfast.sessions.hook import Context, Returned
-    from holdfast.sessions.reading.readfiles import Look
+    from holdfast.sessions.reading.file_contents import Look
     from holdfast.sessions.reading.reads import How
 
 _TEXT = "text"
@@ -58,7 +58,7 @@ def heard(project: OpenProject, session: str, tool_input: Mapping[str, Any], res
     A part of a file counts as read when, with other parts read since the last compaction, it makes the whole.
     """
     place = tool_input.get("file_path")
-    look = readfiles.look(project, place) if isinstance(place, str) else None
+    look = file_contents.look(project, place) if isinstance(place, str) else None
     if look is None or look.data is None:
         return
     kind, shown = _shown(response)
@@ -226,7 +226,7 @@ def _texts(project: OpenProject, entries: Iterable[Mapping[str, Any]]) -> Iterat
             response, how, cut = attached.get("content"), "attached", attached.get("truncated") is True
         _, shown = _shown(response)
         place = response["file"].get("filePath") if shown and isinstance(response, dict) else None
-        path = readfiles.name(project, place) if isinstance(place, str) else None
+        path = file_contents.name(project, place) if isinstance(place, str) else None
         if shown and path:
             attached_or_read: How = "attached" if how == "attached" else "read"
             yield path, shown._replace(how=attached_or_read, cut=shown.cut or cut)
@@ -240,7 +240,7 @@ def _shown(response: Any) -> tuple[str, _Shown | None]:
         return kind, None
     first, count, total = (_number(file.get(each)) for each in ("startLine", "numLines", "totalLines"))
     cut = file.get("truncatedByTokenCap") is True
-    return kind, _Shown(readfiles.as_shown(file["content"]), first, count, total, cut)
+    return kind, _Shown(file_contents.as_shown(file["content"]), first, count, total, cut)
 
 
 def _number(value: Any) -> int:
@@ -256,7 +256,7 @@ def _refused(project: OpenProject, entries: Iterable[Mapping[str, Any]]) -> Iter
             asked[str(block.get("id"))] = str(given.get("file_path", ""))
         elif block.get("type") == "tool_result" and block.get("is_error") is True:
             place = asked.get(str(block.get("tool_use_id")))
-            path = readfiles.name(project, place) if place else None
+            path = file_contents.name(project, place) if place else None
             if path:
                 yield path
 

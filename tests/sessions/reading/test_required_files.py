@@ -14,7 +14,7 @@ from holdfast.clients.claude import transcripts
 from holdfast.config import Config
 from holdfast.errors import LedgerError
 from holdfast.sessions.ownership import owners, sessions
-from holdfast.sessions.reading import readfiles, reading, reads, readtexts
+from holdfast.sessions.reading import file_contents, read_results, reads, required_files
 from holdfast.sessions.workspace import Workspace
 from tests import permissions
 from tests.handmade import ME, OTHER, together, workflow, workspace
@@ -43,12 +43,12 @@ def flow(project: Workspace, *entries: str) -> Workflow:
 
 def states(project: Workspace, *entries: str, session: str = ME) -> list[tuple[str, bool]]:
     """What is said of each entry: how it changed, and whether the model has it before it."""
-    found = reading.states(project, session, flow(project, *entries))
+    found = required_files.states(project, session, flow(project, *entries))
     return [(each.change, each.in_context) for each in found.values()]
 
 
 def due(project: Workspace, *entries: str, session: str = ME) -> list[str]:
-    found = reading.states(project, session, flow(project, *entries))
+    found = required_files.states(project, session, flow(project, *entries))
     return [each.entry for each in found.values() if each.due]
 
 
@@ -63,12 +63,12 @@ def response(text: str, first: int = 1, count: int | None = None, **more: Any) -
 def read(project: Workspace, place: str = "docs/a.md", first: int = 1, count: int | None = None, **more: Any) -> None:
     """Read a file, or lines of it, as the model does."""
     path = project.root / place
-    text = readfiles.as_shown(path.read_bytes().decode("utf-8", "replace"))
+    text = file_contents.as_shown(path.read_bytes().decode("utf-8", "replace"))
     session = more.pop("session", ME)
     asked: dict[str, Any] = {"file_path": str(path)}
     asked |= {"offset": first} if first > 1 else {}
     asked |= {"limit": count} if count else {}
-    readtexts.heard(project, session, asked, response(text, first, count, **more))
+    read_results.heard(project, session, asked, response(text, first, count, **more))
 
 
 def put(project: Workspace, place: str, content: str | bytes) -> Path:
@@ -177,7 +177,7 @@ def test_parts_read_at_the_same_time_are_all_kept(project: Workspace) -> None:
     text = "".join(f"line {number}\n" for number in range(100))
     put(project, "docs/a.md", text)
     before = f"""
-from holdfast.sessions.reading import reads, readtexts
+from holdfast.sessions.reading import reads, read_results
 reads.rows(project, {ME!r})
 path = project.root / "docs/a.md"
 """
@@ -185,7 +185,7 @@ path = project.root / "docs/a.md"
 for number in range(int(me), 100, 4):
     file = {{"content": f"line {{number}}", "numLines": 1, "startLine": number + 1, "totalLines": 101}}
     asked = {{"file_path": str(path), "offset": number + 1, "limit": 1}}
-    readtexts.heard(project, {ME!r}, asked, {{"type": "text", "file": file}})
+    read_results.heard(project, {ME!r}, asked, {{"type": "text", "file": file}})
 """
     together(project.root, ["0", "1", "2", "3"], deed, before)
     assert states(project) == [("unchanged", True)]
@@ -195,14 +195,14 @@ def test_a_read_the_client_itself_cut_is_a_part(project: Workspace) -> None:
     """`truncatedByTokenCap`: a first page, whatever the numbers say."""
     asked = {"file_path": str(project.root / "docs/a.md")}
     cut = response("one\ntwo\n", truncatedByTokenCap=True)
-    readtexts.heard(project, ME, asked, cut)
+    read_results.heard(project, ME, asked, cut)
     assert due(project) == ["@docs/a.md"]
 
 
 def test_what_was_written_between_read_and_event_is_not_taken_for_read(project: Workspace) -> None:
     """The content the model was shown counts, not what lies there by now."""
     asked = {"file_path": str(project.root / "docs/a.md")}
-    readtexts.heard(project, ME, asked, response("an older text\n"))
+    read_results.heard(project, ME, asked, response("an older text\n"))
     assert states(project) == [("changed", True)]
 
 
@@ -214,7 +214,7 @@ def test_text_is_compared_as_the_client_decodes_it(project: Workspace, content: 
     path = put(project, "docs/odd.txt", content)
     text = content[2:].decode("utf-16-le") if content[:2] == b"\xff\xfe" else content.decode("utf-8", "replace")
     plain = text.removeprefix("\ufeff").replace("\r\n", "\n")
-    readtexts.heard(project, ME, {"file_path": str(path)}, response(plain))
+    read_results.heard(project, ME, {"file_path": str(path)}, response(plain))
     assert states(project, "@docs/odd.txt") == [("unchanged", True)]
 
 
@@ -235,7 +235,7 @@ def test_text_is_compared_as_the_client_decodes_it(project: Workspace, content: 
 )
 def test_other_results_than_text(project: Workspace, asked: dict[str, Any], answer: Any, counts: bool) -> None:
     """Asked for whole and not refused is read, in whatever form a client says so."""
-    readtexts.heard(project, ME, {"file_path": str(project.root / "docs/a.md"), **asked}, answer)
+    read_results.heard(project, ME, {"file_path": str(project.root / "docs/a.md"), **asked}, answer)
     assert states(project) == [("unchanged", True) if counts else ("never read", False)]
 
 
@@ -244,7 +244,7 @@ def test_other_results_than_text(project: Workspace, asked: dict[str, Any], answ
 )
 def test_a_read_of_nothing_costs_nothing(project: Workspace, asked: dict[str, Any]) -> None:
     """Nothing is noted, and nothing is raised."""
-    readtexts.heard(project, ME, asked, response("x"))
+    read_results.heard(project, ME, asked, response("x"))
     assert reads.rows(project, ME) == {}
 
 
@@ -257,7 +257,7 @@ def test_a_file_is_the_same_by_any_name(project: Workspace, entry: str) -> None:
     (project.root / "link.md").symlink_to("docs/a.md")
     read(project)
     assert states(project, entry.format(root=project.root)) == [("unchanged", True)]
-    (state,) = reading.states(project, ME, flow(project, entry.format(root=project.root))).values()
+    (state,) = required_files.states(project, ME, flow(project, entry.format(root=project.root))).values()
     assert (state.path, state.inside) == ("docs/a.md", True)
 
 
@@ -267,13 +267,13 @@ def test_files_elsewhere_are_never_looked_at(project: Workspace) -> None:
     for path in (Path.home() / "notes.md", outside):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("notes\n")
-        readtexts.heard(project, ME, {"file_path": str(path)}, response("notes\n"))
+        read_results.heard(project, ME, {"file_path": str(path)}, response("notes\n"))
     (project.root / "out.md").symlink_to(outside)
     entries = ("@~/notes.md", f"@{outside}", "@out.md")
     assert states(project, *entries) == [("outside the project", False)] * 3
     assert due(project, *entries) == []
     assert reads.rows(project, ME) == {}
-    assert reading.contents(project, reading.states(project, OTHER, flow(project, *entries))) == []
+    assert required_files.contents(project, required_files.states(project, OTHER, flow(project, *entries))) == []
 
 
 def test_what_nobody_can_read_whole_is_not_checked(project: Workspace) -> None:
@@ -285,7 +285,7 @@ def test_what_nobody_can_read_whole_is_not_checked(project: Workspace) -> None:
     assert states(project, *entries) == [("not checked", False)] * len(entries)
     assert due(project, *entries) == []
     asked = {"file_path": str(project.root / "large.bin")}
-    readtexts.heard(project, ME, asked, response("", totalLines=99))
+    read_results.heard(project, ME, asked, response("", totalLines=99))
     assert reads.rows(project, ME) == {}
 
 
@@ -311,7 +311,7 @@ def test_a_link_that_leads_to_itself_is_no_error(project: Workspace) -> None:
 
 def test_so_many_bytes_and_no_more_are_compared(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousand large files must not keep an event waiting."""
-    monkeypatch.setattr(readfiles, "MOST", 20)
+    monkeypatch.setattr(file_contents, "MOST", 20)
     put(project, "docs/b.md", "0123456789")
     assert states(project, "@docs/a.md", "@docs/b.md") == [("never read", False), ("not checked", False)]
 
@@ -365,10 +365,10 @@ def test_whose_reading_it_is(project: Workspace) -> None:
         owners.own(project, each, ME)
     owners.own(project, theirs, OTHER)
     nobodys = workflow(project.root, "f", updated_at="2026-05-01")
-    found = reading.mine(project, ME, [*mine, theirs, done, nobodys])
+    found = required_files.mine(project, ME, [*mine, theirs, done, nobodys])
     assert found is not None
     assert found.title == "c"
-    assert reading.mine(project, "33", [*mine, theirs, done, nobodys]) is None
+    assert required_files.mine(project, "33", [*mine, theirs, done, nobodys]) is None
 
 
 # From the transcript
@@ -394,12 +394,12 @@ def test_until_it_is_written_what_is_attached_again_is_not_known(project: Worksp
     assert states(project, "@docs/req.md", "@app.py") == [("unchanged", True), ("changed", True)]
     reads.compacted(project, ME)
     assert states(project, "@docs/req.md", "@app.py") == [("unchanged", False), ("changed", False)]
-    assert not readtexts.settle(project, ME, ())
-    assert reading.reminder(project, ME, flow(project, "@docs/req.md")) is None
+    assert not read_results.settle(project, ME, ())
+    assert required_files.reminder(project, ME, flow(project, "@docs/req.md")) is None
     path.write_bytes(b"".join(lines))
-    assert readtexts.settle(project, ME, ())
+    assert read_results.settle(project, ME, ())
     assert states(project, "@docs/req.md", "@app.py") == [("unchanged", True)] * 2
-    assert reading.reminder(project, ME, flow(project, "@docs/req.md")) == []
+    assert required_files.reminder(project, ME, flow(project, "@docs/req.md")) == []
     assert reads.reader(project, ME).compactions == 1  # the boundary is that of the compaction that was announced
 
 
@@ -431,7 +431,7 @@ def test_a_second_compaction_takes_away_what_was_attached(project: Workspace, na
     path.write_bytes(path.read_bytes() + again.replace(b'"uuid":"2', b'"uuid":"3'))
     assert states(project, "@docs/req.md") == [("unchanged", False)]
     assert reads.reader(project, ME).compactions == 3
-    assert readtexts.settle(project, ME, ())
+    assert read_results.settle(project, ME, ())
     assert reads.reader(project, ME).compactions == 3
 
 
@@ -460,7 +460,7 @@ def test_a_boundary_farther_back_than_is_read_is_no_lack(project: Workspace) -> 
     filler = [said(type="user", message={"content": "x" * 500_000}) for _ in range(10)]
     boundary = said(type="system", subtype="compact_boundary")
     path.write_bytes(b"".join([path.read_bytes(), boundary, *filler, shown(project, "one\ntwo\nthree\n")]))
-    assert readtexts.settle(project, ME, ())
+    assert read_results.settle(project, ME, ())
     assert states(project) == [("unchanged", True)]
 
 
@@ -480,7 +480,7 @@ def test_what_was_searched_is_not_searched_again(project: Workspace, monkeypatch
     assert states(project) == [("unchanged", True)]
     assert states(project) == [("unchanged", True)]
     size = path.stat().st_size
-    assert searched == [0, size - readtexts._OVERLAP]
+    assert searched == [0, size - read_results._OVERLAP]
     path.write_bytes(path.read_bytes() + shown(project, "other\n", "docs/b.md"))
     assert states(project, "@docs/a.md", "@docs/b.md") == [("unchanged", True), ("unchanged", True)]
     put(project, "docs/a.md", "one\n")
@@ -493,10 +493,10 @@ def test_a_read_that_fails_after_its_call_was_searched_is_noted(project: Workspa
     call = {"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": str(project.root / "docs/a.md")}}
     path = transcribed(project, [said(type="assistant", message={"content": [call]})])
     entry = "@docs/a.md"
-    assert not reading.states(project, ME, flow(project, entry))[entry].refused
+    assert not required_files.states(project, ME, flow(project, entry))[entry].refused
     result = {"type": "tool_result", "tool_use_id": "t1", "is_error": True, "content": "no"}
     path.write_bytes(path.read_bytes() + said(type="user", message={"content": [result]}))
-    assert reading.states(project, ME, flow(project, entry))[entry].refused
+    assert required_files.states(project, ME, flow(project, entry))[entry].refused
 
 
 def test_a_boundary_that_never_comes_is_not_waited_for(project: Workspace) -> None:
@@ -505,7 +505,7 @@ def test_a_boundary_that_never_comes_is_not_waited_for(project: Workspace) -> No
     reads.compacted(project, ME)
     filler = [said(type="user", message={"content": "x" * 500_000}) for _ in range(10)]
     path.write_bytes(b"".join([path.read_bytes(), *filler]))
-    assert readtexts.settle(project, ME, ())
+    assert read_results.settle(project, ME, ())
     assert reads.reader(project, ME).compactions == 1
     path.write_bytes(path.read_bytes() + said(type="system", subtype="compact_boundary"))
     states(project)
@@ -586,10 +586,10 @@ def test_a_read_that_failed_holds_nothing(project: Workspace, error: bool) -> No
     result = {"type": "tool_result", "tool_use_id": "toolu_1", "is_error": error, "content": "not permitted"}
     lines = [said(type="assistant", message={"content": [use]}), said(type="user", message={"content": [result]})]
     transcribed(project, lines)
-    (state,) = reading.states(project, ME, flow(project)).values()
+    (state,) = required_files.states(project, ME, flow(project)).values()
     assert (state.due, state.refused, state.holds) == (True, error, not error)
     reads.compacted(project, ME)
-    (state,) = reading.states(project, ME, flow(project)).values()
+    (state,) = required_files.states(project, ME, flow(project)).values()
     assert (state.due, state.refused, state.holds) == (True, False, True)
 
 
@@ -613,14 +613,14 @@ def test_the_words_of_the_guidance(project: Workspace) -> None:
         read(project, f"docs/{name}.md")
     put(project, "docs/c.md", "changed")
     entries = ("@docs/a.md", "@docs/b.md", "@docs/c.md", "@docs/d.md", "@docs")
-    words = reading.files(reading.states(project, ME, flow(project, *entries)))
+    words = required_files.files(required_files.states(project, ME, flow(project, *entries)))
     assert [words(entry) for entry in entries] == [None, "unchanged", "changed", "missing", "not checked"]
     assert words("@unheard of") is None
 
 
 def inlinable(project: Workspace, *entries: str) -> list[str]:
-    known = reading.states(project, ME, flow(project, *entries))
-    return [text for _, text in reading.contents(project, known)]
+    known = required_files.states(project, ME, flow(project, *entries))
+    return [text for _, text in required_files.contents(project, known)]
 
 
 @pytest.mark.parametrize(
@@ -641,7 +641,7 @@ def inlinable(project: Workspace, *entries: str) -> list[str]:
 def test_only_small_texts_are_inlined(project: Workspace, content: bytes, given: bool) -> None:
     """1,500 UTF-16 units, whole; no binary, nothing empty."""
     put(project, "docs/s.md", content)
-    reads.note(project, ME, "docs/s.md", readfiles.look(project, "docs/s.md").digest)
+    reads.note(project, ME, "docs/s.md", file_contents.look(project, "docs/s.md").digest)
     reads.compacted(project, ME)
     text = content.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
     assert inlinable(project, "@docs/s.md") == ([text] if given else [])
@@ -652,7 +652,7 @@ def test_only_what_this_session_has_read_and_no_longer_has_is_inlined(project: W
     outside = project.root.parent / "outside.md"
     outside.write_text("outside\n")
     (project.root / "out.md").symlink_to(outside)
-    readtexts.heard(project, ME, {"file_path": str(outside)}, response("outside\n"))
+    read_results.heard(project, ME, {"file_path": str(outside)}, response("outside\n"))
     put(project, "docs/b.md", "b\n")
     put(project, "docs/c.md", "c\n")
     read(project)
@@ -668,8 +668,8 @@ def test_what_was_inlined_is_not_due_and_is_inlined_again(project: Workspace) ->
     """It stands before the model, unless that guidance was lost: the second chance gives it again."""
     read(project)
     reads.compacted(project, ME)
-    known = reading.states(project, ME, flow(project))
-    reading.inlined(project, ME, known, ["@docs/a.md"])
+    known = required_files.states(project, ME, flow(project))
+    required_files.inlined(project, ME, known, ["@docs/a.md"])
     assert due(project) == []
     assert inlinable(project, "@docs/a.md") == ["one\ntwo\nthree\n"]
     reads.compacted(project, ME)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from holdfast import capture
 from holdfast.errors import LedgerError
 from holdfast.sessions.ownership import owners
-from holdfast.sessions.reading import readfiles, reads, readtexts
+from holdfast.sessions.reading import file_contents, read_results, reads
 from holdfast.workflow import facts
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from holdfast.project import OpenProject
     from holdfast.sessions.hook import Context, Event
-    from holdfast.sessions.reading.readfiles import Look
+    from holdfast.sessions.reading.file_contents import Look
     from holdfast.workflow.model import Workflow
 
 Change = Literal["unchanged", "changed", "missing", "never read", "not checked", "outside the project"]
@@ -76,12 +76,12 @@ def states(project: OpenProject, session: str, workflow: Workflow) -> dict[str, 
     The session's transcript is asked too. With `reading = "off"`, or without a usable ledger, everything that is there
     counts as never read. Never raises.
     """
-    looks = dict(readfiles.looks(project, workflow.reading[: facts.ENTRIES]))
+    looks = dict(file_contents.looks(project, workflow.reading[: facts.ENTRIES]))
     rows: Mapping[str, Mapping[str, Any]] = {}
     now = 0
     if project.config.reading != "off" and looks:
         try:
-            readtexts.settle(project, session, looks.values())
+            read_results.settle(project, session, looks.values())
             rows, now = reads.rows(project, session), reads.reader(project, session).compactions
         except LedgerError:
             rows = {}
@@ -108,7 +108,7 @@ def contents(project: OpenProject, known: Mapping[str, RequiredFile]) -> list[tu
     for entry, state in known.items():
         wanted = state.change == "unchanged" and state.inside and capture.allowed(project.config, state.path)
         if wanted and (state.inlined or not state.in_context):
-            look = readfiles.look(project, state.path, 4 * INLINE)
+            look = file_contents.look(project, state.path, 4 * INLINE)
             text = _small_text(look)
             if text:
                 found.append((entry, text))
@@ -150,7 +150,7 @@ def reading_that_holds(event: Event, context: Context, workflow: Workflow, place
         place: the file that is to be edited; nothing holds an edit of the required files themselves.
     """
     required = states(context.project, event.session_id, workflow).values()
-    edited = readfiles.name(context.project, place) if place else None
+    edited = file_contents.name(context.project, place) if place else None
     return [] if edited in {each.path for each in required} else [each for each in required if each.holds]
 
 
@@ -159,7 +159,7 @@ def reminder(project: OpenProject, session: str, workflow: Workflow) -> list[Req
 
     So it is until the transcript shows what the client attached again.
     """
-    if not readtexts.settle(project, session, ()):
+    if not read_results.settle(project, session, ()):
         return None
     return [each for each in states(project, session, workflow).values() if each.due]
 

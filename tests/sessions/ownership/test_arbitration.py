@@ -13,11 +13,11 @@ from holdfast import clock
 from holdfast.sessions.agents import agent_status, lifecycle
 from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.history import generations
-from holdfast.sessions.ownership import judging, owners, sessions
+from holdfast.sessions.ownership import arbitration, owners, sessions
 from tests.handmade import ME, OTHER, THIRD, together, workflow, workspace
 
 if TYPE_CHECKING:
-    from holdfast.sessions.ownership.judging import Verdict
+    from holdfast.sessions.ownership.arbitration import Verdict
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
@@ -32,7 +32,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
 def compacted(project: Workspace, *workflows: Workflow, session: str = ME, known: bool = True) -> Verdict:
     """Judge a session that comes out of a compaction, as the restoring handler does."""
     sessions.seen(project, session)
-    return judging.judge(project, session, workflows, known=known)
+    return arbitration.judge(project, session, workflows, known=known)
 
 
 def test_what_a_session_owns_is_restored_to_it(project: Workspace) -> None:
@@ -259,13 +259,13 @@ def test_of_sessions_that_restore_at_once_at_most_one_gets_a_workflow(project: W
     mine = workflow(project.root)
     snapshots.leave(project, "gone", "auto", [snapshots.of(mine)])
     project.close()
-    before = "from holdfast.sessions.ownership import judging, sessions\nfrom tests.handmade import workflow"
+    before = "from holdfast.sessions.ownership import arbitration, sessions\nfrom tests.handmade import workflow"
 
     said = together(
         project.root,
         ["one", "two", "three"],
         deed="sessions.seen(project, me)\n"
-        "verdict = judging.judge(project, me, [workflow(project.root)], known=False)\n"
+        "verdict = arbitration.judge(project, me, [workflow(project.root)], known=False)\n"
         "print(verdict.full.title if verdict.full else '-')",
         before=before,
     )
@@ -307,7 +307,7 @@ def test_a_session_that_has_a_workflow_takes_no_other_when_it_is_compacted(proje
     owners.own(project, mine, ME)
     sessions.seen(project, ME)
 
-    assert judging.settle(project, ME, [free, mine]) == [mine, free]
+    assert arbitration.settle(project, ME, [free, mine]) == [mine, free]
     assert owners.owner(project, free) is None
 
 
@@ -352,7 +352,7 @@ def test_a_compaction_notes_in_which_branch_a_session_works_on_what_it_has(tmp_p
     sessions.seen(project, ME)
     checkout(tmp_path, "feature")
 
-    judging.settle(project, ME, [mine])
+    arbitration.settle(project, ME, [mine])
 
     assert owners.branch(project, mine) == "feature"
 
@@ -503,11 +503,11 @@ def test_what_a_session_is_about_to_lose_becomes_its_own(project: Workspace) -> 
     newer = workflow(project.root, "Newer")
     sessions.seen(project, ME)
 
-    assert judging.settle(project, ME, [older, newer]) == [newer, older]
+    assert arbitration.settle(project, ME, [older, newer]) == [newer, older]
     assert [owners.owner(project, each) for each in (newer, older)] == [ME, None]
 
     paused = workflow(project.root, "Paused", paused=True)
-    assert judging.settle(project, ME, [paused]) == []
+    assert arbitration.settle(project, ME, [paused]) == []
     assert owners.owner(project, paused) is None
 
 
