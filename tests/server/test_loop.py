@@ -489,7 +489,7 @@ def test_an_upgrade_in_place_counts_at_the_next_event(copied: Warm) -> None:
     """A file that the server has loaded is another: the server ends, the event is cold, the next server is new."""
     assert copied.advice() == "warm"
     pid = copied.pid
-    engine = copied.entry.parents[1] / "src" / "holdfast" / "dispatch" / "merging.py"
+    engine = copied.entry.parents[1] / "src" / "holdfast" / "dispatch" / "calls.py"
     engine.write_text(engine.read_text() + "\nNEW = True\n")
 
     assert copied.advice() == "cold"
@@ -501,7 +501,7 @@ def test_an_upgrade_in_place_counts_at_the_next_event(copied: Warm) -> None:
 
 def test_after_an_upgrade_before_its_first_event_another_is_tried_at_once(copied: Warm) -> None:
     """The first one may have been started in the middle of it, and has answered nothing yet."""
-    pid, module = copied.pid, copied.entry.parents[1] / "src" / "holdfast" / "dispatch" / "merging.py"
+    pid, module = copied.pid, copied.entry.parents[1] / "src" / "holdfast" / "dispatch" / "calls.py"
     assert list(copied.folder.glob("*.tried"))
     module.write_text(module.read_text() + "\nNEW = True\n")
 
