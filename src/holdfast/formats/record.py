@@ -21,8 +21,6 @@ class Record(Protocol):
     """Its place among the formats, from 0. The lower rank wins where nothing else decides."""
     ADAPTER: str
     """The module that reads and writes its files (`workflow.registry.Format`). It loads where a path of PRESENCE is."""
-    DETECTOR: str
-    """The module that saves what people describe in files of their own (`workflow.registry.Detector`), if any."""
     AGENTS: bool
     """Whether agents work on its units (`workflow.registry.AgentFormat`), which then move as agents finish."""
     UNIT: str
@@ -50,7 +48,8 @@ class Record(Protocol):
     LISTS: tuple[str, ...]
     """The views that list what is to be done. Holdfast never reads them back."""
     SOURCES: tuple[str, ...]
-    """Files that people keep for themselves, from which it takes workflows over. Its `outlook` says what is in them."""
+    """Files that people keep for themselves, from which it takes workflows over: its `detector` does so at events
+    (`workflow.registry.Detector`), its `outlook` says what is in them."""
     SHARED: str
     """What a team may commit, or nothing. If TOP isn't part of it, git ignores TOP from the start."""
     VERBS: tuple[str, ...]
@@ -68,34 +67,23 @@ class Record(Protocol):
     """Whether its `sample` says how its workflows are begun and written, for the demo, the score and tests."""
 
 
-OPTIONAL: dict[str, object] = {
-    "RANK": 0,
-    "AGENTS": False,
+REQUIRED = ("NAME", "ADAPTER", "TOP", "PRESENCE", "STATES")
+"""What the record of another package must say. All else it may leave out, as one does that is older than a constant."""
+_USUAL: dict[str, object] = {
     "UNIT": "step",
     "IN_ORDER": True,
     "FINAL": ("completed",),
     "RETRIED": ("failed",),
-    "SPREAD": False,
-    "SEVERAL": False,
-    "VIEWS": (),
-    "LISTS": (),
-    "SOURCES": (),
-    "SHARED": "",
-    "VERBS": (),
     "REOPENING": "an earlier content of its file does, which `holdfast log restore` puts back",
-    "COMMANDS": "",
-    "MODEL_VERBS": (),
-    "CHECK": "",
-    "SAMPLE": False,
 }
-"""What counts where another package's record leaves a constant out, as one that was written for an earlier version."""
-_EMPTY: dict[str, object] = {"ADAPTER": "", "TOP": "", "PRESENCE": (), "STATES": ()}
+_EMPTY: dict[str, object] = {"str": "", "int": 0, "bool": False, "tuple[str, ...]": ()}
 
 
 def completed(constants: Mapping[str, object]) -> Record:
-    """Return a record of these constants, with what they leave out."""
+    """Return a record of these constants. What they leave out is what it usually is, or empty."""
+    empty = {key: _EMPTY[kind] for key, kind in Record.__annotations__.items()}
     found = {key: tuple(each) if isinstance(each, list) else each for key, each in constants.items()}
-    return cast("Record", SimpleNamespace(**{**_EMPTY, **OPTIONAL, **found}))
+    return cast("Record", SimpleNamespace(**{**empty, **_USUAL, **found}))
 
 
 def listed(raw: bytes) -> list[Record]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import formats, paths
 from holdfast.files import atomic
-from holdfast.formats.record import OPTIONAL, Record, completed, listed
+from holdfast.formats.record import REQUIRED, Record, completed, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,10 +96,10 @@ def _loaded(entry: EntryPoint) -> Brought:
 def _faults(name: str, constants: dict[str, Any]) -> Iterator[str]:
     """Yield what is wrong with a format that a package brings, the record first."""
     for key, kind in Record.__annotations__.items():
-        given = constants.get(key, OPTIONAL.get(key))
-        wanted = _KINDS[kind]
-        if given is None:
-            yield f"its record has no {key}"
+        given, wanted = constants.get(key), _KINDS[kind]
+        if key not in constants:
+            if key in REQUIRED:
+                yield f"its record has no {key}"
         elif type(given) is not wanted or (isinstance(given, tuple) and not all(isinstance(e, str) for e in given)):
             yield f"{key} in its record is no {kind}"
     record = completed(constants)
@@ -118,6 +118,7 @@ def _faults(name: str, constants: dict[str, Any]) -> Iterator[str]:
     for asked, module, functions in (
         (True, record.ADAPTER, _FUNCTIONS),
         (record.AGENTS, record.ADAPTER, _OF_AGENTS),
+        (record.SOURCES, f"{package}.detector", ("save", "skipped", "outdated")),
         (record.SOURCES, f"{package}.outlook", ("outlook", "looked_at")),
         (record.COMMANDS, f"{package}.commands", ("command",)),
         (record.CHECK, f"{package}.checks", ("look",)),
