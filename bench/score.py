@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast.survival import playing, report
-from holdfast.survival.playing import Job
+from holdfast.survival import report, trials
 from holdfast.survival.rows import ROWS
+from holdfast.survival.trials import Job
 
 if TYPE_CHECKING:
     from holdfast.survival.result import Result
@@ -29,7 +29,7 @@ def main() -> int:
     def tell(each: Result) -> None:
         print(f"{'✓' if each.holds else '✗'} {each.row} ({each.format})", flush=True)
 
-    results = playing.play(job, tell)
+    results = trials.play(job, tell)
     for line in report.complaints(results):
         print(line)
     README.write_text(report.written(README.read_text("utf-8"), report.markdown(job, results)), "utf-8")

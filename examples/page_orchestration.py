@@ -17,7 +17,7 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast.commands.telling import tell
+from holdfast.commands.narration import tell
 from holdfast.testkit import stage
 from holdfast.testkit.acts import NotShown, Panel, Shown, promise
 

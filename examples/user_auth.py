@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from holdfast.commands.telling import tell
+from holdfast.commands.narration import tell
 from holdfast.testkit import stage
 from holdfast.testkit.acts import Panel, Shown, promise
 

@@ -21,9 +21,9 @@ import pytest
 from holdfast import engine, log, paths, trust
 from holdfast.clients.claude import STRICT_EVENTS
 from holdfast.config import HandlersSection
-from holdfast.dispatch import faults, intake, pairing, replying
+from holdfast.dispatch import duplicates, faults, intake, output
 from holdfast.dispatch.calls import Answer
-from holdfast.dispatch.replying import Reply
+from holdfast.dispatch.output import Reply
 from holdfast.events import EVENTS, EventError, parse
 from holdfast.plugins import outcomes
 from holdfast.plugins.loader import Call, HandlerFile
@@ -207,7 +207,7 @@ def test_a_plugins_handlers_get_no_more_than_the_client_waits(monkeypatch: pytes
     limits = engine.open_project({"CLAUDE_PROJECT_DIR": "/nowhere"}).config.handlers
 
     assert engine.deadline(event, limits, 100.0, plan) == pytest.approx(111.2)
-    monkeypatch.setattr(pairing, "source", lambda client, environ: "/plugin")
+    monkeypatch.setattr(duplicates, "source", lambda client, environ: "/plugin")
     assert engine.deadline(event, limits, 100.0, plan) == pytest.approx(101.2)
 
 
@@ -356,7 +356,7 @@ def test_what_fails_before_its_handlers_are_chosen_ends_the_child_that_is_at_the
     spare = Spare.fork(lambda told, *_: print(told.next()))
     pid = spare.child.pid
 
-    assert engine.dispatch("Stop", replying.Streams, time.monotonic(), spare) == 0
+    assert engine.dispatch("Stop", output.Streams, time.monotonic(), spare) == 0
 
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
@@ -839,7 +839,7 @@ def test_a_reply_is_written_whole_whatever_comes_in_between(monkeypatch: pytest.
     write, before = os.write, signal.signal(signal.SIGTERM, end)
     (client, ours), standard = os.pipe(), (os.dup(1), os.dup(2))
     os.dup2(ours, 1)
-    streams = replying.Streams()
+    streams = output.Streams()
     try:
         monkeypatch.setattr(os, "write", take_some)
         with pytest.raises(EndedError):
@@ -1237,6 +1237,6 @@ def test_of_a_second_judgement_only_what_decides_the_call_is_kept() -> None:
 
 def test_a_folder_alone_is_appended_to_the_path(tmp_path: Path) -> None:
     """Without any variable beside it."""
-    replying.write_environment(Reply(path=("/opt/my bin",)), str(tmp_path / "env"))
+    output.write_environment(Reply(path=("/opt/my bin",)), str(tmp_path / "env"))
 
     assert (tmp_path / "env").read_text() == "export PATH=\"$PATH\":'/opt/my bin'\n"

@@ -22,7 +22,7 @@ HANDLERS = sorted((ROOT / "handlers").glob("*.py"))
 # What lies at the top beside folders: the foundations, and what installed launchers and users call by name.
 FOUNDATIONS = frozenset(
     ("capture", "clock", "config", "errors", "log", "paths", "patterns", "project", "relay", "terminal_text", "trust")
-) | {"unplugged", "version"}
+) | {"pydantic_plugins", "version"}
 CALLED_BY_NAME = frozenset(("__main__", "cli", "engine", "events", "testing", "workflows"))
 GROUND = frozenset(("files", "ledger", "process", "records"))
 # Each folder, and those it may import from beside itself, the foundations and the ground. The two wings are
@@ -58,7 +58,7 @@ ONLY_IN = {
     "pluggy": ("plugins.markers", "plugins.hookspecs", "dispatch.calls"),
     "pydantic": ("config", "server.rehearsal", "clients.claude.events.*", "sessions.templates"),
     "pytest": ("testing",),
-    "tomlkit": ("plugins.switching",),
+    "tomlkit": ("plugins.switches",),
 }
 
 

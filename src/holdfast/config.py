@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from holdfast import capture, paths
 from holdfast.errors import MissingError, StateError
 from holdfast.files import tomlfile
-from holdfast.unplugged import unplugged
+from holdfast.pydantic_plugins import unplugged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

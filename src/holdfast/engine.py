@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import log, paths
 from holdfast.clients import claude
-from holdfast.dispatch import costs, faults, intake, pairing, replying
+from holdfast.dispatch import costs, duplicates, faults, intake, output
 from holdfast.errors import EventError, HoldfastError
 from holdfast.plugins import deadlines, loader
 from holdfast.project import OpenProject
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from holdfast.config import HandlersSection
     from holdfast.dispatch.calls import Answer
     from holdfast.dispatch.client import Client, Event
-    from holdfast.dispatch.replying import Reply
+    from holdfast.dispatch.output import Reply
     from holdfast.plugins.loader import Call, HandlerFile
     from holdfast.plugins.outcomes import Outcome
     from holdfast.process.spare import Spare
@@ -60,7 +60,7 @@ def main(argument: str | None = None, entry: str = "") -> int:
         BaseException: not even a refusal could be given (`dispatch`).
     """
     gc.disable()  # there is little to collect in a process this short, and much to look through while modules load
-    code = dispatch(argument, replying.Streams, time.monotonic() - min(age(), LONGEST_START))
+    code = dispatch(argument, output.Streams, time.monotonic() - min(age(), LONGEST_START))
     passed("over")
     if entry:
         from holdfast import relay
@@ -74,7 +74,7 @@ def main(argument: str | None = None, entry: str = "") -> int:
 
 def dispatch(
     argument: str | None,
-    take: Callable[[], replying.Streams],
+    take: Callable[[], output.Streams],
     started: float,
     spare: Spare | None = None,
 ) -> int:
@@ -94,7 +94,7 @@ def dispatch(
             relay to try it with the shell.
     """
     data = bytearray()
-    streams: replying.Streams | None = None
+    streams: output.Streams | None = None
     try:
         passed("begun")
         signal.signal(signal.SIGTERM, _end)
@@ -104,7 +104,7 @@ def dispatch(
         passed("read")
         if payload is None:
             return 0
-        with pairing.once(CLIENT, payload, os.environ) as mine:
+        with duplicates.once(CLIENT, payload, os.environ) as mine:
             return answer(payload, os.environ, started, streams, spare) if mine else 0
     except BaseException as error:  # noqa: BLE001 - a bug of ours never blocks a session, and never opens a guard
         _unwatch()
@@ -125,7 +125,7 @@ def answer(
     payload: dict[str, Any],
     environ: Mapping[str, str],
     started: float,
-    streams: replying.Streams,
+    streams: output.Streams,
     spare: Spare | None = None,
 ) -> int:
     """Dispatch a payload to the handlers that want it and write the reply.
@@ -165,7 +165,7 @@ def answer(
         passed("answered", answers)
         answers += faults.tell(event, plan, answers, isolated.printed)
         reply, said = conclude(event, plan, answers)
-        replying.write_environment(reply, environ.get(CLIENT.ENVIRONMENT_VARIABLE))
+        output.write_environment(reply, environ.get(CLIENT.ENVIRONMENT_VARIABLE))
         _unwatch()
         streams.write(reply)
         passed("written")
@@ -186,14 +186,14 @@ def passed(point: str, answers: Sequence[Answer] = (), at: float | None = None) 
     """Note, where somebody wants to know (`tracing`, for `holdfast profile`), that the event came to a point.
 
     Args:
-        point: one of `tracing.POINTS`; nothing is noted after the last one.
+        point: one of `trace.POINTS`; nothing is noted after the last one.
         answers: what its handlers have answered so far.
         at: when it came there (`time.monotonic()`); now by default.
     """
     if "HOLDFAST_TRACE" in os.environ:
-        from holdfast.dispatch import tracing
+        from holdfast.dispatch import trace
 
-        tracing.note(point, [(given.label, given.moments, given.fault) for given in answers], at)
+        trace.note(point, [(given.label, given.moments, given.fault) for given in answers], at)
 
 
 def open_project(environ: Mapping[str, str], *, tell: bool = True) -> OpenProject:
@@ -224,7 +224,7 @@ def deadline(event: Event, limits: HandlersSection, started: float, plan: Sequen
     patience = type(event).deadline
     asked = [call.route.timeout for call in plan if call.route.timeout]
     seconds = deadlines.of_event(CLIENT.longest_limit_s(event.hook_event_name), patience, limits.deadline, asked)
-    if pairing.source(CLIENT, os.environ) != pairing.SETTINGS:
+    if duplicates.source(CLIENT, os.environ) != duplicates.SETTINGS:
         seconds = min(seconds, patience * deadlines.MARGIN)
     return started + seconds
 
@@ -411,7 +411,7 @@ def _name(head: Mapping[str, Any], argument: str | None) -> str | None:
     return named if isinstance(named, str) and named in CLIENT.EVENTS else argument
 
 
-def _fail(error: BaseException, argument: str | None, data: bytearray, streams: replying.Streams | None) -> None:
+def _fail(error: BaseException, argument: str | None, data: bytearray, streams: output.Streams | None) -> None:
     """Log what kept an event from being answered, and refuse the event if a strict handler is known for it.
 
     Raises:
@@ -442,7 +442,7 @@ def _fail(error: BaseException, argument: str | None, data: bytearray, streams: 
     guards = strictness.guarding(CLIENT, name, CLIENT.matched(name, head), root)
     if guards:
         reply = CLIENT.merge(name, [refusal(name, f"{', '.join(guards)}: {why}", paths.real_root(root))])
-        (streams or replying.Streams()).write(reply)
+        (streams or output.Streams()).write(reply)
 
 
 def age() -> float:

@@ -7,7 +7,7 @@ import json
 from bench import mix, page, parts
 from bench.client import ways
 from bench.firing import EVENTS, MATCHED
-from holdfast.clients.claude.matching import alternatives
+from holdfast.clients.claude.matchers import alternatives
 from tests.bench.test_marks import results
 from tests.processes import ROOT
 

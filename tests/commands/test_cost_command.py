@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from holdfast.dispatch.replying import Reply
+    from holdfast.dispatch.output import Reply
     from holdfast.testing import HoldfastProject
 
 SAYS = "from holdfast import *\n@hookimpl\ndef on_pre_tool_use(event): return advise({})\n"

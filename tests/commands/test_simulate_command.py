@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.survival import playing
 from holdfast.survival.result import Result
 from holdfast.survival.rows import ROWS
 from tests.commandline import holdfast
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from holdfast.survival.playing import Job
+    from holdfast.survival.trials import Job
 
 
 @pytest.fixture
@@ -32,7 +31,7 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> list[Job]:
             done(each)
         return results
 
-    monkeypatch.setattr(playing, "play", play)
+    monkeypatch.setattr(play, "play", play)
     return found
 
 

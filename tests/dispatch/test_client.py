@@ -16,7 +16,7 @@ import pytest
 from holdfast import engine, paths
 from holdfast.clients.claude import EVENTS, HOOK_NAMES
 from holdfast.dispatch.budget import joined
-from holdfast.dispatch.replying import Reply, Streams
+from holdfast.dispatch.output import Reply, Streams
 from holdfast.errors import EventError
 from holdfast.files.transcript import Unread
 from holdfast.plugins.outcomes import Outcome, deny

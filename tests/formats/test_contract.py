@@ -21,7 +21,7 @@ from holdfast.sessions.forget import erasure
 from holdfast.sessions.forget.ledger_rows import Scope
 from holdfast.sessions.history import archive, generations, history
 from holdfast.sessions.workspace import Workspace
-from holdfast.survival import playing, report
+from holdfast.survival import report, trials
 from holdfast.workflow import guidance, places, registry, statefile
 from holdfast.workflow.model import Changes, Start
 from holdfast.workflow.registry import FindsForeignFiles
@@ -551,6 +551,6 @@ def test_its_guidance_says_where_it_is(kit: Kit) -> None:
 @pytest.mark.parametrize("name", formats.NAMES)
 def test_it_survives_the_simulation(name: str) -> None:
     """Facts are planted in it, and are there after a compaction."""
-    found = playing.one(playing.Job(cycles=1, facts=playing.LEAST), "warm", name)
+    found = trials.one(trials.Job(cycles=1, facts=trials.LEAST), "warm", name)
 
     assert found.holds, "\n".join(report.complaints([found]))

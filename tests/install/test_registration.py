@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import events
-from holdfast.clients.claude.matching import matches
+from holdfast.clients.claude.matchers import matches
 from holdfast.events import EVENTS, OLDEST_CLIENT_EVENTS
 from holdfast.install import registration
 from holdfast.plugins.loader import HandlerFile

@@ -9,7 +9,7 @@ import pytest
 from holdfast import log, paths, trust
 from holdfast.clients import claude
 from holdfast.clients.claude import scopes, versions
-from holdfast.clients.claude.matching import matches
+from holdfast.clients.claude.matchers import matches
 from holdfast.clients.claude.scopes import Scope
 from holdfast.errors import StateError
 from holdfast.install import installer, uninstall, upkeep, wanted_events

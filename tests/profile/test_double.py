@@ -11,7 +11,7 @@ from holdfast import paths, trust
 from holdfast.formats import RECORDS
 from holdfast.ledger.database import Ledger
 from holdfast.profile import double as doubles
-from holdfast.profile.moving import Move
+from holdfast.profile.relocation import Move
 from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import recorded
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from holdfast.profile import wording
-from holdfast.profile.choosing import Chosen
 from holdfast.profile.figures import Spread
 from holdfast.profile.findings import Findings
 from holdfast.profile.firing import Called, Firing
+from holdfast.profile.selection import Chosen
 
 FAST, SLOW = "shipped/a.py: on_stop", "user/guard.py: on_pre_tool_use"
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.clients.claude import versions
-from holdfast.clients.claude.matching import matches, valid
+from holdfast.clients.claude.matchers import matches, valid
 from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import todos

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import engine, relay
-from holdfast.dispatch.replying import Reply
+from holdfast.dispatch.output import Reply
 from holdfast.server import handlers_child, rehearsal, turn
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from collections import Counter
 import pytest
 
 from holdfast.survival import report
-from holdfast.survival.playing import Job
 from holdfast.survival.result import Result, summed
 from holdfast.survival.rows import ROWS
 from holdfast.survival.score import Reading
+from holdfast.survival.trials import Job
 from tests.processes import ROOT
 
 README = (ROOT / "README.md").read_text("utf-8")

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import formats, paths
-from holdfast.survival import playing, report
+from holdfast.survival import report, trials
 from holdfast.survival.conversation import UNTOLD
 from holdfast.survival.ordinary import PLANTED
-from holdfast.survival.planting import FORMATS
-from holdfast.survival.playing import Job
 from holdfast.survival.rows import ROWS
+from holdfast.survival.trials import Job
+from holdfast.survival.workflow_files import FORMATS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.survival.result import Result
 
-SMALL = Job(cycles=1, adverse=1, facts=playing.LEAST, instants=3)
+SMALL = Job(cycles=1, adverse=1, facts=trials.LEAST, instants=3)
 TWICE = {"fork", "new session id", "reply lost", "in a subagent"}  # whose second compaction is another than the first
 # A row is played in one of the formats here, in all by `make simulate`.
 HYBRID = {
@@ -40,7 +40,7 @@ def play(name: str, format_name: str = "", job: Job = SMALL) -> Result:
     """Play one row."""
     job = replace(job, adverse=2) if name in TWICE else job
     own = "hybrid" if name in HYBRID else "wfs" if name in WFS else "compaction"
-    return playing.one(job, name, format_name or (own if own in ROWS[name].formats else ROWS[name].formats[0]))
+    return trials.one(job, name, format_name or (own if own in ROWS[name].formats else ROWS[name].formats[0]))
 
 
 @pytest.mark.slow
@@ -49,7 +49,7 @@ def test_a_row_holds(name: str) -> None:
     """Nothing lost, nothing false, once each, within the budget, in the same bytes."""
     found = play(name)
     assert found.holds, "\n".join(report.complaints([found]))
-    assert found.skipped or (found.compactions and found.planted >= playing.LEAST - 1)  # an agent may be dead
+    assert found.skipped or (found.compactions and found.planted >= trials.LEAST - 1)  # an agent may be dead
 
 
 def test_every_format_is_played() -> None:
@@ -79,7 +79,7 @@ def test_a_row_does_not_hold_where_nothing_is_restored(tmp_path: Path) -> None:
         '    """Let the model call the command line."""\n'
         '    return environment({"HOLDFAST_PROJECT_DIR": str(context.root)}, path=[str(paths.command_dir())])\n',
     )
-    found = play("no PostCompact", job=Job(adverse=1, facts=playing.LEAST, here=tmp_path))
+    found = play("no PostCompact", job=Job(adverse=1, facts=trials.LEAST, here=tmp_path))
     assert not found.holds
     assert found.inline == 0
     assert [text for text in found.lost if "workflow title-" in text]
@@ -95,7 +95,7 @@ def test_a_row_does_not_hold_where_a_handler_says_what_is_not_so(tmp_path: Path)
         "from holdfast import advise, hookimpl\n\n\n@hookimpl\ndef on_user_prompt_submit(event):\n"
         f'    """Say something."""\n    return advise("{said}")\n',
     )
-    found = play("no PostCompact", job=Job(adverse=1, facts=playing.LEAST, here=tmp_path))
+    found = play("no PostCompact", job=Job(adverse=1, facts=trials.LEAST, here=tmp_path))
     assert not found.holds
     assert [text for text in found.faults if text.startswith("guidance without a compaction")]
     assert [text for text in found.faults if "came 2 times" in text]
@@ -107,7 +107,7 @@ def test_a_row_does_not_hold_where_a_handler_says_what_is_not_so(tmp_path: Path)
 def test_a_row_is_scored_where_no_handler_tells_the_model_the_project(tmp_path: Path) -> None:
     """A user's own handler replaces the shipped one and leaves that out: it is named, once, and all else is judged."""
     own("restore_workflow", "from holdfast import hookimpl\n\n\n@hookimpl\ndef on_stop(event):\n    pass\n")
-    found = play("no PostCompact", job=Job(adverse=2, facts=playing.LEAST, here=tmp_path))
+    found = play("no PostCompact", job=Job(adverse=2, facts=trials.LEAST, here=tmp_path))
     assert not found.holds
     assert [text for text in found.faults if "restore_workflow has to return environment(...)" in text] == [UNTOLD]
     assert not [text for text in found.faults if "could not go on" in text]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.commands.telling import tell
+from holdfast.commands.narration import tell
 from holdfast.process.trial import Ended
 from holdfast.testkit import recorded, stage
 from holdfast.testkit.acts import NotShown, Panel, Shown, promise

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from holdfast.trail import text as trail
 from holdfast.trail.jobs import Failure, Job
-from holdfast.trail.reading import Edit, Trail
+from holdfast.trail.summary import Edit, Trail
 from holdfast.trail.todos import Todo
 from holdfast.workflow import wording
 from tests import processes

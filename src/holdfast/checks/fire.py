@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast.checks import notice, ok, problem
-from holdfast.clients.claude import events, matching, output_schema
+from holdfast.clients.claude import events, matchers, output_schema
 from holdfast.errors import StateError
 from holdfast.install import launcher, plugin_copies, registrations
 from holdfast.testkit import place, recorded
@@ -68,7 +68,7 @@ def look(project: Workspace) -> Iterator[Finding]:
 
     The user's ledger, project, configuration and own handlers have no part in it: the shipped handlers answer, and
     one that only notes that it was reached. The plugin's hooks run apart from the settings', in a home of their own:
-    of one firing that both hear of, only one would be answered (`holdfast.dispatch.pairing`).
+    of one firing that both hear of, only one would be answered (`holdfast.dispatch.duplicates`).
     """
     commands, copies = _registered(project), plugin_copies.copies(project.root)
     if not commands and not any(copy.commands() for copy in copies):
@@ -139,9 +139,9 @@ def _prepare(made: Place, commands: Sequence[_Command]) -> None:
 
 def _options(event: str, commands: Sequence[_Command]) -> str:
     """Return the witness's options: it wants no more than is registered, or a session would be told what lacks."""
-    matchers = {command.matcher for command in commands if command.event == event}
-    matcher = matchers.pop() if len(matchers) == 1 else None
-    listed = matcher and matching.alternatives(matcher, event)
+    given = {command.matcher for command in commands if command.event == event}
+    matcher = given.pop() if len(given) == 1 else None
+    listed = matcher and matchers.alternatives(matcher, event)
     return f"tryfirst=True, match={matcher!r}" if listed else "tryfirst=True"
 
 
@@ -172,9 +172,9 @@ def _payload(client: Client, command: _Command) -> tuple[str, dict[str, Any]]:
         return "never recorded", client.payload(event)
     field = events.model(event).matcher_field or ""
     payloads = {name: client.payload(name) for name in known}
-    chosen = [name for name in known if matching.matches(command.matcher, payloads[name].get(field), event)]
+    chosen = [name for name in known if matchers.matches(command.matcher, payloads[name].get(field), event)]
     name = _PAYLOADS[event] if _PAYLOADS.get(event) in chosen else next(iter(chosen), known[0])
-    listed = matching.alternatives(command.matcher or "", event)
+    listed = matchers.alternatives(command.matcher or "", event)
     if not chosen and listed:  # nothing that the matcher selects was recorded
         return f"{name} as {listed[0]}", payloads[name] | {field: listed[0]}
     return name, payloads[name]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from holdfast.commands.telling import tell
+from holdfast.commands.narration import tell
 from holdfast.testkit import demo, stage
 
 

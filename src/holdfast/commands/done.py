@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast.commands import moving, options
+from holdfast.commands import options, verbs
 from holdfast.workflow import registry
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 def command(workflow_id: str | None, note: str, everything: bool, as_json: bool, project_dir: str | None) -> None:
     """Complete the current phase and begin the following one; the last one completes the workflow."""
     project = options.open_project(project_dir)
-    workflow = moving.find(project, workflow_id)
+    workflow = verbs.find(project, workflow_id)
     keeper = registry.get(workflow.format)
     due = keeper.step(workflow)
     after = keeper.done(project, workflow, note=note, everything=everything)
-    moving.tell(after, as_json, _news(workflow, due, after))
+    verbs.tell(after, as_json, _news(workflow, due, after))
 
 
 def _news(before: Workflow, due: Step | None, after: Workflow) -> str:

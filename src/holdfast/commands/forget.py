@@ -8,7 +8,7 @@ import click
 
 from holdfast import clock
 from holdfast.commands import options
-from holdfast.dispatch import faults, pairing
+from holdfast.dispatch import duplicates, faults
 from holdfast.errors import HoldfastError
 from holdfast.sessions.forget import erasure
 from holdfast.sessions.forget.ledger_rows import Scope
@@ -77,7 +77,7 @@ def command(
     live = sessions.live_others(project, "")
     done = erasure.forget(project, scope)
     faults.forget(project)
-    pairing.sweep(pairing.APART)
+    duplicates.sweep(duplicates.APART)
     _close(project, clean=done.clean)
     click.echo("Forgotten.")
     if live and (not scope.session or scope.session in live):

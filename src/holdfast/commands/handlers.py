@@ -17,7 +17,7 @@ from holdfast.commands import options
 from holdfast.errors import HoldfastError, StateError
 from holdfast.files import document, tomlfile
 from holdfast.install import format_index, inspection, upkeep
-from holdfast.plugins import loader, scan, strictness, switching
+from holdfast.plugins import loader, scan, strictness, switches
 from holdfast.terminal_text import printable
 from holdfast.workflow import wording
 
@@ -132,7 +132,7 @@ def off(name: str, project_dir: str | None) -> None:
         strictness.remember(file.path, ())
     if not any(file.path.exists() for file in files):
         click.echo(f"Forgotten: {files[0].path} is gone, and refuses nothing any more.")
-    elif switching.set_listed(name, off=True, on=False):
+    elif switches.set_listed(name, off=True, on=False):
         click.echo(f"{name} is off: {paths.user_config()} says so. Undo: holdfast handlers on {name}")
     else:
         click.echo(f"{name} was off already.")
@@ -149,9 +149,9 @@ def on(name: str, project_dir: str | None) -> None:
     """Switch the handler NAME on again in your own configuration, also one that is off by default."""
     name = name.removesuffix(".py")
     _named(name, project_dir)
-    changed = switching.set_listed(name, off=False)
+    changed = switches.set_listed(name, off=False)
     if any(file.off for file in _named(name, project_dir)):
-        changed |= switching.set_listed(name, on=True)
+        changed |= switches.set_listed(name, on=True)
     click.echo(f"{name} is on." if changed else f"{name} was on already.")
     for file in _named(name, project_dir):
         if not file.active:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from holdfast.commands import moving, options
+from holdfast.commands import options, verbs
 from holdfast.workflow import registry
 
 
@@ -18,5 +18,5 @@ def command(workflow_id: str | None, as_json: bool, project_dir: str | None) -> 
     Asking again changes nothing; `holdfast done` is what completes a phase.
     """
     project = options.open_project(project_dir)
-    workflow = moving.find(project, workflow_id)
-    moving.tell(registry.get(workflow.format).begin(project, workflow), as_json)
+    workflow = verbs.find(project, workflow_id)
+    verbs.tell(registry.get(workflow.format).begin(project, workflow), as_json)

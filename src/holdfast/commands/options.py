@@ -19,7 +19,7 @@ from holdfast.formats import RECORDS
 from holdfast.ledger.patience import COMMAND_WAIT_S, Patience
 from holdfast.project import Project, nearest
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import required, wording
+from holdfast.workflow import outside_reading, wording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -137,7 +137,7 @@ def as_reading(entries: Iterable[str]) -> tuple[str, ...]:
 def tell_outside(project: Workspace, reading: Iterable[str]) -> None:
     """Say of required readings outside the project that no session is asked to read them."""
     for entry in reading:
-        if required.outside(project.root, entry):
+        if outside_reading.outside(project.root, entry):
             told = f"Note: {wording.quoted(entry)} is outside the project, so no session is asked to read it."
             click.echo(told, err=True)
 

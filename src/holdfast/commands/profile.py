@@ -18,7 +18,7 @@ from holdfast.clients.claude import events
 from holdfast.commands import options, sheet
 from holdfast.errors import HoldfastError
 from holdfast.formats import RECORDS
-from holdfast.profile import choosing, double, findings, replay, wording
+from holdfast.profile import double, findings, replay, selection, wording
 from holdfast.server import servers
 from holdfast.sessions.history import recordings
 from holdfast.workflow.wording import clean
@@ -26,8 +26,8 @@ from holdfast.workflow.wording import clean
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from holdfast.profile.choosing import Chosen
     from holdfast.profile.findings import Findings
+    from holdfast.profile.selection import Chosen
     from holdfast.sessions.workspace import Workspace
 
 _NARROW: dict[str, Any] = {"box": SIMPLE_HEAD, "show_edge": False, "padding": 0}  # so that names fit into 80 columns
@@ -59,11 +59,11 @@ def command(rounds: int, event: str | None, cold: bool, limit: int, as_json: boo
     cent of all do not exceed. With fewer than 100 of them p99 is the longest.
     """
     project = options.open_project(project_dir)
-    asked = choosing.wanted(project)
+    asked = selection.wanted(project)
     lines = [line for each in recordings.read(project).values() for line in each]
-    chosen = choosing.of_recordings(lines, asked, event, limit)
+    chosen = selection.of_recordings(lines, asked, event, limit)
     if not chosen.payloads and not chosen.unwanted:
-        chosen = choosing.samples(project, asked, event, limit)
+        chosen = selection.samples(project, asked, event, limit)
     if not chosen.payloads:
         raise HoldfastError(
             f"no handler asks for {event or 'any event'} here, so nothing is started and nothing takes time"

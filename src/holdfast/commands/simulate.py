@@ -11,15 +11,15 @@ from rich.table import Table
 from rich.text import Text
 
 from holdfast.commands import options, sheet
-from holdfast.survival import playing, report
-from holdfast.survival.planting import FORMATS
+from holdfast.survival import report, trials
 from holdfast.survival.rows import ROWS
+from holdfast.survival.workflow_files import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from holdfast.survival.playing import Job
     from holdfast.survival.result import Result
+    from holdfast.survival.trials import Job
 
 
 @click.command(name="simulate")
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--facts",
-    type=click.IntRange(playing.LEAST),
+    type=click.IntRange(trials.LEAST),
     default=29,
     show_default=True,
     metavar="N",
@@ -76,7 +76,7 @@ def command(
     """
     rows = names or tuple(name for name, row in ROWS.items() if row.unasked or kill)
     root = options.open_project(project_dir).root if here else None
-    job = playing.Job(rows, formats or FORMATS, cycles, facts=facts, seed=seed, here=root)
+    job = trials.Job(rows, formats or FORMATS, cycles, facts=facts, seed=seed, here=root)
     results = _played(job)
     if as_json:
         options.print_json(report.as_json(job, results))
@@ -91,7 +91,7 @@ def _played(job: Job) -> list[Result]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("playing", total=len(job.parts))
-        return playing.play(job, lambda each: bar.update(task, advance=1, description=each.row))
+        return trials.play(job, lambda each: bar.update(task, advance=1, description=each.row))
 
 
 def _print(results: Sequence[Result], with_kill: bool) -> None:

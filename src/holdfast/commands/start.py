@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from holdfast import formats
-from holdfast.commands import moving, options
+from holdfast.commands import options, verbs
 from holdfast.sessions import templates
 from holdfast.sessions.ownership import claims, owners, sessions
 from holdfast.workflow import registry
@@ -94,7 +94,7 @@ def command(
         *(f"{quoted(each.title)} ({each.id}) is paused." for each in paused),
         seen,
     ]
-    moving.tell(workflow, as_json, "\n".join(filter(None, news)))
+    verbs.tell(workflow, as_json, "\n".join(filter(None, news)))
     options.tell_outside(project, start.reading)
     if here := options.inside(project, project_dir):
         click.echo(_where(project.root, here), err=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast.commands import moving, options
+from holdfast.commands import options, verbs
 from holdfast.errors import HoldfastError
 from holdfast.workflow import registry
 from holdfast.workflow.model import Changes
@@ -69,10 +69,10 @@ def command(
     if changes == Changes():
         raise HoldfastError("nothing to change was given; see holdfast update --help")
     project = options.open_project(project_dir)
-    workflow = moving.find(project, workflow_id)
+    workflow = verbs.find(project, workflow_id)
     changes = _meant(workflow, changes)
     after = registry.get(workflow.format).update(project, workflow, changes)
-    moving.tell(after, as_json, _news(workflow, after))
+    verbs.tell(after, as_json, _news(workflow, after))
     options.tell_outside(project, changes.reading)
 
 

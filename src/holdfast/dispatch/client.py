@@ -9,7 +9,7 @@ from holdfast.plugins.hooks import Hooks
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from holdfast.dispatch.replying import Reply
+    from holdfast.dispatch.output import Reply
     from holdfast.files.transcript import Transcripts
     from holdfast.plugins.outcomes import Outcome
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from holdfast.dispatch.client import Event
-    from holdfast.dispatch.replying import Reply, Streams
+    from holdfast.dispatch.output import Reply, Streams
     from holdfast.project import OpenProject
 
 PATIENCE = 0.3  # seconds the client is kept waiting for the count at most

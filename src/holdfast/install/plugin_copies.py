@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import log, paths
 from holdfast.clients.claude import scopes
-from holdfast.clients.claude.matching import alternatives, selects_all
+from holdfast.clients.claude.matchers import alternatives, selects_all
 from holdfast.errors import ConfigError, MissingError, StateError
 from holdfast.files import document
 from holdfast.install import launcher
@@ -136,8 +136,8 @@ def remainder(
     """Return what is left to register beside a plugin: event -> matcher.
 
     Events in `present` (event -> matcher) are registered already. They stay as wanted, for without them nothing would
-    be left if the plugin were removed; both copies answer a firing once (`holdfast.dispatch.pairing`). Only what itself
-    was added beside the plugin goes on being no more than the rest.
+    be left if the plugin were removed; both copies answer a firing once (`holdfast.dispatch.duplicates`). Only what
+    itself was added beside the plugin goes on being no more than the rest.
     """
     left = {}
     for event, matcher in wanted.items():

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from holdfast.clients import claude
 from holdfast.clients.claude import STRICT_EVENTS
 from holdfast.clients.claude.events import EVENTS, model
-from holdfast.clients.claude.matching import NO_MATCHER as NO_MATCHER
-from holdfast.clients.claude.matching import TOOL_EVENTS, alternatives, matches, selects_all
+from holdfast.clients.claude.matchers import NO_MATCHER as NO_MATCHER
+from holdfast.clients.claude.matchers import TOOL_EVENTS, alternatives, matches, selects_all
 from holdfast.clients.claude.replies import EXIT_CODE_EVENTS as EXIT_CODE_EVENTS
 from holdfast.plugins.deadlines import needed_client_limit
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast.clients.claude.matching import selects_all
+from holdfast.clients.claude.matchers import selects_all
 from holdfast.errors import HoldfastError
 from holdfast.files.jsonedit import Editor
 from holdfast.install.registration import NO_MATCHER, command, cuts_off, group, ours

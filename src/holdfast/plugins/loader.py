@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from holdfast import paths, patterns, trust
 from holdfast.errors import StateError
 from holdfast.plugins import bytecode_cache, route_cache, strictness
-from holdfast.plugins.finding import HandlerFile, find, offered, runs, vanished
+from holdfast.plugins.discovery import HandlerFile, find, offered, runs, vanished
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

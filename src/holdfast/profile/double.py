@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.clients.claude import scopes
 from holdfast.install import launcher
-from holdfast.profile import moving
-from holdfast.profile.moving import Move
+from holdfast.profile import relocation
+from holdfast.profile.relocation import Move
 from holdfast.project import OpenProject
 from holdfast.testkit import belongings
 from holdfast.testkit.place import Place
@@ -94,12 +94,12 @@ class Double(Place):
             (self.root / ".git" / "HEAD").write_text(f"ref: refs/heads/{self.of.branch}\n", "utf-8")
         self.ledger.parent.mkdir(parents=True)
         if self.of.ledger_file.is_file():
-            moving.ledger(self.of.ledger_file, self.top / "ledger", self._move)
+            relocation.ledger(self.of.ledger_file, self.top / "ledger", self._move)
             shutil.copyfile(self.top / "ledger", self.ledger)
 
     def take(self, payload: Mapping[str, Any]) -> dict[str, Any]:
         """Return a payload as if it came from here, and copy the files of the project that it names."""
-        for text in moving.texts(payload):
+        for text in relocation.texts(payload):
             path = Path(text)
             if text.startswith(f"{self.of.root}/") and ".." not in path.parts:
                 with suppress(OSError, ValueError):  # a text that no path can be

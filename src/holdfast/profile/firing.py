@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from holdfast.dispatch import tracing
+from holdfast.dispatch import trace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ STAGES = {
     "let_go": "closing",
     "over": "closing",
 }
-"""What ends at which point of `tracing.POINTS`: the parts of the server's own time."""
+"""What ends at which point of `trace.POINTS`: the parts of the server's own time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def split(event: str, whole: float, exit_code: int | None, line: str) -> Firing:
         event: its name.
         whole: the milliseconds that the registered command took.
         exit_code: how it ended.
-        line: what was noted of it (`tracing.write`), or nothing.
+        line: what was noted of it (`trace.write`), or nothing.
     """
     noted = _read(line)
     points: dict[str, float] = noted.get("points", {})
@@ -99,7 +99,7 @@ def split(event: str, whole: float, exit_code: int | None, line: str) -> Firing:
         return Firing(event, whole, exit_code=exit_code)
     warm = "accepted" in points and "let_go" in points
     unseen = {"over"} if warm else {"accepted", "let_go"}  # what the client does not wait for
-    ways = [(points[name], name) for name in tracing.POINTS if name in points and name not in unseen]
+    ways = [(points[name], name) for name in trace.POINTS if name in points and name not in unseen]
     noted_calls = noted.get("calls", ())
     spans = [span for each in noted_calls for span in _spans(each["moments"])]
     stages: dict[str, float] = {}

@@ -11,9 +11,9 @@ from holdfast.profile.findings import SLOW, OfEvent, stages
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.profile.choosing import Chosen
     from holdfast.profile.figures import Spread
     from holdfast.profile.findings import Findings, OfHandler
+    from holdfast.profile.selection import Chosen
 
 LEAST = 0.05
 """Milliseconds below which a part of the server's time is not worth a word."""

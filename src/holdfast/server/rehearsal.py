@@ -21,7 +21,7 @@ from pydantic import BaseModel
 
 from holdfast import engine, log, paths
 from holdfast.config import Config
-from holdfast.dispatch import calls, isolation, pairing
+from holdfast.dispatch import calls, duplicates, isolation
 from holdfast.dispatch.calls import Caller
 from holdfast.formats import OURS, RECORDS
 from holdfast.ledger.connection import memory
@@ -55,7 +55,7 @@ _ENGINE = (
     "ledger.connection",
     "ledger.schema",
     "ledger.context_costs",
-    "dispatch.tracing",
+    "dispatch.trace",
     "terminal_text",
 )
 _STANDARD = ("sqlite3", "json", "hashlib", "tomllib", "uuid", "shlex", "marshal", "pickle", "difflib", "subprocess")
@@ -126,7 +126,7 @@ def of_engine() -> None:
         project = OpenProject(_NOWHERE, Config())
         for event, payload in _events():
             engine.CLIENT.foreign(payload, os.environ)
-            pairing.source(engine.CLIENT, os.environ)
+            duplicates.source(engine.CLIENT, os.environ)
             _choose(payload)
             plan = _plan(event)
             answers = [isolation.from_wire(json.loads(json.dumps(each))) for each in _wired(event, plan, project)]

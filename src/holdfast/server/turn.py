@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from holdfast import engine, relay
-from holdfast.dispatch.replying import Streams
+from holdfast.dispatch.output import Streams
 from holdfast.process.spare import Spare, Told
 from holdfast.server import handlers_child, rehearsal
 from holdfast.server.handlers_child import Place
 
 if TYPE_CHECKING:
-    from holdfast.dispatch.replying import Reply
+    from holdfast.dispatch.output import Reply
 
 PATIENCE = 1.0
 """Seconds who asks has to send what it asks."""

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from holdfast.formats import WITH_AGENTS
-from holdfast.survival import planting, truth
+from holdfast.survival import truth, workflow_files
 from holdfast.survival.cast import Cast
 from holdfast.survival.findings import Findings
 from holdfast.survival.transcript import summary_of
@@ -46,7 +46,7 @@ class Scene(Cast):
 
     def begin(self, *, change: Change | None = None, **more: Any) -> tuple[Conversation, Truth]:
         """Install Holdfast, lay decoys, start a session and plant a workflow in it; an agent runs beside."""
-        planting.install(self.place)
+        workflow_files.install(self.place)
         self.decoys()
         client = self.client(**more)
         client.starts()
@@ -71,7 +71,7 @@ class Scene(Cast):
         if change:
             change(planted, tokens)
         self._tokens[id(planted)] = tokens
-        planting.start(client, planted)
+        workflow_files.start(client, planted)
         for number in range(finished):
             by_agent = planted.format in WITH_AGENTS and number == 0
             self.complete_phase(client, planted, tokens, by_agent=by_agent)
@@ -82,19 +82,19 @@ class Scene(Cast):
     def decoys(self) -> None:
         """Lay down what must not come back: a finished workflow, and one that nobody touched for long."""
         for kind, age in (("over", timedelta()), ("old", OLD)):
-            decoy = truth.make(planting.BESIDE, self.tokens(), 16, finished=1)
-            planting.write_state(self.place, decoy, finished=kind == "over", age=age)
+            decoy = truth.make(workflow_files.BESIDE, self.tokens(), 16, finished=1)
+            workflow_files.write_state(self.place, decoy, finished=kind == "over", age=age)
             self.found.resurrected |= decoy.words() - {decoy.title, decoy.phases[decoy.current - 1].title}
             self.found.named.add(decoy.title)
 
     def complete_another(self, client: Conversation) -> None:
         """Have another workflow done to its end; its memory file stays as it was."""
         decoy = truth.make(self.format, self.tokens(), 16, finished=0)
-        if planting.write_source(self.place, decoy):
+        if workflow_files.write_source(self.place, decoy):
             client.precompact()
         else:
-            planting.start(client, decoy)
-        planting.said(client.cli("done", decoy.title, "--all"))
+            workflow_files.start(client, decoy)
+        workflow_files.said(client.cli("done", decoy.title, "--all"))
         self.found.resurrected |= decoy.words()
 
     def bystander(self) -> Conversation:
@@ -102,7 +102,7 @@ class Scene(Cast):
         other = self.client()
         other.starts()
         other.asks("Something else.")
-        self.found.foreign |= self.plant(other, format_name=planting.BESIDE, facts=14, finished=1).words()
+        self.found.foreign |= self.plant(other, format_name=workflow_files.BESIDE, facts=14, finished=1).words()
         return other
 
     def end_process(self, client: Conversation, planted: Truth) -> None:
@@ -129,10 +129,10 @@ class Scene(Cast):
     def complete_phase(self, client: Conversation, planted: Truth, tokens: Tokens, *, by_agent: bool = False) -> None:
         """Have the current phase done, by an agent that says so or on the command line."""
         handover = tokens("note")
-        delivers = planting.SAMPLES[planted.format].DELIVERS
+        delivers = workflow_files.SAMPLES[planted.format].DELIVERS
         if by_agent and not delivers:  # all that an agent says is its task's summary, and several may be ready
             client.delegates("general-purpose", planted.phases[planted.current - 1].title, handover)
-            planting.said(client.cli("next", planted.title))
+            workflow_files.said(client.cli("next", planted.title))
             planted.complete_phase(handover)
         elif by_agent:
             deliverable = tokens("made")
@@ -140,7 +140,7 @@ class Scene(Cast):
             client.delegates("general-purpose", planted.phases[planted.current - 1].title, report)
             planted.complete_phase(handover, deliverable)
         else:
-            planting.said(client.cli("done", planted.title, "--note", handover))
+            workflow_files.said(client.cli("done", planted.title, "--note", handover))
             planted.complete_phase(handover)
 
     def advance(self, client: Conversation, planted: Truth, cycle: int, cycles: int) -> None:
@@ -156,7 +156,7 @@ class Scene(Cast):
             self.complete_phase(client, planted, tokens, by_agent=by_agent)
         else:
             value = tokens("value")
-            planting.said(client.cli("update", planted.title, "--set", f"turn={value}"))
+            workflow_files.said(client.cli("update", planted.title, "--set", f"turn={value}"))
             planted.set("turn", value)
         self.change_mind(client, planted, tokens)
 
@@ -164,8 +164,8 @@ class Scene(Cast):
         """The user asks for something else, and a decision is replaced; the model notes both in the context."""
         planted.ask(tokens("asked"))
         planted.decide(tokens("decided"))
-        words = [planting.setting(key, planted.variables[key]) for key in ("last_request", "decisions")]
-        planting.said(client.cli("update", planted.title, "--set", words[0], "--set", words[1]))
+        words = [workflow_files.setting(key, planted.variables[key]) for key in ("last_request", "decisions")]
+        workflow_files.said(client.cli("update", planted.title, "--set", words[0], "--set", words[1]))
 
     def summary(self, planted: Truth) -> str:
         """Return a summary that keeps every fifth fact word for word."""

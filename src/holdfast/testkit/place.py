@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import clock, paths
-from holdfast.clients.claude import events, matching
+from holdfast.clients.claude import events, matchers
 from holdfast.process import trial
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class Place:
             group
             for folder in (self.home, root)
             for group in _settings(folder).get("hooks", {}).get(event, ())
-            if matching.matches(group.get("matcher"), value, event)
+            if matchers.matches(group.get("matcher"), value, event)
         ]
         commands = dict.fromkeys(hook["command"] for group in chosen for hook in group["hooks"])
         found = [Hook(command) for command in commands]

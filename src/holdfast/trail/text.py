@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.files.redact import beginning, ending, redact
 from holdfast.trail import words
-from holdfast.trail.reading import Trail, read
+from holdfast.trail.summary import Trail, read
 from holdfast.workflow import wording
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.trail.jobs import Failure, Job
-    from holdfast.trail.reading import Edit
+    from holdfast.trail.summary import Edit
     from holdfast.trail.todos import Todo
 
 __all__ = ["CAP", "Trail", "mark", "read", "text"]

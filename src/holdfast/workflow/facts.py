@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from holdfast.workflow import wording
-from holdfast.workflow.required import OUTSIDE, outside
+from holdfast.workflow.outside_reading import OUTSIDE, outside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

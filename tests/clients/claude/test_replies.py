@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from holdfast.clients.claude.replies import PRECEDENCE, merge, render
 from holdfast.dispatch.budget import CAP
-from holdfast.dispatch.replying import Reply
+from holdfast.dispatch.output import Reply
 from holdfast.events import EVENTS, model
 from holdfast.plugins import outcomes
 from holdfast.terminal_text import printable

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from holdfast.clients.claude import events, matching
+from holdfast.clients.claude import events, matchers
 from holdfast.clients.claude.events import EVENTS as EVENTS
 from holdfast.clients.claude.events import HOOK_NAMES as HOOK_NAMES
 from holdfast.clients.claude.events import parse as parse
-from holdfast.clients.claude.matching import matches as matches
-from holdfast.clients.claude.matching import valid as valid
+from holdfast.clients.claude.matchers import matches as matches
+from holdfast.clients.claude.matchers import valid as valid
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from holdfast.clients.claude.events.event import Event
-    from holdfast.dispatch.replying import Reply
+    from holdfast.dispatch.output import Reply
     from holdfast.files.transcript import Transcripts
     from holdfast.plugins.outcomes import Outcome
 
@@ -28,7 +28,7 @@ ENVIRONMENT_VARIABLE = "CLAUDE_ENV_FILE"
 STRICT_EVENTS = frozenset({"PreToolUse", "PermissionRequest", "UserPromptSubmit", "UserPromptExpansion"})
 MODULES = frozenset({*events.HOMES.values(), "holdfast.clients.claude.replies", "holdfast.clients.claude.transcripts"})
 # `matchable` is not imported here: only the scan of a matcher needs it.
-SOURCES = (__file__, events.__file__, matching.__file__, matching.__file__.replace("matching.py", "matchable.py"))
+SOURCES = (__file__, events.__file__, matchers.__file__, matchers.__file__.replace("matchers.py", "matchable.py"))
 
 # Cursor and Copilot run Claude Code's settings too. These keys are theirs, with Claude Code's own name for each.
 _FOREIGN_KEYS = {"cursor_version": "", "sessionId": "session_id", "hookEventName": "hook_event_name"}

@@ -6,7 +6,7 @@ import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from holdfast.clients.claude.matching import LEGACY_NAMES, NO_MATCHER, TOOL_EVENTS, alternatives, matches, selects_all
+from holdfast.clients.claude.matchers import LEGACY_NAMES, NO_MATCHER, TOOL_EVENTS, alternatives, matches, selects_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from holdfast.dispatch.budget import Piece, fit, joined, joint_shares, of, units
-from holdfast.dispatch.replying import Reply
+from holdfast.dispatch.output import Reply
 from holdfast.patterns import regex
 from holdfast.plugins.outcomes import CLASSIFIER_LIMIT, TERMINAL_LIMIT_BYTES, Outcome, deny
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.formats.wfs import brief as briefs
 from holdfast.formats.wfs import choice, flow, ids, places
+from holdfast.formats.wfs.cycles import Waiting
 from holdfast.formats.wfs.finding import Finding
-from holdfast.formats.wfs.waiting import Waiting
 from holdfast.patterns import regex
 from holdfast.workflow import values
 

@@ -13,7 +13,7 @@ from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.history import generations, history
 from holdfast.sessions.history.history import History
 from holdfast.sessions.ownership import owners, sessions
-from holdfast.workflow import facts, required, todos, views
+from holdfast.workflow import facts, outside_reading, todos, views
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -178,7 +178,7 @@ def missing(project: OpenProject, workflow: Workflow) -> frozenset[str]:
 
 def outside(project: OpenProject, workflow: Workflow) -> frozenset[str]:
     """Return the required readings of a workflow that are outside the project."""
-    return frozenset(entry for entry in workflow.reading if required.outside(project.root, entry))
+    return frozenset(entry for entry in workflow.reading if outside_reading.outside(project.root, entry))
 
 
 def as_json(overview: Overview) -> dict[str, Any]:

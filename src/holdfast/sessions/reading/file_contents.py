@@ -9,7 +9,7 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from holdfast.workflow import required
+from holdfast.workflow import outside_reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -74,7 +74,7 @@ def look(project: OpenProject, place: str, most: int = LARGEST) -> Look:
     path = name(project, place)
     if path is None:
         return Look("", None, "missing")
-    if required.outside(project.root, place):
+    if outside_reading.outside(project.root, place):
         return Look(path, None, "outside the project")
     try:
         return Look(path, fetch(project.root / path, min(most, LARGEST)))

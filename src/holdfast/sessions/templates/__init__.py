@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from holdfast import formats, paths
 from holdfast.errors import ConfigError, HoldfastError, LedgerError, MissingError, StateError
 from holdfast.files import tomlfile
+from holdfast.pydantic_plugins import unplugged
 from holdfast.sessions.history import archive
-from holdfast.unplugged import unplugged
 from holdfast.workflow import registry
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from holdfast.survival.planting import BY_HAND, FORMATS
 from holdfast.survival.rows import contents, files, hooks, identity, kills, plain, workflowless
+from holdfast.survival.workflow_files import BY_HAND, FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.survival import planting, truth
+from holdfast.survival import truth, workflow_files
 from holdfast.survival.truth import Phase
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def names(scene: Scene) -> None:
     client, planted = scene.begin(change=lambda made, _: pathlike(made))
     before = outside(scene)
     scene.compact(client, planted)
-    planting.said(client.cli("done", planted.title, "--all"))
+    workflow_files.said(client.cli("done", planted.title, "--all"))
     long = scene.plant(client, change=lengthy)
     long.agents |= planted.agents  # which still run
     scene.found.resurrected |= planted.words() - long.words()
@@ -45,8 +45,8 @@ def names(scene: Scene) -> None:
         scene.advance(client, long, number, scene.cycles)
         scene.compact(client, long)
     scene.repeat(client, long)
-    planting.said(client.cli("done", long.title, "--all"))
-    if scene.format in planting.BY_HAND:
+    workflow_files.said(client.cli("done", long.title, "--all"))
+    if scene.format in workflow_files.BY_HAND:
         nameless(scene, client, long)
     scene.found.note(outside(scene) != before, f"files outside: {sorted(outside(scene) - before)[:3]}")
 
@@ -92,7 +92,7 @@ def nameless(scene: Scene, client: Conversation, before: Truth) -> None:
     made.title, made.phases[-1].title, made.needles = "", "", {"": ""}
     made.reminders.append("")
     made.reading = made.reading[:1]
-    planting.write_state(scene.place, made)
+    workflow_files.write_state(scene.place, made)
     scene.compact(client, made)
 
 

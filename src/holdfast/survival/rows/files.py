@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import paths
 from holdfast.formats import RECORDS
-from holdfast.survival import faulty, planting
+from holdfast.survival import faulty, workflow_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -39,7 +39,7 @@ def broken_files(scene: Scene) -> None:
         if number + 1 == scene.cycles:
             scene.repeat(client, planted)
         value = scene.word("value")
-        planting.said(client.cli("update", planted.title, "--set", f"turn={value}"))
+        workflow_files.said(client.cli("update", planted.title, "--set", f"turn={value}"))
         planted.set("turn", value)
     scene.compact(client, planted)
     scene.found.note(foreign.read_bytes() != held, f"{foreign} was changed")
@@ -102,7 +102,7 @@ def concurrent(scene: Scene) -> None:
             busy = [pool.submit(client.rests), pool.submit(other.rests), pool.submit(other.asks)]
             busy += [pool.submit(client.precompact), pool.submit(other.precompact)]
             for each in done:
-                planting.said(each.result())
+                workflow_files.said(each.result())
             for event in busy:
                 event.result()
         for key, value in values.items():
@@ -123,7 +123,7 @@ def _foreign(scene: Scene) -> tuple[Path, bytes]:
     words = [tokens("alien") for _ in range(3)]
     held = {"name": words[0], "workflow": {"phase": words[1]}, "steps": words[2:]}
     scene.found.foreign |= set(words)
-    other = next(name for name in reversed(planting.BY_HAND) if name != scene.format)
+    other = next(name for name in reversed(workflow_files.BY_HAND) if name != scene.format)
     file = scene.place.write(RECORDS[other].STATES[0].replace("*", "alien"), json.dumps(held))
     return file, file.read_bytes()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.survival import planting, repository
+from holdfast.survival import repository, workflow_files
 
 if TYPE_CHECKING:
     from holdfast.survival.conversation import Conversation
@@ -46,7 +46,7 @@ def two_sessions(scene: Scene) -> None:
     other = scene.client()
     other.starts()
     other.asks("Something else.")
-    second = scene.plant(other, format_name=planting.BESIDE)
+    second = scene.plant(other, format_name=workflow_files.BESIDE)
     _interleaved(scene, (one, first), (other, second))
 
 
@@ -98,7 +98,7 @@ def branch(scene: Scene) -> None:
     repository.checkout(scene.place.root, "two")
     other = scene.client()
     other.starts()
-    late = scene.plant(other, format_name=planting.BESIDE)
+    late = scene.plant(other, format_name=workflow_files.BESIDE)
     scene.leaves(other, late)
     scene.found.named.add(late.title)
     scene.found.resurrected |= late.words() - {late.title, late.phases[late.current - 1].title}

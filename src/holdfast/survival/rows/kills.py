@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from holdfast import paths
-from holdfast.survival import faulty, planting
+from holdfast.survival import faulty, workflow_files
 from holdfast.survival.faulty import NEVER, Strokes
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def _cycle(
         if victim == "update":
             strokes.expect(NEVER)
             ended = client.cli("update", planted.title, "--set", f"turn={value}")
-        planting.said(ended)
+        workflow_files.said(ended)
         planted.set("turn", value)
 
     steps: dict[str, Callable[[], object]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.survival import planting, truth
+from holdfast.survival import truth, workflow_files
 
 if TYPE_CHECKING:
     from holdfast.survival.scene import Scene
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def warm(scene: Scene) -> None:
     """Compactions one after another, with work between them, beside a workflow that was completed before."""
-    planting.install(scene.place)
+    workflow_files.install(scene.place)
     scene.decoys()
     client = scene.client()
     client.starts()
@@ -25,16 +25,16 @@ def warm(scene: Scene) -> None:
 
 def by_hand(scene: Scene) -> None:
     """The state as people keep it: a hybrid file written by hand, or a CLAUDE.local.md the state file comes from."""
-    planting.install(scene.place)
+    workflow_files.install(scene.place)
     scene.decoys()
     client = scene.client()
     client.starts()
     tokens = scene.tokens()
     planted = truth.make(scene.format, tokens, scene.facts, finished=0)
     for number in range(scene.cycles):
-        planted.listed = not planting.write_source(scene.place, planted)
+        planted.listed = not workflow_files.write_source(scene.place, planted)
         if planted.listed:
-            planting.write_state(scene.place, planted)
+            workflow_files.write_state(scene.place, planted)
         client.asks("I wrote down where we are.")
         scene.compact(client, planted)
         if number + 1 < scene.cycles:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.survival import ordinary, planting, repository, score, worklog
+from holdfast.survival import ordinary, repository, score, workflow_files, worklog
 from holdfast.survival.transcript import summary_of
 from holdfast.survival.worklog import Worked
 from holdfast.testkit import recorded
@@ -43,7 +43,7 @@ def no_workflow(scene: Scene) -> None:
     """
     branch = f"feature/{scene.word('branch')}"
     repository.make(scene.place.root, branch)
-    planting.install(scene.place)
+    workflow_files.install(scene.place)
     scene.found.heading = score.TRAIL
     client, work, planted = _plant(scene, branch)
     _, others_work, others = _plant(scene, branch)

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from holdfast.clients.claude.events.event import Event
 from holdfast.clients.claude.events.record import Identifier, Record
-from holdfast.unplugged import unplugged
+from holdfast.pydantic_plugins import unplugged
 
 AGENT_TOOLS = frozenset({"Agent", "Task"})  # `Task` before client 2.1.63 (client fact §3.4)
 

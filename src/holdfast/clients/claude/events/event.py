@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from holdfast.clients.claude.events.record import Record
 from holdfast.errors import EventError
-from holdfast.unplugged import unplugged
+from holdfast.pydantic_plugins import unplugged
 
 if TYPE_CHECKING:
     from holdfast.clients.claude.events.agents import Returned, TaskNotification

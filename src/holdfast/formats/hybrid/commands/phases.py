@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast.commands import moving, options
+from holdfast.commands import options, verbs
 from holdfast.errors import HoldfastError
 from holdfast.formats.hybrid import adapter
 from holdfast.sessions.agents import todolists
@@ -49,12 +49,12 @@ def phase(
     found = _phase_id(before, phase)
     if status is None and not deliverables and handover is None and not error:
         raise HoldfastError("nothing to change was given; see holdfast hybrid phase --help")
-    moving.take(project, before)
+    verbs.take(project, before)
     workflow, _ = adapter.move(
         project, found, status, deliverables=deliverables, handover=handover or "", error=error, by="person"
     )
     (changed,) = [each for each in workflow.phases if each.id == found]
-    moving.tell(workflow, as_json, f'Phase {changed.id} "{changed.title}" is {changed.status}.')
+    verbs.tell(workflow, as_json, f'Phase {changed.id} "{changed.title}" is {changed.status}.')
 
 
 @command.command()
@@ -66,10 +66,10 @@ def reopen(phase: str, as_json: bool, project_dir: str | None) -> None:
     project = options.open_project(project_dir)
     before = _only(project)
     found = _phase_id(before, phase)
-    moving.take(project, before)
+    verbs.take(project, before)
     workflow = adapter.reopen(project, found)
     waits = [each for each in before.phases if each.status == "active" and each.id != found]
-    moving.tell(workflow, as_json, " ".join(["Reopened.", *(f"Phase {each.id} waits again." for each in waits)]))
+    verbs.tell(workflow, as_json, " ".join(["Reopened.", *(f"Phase {each.id} waits again." for each in waits)]))
 
 
 @command.command()
@@ -78,7 +78,7 @@ def reopen(phase: str, as_json: bool, project_dir: str | None) -> None:
 def todos(as_json: bool, project_dir: str | None) -> None:
     """Print the to-do list the workflow stands for."""
     project = options.open_project(project_dir)
-    moving.settle(project)
+    verbs.settle(project)
     workflow = _only(project)
     if as_json:
         options.print_json(lists.wanted(workflow))

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from holdfast.survival import result
-from holdfast.survival.planting import FORMATS, Broken
 from holdfast.survival.rows import ROWS
 from holdfast.survival.scene import Scene
+from holdfast.survival.workflow_files import FORMATS, Broken
 from holdfast.testkit import belongings, place
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.clients.claude import matching
-from holdfast.clients.claude.matching import LEGACY_NAMES, TOOL_EVENTS, matches
+from holdfast.clients.claude import matchers
+from holdfast.clients.claude.matchers import LEGACY_NAMES, TOOL_EVENTS, matches
 
 
 @pytest.mark.parametrize("matcher", [None, "", "*"])
@@ -72,13 +72,13 @@ def test_anything_else_is_a_regular_expression_found_anywhere(matcher: str, valu
 def test_an_invalid_regular_expression_selects_nothing(matcher: str) -> None:
     """What JavaScript cannot compile selects nothing, also where Python could compile it."""
     assert not matches(matcher, "Bash", "PreToolUse")
-    assert not matching.valid(matcher, "PreToolUse")
+    assert not matchers.valid(matcher, "PreToolUse")
 
 
 @pytest.mark.parametrize("matcher", ["Bash", "", "*", None, "Edit|Write", "^Bash$", "[*]+Bash|.", r"\(?P|.", "a-b, c"])
 def test_what_can_select_something_is_valid(matcher: str | None) -> None:
     """Lists, the star, nothing, and JavaScript's regular expressions are valid matchers."""
-    assert matching.valid(matcher, "PreToolUse")
+    assert matchers.valid(matcher, "PreToolUse")
 
 
 @pytest.mark.parametrize("event", ["StopFailure", "FileChanged"])
@@ -155,7 +155,7 @@ def test_two_old_names_of_one_tool_are_not_each_other() -> None:
 
 def test_alternatives_tells_lists_from_expressions() -> None:
     """What registration joins into one list is exactly what the client takes for one."""
-    assert matching.alternatives("Edit|Write, Read", "PreToolUse") == ("Edit", "Write", "Read")
-    assert matching.alternatives("^Edit$", "PreToolUse") is None
-    assert matching.alternatives("a|b", "FileChanged") == ("a", "b")
-    assert matching.alternatives("a,b", "FileChanged") is None
+    assert matchers.alternatives("Edit|Write, Read", "PreToolUse") == ("Edit", "Write", "Read")
+    assert matchers.alternatives("^Edit$", "PreToolUse") is None
+    assert matchers.alternatives("a|b", "FileChanged") == ("a", "b")
+    assert matchers.alternatives("a,b", "FileChanged") is None

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from holdfast.clients.claude import transcripts
-from holdfast.trail.reading import Edit
+from holdfast.trail.summary import Edit
 from holdfast.trail.text import Trail, read
 from holdfast.trail.todos import Todo
 from tests.trail.transcribed import CLIENTS, HOME, TASKS, WRITTEN, Transcript, notification

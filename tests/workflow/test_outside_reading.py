@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.workflow.required import outside
+from holdfast.workflow.outside_reading import outside
 
 if TYPE_CHECKING:
     from pathlib import Path

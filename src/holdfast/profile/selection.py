@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from holdfast.clients import claude
-from holdfast.clients.claude import events, matching
+from holdfast.clients.claude import events, matchers
 from holdfast.errors import EventError
 from holdfast.install import registration
 from holdfast.plugins import loader
@@ -80,7 +80,7 @@ def _fires(payload: Mapping[str, Any], asked: Mapping[str, str | None]) -> bool:
     """Tell whether the client starts a process for an event."""
     name = payload["hook_event_name"]
     try:
-        return name in asked and matching.matches(asked[name], events.parse(payload).matcher_value, name)
+        return name in asked and matchers.matches(asked[name], events.parse(payload).matcher_value, name)
     except EventError:
         return False
 

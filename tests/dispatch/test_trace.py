@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.dispatch import tracing
+from holdfast.dispatch import trace
 from tests import processes
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def place(tmp_path: Path) -> Place:
 def traced(place: Place, name: str = "PreToolUse-Bash") -> list[dict[str, Any]]:
     """Send an event with the variable set and return the lines that were written."""
     file = place.write("trace", "")
-    ended = place.fire(place.payload(name), environ=place.environ(**{tracing.VARIABLE: str(file)}))
+    ended = place.fire(place.payload(name), environ=place.environ(**{trace.VARIABLE: str(file)}))
     assert ended.exit_code == 0
     return [json.loads(line) for line in file.read_text().splitlines()]
 
@@ -41,7 +41,7 @@ def test_a_cold_start_notes_its_points_in_their_order(place: Place) -> None:
     place.user_handler("advises", ADVISES)
     before = time.monotonic()
     (line,) = traced(place)
-    inner = [line["points"][name] for name in tracing.POINTS if name in line["points"]]
+    inner = [line["points"][name] for name in trace.POINTS if name in line["points"]]
     moments = [before, *inner, time.monotonic()]
 
     assert list(line["points"]) == ["begun", "read", "found", "answered", "written", "delivered", "over"]
@@ -87,7 +87,7 @@ def test_nothing_is_noted_unasked(place: Place) -> None:
     target, link, none = place.write("target", ""), place.root / "link", place.root / "none"
     link.symlink_to(target)
     for file in (link, none, place.root):
-        ended = place.fire(place.payload("PreToolUse-Bash"), environ=place.environ(**{tracing.VARIABLE: str(file)}))
+        ended = place.fire(place.payload("PreToolUse-Bash"), environ=place.environ(**{trace.VARIABLE: str(file)}))
         assert (ended.exit_code, ended.stderr) == (0, "")
     assert target.read_text() == ""
     assert not none.exists()
@@ -97,5 +97,5 @@ def test_nothing_is_noted_unasked(place: Place) -> None:
 def test_the_module_is_loaded_only_where_it_is_asked_for(place: Place, run_python: RunPython) -> None:
     """An event that nobody asks about does not import it."""
     script = "import os, sys; os.environ.pop('HOLDFAST_TRACE', 0); from holdfast import engine; engine.passed('read'); "
-    script += "engine.passed('over'); print('holdfast.dispatch.tracing' in sys.modules)"
+    script += "engine.passed('over'); print('holdfast.dispatch.trace' in sys.modules)"
     assert run_python(script).split() == ["False"]

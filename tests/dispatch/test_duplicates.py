@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.clients import claude
-from holdfast.dispatch import pairing
+from holdfast.dispatch import duplicates
 from tests import pluginhome, processes
 from tests.pluginhome import Plugin, wait
 from tests.processes import INTERPRETER, Ended
@@ -158,14 +158,14 @@ class Copies:
         program = self.root / "hooks" / "dispatch.py" if who != "settings" else self.root / "run"
         self._patch.setattr(sys, "argv", [str(program)])
         environ = {"CLAUDE_PLUGIN_ROOT": f"{self.root}/"} if who == "plugin" else {}
-        with pairing.once(claude, {"hook_event_name": "Stop", "session_id": "s", **payload}, environ) as mine:
+        with duplicates.once(claude, {"hook_event_name": "Stop", "session_id": "s", **payload}, environ) as mine:
             return mine
 
 
 @pytest.fixture
 def copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Copies:
     """Two copies that expect each other."""
-    pairing.expect()
+    duplicates.expect()
     return Copies(tmp_path, monkeypatch)
 
 
@@ -187,7 +187,7 @@ def test_a_file_that_is_swept_while_it_is_being_locked_tells_nothing(
     def lock(descriptor: int, operation: int) -> None:
         real(descriptor, operation)
         if not swept:
-            swept.extend(pairing._folder().iterdir())
+            swept.extend(duplicates._folder().iterdir())
             swept[0].unlink()
 
     monkeypatch.setattr(fcntl, "flock", lock)
@@ -218,7 +218,7 @@ def test_an_answer_that_failed_counts_for_none(copies: Copies, monkeypatch: pyte
     monkeypatch.setattr(sys, "argv", ["run"])
     with (
         pytest.raises(ZeroDivisionError),
-        pairing.once(claude, {"hook_event_name": "Stop", "session_id": "s"}, {}) as mine,
+        duplicates.once(claude, {"hook_event_name": "Stop", "session_id": "s"}, {}) as mine,
     ):
         assert mine
         raise ZeroDivisionError
@@ -227,7 +227,7 @@ def test_an_answer_that_failed_counts_for_none(copies: Copies, monkeypatch: pyte
 
 def test_where_it_cannot_be_told_the_answer_is_given(copies: Copies) -> None:
     """Better twice than never: the folder is a file, or the state folder cannot be written."""
-    folder = pairing._folder()
+    folder = duplicates._folder()
     folder.rmdir()
     folder.touch()
     assert [copies.answers(who) for who in BOTH] == [True, True]
@@ -235,10 +235,10 @@ def test_where_it_cannot_be_told_the_answer_is_given(copies: Copies) -> None:
 
 def test_a_copy_that_is_still_at_it_is_a_failure(copies: Copies, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody knows whether the other copy will answer, so a guard refuses (`engine.dispatch`)."""
-    monkeypatch.setattr(pairing, "PATIENCE", 0.05)
+    monkeypatch.setattr(duplicates, "PATIENCE", 0.05)
     monkeypatch.setattr(sys, "argv", ["run"])
     with (
-        pairing.once(claude, {"hook_event_name": "Stop", "session_id": "s"}, {}),
+        duplicates.once(claude, {"hook_event_name": "Stop", "session_id": "s"}, {}),
         pytest.raises(TimeoutError, match="still answering"),
     ):
         copies.answers("plugin")
@@ -249,17 +249,17 @@ def test_a_variable_that_was_only_handed_on_is_not_the_plugins(tmp_path: Path) -
     root = tmp_path / "plugin"
     (tmp_path / "link").symlink_to(root)
     environ = {"CLAUDE_PLUGIN_ROOT": str(tmp_path / "link")}
-    assert pairing.source(claude, environ, f"{root}/hooks/dispatch.py") == str(root)
-    assert pairing.source(claude, environ, f"{tmp_path}/.local/share/holdfast/run") == pairing.SETTINGS
-    assert pairing.source(claude, {}, f"{root}/hooks/dispatch.py") == pairing.SETTINGS
+    assert duplicates.source(claude, environ, f"{root}/hooks/dispatch.py") == str(root)
+    assert duplicates.source(claude, environ, f"{tmp_path}/.local/share/holdfast/run") == duplicates.SETTINGS
+    assert duplicates.source(claude, {}, f"{root}/hooks/dispatch.py") == duplicates.SETTINGS
 
 
 def test_old_files_go_at_a_session_start(copies: Copies) -> None:
     """What nobody will pair off any more is removed, the rest stays."""
     for age in (30, 3600):
-        file = pairing._folder() / str(age)
+        file = duplicates._folder() / str(age)
         file.touch()
         os.utime(file, (time.time() - age, time.time() - age))
     copies.answers("plugin", hook_event_name="SessionStart")
-    assert (pairing._folder() / "30").exists()
-    assert not (pairing._folder() / "3600").exists()
+    assert (duplicates._folder() / "30").exists()
+    assert not (duplicates._folder() / "3600").exists()
