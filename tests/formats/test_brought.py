@@ -172,7 +172,7 @@ BAD = {
     "UNIT = 3\n": "UNIT in its record is no str",
     "ADAPTER = 'holdfast_broken.sample'\n": "holdfast_broken.sample has no function find",
     "COMMANDS = 'Help.'\n": "ModuleNotFoundError: No module named 'holdfast_broken.commands'",
-    "SOURCES = ('*/notes.md',)\n": "ModuleNotFoundError: No module named 'holdfast_broken.outlook'",
+    "SOURCES = ('*/notes.md',)\n": "ModuleNotFoundError: No module named 'holdfast_broken.detector'",
     "CHECK = 'states'\n": "Holdfast has a check 'states' of its own",
 }
 
