@@ -21,8 +21,6 @@ class Record(Protocol):
     """Its place among the formats, from 0. The lower rank wins where nothing else decides."""
     ADAPTER: str
     """The module that reads and writes its files (`workflow.registry.Format`). It loads where a path of PRESENCE is."""
-    DETECTOR: str
-    """The module that saves what people describe in files of their own (`workflow.registry.Detector`), if any."""
     AGENTS: bool
     """Whether agents work on its units (`workflow.registry.AgentFormat`), which then move as agents finish."""
     UNIT: str
@@ -50,7 +48,8 @@ class Record(Protocol):
     LISTS: tuple[str, ...]
     """The views that list what is to be done. Holdfast never reads them back."""
     SOURCES: tuple[str, ...]
-    """Files that people keep for themselves, from which it takes workflows over. Its `outlook` says what is in them."""
+    """Files that people keep for themselves, from which it takes workflows over. Its `detector` saves
+    what they describe, and its `outlook` says what is in them."""
     SHARED: str
     """What a team may commit, or nothing. If TOP isn't part of it, git ignores TOP from the start."""
     VERBS: tuple[str, ...]

@@ -89,7 +89,7 @@ class FindsForeignFiles(Protocol):
 
 
 class Detector(Protocol):
-    """What the module offers that a format's record names as its DETECTOR."""
+    """The module `detector` in the folder of a format whose record has SOURCES."""
 
     def save(self, project: Records, *, written: Path | None = None) -> Detected:
         """Merge what the files say into a state file; never raises for what they hold.
@@ -151,7 +151,8 @@ def of_agents(name: str) -> AgentFormat:
 
 def detectors() -> list[Detector]:
     """Return what saves workflows that people describe in files of their own, of the formats that have such."""
-    return [cast("Detector", import_module(record.DETECTOR)) for record in RECORDS.values() if record.DETECTOR]
+    names = (name for name, record in RECORDS.items() if record.SOURCES)
+    return list(cast("dict[str, Detector]", formats.parts("detector", names)).values())
 
 
 def agents_work_on(project: Records, session: str) -> list[Workflow]:

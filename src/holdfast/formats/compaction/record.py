@@ -3,7 +3,6 @@
 NAME = "compaction"
 RANK = 1
 ADAPTER = "holdfast.formats.compaction.adapter"
-DETECTOR = "holdfast.formats.compaction.detector"
 AGENTS = False
 UNIT = "phase"
 IN_ORDER = True

@@ -3,7 +3,6 @@
 NAME = "hybrid"
 RANK = 0
 ADAPTER = "holdfast.formats.hybrid.adapter"
-DETECTOR = ""
 AGENTS = True
 UNIT = "phase"
 IN_ORDER = True

@@ -3,7 +3,6 @@
 NAME = "wfs"
 RANK = 2
 ADAPTER = "holdfast.formats.wfs.adapter"
-DETECTOR = ""
 AGENTS = True
 UNIT = "task"
 IN_ORDER = False
