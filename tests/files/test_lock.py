@@ -282,7 +282,7 @@ def update(number):
             data = dict(found.data)
             data["count"] += 1
             data[f"{number}-{turn}"] = "x" * 50
-            assert document.save(file, data, like=found)
+            document.replace(file, data, found.raw, like=found)
 
 children = []
 for number in range(processes):

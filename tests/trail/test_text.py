@@ -362,7 +362,7 @@ def test_the_trail_is_light(tmp_path: Path) -> None:
     ended = processes.run(command, b"", place.environ(), place.root)
     loaded = set(ended.stdout.split())
     ours = {name for name in loaded if name.startswith("holdfast.")}
-    rooms = {"", ".fields", ".jobs", ".reading", ".text", ".todos", ".words"}
+    rooms = {"", ".fields", ".jobs", ".summary", ".text", ".todos", ".words"}
     assert ours == {
         *(f"holdfast.trail{room}" for room in rooms),
         *("holdfast.patterns", "holdfast.files", "holdfast.files.redact", "holdfast.files.secretnames"),

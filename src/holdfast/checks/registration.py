@@ -62,7 +62,7 @@ def look(project: Workspace) -> Iterator[Finding]:
         yield from _by_hand(target, listed, {entry.event for entry in ours})
         record = installs.get(target.real)
         if record is not None and (record.allowed or record.skill):
-            yield from _allowed(target, record)
+            yield from _allowed(target)
             yield from _skill(target, record)
     yield from _twice(ours)
     for copy in plugin_copies.copies(project.root):
@@ -197,7 +197,7 @@ def _beside(copy: Copy, target: Target, own: Mapping[str, str | None]) -> Iterat
         yield notice(f"{text}. To do without the plugin: {copy.undo}", without)
 
 
-def _allowed(target: Target, record: Install) -> Iterator[Finding]:
+def _allowed(target: Target) -> Iterator[Finding]:
     """Say which permission rules are gone; whoever took one out may have meant it, so none is put back unasked."""
     permissions = registrations.read(target.settings).get("permissions")
     rules = permissions.get("allow") if isinstance(permissions, dict) else None

@@ -140,16 +140,12 @@ def render(data: dict[str, Any], like: bytes | None = None) -> bytes:
     return style.mark + body + style.tail
 
 
-def save(path: Path, data: dict[str, Any], *, like: Document | None = None, mode: int = 0o644) -> bool:
-    """Write `data` to `path` in the style of `like` and tell whether anything was written.
+def save(path: Path, data: dict[str, Any], *, mode: int = 0o644) -> bool:
+    """Write `data` to `path` in our own style, unless these bytes are on disk; tell whether anything was written.
 
-    Nothing is written when `data` says what `like`, read from the same path, already said, or when the bytes are
-    those on disk: an unchanged file rewritten would break the model's next edit. Key order alone is no change.
     `mode` is for a new file. Raises StateError.
     """
-    if like is not None and like.path == path and same(like.data, data):
-        return False
-    raw = _rendered(path, data, like)
+    raw = _rendered(path, data, None)
     with suppress(StateError):
         if read(path)[0] == raw:
             return False
@@ -162,9 +158,10 @@ def replace(
 ) -> Document:
     """Write `data` in the style of `like` over a file that still holds `expected` (None: no file); return it.
 
-    As with `save`, nothing is written where `like` is what is to be there and says `data` already. Raises ChangedError
-    when somebody saved something else meanwhile (`atomic.replace` says what that can miss), LargeError when it would
-    have more than `limit` bytes, so that `read` would refuse it, StateError.
+    Nothing is written where `like` is what is to be there and says `data` already: an unchanged file rewritten would
+    break the model's next edit. Key order alone is no change. Raises ChangedError when somebody saved something else
+    meanwhile (`atomic.replace` says what that can miss), LargeError when it would have more than `limit` bytes, so that
+    `read` would refuse it, StateError.
     """
     if like is not None and like.raw == expected and same(like.data, data):
         return like

@@ -127,7 +127,7 @@ def scan(source: bytes, hooks: Hooks) -> Scan:
     bound, hidden = _names(tree, hooks)
     for name, bindings in bound.items():
         try:
-            routes += _routes(name, bindings, hooks)
+            routes += _routes(bindings, hooks)
         except _Fault as fault:
             first = next((each for each in bindings if each.node), bindings[0])
             faults[name] = f"line {first.line}: {name} {fault}"
@@ -190,7 +190,7 @@ def _any_marked(found: Sequence[_Bound]) -> bool:
     return any(each.node is not None and any(map(_is_marker, each.node.decorator_list)) for each in found)
 
 
-def _routes(name: str, bindings: Sequence[_Bound], hooks: Hooks) -> list[Route]:
+def _routes(bindings: Sequence[_Bound], hooks: Hooks) -> list[Route]:
     """Return the route of a name, which the file must bind to one function at its top level and to nothing after it."""
     functions = [each for each in bindings if each.node is not None]
     if not functions:

@@ -117,8 +117,9 @@ class Conversation(Client):
         self._write_late()
         return heard
 
-    def rests(self, words: str = "Done so far.") -> Heard:
+    def rests(self) -> Heard:
         """The model answers and its turn is over."""
+        words = "Done so far."
         if self.keeps_transcript:
             self.transcript.answered(words)
         listed = [{"id": agent, "type": "subagent", "status": "running", "description": "x"} for agent in self.agents]
@@ -138,15 +139,15 @@ class Conversation(Client):
         self.before_compaction = self.before_compaction or self.transcript.last
         return super().restarted()
 
-    def goes_on(self, summary: str, trigger: str = "auto") -> None:
+    def goes_on(self, summary: str) -> None:
         """The client writes down the compaction and what hooks said; the model answers; the user asks again."""
-        self.writes_down(summary, trigger)
+        self.writes_down(summary)
         self.asks()
 
-    def writes_down(self, summary: str, trigger: str = "auto") -> None:
+    def writes_down(self, summary: str) -> None:
         """The client writes down the compaction and what hooks said; the model answers, and its turn is over."""
         if self.keeps_transcript:
-            self.transcript.compacted(trigger, summary, self.before_compaction)
+            self.transcript.compacted("auto", summary, self.before_compaction)
         self._write_late()
         self.before_compaction = None
         self.rests()
@@ -162,9 +163,9 @@ class Conversation(Client):
         path = self.transcript_of(session)
         self.transcript = self.transcript.forked(path, session) if forked else Transcript(path, session, str(self.root))
 
-    def launches(self, name: str, prompt: str = "Look.") -> str:
+    def launches(self, name: str) -> str:
         """Launch an agent in the background; return its id."""
-        agent = self.agent(name, "side work", prompt, background=True)
+        agent = self.agent(name, "side work", "Look.", background=True)
         agent.about_to()
         agent.launched()
         agent.started()

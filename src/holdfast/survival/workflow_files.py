@@ -83,14 +83,12 @@ def _portion(pairs: list[tuple[str, str]], room: int) -> tuple[list[str], list[t
     return taken, []
 
 
-def write_state(
-    place: Place, planted: Truth, *, finished: bool = False, age: timedelta = timedelta(), root: Path | None = None
-) -> Path:
+def write_state(place: Place, planted: Truth, *, finished: bool = False, age: timedelta = timedelta()) -> Path:
     """Write a state file as people do."""
     sample = SAMPLES[planted.format]
     assert isinstance(sample, WritesState)
     name, text = sample.state(planted, finished=finished)
-    file = place.write(name, text, root)
+    file = place.write(name, text)
     moment = ((place.now or clock.now()) - age).timestamp()
     os.utime(file, (moment, moment))
     return file

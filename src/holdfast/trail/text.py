@@ -11,7 +11,7 @@ from holdfast.trail.summary import Trail, read
 from holdfast.workflow import wording
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from holdfast.trail.jobs import Failure, Job
@@ -51,7 +51,7 @@ def text(trail: Trail, *, branch: str | None, root: Path, cap: int = CAP) -> str
     if trail == Trail(branch=trail.branch):
         return ""
     sections = [section for section in _sections(trail, branch or "", f"{root}/") if section.items]
-    _fill(sections, cap - _size([*_LEAD, _END]) - _RESERVE)
+    _fill(sections, cap - wording.size([*_LEAD, _END]) - _RESERVE)
     lines = [line for section in sections for line in section.lines()]
     dropped = sum(len(section.items) for section in sections if not section.shown)
     more = [f"+{dropped} more of other kinds"] if dropped else []
@@ -84,7 +84,7 @@ class _Section:
         if len(self.shown) == len(self.items):
             return False
         self.shown.append(f"- {self._line(self.items[len(self.shown)])}")
-        if _size(self.lines()) <= room:
+        if wording.size(self.lines()) <= room:
             return True
         self.shown.pop()
         return False
@@ -106,7 +106,7 @@ def _fill(sections: Sequence[_Section], room: int) -> None:
                 if not section.grow(room - sum(sizes.values()) + sizes[section]):
                     growing.remove(section)
                     break
-                sizes[section] = _size(section.lines())
+                sizes[section] = wording.size(section.lines())
         first = False
 
 
@@ -200,10 +200,6 @@ def _path(path: str, root: str = "") -> str:
 def _say(value: str, limit: int = _WORDS) -> str:
     """Return a value on one line, cleaned, without secrets, and only then cut."""
     return wording.one_line(beginning(wording.clean(value), _WINDOW), limit)
-
-
-def _size(lines: Iterable[str]) -> int:
-    return sum(wording.units(line) + 1 for line in lines)
 
 
 def _digest(text: str) -> str:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from holdfast.workflow import facts, wording
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from holdfast.workflow.model import Brief, Phase, Workflow
@@ -40,7 +39,7 @@ def reminders(workflow: Workflow, phase: Phase | None, *, root: Path, brief: Bri
         f"Workflow: {wording.quoted(workflow.title)}",
         *([f"It works for {_phase(workflow, phase)}"] if phase else []),
     ]
-    kept = _kept(workflow, root, AT_START - _size([*lead, _FENCE[1]]))
+    kept = _kept(workflow, root, AT_START - wording.size([*lead, _FENCE[1]]))
     return wording.marked([*lead, *kept, *(_task(brief) if brief else []), _FENCE[1]])[0]
 
 
@@ -79,7 +78,7 @@ def given_back(
         *(_task(brief) if brief else []),
     ]
     tail = [_FENCE[1], _END]
-    kept = _kept(workflow, root, CAP - _size([*lead, *tail])) if workflow and phase else []
+    kept = _kept(workflow, root, CAP - wording.size([*lead, *tail])) if workflow and phase else []
     return wording.marked([*lead, *kept, *tail])[0]
 
 
@@ -98,7 +97,7 @@ def _task(brief: Brief) -> list[str]:
     """Return a task in whole lines as far as they go, how many were left out, and what prints them all."""
     lines, left = list[str](), TASK
     for each in map(wording.clean, brief.lines):
-        cost = _size([each])
+        cost = wording.size([each])
         if cost <= left:
             lines.append(each)
             left -= cost
@@ -119,7 +118,7 @@ def _kept(workflow: Workflow, root: Path, budget: int) -> list[str]:
     left = budget - _MORE
     for number in range(1, max(map(len, lines), default=0)):  # in turn, so that neither takes the other's place
         for index, listed in enumerate(lines):
-            cost = _size(listed[: number + 1] if number == 1 else listed[number : number + 1])
+            cost = wording.size(listed[: number + 1] if number == 1 else listed[number : number + 1])
             if counts[index] == number - 1 and number < len(listed) and cost <= left:
                 counts[index], left = number, left - cost
     shown = [line for listed, count in zip(lines, counts, strict=True) if count for line in listed[: count + 1]]
@@ -131,7 +130,3 @@ def _kept(workflow: Workflow, root: Path, budget: int) -> list[str]:
 def _first(text: str, most: int) -> str:
     """Return the beginning of a text, at most so many UTF-16 units, no letter cut in two."""
     return text.encode("utf-16-le", "replace")[: 2 * most].decode("utf-16-le", "ignore")
-
-
-def _size(lines: Sequence[str]) -> int:
-    return sum(wording.units(line) + 1 for line in lines)

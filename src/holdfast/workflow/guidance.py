@@ -123,13 +123,13 @@ def build(
     lead = [*_lead(workflow, pointer), *([_sidecar_line(sidecar, whole)] if sidecar else [])]
     tail = [_acknowledgement(workflow), _FENCE[1], *_action(workflow, reads=bool(required.facts))]
     page = _Page([*first, *(facts.shorter(section, recap) for section in rest)], pointer)
-    head = page.fill((1, 0, 2), by=(0, 1, 2), budget=HEAD - _size(lead))
+    head = page.fill((1, 0, 2), by=(0, 1, 2), budget=HEAD - wording.size(lead))
     left = _left_out(workflow, [*first, *rest])
-    budget = CAP - _size(lead) - _size(head) - _size(tail) - _size(left) - _MORE
+    budget = CAP - wording.size(lead) - wording.size(head) - wording.size(tail) - wording.size(left) - _MORE
     body = page.fill((1, 0, 2, 3, 4, 5, 6, 7, 8), by=range(9), budget=budget, fair=True)
     more = [f"+{page.left} more in {'the sidecar' if sidecar else 'the state file'}"] if page.left else []
     more += left
-    room = CAP + 1 - sum(map(_size, (lead, head, body, tail)))  # behind the last line there is no line break
+    room = CAP + 1 - sum(map(wording.size, (lead, head, body, tail)))  # behind the last line there is no line break
     given, inlined = _contents(contents, room) if not page.left else ([], ())
     text, mark = wording.marked([*lead, *head, *body, *more, *given, *tail])
     return Guidance(text, whole, page.left, mark, inlined)
@@ -193,11 +193,11 @@ class _Page:
         return [text for index in order for text in self._take(index, counts.get(index, 0))]
 
     def _cost(self, index: int, count: int) -> int:
-        return _size([self._heading(index), *self._lines[index][:count]]) if count else 0
+        return wording.size([self._heading(index), *self._lines[index][:count]]) if count else 0
 
     def _fitting(self, index: int, room: int) -> int:
         """Return how many lines of a section, with its heading, fit into `room` units."""
-        room -= _size([self._heading(index)])
+        room -= wording.size([self._heading(index)])
         for count, text in enumerate(self._lines[index]):
             room -= wording.units(text) + 1
             if room < 0:
@@ -225,14 +225,10 @@ def _contents(contents: Sequence[tuple[str, str]], room: int) -> tuple[list[str]
         shown = wording.clean(text).removesuffix("\n")
         fence = "`" * max(3, 1 + max(map(len, re.findall("`+", shown)), default=0))
         lines = [f"{wording.one_line(entry)}:", fence, *shown.split("\n"), fence]
-        if _size([*given, *lines]) <= room:
+        if wording.size([*given, *lines]) <= room:
             given += lines
             inlined.append(entry)
     return (given, tuple(inlined)) if inlined else ([], ())
-
-
-def _size(lines: Iterable[str]) -> int:
-    return sum(wording.units(text) + 1 for text in lines)
 
 
 def _lead(workflow: Workflow, pointer: str) -> list[str]:

@@ -13,13 +13,13 @@ def slug(name: str) -> str:
 
     A name without any ASCII letter or digit becomes `workflow-` and a hash of it.
     """
-    cut = _words(name)[:_LONGEST].strip("-")
+    cut = words(name)[:_LONGEST].strip("-")
     return cut or f"workflow-{_hash(name)}"
 
 
 def faithful(name: str) -> bool:
     """Tell whether the slug still says the whole name, so that a folder of that name can be taken for its own."""
-    return _words(name)[:_LONGEST].replace("-", "") == key(name)
+    return words(name)[:_LONGEST].replace("-", "") == key(name)
 
 
 def key(name: str) -> str:
@@ -27,7 +27,8 @@ def key(name: str) -> str:
     return "".join(c for c in name.casefold() if c.isalnum()) or name.strip().casefold()
 
 
-def _words(name: str) -> str:
+def words(name: str) -> str:
+    """Return a name in lower case, with one hyphen for each run of other characters than a-z and 0-9."""
     return _UNSAFE.sub("-", name.lower()).strip("-")
 
 

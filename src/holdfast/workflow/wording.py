@@ -87,3 +87,8 @@ def quoted(text: str, limit: int = 80) -> str:
 def units(text: str) -> int:
     """Return the length in UTF-16 units, which is how the client counts."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def size(lines: Iterable[str]) -> int:
+    """Return the length of lines, each with its line break, in UTF-16 units."""
+    return sum(units(line) + 1 for line in lines)

@@ -35,6 +35,7 @@ _NOISE = regex(
 )
 _HEAD = 400  # bytes of a line in which its kind stands
 _CHUNK = 1 << 16
+_BEGINNING = _CHUNK * 8  # bytes of a transcript in which its first entries are looked for
 
 
 def size(path: str) -> int:
@@ -90,10 +91,10 @@ def divided(path: str, at: int, *, since: int = 0, most: int = TAIL, only: Patte
     return Divided(before, after, end)
 
 
-def head(path: str, *, most: int = _CHUNK * 8) -> list[dict[str, Any]]:
-    """Return the entries of a transcript's first `most` bytes, oldest first; see `tail`."""
+def head(path: str) -> list[dict[str, Any]]:
+    """Return the entries of a transcript's beginning, oldest first; see `tail`."""
     with _open(path) as descriptor:
-        return [] if descriptor is None else _entries(_read(descriptor, 0, most).split(b"\n"))
+        return [] if descriptor is None else _entries(_read(descriptor, 0, _BEGINNING).split(b"\n"))
 
 
 def reached(path: str, mark: str, since: int, *, most: int = TAIL) -> Reached:
@@ -115,18 +116,18 @@ def reached(path: str, mark: str, since: int, *, most: int = TAIL) -> Reached:
     return "absent" if _whole(lines, rests=rests) else "unknown"
 
 
-def compacted(path: str, since: int, *, most: int = TAIL) -> bool:
+def compacted(path: str, since: int) -> bool:
     """Tell whether a transcript notes a compaction whole from a place on, with all that hooks said of it.
 
     It does where the model has answered after it, or where nothing was written for a while (`REST`): the client writes
     the boundary and what hooks said in one go, after they have answered (seen on 2.1.329 and 2.1.197). A person who
     compacts by hand says something before the model does.
     """
-    lines, rests = _since(path, since, most, BOUNDARY)
+    lines, rests = _since(path, since, TAIL, BOUNDARY)
     return _whole(lines, rests=rests)
 
 
-def shares(path: str, other: str, *, most: int = TAIL) -> bool:
+def shares(path: str, other: str) -> bool:
     """Tell whether two transcripts have entries in common: one session goes on where the other was (client fact §2.5).
 
     A forked session's transcript begins with the entries it goes on from, under their old ids; one whose id changed
@@ -139,7 +140,7 @@ def shares(path: str, other: str, *, most: int = TAIL) -> bool:
         if descriptor is None:
             return False
         end = os.fstat(descriptor).st_size
-        data = _read(descriptor, max(0, end - most), most)
+        data = _read(descriptor, max(0, end - TAIL), TAIL)
     return any(b'"uuid":"%b"' % id.encode() in data for id in ids)
 
 

@@ -115,12 +115,10 @@ def rewrite(
     return Entry(file, workflow)
 
 
-def write(
-    project: Records, path: Path, data: dict[str, Any], before: StateFile | None, *, why: str, error: str = ""
-) -> Entry:
+def write(project: Records, path: Path, data: dict[str, Any], before: StateFile | None, *, why: str) -> Entry:
     """Write `data` to a state file (`statefile.write`), note what moved by it, and return the file as it is now.
 
-    `error` is what blocks the current phase; the ledger keeps it. Hold the folder's lock. Raises ChangedError when the
+    Hold the folder's lock. Raises ChangedError when the
     file is not as it was read, StateError.
     """
     if before is not None:
@@ -128,7 +126,7 @@ def write(
     file = statefile.write(project, path, data, before, why=why)
     candidates.changed(path)
     workflow = view(project, file)
-    project.observe(workflow, error=error, at=stamp())
+    project.observe(workflow, at=stamp())
     return Entry(file, workflow)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING
 
-from holdfast.patterns import regex
+from holdfast.workflow import names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,7 +15,6 @@ PREFIX = "WFS-"
 LONGEST = 50
 """Characters of a session's name with prefix and suffix (R002-13)."""
 
-_UNSAFE = regex(r"[^a-z0-9]+")
 _DESCRIBED = 40  # characters of a scratch file's description
 _NAMELESS = "session"  # for a topic without a letter from a to z and without a digit (I002-15)
 _VERBS = frozenset(
@@ -38,7 +37,7 @@ def session(topic: str, taken: Callable[[str], bool]) -> str:
         topic: what the session is about.
         taken: tells whether a name cannot be used.
     """
-    words = _words(topic) or _NAMELESS
+    words = names.words(topic) or _NAMELESS
     for number in count(1):
         suffix = "" if number == 1 else f"-{number:03d}"
         name = f"{PREFIX}{_cut(words, LONGEST - len(PREFIX) - len(suffix))}{suffix}"
@@ -49,12 +48,12 @@ def session(topic: str, taken: Callable[[str], bool]) -> str:
 
 def command(name: str) -> str:
     """Return what a command is called in file names: `/cli:mode:code-analysis` is `code-analysis` (I002-17)."""
-    return _words(name.rpartition(":")[2]) or "output"
+    return names.words(name.rpartition(":")[2]) or "output"
 
 
 def description(text: str) -> str:
     """Return what a text comes to in file names: without its leading verb where other words are left (I002-19)."""
-    words = _words(text).split("-")
+    words = names.words(text).split("-")
     if len(words) > 1 and words[0] in _VERBS:
         del words[0]
     return _cut("-".join(words), _DESCRIBED)
@@ -63,10 +62,6 @@ def description(text: str) -> str:
 def stamp(moment: datetime) -> str:
     """Return a moment in UTC as it stands in file names: `20250105-143022` (R002-37)."""
     return moment.strftime("%Y%m%d-%H%M%S")
-
-
-def _words(text: str) -> str:
-    return _UNSAFE.sub("-", text.lower()).strip("-")
 
 
 def _cut(words: str, most: int) -> str:

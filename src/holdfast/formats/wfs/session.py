@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from holdfast.workflow.statefile import StateFile
 
 Standing = Literal["active", "paused", "completed"]
-STANDINGS: tuple[Standing, ...] = ("active", "paused", "completed")
 PHASES = ("PLAN", "IMPLEMENT", "REVIEW")
 """The phases a session goes through, in their order (R002-46)."""
 

@@ -44,11 +44,6 @@ def standings(task: Mapping[str, Any], runs: Mapping[str, StepRun]) -> list[Stan
     return [Standing(step, runs.get(step.name), _state(step, runs.get(step.name))) for step in flow.steps(task)]
 
 
-def due(found: Sequence[Standing]) -> Standing | None:
-    """Return the step that is next, or that stops the task; None where all were taken."""
-    return next((each for each in found if not each.over), None)
-
-
 def runs(project: Records, workflow: str, task: str) -> dict[str, StepRun]:
     """Return what was recorded of a task's steps; nothing where the ledger cannot be read."""
     with suppress(LedgerError):

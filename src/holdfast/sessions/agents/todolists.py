@@ -100,7 +100,7 @@ def tell(project: OpenProject, session: str, workflow: str, digest: str) -> None
     )
 
 
-def remember_task(project: OpenProject, session: str, task_id: str, subject: str, status: str = "pending") -> None:
+def remember_task(project: OpenProject, session: str, task_id: str, subject: str) -> None:
     """Note a task of the client's Task tools: its id is opaque, its subject, kept without secrets, names the phase."""
     from holdfast.files.redact import redact
 
@@ -109,7 +109,7 @@ def remember_task(project: OpenProject, session: str, task_id: str, subject: str
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, session, task_id)"
         " DO UPDATE SET subject = excluded.subject, status = excluded.status, changed_at = excluded.changed_at",
         *(project.key, session, task_id, project.worktree, project.host, project.client),
-        *(redact(subject), status, clock.stamp()),
+        *(redact(subject), "pending", clock.stamp()),
     )
 
 

@@ -8,7 +8,7 @@ from holdfast import capture
 from holdfast.errors import LedgerError
 from holdfast.sessions.ownership import owners
 from holdfast.sessions.reading import file_contents, read_results, reads
-from holdfast.workflow import facts
+from holdfast.workflow import facts, wording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -185,5 +185,5 @@ def _small_text(look: Look) -> str:
         (look.data or b"").decode("utf-8")
     except UnicodeDecodeError:
         return ""
-    small = len(look.text.encode("utf-16-le")) // 2 <= INLINE and "\0" not in look.text
+    small = wording.units(look.text) <= INLINE and "\0" not in look.text
     return look.text if small and look.text.strip() else ""
