@@ -35,7 +35,10 @@ def on_pre_tool_use(event: PreToolUse, context: Context) -> list[Outcome]:
 
 @hookimpl(match="Agent|Task|TaskCreate|TaskUpdate")
 def on_post_tool_use(event: PostToolUse, context: Context) -> list[Outcome]:
-    """Finish the phase of an agent that returned; remember the ids of tasks that stand for phases."""
+    """Finish the phase of an agent that returned (R000-26).
+
+    Tools for task lists move nothing (I000-1); the ids of tasks that stand for phases are remembered.
+    """
     sessions.touch(event, context)
     if event.in_subagent:
         return []

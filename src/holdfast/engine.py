@@ -197,7 +197,9 @@ def passed(point: str, answers: Sequence[Answer] = (), at: float | None = None) 
 
 
 def open_project(environ: Mapping[str, str], *, tell: bool = True) -> OpenProject:
-    """Open the project that the environment names, with its configuration as far as it is trusted.
+    """Open the project that the environment names, whatever the working directory is (I000-19).
+
+    Its configuration counts as far as it is trusted.
 
     Args:
         environ: the hook's environment.

@@ -148,7 +148,7 @@ def ensure_private(folder: Path) -> Path:
 
 
 def find_root(explicit: str | None, env: Mapping[str, str], cwd: Path) -> Path:
-    """Return the real path of the project a command is about.
+    """Return the real path of the project that a command is about.
 
     In this order: `explicit` (--project), HOLDFAST_PROJECT_DIR, CLAUDE_PROJECT_DIR, the nearest folder from `cwd`
     upward that holds `.claude` or `.git` (the home folder's own `.claude` is the user's, not a project's), `cwd`.

@@ -40,8 +40,9 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 EXTRA = ".claude/state/workflow.extra.json"
 FORMATS = ROOT / "src" / "holdfast" / "formats"
-# The resolutions' own (I000-14, -15), what a workflow is given beyond the document, and the view all formats share.
-BEYOND = {"__init__.py", "adapter.py", "phases.py", "foreign.py", "past.py", "record.py"}
+# The resolutions' own (I000-14, -15), what a workflow is given beyond the document, the view all formats share, and
+# what doctor and the tests have of each format.
+BEYOND = {"__init__.py", "adapter.py", "checks.py", "phases.py", "foreign.py", "past.py", "record.py", "sample.py"}
 HEAD = re.compile(r"^#{1,3} +(.+?) *$", re.MULTILINE)
 
 

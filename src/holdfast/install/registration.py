@@ -205,7 +205,7 @@ def _union(event: str, matchers: list[str | None]) -> str | None:
 
 
 def _named(names: set[str], event: str) -> list[str]:
-    """Return names in order; a subagent's tool under both its names, whichever a client uses (client fact §7)."""
+    """Return names in order; the Agent tool gets both its names, whichever a client uses (I000-1, client fact §7)."""
     return sorted(names | _SAME_TOOL if event in TOOL_EVENTS and names & _SAME_TOOL else names)
 
 

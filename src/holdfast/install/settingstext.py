@@ -88,7 +88,7 @@ class SettingsText:
         return rule in self._allowed()
 
     def register(self, wanted: Mapping[str, str | None], timeouts: Mapping[str, int] = MappingProxyType({})) -> None:
-        """Have exactly the `wanted` events registered, once each.
+        """Have exactly the `wanted` events registered, once each; other hooks stay as they are (R000-29).
 
         Args:
             wanted: event -> matcher, None for every value.

@@ -28,7 +28,7 @@ def shipped() -> bytes:
 
 
 def protocol() -> str:
-    """Return what the shipped skill tells a model, without its front matter, in Markdown. Raises StateError."""
+    """Return the protocol for a model: the shipped skill without its front matter (R000-40). Raises StateError."""
     text = shipped().decode()
     return text.split("\n---\n", 1)[-1].lstrip("\n")
 

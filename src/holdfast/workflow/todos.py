@@ -20,7 +20,10 @@ _MOST = 100  # lines of a request
 
 
 def wanted(workflow: Workflow) -> list[dict[str, str]]:
-    """Return a to-do for each phase in order, as TodoWrite takes them (R000-31); failed or blocked is pending."""
+    """Return a to-do for each phase in order, as TodoWrite takes them (R000-31).
+
+    A phase that failed or is blocked is pending there (I000-12).
+    """
     return [
         {
             "content": phase.title,

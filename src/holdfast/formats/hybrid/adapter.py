@@ -51,7 +51,11 @@ NAME = files.NAME
 
 
 def find(project: Records) -> Found:
-    """Return the project's one workflow of this format, or a problem where its file cannot be read."""
+    """Return the project's one workflow, or a problem if its file can't be read.
+
+    The file alone says where the workflow stands, in any session (R000-36). Without it there is none, and hooks find
+    nothing to do (R000-27).
+    """
     try:
         file = files.load(project)
     except MissingError:
@@ -72,9 +76,9 @@ def candidates(project: Records, keys: Collection[str]) -> Found:
 
 
 def start(project: Records, start: Start) -> Workflow:
-    """Create the workflow; a finished one gives way and stays in the archive. Raises TransitionError, SchemaMismatch.
+    """Create the workflow with its phases (R000-33); a finished one gives way and stays in the archive.
 
-    A phase without an agent gets general-purpose.
+    A phase without an agent gets general-purpose (R000-09). Raises TransitionError, SchemaMismatch.
     """
     phases = tuple((title, agent or record.DEFAULT_AGENT) for title, agent in start.phases)
     return store.create(project, replace(start, phases=phases))
@@ -91,7 +95,7 @@ def begin(project: Records, workflow: Workflow) -> Workflow:
 
 
 def done(project: Records, workflow: Workflow, *, note: str = "", everything: bool = False) -> Workflow:
-    """Complete the current phase, leave `note` for the next and start it; the last one completes the workflow.
+    """Complete the current phase, leave `note` for the next (R000-34) and start it; the last completes the workflow.
 
     When somebody else completed the phase meanwhile nothing happens. Raises TransitionError when it failed, or when
     the workflow was completed already or lists no phases.
@@ -130,7 +134,10 @@ def update(project: Records, workflow: Workflow, changes: Changes) -> Workflow:
 
 
 def step(workflow: Workflow) -> Step | None:
-    """Return the active, failed or next pending phase with the prompt for its agent (R000-35), or None at the end."""
+    """Return the active, failed or next pending phase with its agent's prompt (R000-34, R000-35), or None at the end.
+
+    Its context is what the phase before it left; the first phase has none (I000-4).
+    """
     phase = _due(workflow)
     if phase is None:
         return None
@@ -172,7 +179,8 @@ def move(
 def judge(project: Records, workflow: Workflow, phase_id: str, status: Status, words: str) -> Judged:
     """Move a phase because of its agent; what a finished one delivers is read from its words (I000-14).
 
-    Raises StateError where state or view cannot be written: to judge it again writes what is still missing.
+    First the result is extracted, then the state is written, then the view (R000-28). Raises StateError if state or
+    view can't be written: judging again writes what is missing.
     """
     deliverables, handover = extract_result(words) if status == "completed" else ((), "")
     error = words if status == "failed" else ""
@@ -187,7 +195,7 @@ def brief(project: Records, workflow: Workflow, phase: Phase) -> None:
 
 
 def ready(workflow: Workflow) -> tuple[Phase, ...]:
-    """Return the phase that is next: one is active at a time (R000-15)."""
+    """Return the phase that is due, if none is active: one is active at a time (R000-15)."""
     due = None if any(each.status == "active" for each in workflow.phases) else _due(workflow)
     return (due,) if due else ()
 

@@ -20,11 +20,10 @@ if TYPE_CHECKING:
 
 NAME = "hybrid"
 FILE = ".claude/state/workflow.json"
-STATUSES: tuple[Status, ...] = ("pending", "active", "completed", "failed")
-# Never written here, for the file has exactly the keys of R000-02; read where a person put them (R000-38).
+STATUSES: tuple[Status, ...] = ("pending", "active", "completed", "failed")  # of workflow and phase (R000-05, R000-10)
 
+# The state file that this process looked at last: an event asks for it several times.
 _viewed: list[tuple[StateFile, Workflow]] = []
-"""The state file that this process has looked at last: an event asks for it several times."""
 
 _PHASE_KEYS = ("id", "title", "agent", "status", "deliverables", "context_for_next")  # R000-07
 _TELLING = ("title", "deliverables", "context_for_next")  # which other tools' phases do not have
@@ -69,13 +68,19 @@ def check(file: StateFile) -> None:
 
 
 def fresh(id_: str, task: str, phases: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """Return the content of a new state file: exactly the schema's keys (R000-02, R000-07, R000-17)."""
+    """Return the content of a new state file: exactly the schema's keys (R000-02, R000-07), nothing begun (R000-17).
+
+    The task stays verbatim (R000-04). Where the document's example says `a|b|c`, this is the first of them (I000-5).
+    """
     listed = [complete({"title": title, "agent": agent}, number) for number, (title, agent) in enumerate(phases)]
     return {"id": id_, "task": task, "status": "pending", "current_phase": None, "phases": listed}
 
 
 def complete(phase: Any, number: int) -> dict[str, Any]:
-    """Return a phase as an object with all of the schema's keys and an id; what it has of them, and others, is kept."""
+    """Return a phase as an object with all of the schema's keys; what it has of them, and others, is kept.
+
+    Without an id it gets `phase_N`, N its position from 0 (R000-08).
+    """
     given = phase if isinstance(phase, dict) else {"title": values.text(phase)}
     keys = {"id": f"phase_{number}", "title": "", "agent": "", "status": "pending"}
     whole = {**keys, "deliverables": [], "context_for_next": "", **given}

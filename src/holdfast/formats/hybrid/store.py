@@ -80,7 +80,7 @@ def expect(data: dict[str, Any], workflow_id: str) -> None:
 
 
 def index_of(data: dict[str, Any], phase_id: str) -> int:
-    """Return the index of the phase with this id. Raises HoldfastError naming the ids there are."""
+    """Return the index of the phase with this id (I000-2). Raises HoldfastError naming the ids there are."""
     index = files.position(data, phase_id)
     if index is None:
         known = ", ".join(
@@ -110,7 +110,7 @@ def _created(project: Records, start: Start) -> Workflow:
 
 
 def noted(project: Records, file: StateFile, error: str = "") -> Workflow:
-    """Write the Markdown view of a file that was just written, and note what moved in it."""
+    """Write the Markdown view of a file that was just written, also at the end (I000-10), and note what moved in it."""
     hybrid_view.write(project, file.data)
     workflow = view(project, file)
     project.observe(workflow, error=error, at=clock.stamp())
@@ -140,7 +140,7 @@ def _replaceable(project: Records, *, replace: bool) -> tuple[StateFile | None, 
 
 
 def _new_id(before: StateFile | None) -> str:
-    """Return an id for now that the workflow before does not have: seconds may repeat (I000-17)."""
+    """Return `wf_` with the present date and time in UTC (R000-03); the workflow before never has this id (I000-17)."""
     from datetime import timedelta
 
     moment = clock.now()

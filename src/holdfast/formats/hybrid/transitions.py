@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Mover = Literal["hook", "person"]
 
-# R000-14, and failed -> active for a retry (I000-9); a start that was forgotten is caught up with (I000-6).
+# R000-14; a failed phase can be retried (I000-9), and one whose start was forgotten can end (I000-6).
 _EDGES: dict[Status, tuple[Status, ...]] = {
     "pending": ("active", "completed", "failed"),
     "active": ("completed", "failed"),
@@ -34,7 +34,7 @@ def move(
     advance: bool = True,
     by: Mover = "person",
 ) -> None:
-    """Change a phase of `data` in place, and what follows from it (R000-13 to -15, R000-35).
+    """Change a phase of `data` in place (R000-14), and what follows from it.
 
     A status the phase has already is no move: then, and by a hook always, only what is still empty is filled in
     (I000-8). What is refused raises TransitionError for a person and does nothing for a hook. Without `status` only
@@ -56,7 +56,7 @@ def move(
 
 
 def reopen(data: dict[str, Any], index: int) -> None:
-    """Make a finished phase the active one again, for people only (I000-15); one that was active waits again."""
+    """Make a finished phase the active one, for people only (I000-15); the one that was active is pending again."""
     phase = _opened(data, index)
     if files.status(phase["status"]) not in ("completed", "failed"):
         raise TransitionError(f"phase {phase['id']} is {phase['status']}; only a finished phase can be reopened")
@@ -187,7 +187,11 @@ def _write(phase: dict[str, Any], deliverables: Sequence[str], handover: str, *,
 
 
 def _settle(data: dict[str, Any], index: int, advance: bool) -> None:
-    """Bring the workflow's status and current phase in line with a phase that moved; advance past a completed one."""
+    """Bring the workflow's status (R000-13) and current phase (R000-06) in line with a phase that moved.
+
+    After a completed phase the next one is active (R000-35); after the last one the workflow is completed. A failed
+    phase fails the workflow at once (I000-9).
+    """
     statuses, phases = _statuses(data), data["phases"]
     if all(status == "completed" for status in statuses):
         data["status"], data["current_phase"] = "completed", None

@@ -1,4 +1,4 @@
-"""The Markdown view of a `hybrid` workflow, generated from its state and never read back (R000-22 to -25)."""
+"""The Markdown view of a `hybrid` workflow, generated from its state and never read back (R000-24)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from holdfast.workflow.records import Records
 
-FILE = ".claude/workflow_state_system.md"
+FILE = ".claude/workflow_state_system.md"  # R000-22, I000-18
 
 _HEADING = "# Workflow Status: "
 _NUMBERED = regex(r"phase_(\d{1,6})")
@@ -25,7 +25,8 @@ _NUMBERED = regex(r"phase_(\d{1,6})")
 def generate_markdown(workflow: Mapping[str, Any]) -> str:
     """Return the view of a state (the JSON object of the state file) in the form of R000-23 and I000-13.
 
-    Line breaks inside values become spaces; N is the number in the phase's id.
+    It depends on the state alone (R000-20) and shows its status, so that of a completed workflow too (R000-25). Line
+    breaks inside values become spaces; N is the number in the phase's id.
     """
     phases = [files.complete(phase, number) for number, phase in enumerate(workflow.get("phases") or [])]
     current = next((phase for phase in phases if phase["id"] == workflow.get("current_phase")), None)
@@ -73,6 +74,7 @@ def _present(project: Records) -> bytes | None:
 
 
 def _row(phase: Mapping[str, Any], number: int) -> str:
+    """Return a phase's line; a failed phase is marked (I000-12)."""
     match = _NUMBERED.fullmatch(values.text(phase["id"]))
     line = f"Phase {match[1] if match else number}: {_line(phase['title'])}"
     status = files.status(phase["status"])

@@ -156,8 +156,8 @@ def launch(
 ) -> Moved | None:
     """Note the launch of an agent and start the phase it is for (R000-14, I000-6, I000-15).
 
-    A phase that is completed before its agent is launched is not its own, whatever the prompt names: what that agent
-    reports later fills in nothing.
+    Any launch counts, also one that nobody planned (R000-30). A phase that is completed before its agent is launched is
+    not its own, whatever the prompt names: what that agent reports later fills in nothing.
 
     Args:
         project: where.

@@ -21,7 +21,9 @@ PROMPT = 4_000  # characters of a prompt that are shown; an agent's words can be
 
 
 def report(event: Event, context: Context, moved: Sequence[Moved]) -> list[wording.Message]:
-    """Return what moved, what comes next, and the to-do list if it is another than the one the model knows.
+    """Return what moved, what comes next, and the to-do list if it differs from the one the model knows.
+
+    It runs after state and view are written, so the list is the last to follow (R000-28).
 
     Args:
         event: any event of the main conversation that accepts advice.
@@ -76,7 +78,7 @@ def report_unmoved(event: Call, context: Context) -> list[wording.Message]:
 
 
 def _next(session: str, context: Context, workflow: Workflow, step: Step) -> list[str]:
-    """Return what comes next, and what else can be begun beside it, as lines of a fence."""
+    """Return what comes next with the prompt for its agent (R000-35), and what else can begin, as lines of a fence."""
     from holdfast.workflow import views
 
     at_work = agent_status.at_work(context.project, session)
