@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 
 @hookimpl
 def on_session_start(event: SessionStart, context: Context) -> list[Outcome]:
-    """Let the model call the command line, and after a compaction give it its workflow back (R001-16, R001-17).
+    """Let the model call the command line, and after a compaction give it its workflow back (R001-16, R001-24).
 
-    So too when a session is resumed that crashed; at any other start the model hears nothing (I001-12). After a
-    subagent's own compaction it gets back what it was launched for, and no more.
+    So too when a session is resumed that crashed; at any other start the model hears nothing (I001-12). It runs at
+    every start and decides by the source (I001-18). After a subagent's own compaction it gets back what it was launched
+    for, and no more.
     """
     compacted = event.source == "compact"
     told = [environment({"HOLDFAST_PROJECT_DIR": str(context.root)}, path=[command_dir()])]

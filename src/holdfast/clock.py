@@ -17,12 +17,12 @@ def now() -> datetime:
 
 
 def stamp(moment: datetime | None = None) -> str:
-    """Return a moment (default: now) as `2025-12-09T14:30:52.123456Z`; such texts sort in time order."""
+    """Return a moment (default: now) as `2025-12-09T14:30:52.123456Z` (R001-09); such texts sort in time order."""
     return _utc(moment or now()).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def file_stamp(moment: datetime | None = None) -> str:
-    """Return a moment (default: now) as `20251209_143052`, for file names, in UTC."""
+    """Return a moment (default: now) as `20251209_143052`, for file names, in UTC (R001-02)."""
     return _utc(moment or now()).strftime("%Y%m%d_%H%M%S")
 
 

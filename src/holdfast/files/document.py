@@ -122,8 +122,8 @@ def render(data: dict[str, Any], like: bytes | None = None) -> bytes:
     """Return `data` as JSON in the style of `like`, a file's present bytes.
 
     Kept are indentation, the spacing of colons, newlines, what follows the last brace, the byte order mark, and
-    whether other letters than ASCII are escaped. Without `like`: indent 2, a final newline, letters as they are. A
-    lone surrogate is escaped. Raises TypeError or ValueError for what JSON cannot hold.
+    whether other letters than ASCII are escaped. Without `like`: indent 2, a final newline, letters as they are
+    (I001-19). A lone surrogate is escaped. Raises TypeError or ValueError for what JSON cannot hold.
     """
     import json
 

@@ -104,9 +104,9 @@ def build(
     `agents` and `notes` are lines of our own; `files` says of an `@path` what is to be known of it in a word, by
     default "missing" (I001-21); `contents` are entries of the required reading with their files' texts, given whole or
     not at all, and only where nothing else was left out; `recap` is the compaction's own summary, and what it has word
-    for word is said shorter behind what must be kept. Always inline are workflow, phase, next step and the sidecar's
-    path and hash; then reminders, reading and open to-dos as far as whole lines go in 2,000 UTF-16 units; then the rest
-    up to 9,500.
+    for word is said shorter behind what must be kept. The order is the document's, and a section without facts has no
+    heading (I001-20). Always inline are workflow, phase, next step and the sidecar's path and hash; then reminders,
+    reading and open to-dos as far as whole lines go in 2,000 UTF-16 units; then the rest up to 9,500.
     """
     required, outside = facts.reading(workflow, files or facts.presence(root))
     first = [facts.reminders(workflow), required, facts.open_phases(workflow)]
@@ -312,7 +312,7 @@ def _acknowledgement(workflow: Workflow) -> str:
 
 
 def _action(workflow: Workflow, *, reads: bool) -> list[str]:
-    """Return what the workflow's protocol asks for, as facts (R001-18), and the verbs that move it on.
+    """Return what the workflow's protocol asks for (R001-18), as facts (I001-20), and the verbs that move it on.
 
     Nothing here comes from a file. `reads` is whether there is anything to read.
     """

@@ -183,7 +183,7 @@ class Field(NamedTuple):
 
 
 def field(raw: str) -> Field | None:
-    """Return the label and value of a line, or None for any other line.
+    """Return the label, in small letters (I001-1), and value of a line, or None for any other line.
 
     The label begins the line, so that prose has none (I001-2). Marks of quotes, lists, headings and emphasis may stand
     before it, a sign such as 📍, and a number in a heading.

@@ -98,7 +98,7 @@ def as_said(event: str, said: Sequence[Outcome]) -> tuple[Outcome, ...]:
 
 
 def render(body: Mapping[str, Any]) -> str:
-    """Write one JSON object on one line, readable where the text can be UTF-8, escaped where it cannot."""
+    """Write one JSON object on one line, with the letters as they are (I001-19) unless UTF-8 has none for them."""
     text = json.dumps(body, ensure_ascii=False, allow_nan=False)
     try:
         text.encode("utf-8")

@@ -46,7 +46,10 @@ NAME = files.NAME
 
 
 def find(project: Records) -> Found:
-    """Return one workflow for each name, read from its newest readable file, the last changed first (I001-7)."""
+    """Return the workflows, several at once (R001-04), the last changed first.
+
+    Each is read from its newest readable file; the older files of its name are warned of (I001-7).
+    """
     return _found(*files.scan(project))
 
 

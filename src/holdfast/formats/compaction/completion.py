@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def complete(project: Records, entry: Entry) -> Workflow:
-    """Bury a workflow and remove its state files; hold the folder's lock.
+    """Bury a workflow and remove its state files (R001-19); hold the folder's lock.
 
     Only `state-*.json` files that name this workflow go, then their folder if nothing else is in it (I001-3,
     R001-20). Returns the completed workflow, whose path no longer exists. Raises StateError.

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 NAME = "compaction"
 FOLDER = "untracked/workflow-state"
-TYPES = ("planning", "qa-loop", "implementation", "custom")
+TYPES = ("planning", "qa-loop", "implementation", "custom")  # R001-06
 PHASES, NOTES, DERIVED = "phases", "phase_notes", "derived_from"  # our own keys of the free `context` (R001-05)
 
-_COUNTS = {"planning": (6,), "qa-loop": (2, 3)}
+_COUNTS = {"planning": (6,), "qa-loop": (2, 3)}  # how many phases a type usually has (I001-22)
 _STAMP = regex(r"\d{8}_\d{6}")
 _OTHER_KEYS = ("workflow_type", "phase", "required_reading", "key_reminders", "created_at")
 
@@ -48,7 +48,7 @@ def folder(project: Records) -> Path:
 
 
 def scan(project: Records, only: Iterable[Path] | None = None) -> tuple[list[Entry], list[Problem]]:
-    """Return every state file that is one, the last changed first, and a problem for each other.
+    """Return every state file that is one, the last changed first, and a problem for each other (I001-11).
 
     With `only` just of these. Of files changed at the same moment, as after a checkout, the one with the later time in
     its name goes first.
@@ -170,7 +170,10 @@ def restore(project: Records, path: Path, raw: bytes, *, why: str, replace: bool
 
 
 def view(project: Records, file: StateFile) -> Workflow:
-    """Return what a state file says as a workflow, with a warning for everything that is not as R001-05 asks."""
+    """Return what a state file says as a workflow, with a warning for everything that is not as R001-05 asks.
+
+    The document's own examples get no warning (R001-10).
+    """
     data, path, warnings = file.data, file.path, list[str]()
     title = _title(file, warnings)
     context = dict(values.mapping(data.get("context"), "context", warnings))
@@ -206,7 +209,7 @@ def view(project: Records, file: StateFile) -> Workflow:
 def fresh(name: str, kind: str, where: Spot, content: Mapping[str, Any]) -> dict[str, Any]:
     """Return the content of a new state file in the schema's key order; an unknown type becomes custom (I001-8).
 
-    `content` gives "reading", "reminders" and "context".
+    `content` gives "reading", "reminders" and "context". `created_at` is set here and nowhere else (R001-09).
     """
     return {
         "workflow": name,
@@ -220,7 +223,10 @@ def fresh(name: str, kind: str, where: Spot, content: Mapping[str, Any]) -> dict
 
 
 def new_path(project: Records, name: str) -> Path:
-    """Return the path of a new state file for this workflow: R001-01 with the present second, the next when taken."""
+    """Return the path of a new state file for this workflow: R001-01 with the present second, the next when taken.
+
+    It lies in a folder of the workflow's own (R001-04), where the document's examples have it (R001-26).
+    """
     from datetime import timedelta
 
     short, moment = names.slug(name), now()

@@ -186,7 +186,7 @@ def _moved_since(entry: Entry, seen: Mapping[str, Any], mtime: float) -> bool:
 
 
 def _merged(entry: Entry, taken: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the state file's content with the taken values in it; lists only grow, nothing is cleared."""
+    """Return the state file's content with the taken values in it; lists only grow, nothing is cleared (R001-15)."""
     data = dict(entry.file.data)
     if any(taken.get(field) is not None for field in _PHASE):
         data["phase"] = _moved(entry, taken)

@@ -100,7 +100,7 @@ def former_ledger(context: Context) -> list[Message]:
 
 
 def unreadable(event: Event, context: Context, found: Found) -> list[Message]:
-    """Return what the user is told, once in a session for each, of state files that could not be read."""
+    """Return what the user is told, once in a session for each, of state files that could not be read (I001-11)."""
     project, session = context.project, event.session_id
     new = [each for each in found.problems if not told(project, session, _UNREADABLE, str(each.path))]
     if not new:

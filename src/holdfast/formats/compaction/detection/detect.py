@@ -1,4 +1,4 @@
-"""Is somebody in a formal workflow right now, and what do the files people keep say about it? (R001-21 to -23)"""
+"""Is somebody in a formal workflow right now, and what do the files people keep say about it?"""
 
 from __future__ import annotations
 
@@ -21,11 +21,13 @@ __all__ = ["Candidate", "Detection", "Extract", "detect"]
 def detect(project: Records, *, everything: bool = False, written: Path | None = None) -> Detection:
     """Return the extract of the project's memory file and active plan.
 
-    The memory file names workflow and phase; the newest active plan adds readings and context (I001-16), or stands
-    alone where the memory file names none. With `everything` each file is examined and is among the candidates with
-    its reasons, and the extracts are those of all plans in progress; without, looking ends at the first of them, since
-    a compaction waits; of very many plans some are looked at, the one that was just `written` among them. A plan that
-    did not change for `freshness_days` counts for nothing, whatever it says. Never raises for what the files hold.
+    A workflow of any name and type counts (R001-23). The memory file (R001-21) names workflow and phase; the newest
+    active plan (R001-22) adds readings and context (I001-16), or stands alone where the memory file names none.
+
+    With `everything` each file is examined and is among the candidates with its reasons, and the extracts are those of
+    all plans in progress; without, looking ends at the first of them, since a compaction waits; of very many plans some
+    are looked at, the one that was just `written` among them. A plan that did not change for `freshness_days` counts
+    for nothing, whatever it says. Never raises for what the files hold.
     """
     candidate, remembered = _inside(project, *memory.look(project.root / memory.FILE))
     if not everything:

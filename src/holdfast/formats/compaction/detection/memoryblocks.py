@@ -175,6 +175,7 @@ def _marked(everything: list[Note], most: int) -> Iterator[Block]:
 
 
 def _is_marker(line: Line) -> bool:
+    """Tell whether a line is the heading or the words "Workflow State", in any case (I001-1)."""
     if "workflow" not in line.raw.lower():
         return False
     is_headed = line.kind == "heading" and _MARKER.search(line.text) is not None
