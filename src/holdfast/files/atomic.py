@@ -23,7 +23,7 @@ _CHANGED = "was saved by somebody else meanwhile; their content stands, try agai
 
 
 def write(path: Path, data: bytes, *, mode: int = 0o644, follow: bool = False) -> None:
-    """Replace the content of `path` with `data`, creating missing parent folders.
+    """Replace the content of `path` with `data` in one step (R000-21, I002-25), creating missing parent folders.
 
     The bytes go to a temporary file beside the target, are synced, then renamed over it, and the folder is synced. An
     existing file keeps its mode and, where possible, its owner; a new one gets `mode` (less the umask). With `follow`

@@ -105,7 +105,7 @@ class Change:
         atomic.write(path, text.encode("utf-8", "replace"))
 
     def close(self) -> None:
-        """Bring the session's state and its list in step with the tasks (R002-46, I002-24)."""
+        """Bring the session's state (R002-46, I002-24) and its list (R002-45, I002-3) in step with the tasks."""
         self.session = follow(self._project, self.session, self.board, why=self._why)
         if news := lists.news(self._project, *self._before, self._listed):
             self.notes.append(news)

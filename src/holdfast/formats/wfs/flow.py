@@ -1,7 +1,7 @@
 """The flow control of a task in the `wfs` format: which steps come before the work, and what is to be changed.
 
-Holdfast plans these steps and records what came of them. It never runs the commands in task files: they come from
-whoever wrote the file, and whoever works on the task decides about them.
+Holdfast plans these steps and records what came of them. It never runs the commands in task files (R002-29): they come
+from whoever wrote the file, and whoever works on the task decides about them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Step(NamedTuple):
         name: what it is called.
         action: what it is for.
         commands: what is to be done, in order; task files in the wild have several.
-        output_to: the variable its output is; empty if it has none.
+        output_to: the variable its output is; empty if it has none (I002-7).
         on_error: what is to be done when it fails.
     """
 

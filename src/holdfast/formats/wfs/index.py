@@ -46,7 +46,7 @@ _last: dict[Path, _Last] = {}
 
 
 def board(project: Records, folder: Path, room: Room | None = None) -> Board:
-    """Return the tasks of the session in a folder.
+    """Return the tasks of the session in a folder, as their JSON files say and nothing else does (R002-01).
 
     A file that cannot be read is among the problems; its last generation counts, where there is one. Raises LargeError,
     and reads nothing, where more of them must be read than there is `room` for.

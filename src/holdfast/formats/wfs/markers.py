@@ -1,4 +1,4 @@
-"""Which sessions of the `wfs` format are marked as active: files whose names are all they say (R002-03 to -07)."""
+"""Which sessions of the `wfs` format are marked as active: files whose names are all they say (R002-04)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NONE = "No active session"
 def active(project: Records) -> list[str]:
     """Return the names that are marked, in alphabetical order; those without a folder too.
 
-    Only direct children of `.workflow/` count (I002-12).
+    A name is the marker's file name without `.active-` (R002-06). Only direct children of `.workflow/` count (I002-12).
     """
     with suppress(OSError), os.scandir(places.top(project)) as entries:
         return sorted(entry.name.removeprefix(places.MARKER) for entry in entries if _marks(entry.name))

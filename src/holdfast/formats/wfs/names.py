@@ -30,8 +30,9 @@ _VERBS = frozenset(
 def session(topic: str, taken: Callable[[str], bool]) -> str:
     """Return the name of a new session: `WFS-user-auth-system`, with `-002` and so on where it is taken.
 
-    Lower case, every run of other characters than a-z and 0-9 one hyphen, cut at a hyphen (R002-11 to -13, I002-15,
-    I002-16).
+    The topic is in lower case (R002-11), with one hyphen for every run of characters other than a-z and 0-9, cut at a
+    hyphen (I002-15) after at most 50 characters (R002-13). Only a taken name gets a suffix (R002-12), first `-002`
+    (I002-16).
 
     Args:
         topic: what the session is about.
@@ -47,7 +48,7 @@ def session(topic: str, taken: Callable[[str], bool]) -> str:
 
 
 def command(name: str) -> str:
-    """Return what a command is called in file names: `/cli:mode:code-analysis` is `code-analysis` (R002-36)."""
+    """Return what a command is called in file names: `/cli:mode:code-analysis` is `code-analysis` (I002-17)."""
     return _words(name.rpartition(":")[2]) or "output"
 
 

@@ -137,6 +137,7 @@ def _bring_back(project: Records, path: Path, data: dict[str, Any]) -> None:
 
 
 def _remake(project: Records, folder: Path, *, keep: bool) -> None:
+    """Make a session's state anew with the progress its tasks have; what was there stays beside it (I002-23)."""
     with locked(folder):
         if keep:
             _set_aside(project, places.state(folder))
@@ -237,6 +238,7 @@ def _says_parent(folder: Path, task: Brief) -> bool:
 
 
 def _make_parent(project: Records, folder: Path, id_: str) -> None:
+    """Make a missing parent as a container (I002-22)."""
     with locked(folder):
         statefile.write(
             project, places.task(folder, id_), tasks.container(id_, f"Tasks of {id_}"), None, why="wfs repair"

@@ -41,7 +41,7 @@ _NAMES = {str: "a text", dict: "an object", list: "a list"}
 
 
 def check(board: Board, files: Mapping[str, Mapping[str, Any]], exists: Callable[[str], bool]) -> list[Finding]:
-    """Return all that is wrong with the task files of a session, in the order of their ids.
+    """Return all that is wrong with the task files of a session, however many (I002-27), in the order of their ids.
 
     Args:
         board: the session's tasks in short.
@@ -246,6 +246,7 @@ def _steps(data: Mapping[str, Any], say: Say) -> Iterator[Finding]:
 
 
 def _step(step: Any, field: str, say: Say) -> Iterator[Finding]:
+    """Check a step (R002-25): `output_to` (I002-7) and `on_error` (I002-6) are optional."""
     if not isinstance(step, dict):
         yield say(7, field, step, "it is no step", "write an object with step, action and command")
         return
@@ -283,6 +284,7 @@ def _dependencies(
 
 
 def _artifacts(context: Mapping[str, Any], say: Say) -> Iterator[Finding]:
+    """Check the artifacts by what the document lists (I002-9); they may have more keys (I002-8)."""
     wrong, items = _entries(9, "context.artifacts", context.get("artifacts"), "artifacts", say)
     yield from wrong
     sources = tuple(source for source, _ in ARTIFACTS.values())

@@ -1,4 +1,4 @@
-"""Where an output belongs that is no part of a session's plan: its `.chat/`, or the scratchpad (R002-35, R002-36)."""
+"""Where an output belongs that is no part of a session's plan: its `.chat/`, or the scratchpad."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ _DESIGN = ("design", "ui-design")  # what these make are folders (R002-34)
 def route(project: Records, command: str, description: str, moment: datetime, *, unrelated: bool = False) -> Path:
     """Return where an output is to be written; the folder is made, as it is needed now (R002-39).
 
-    Nothing is cleaned up (R002-38). A design has a folder of its own, in the session or in `.design/` (I002-18).
+    What is related to the active session goes to its `.chat/` (R002-36), anything else to the scratchpad (R002-35),
+    which is never cleaned up (R002-38). A design has a folder of its own, in the session or in `.design/` (I002-18).
 
     Args:
         project: where.

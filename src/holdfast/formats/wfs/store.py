@@ -79,9 +79,10 @@ def current(project: Records, name: str | None = None) -> Session:
 def create(
     project: Records, topic: str, kind: str = "", *, fill: Callable[[Session], object] = lambda session: None
 ) -> Session:
-    """Make a session with the least that it needs, and mark it as the active one (R002-09, R002-07).
+    """Make a session with the least that it needs (R002-02, R002-09), and mark it as the active one (R002-07).
 
-    Where anything of that fails, nothing of it stays, and the session that was active is so still.
+    Its list is written from the start (I002-3). A name counts as taken if a session in `active/` or `archives/` has it
+    (R002-12). If anything fails, nothing of it stays, and the session that was active is so still.
 
     Args:
         project: where.

@@ -1,4 +1,4 @@
-"""The task files of the `wfs` format: what a new one holds, and what changes in one (R002-19 to -28)."""
+"""The task files of the `wfs` format: what a new one holds, and what changes in one (R002-19)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`TODO_LIST.md` of a session in the `wfs` format: generated from the tasks' files and never read back (R002-40)."""
+"""`TODO_LIST.md` of a session in the `wfs` format: generated from the tasks' files and never read back (R002-01)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def is_generated(text: str) -> bool:
 
 
 def generate(topic: str, board: Board, summaries: Container[str]) -> str:
-    """Return the list of a session.
+    """Return the list of a session by the document's template (R002-40).
 
     Args:
         topic: what the session is about.
@@ -101,6 +101,7 @@ def _verb(task: Brief, board: Board, session: str) -> str:
 
 
 def _leaf(task: Brief, summaries: Container[str]) -> str:
+    """Return a leaf's line; only a completed leaf is ticked, no active or blocked one (I002-28)."""
     done = task.status == "completed"
     row = (
         f"- [{'x' if done else ' '}] **{task.id}**: {_title(task)} → {_link('📋', f'{places.TASKS}/{task.name}.json')}"

@@ -41,7 +41,7 @@ class Reading(NamedTuple):
 
 
 def parse(text: str, path: Path, root: Path, mtime: float) -> Reading:
-    """Return what the text of the plan at `path` in the project `root` says (I001-14, -15)."""
+    """Return what the text of the plan at `path` in the project `root` says (I001-14, I001-15)."""
     lines = scanner.lines(text)
     standing = planstatus.standing(lines, scanner.metadata(text))
     if not standing.going:
