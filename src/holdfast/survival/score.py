@@ -28,7 +28,7 @@ _BETWEEN = "\n\n"  # what several handlers say to one event is joined by an empt
 _SIDECAR = re.compile(r"^Sidecar[^:]*: (?P<path>/.*) \(sha256 (?P<digest>[0-9a-f]{64})\)$", re.MULTILINE)
 _STATE_FILE = re.compile(r"^- state file: (?P<path>\S.*)$", re.MULTILINE)
 _POSITION = re.compile(r"^(?:Phase|Tasks): (\d+/\d+)", re.MULTILINE)
-_ELSEWHERE = re.compile(r'^- "[^"]*" \([a-z]+\): ')  # a line that only names another workflow (R001-16)
+_ELSEWHERE = re.compile(r'^- "[^"]*" \([a-z]+\): ')  # a line that only names another workflow (I001-9)
 _DIRT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]|</?\\s*system-reminder", re.IGNORECASE)
 _ONE_LINE = frozenset(
     {"reading", "reminder", "context", "decision", "request", "deliverable", "finished to-do", "agent"}

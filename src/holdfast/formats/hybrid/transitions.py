@@ -189,8 +189,8 @@ def _write(phase: dict[str, Any], deliverables: Sequence[str], handover: str, *,
 def _settle(data: dict[str, Any], index: int, advance: bool) -> None:
     """Bring the workflow's status (R000-13) and current phase (R000-06) in line with a phase that moved.
 
-    After a completed phase the next one is active (R000-35); after the last one the workflow is completed. A failed
-    phase fails the workflow at once (I000-9).
+    After a completed phase the next one is active (R000-35), unless `advance` is false (I000-7); after the last one the
+    workflow is completed. A failed phase fails the workflow at once (I000-9).
     """
     statuses, phases = _statuses(data), data["phases"]
     if all(status == "completed" for status in statuses):

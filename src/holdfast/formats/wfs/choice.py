@@ -8,7 +8,7 @@ from holdfast.patterns import regex
 
 Complexity = Literal["simple", "medium", "complex"]
 COMPLEXITIES: tuple[Complexity, ...] = ("simple", "medium", "complex")
-"""What a session's type can be, in order: a session is upgraded and never goes down by itself (R002-42)."""
+"""What a session's type can be, in order."""
 TYPES = ("feature", "bugfix", "refactor", "test-gen", "test-fix", "docs")
 """What a task's type can be (R002-20)."""
 PLANNER, DEVELOPER, TESTER, GENERAL = "@action-planning-agent", "@code-developer", "@test-fix-agent", "@general-purpose"
@@ -34,7 +34,10 @@ def complexity(leaves: int) -> Complexity:
 
 
 def upgraded(now: str, leaves: int) -> str:
-    """Return a session's type after its tasks have become so many: never a lower one; what nobody knows stays."""
+    """Return a session's type now that it has so many leaf tasks: never a lower one (R002-42).
+
+    A type that the document doesn't know stays.
+    """
     wanted = complexity(leaves)
     if now and now not in COMPLEXITIES:
         return now

@@ -73,6 +73,7 @@ def _orphans(project: Records) -> Iterator[Repair]:
 
 
 def _too_many(project: Records) -> Iterator[Repair]:
+    """Of several markers keep the newest (I002-11)."""
     there = [name for name in sessions.active(project) if places.has(project, name)]
     newest, *others = markers.newest_first(project, there) or [""]
     for name in others:

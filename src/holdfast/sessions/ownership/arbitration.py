@@ -55,7 +55,7 @@ def settle(project: OpenProject, session: str, workflows: Sequence[Workflow]) ->
 
 
 def judge(project: OpenProject, session: str, workflows: Sequence[Workflow], *, known: bool) -> Verdict:
-    """Decide what a compacted session gets back.
+    """Decide what a compacted session gets back, which is nothing that another live session could own (I001-9).
 
     Args:
         project: where.
