@@ -10,7 +10,9 @@ from tests.processes import ROOT
 if TYPE_CHECKING:
     from pathlib import Path
 
-CODE = sorted(file for top in ("src", "handlers", "hooks", "tests", "bench") for file in (ROOT / top).rglob("*.py"))
+TOPS = ("src", "handlers", "hooks", "examples", "tests", "bench")
+CODE = sorted(file for top in TOPS for file in (ROOT / top).rglob("*.py"))
+CODE += sorted(file for top in ("skills", "examples") for file in (ROOT / top).rglob("*.md"))
 ROWS = re.compile(r"^\| ([RI]\d{3}-\d+) \|", re.MULTILINE)
 SECTIONS = re.compile(r"^##+ (\d+(?:\.\d+)?)\.? ", re.MULTILINE)
 FACT = re.compile(r"[Cc]lient facts? ((?:§\d+(?:\.\d+)?(?:, )?)+)")

@@ -1,7 +1,8 @@
-"""The table of requirements in docs/requirements.md: which test shows each, found by the number it opens with.
+"""The table of requirements in docs/requirements.md: where each lives and which tests show it.
 
-`python -m tests.requirements.table --write` brings the table's last column up to date; `--run` runs the tests it names
-and prints for each requirement whether they pass.
+A requirement lives in the files that cite its number. A test shows it if its docstring opens with the number.
+`python -m tests.requirements.table --write` brings both columns up to date; `--run` runs the tests and prints for each
+requirement whether they pass.
 """
 
 from __future__ import annotations
@@ -20,6 +21,10 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "requirements.md"
 TESTS = ROOT / "tests" / "requirements"
 
+SOURCES = ("src", "handlers", "hooks", "skills", "examples")
+ASKS_FOR_TESTS = frozenset({"R000-41", "R001-25"})
+"""Requirements that ask for tests and for nothing else: they live where they are shown."""
+
 _COUNTS = {"R000": 41, "I000": 21, "R001": 27, "I001": 22, "R002": 47, "I002": 30}
 _WIDE = ("R000", "R001", "R002")  # numbered with two digits
 _NUMBER = r"[RI]\d{3}-\d+"
@@ -28,11 +33,11 @@ _OPENING = re.compile(rf"({_NUMBER}(?:(?:, | and ){_NUMBER})*)\b")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A requirement with what it says, where it lives, and the tests (`file::test`) that show it."""
+    """A requirement with what it says, the files it lives in, and the tests (`file::test`) that show it."""
 
     number: str
     says: str
-    where: str
+    where: tuple[str, ...]
     tests: tuple[str, ...]
 
 
@@ -57,28 +62,49 @@ def shown_by() -> dict[str, list[str]]:
     return found
 
 
+def cited_in() -> dict[str, list[str]]:
+    """Return the source files that cite each number."""
+    found: dict[str, list[str]] = defaultdict(list)
+    files = [file for top in SOURCES for file in (ROOT / top).rglob("*") if file.suffix in (".py", ".md")]
+    for file in sorted(files):
+        for number in sorted(set(re.findall(rf"\b{_NUMBER}\b", file.read_text(encoding="utf-8")))):
+            found[number].append(file.relative_to(ROOT).as_posix())
+    return found
+
+
 def rows() -> list[Row]:
     """Return the page's rows."""
     found = []
     for line in PAGE.read_text(encoding="utf-8").splitlines():
-        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
-        if len(cells) == 4 and re.fullmatch(_NUMBER, cells[0]):
-            tests = tuple(re.findall(r"`([^`]+)`", cells[3]))
-            found.append(Row(cells[0], cells[1], cells[2], tests))
+        if cells := _cells(line):
+            where, tests = (tuple(re.findall(r"`([^`]+)`", cell)) for cell in cells[2:])
+            found.append(Row(cells[0], cells[1], where, tests))
     return found
 
 
 def written() -> str:
-    """Return the page with its last column as the tests are now."""
-    by_number = shown_by()
+    """Return the page with its last two columns as source and tests are now."""
+    places, tests = cited_in(), shown_by()
     lines = []
     for line in PAGE.read_text(encoding="utf-8").splitlines():
-        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
-        if len(cells) == 4 and re.fullmatch(_NUMBER, cells[0]):
-            cells[3] = " ".join(f"`{test}`" for test in by_number[cells[0]])
-            line = f"| {' | '.join(cells)} |"
+        if cells := _cells(line):
+            number, says = cells[:2]
+            where = _homes(tests[number]) if number in ASKS_FOR_TESTS else places[number]
+            columns = (" ".join(f"`{each}`" for each in column) for column in (where, tests[number]))
+            line = f"| {' | '.join([number, says, *columns])} |"
         lines.append(line)
     return "\n".join(lines) + "\n"
+
+
+def _cells(line: str) -> list[str]:
+    """Return the four cells of a requirement's row; no cells for any other line."""
+    cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+    return cells if len(cells) == 4 and re.fullmatch(_NUMBER, cells[0]) else []
+
+
+def _homes(tests: list[str]) -> list[str]:
+    """Return the files of tests given as `file::test`."""
+    return sorted({f"{TESTS.relative_to(ROOT).as_posix()}/{test.partition('::')[0]}" for test in tests})
 
 
 def run() -> int:
