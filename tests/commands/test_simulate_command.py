@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from holdfast.survival import trials
 from holdfast.survival.result import Result
 from holdfast.survival.rows import ROWS
 from tests.commandline import holdfast
@@ -31,7 +32,7 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> list[Job]:
             done(each)
         return results
 
-    monkeypatch.setattr(play, "play", play)
+    monkeypatch.setattr(trials, "play", play)
     return found
 
 

@@ -26,7 +26,7 @@ mask = os.umask(0)
 same = {os.fsdecode(name): os.fsdecode(value) for name, value in os.environb.items()} == dict(os.environ)
 child = subprocess.run(["/usr/bin/env"], capture_output=True, text=True).stdout.splitlines()
 print(json.dumps({"environ": dict(os.environ), "same": same, "child": sorted(child), "mask": mask,
-                  "folder": os.getcwd(), "process": caller.process(),
+                  "folder": os.getcwd(), "process": caller(),
                   "zone": time.strftime("%Z"), "home": str(Path.home())}))
 """
 

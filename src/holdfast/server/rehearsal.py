@@ -23,7 +23,7 @@ from holdfast import engine, log, paths
 from holdfast.config import Config
 from holdfast.dispatch import calls, duplicates, isolation
 from holdfast.dispatch.calls import Caller
-from holdfast.formats import OURS, RECORDS
+from holdfast.formats import OURS, RECORDS, parts
 from holdfast.ledger.connection import memory
 from holdfast.ledger.database import Ledger
 from holdfast.ledger.patience import Patience
@@ -58,6 +58,8 @@ _ENGINE = (
     "dispatch.trace",
     "terminal_text",
 )
+# What the public API loads when a handler calls it: a name in a handler's file does not tell which modules that takes.
+_BEHIND_HANDLERS = ("sessions", "workflow", "trail", "files")
 _STANDARD = ("sqlite3", "json", "hashlib", "tomllib", "uuid", "shlex", "marshal", "pickle", "difflib", "subprocess")
 _ENCODINGS = ("encodings.utf_8_sig", "encodings.utf_16_le", "encodings.ascii", "encodings.latin_1")
 _PACKAGES = ("pluggy", "pydantic", "platformdirs", *_STANDARD, *_ENCODINGS)
@@ -68,18 +70,19 @@ _FILE = Path(__file__).with_name("rehearsed")
 
 
 def warm_up() -> None:
-    """Load the framework, the model of every event and what the shipped handlers import; then freeze it.
+    """Load the framework, the model of every event and what the shipped handlers may reach; then freeze it.
 
     A package that is not there costs only itself here: whatever needs it says so.
     """
     wanted = [f"holdfast.{name}" for name in _ENGINE]
     wanted += [*_PACKAGES, *engine.CLIENT.MODULES]
     wanted += [RECORDS[name].ADAPTER for name in OURS]  # handlers ask for them by name
+    parts("detector", [name for name in OURS if RECORDS[name].SOURCES])
+    wanted += [name for folder in _BEHIND_HANDLERS for name in _modules(folder)]
     for file in sorted(paths.shipped("handlers").glob("*.py")):
         wanted += imported(file)
     for name in wanted:
-        with suppress(ImportError):
-            import_module(name)
+        _load(name)
     _build_models()
     prepare()
     loader.preload()
@@ -98,6 +101,23 @@ def imported(file: Path) -> list[str]:
         if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] == "holdfast":
             found += [node.module, *(f"{node.module}.{each.name}" for each in node.names)]
     return found
+
+
+def _load(name: str) -> None:
+    """Load a module; or what a module loads when it is asked for a name, such as `holdfast.upkeep`."""
+    try:
+        import_module(name)
+    except ImportError:
+        module, _, given = name.rpartition(".")
+        with suppress(ImportError, AttributeError, ValueError):
+            getattr(import_module(module), given)
+
+
+def _modules(folder: str) -> Iterator[str]:
+    """Yield the modules in a folder of ours and in the folders below it."""
+    top = Path(import_module(f"holdfast.{folder}").__path__[0])
+    for file in sorted(top.rglob("*.py")):
+        yield ".".join(("holdfast", folder, *file.relative_to(top).with_suffix("").parts))
 
 
 def _build_models() -> None:
