@@ -202,7 +202,6 @@ WORSE = {
 }
 
 
-@pytest.mark.xfail(reason="not mended yet", strict=True)
 @pytest.mark.parametrize("line", WORSE)
 def test_what_would_break_every_event_is_refused_by_install(
     line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, holdfast_project: Callable[..., HoldfastProject]
@@ -226,7 +225,6 @@ SHAPES = (
 )
 
 
-@pytest.mark.xfail(reason="not mended yet", strict=True)
 @pytest.mark.parametrize("content", SHAPES, ids=["deep", "name", "kind", "empty"])
 def test_an_index_with_something_else_in_it_is_none(content: bytes, run_python: RunPython) -> None:
     """JSON of another shape costs no event, and not the commands either that mend it."""
@@ -237,7 +235,6 @@ def test_an_index_with_something_else_in_it_is_none(content: bytes, run_python: 
     assert said.strip() == "|".join(formats.OURS)
 
 
-@pytest.mark.xfail(reason="not mended yet", strict=True)
 def test_install_says_what_it_registered_where_the_index_cannot_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -255,7 +252,6 @@ def test_install_says_what_it_registered_where_the_index_cannot_be_written(
     assert "is a folder, not a file" in said.err
 
 
-@pytest.mark.xfail(reason="not mended yet", strict=True)
 def test_doctor_sets_no_workflow_aside_whose_package_is_gone(project: HoldfastProject, name: str) -> None:
     """They are the team's, and sound; what is missing is the package."""
     _remove(name)
@@ -267,7 +263,6 @@ def test_doctor_sets_no_workflow_aside_whose_package_is_gone(project: HoldfastPr
     assert found.remedy == "upgrade the package that brings the format, or install it again"
 
 
-@pytest.mark.xfail(reason="not mended yet", strict=True)
 def test_a_format_that_finds_nonsense_costs_no_event(
     project: HoldfastProject, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

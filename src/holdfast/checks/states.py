@@ -103,6 +103,9 @@ def _unread(project: Workspace, trouble: Problem) -> Finding:
     if closed := access.remedy(path):
         fix = partial(access.open_up, path) if access.can_open(path) else None
         return problem(f"{path}: {trouble.reason.removesuffix(_RECOVERED)}", closed, fix)
+    brought = (project.root / record.TOP for name, record in RECORDS.items() if name not in formats.OURS)
+    if path in brought and access.is_folder(path):  # what is wrong is the package, not what lies there
+        return problem(f"{path}: {trouble.reason}", "upgrade the package that brings the format, or install it again")
     if path.suffix != ".json":  # only its format knows what a whole one is
         return problem(f"{path}: {trouble.reason}", aside(path))
     try:

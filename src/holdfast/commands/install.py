@@ -43,6 +43,8 @@ def command(
     elif dry_run:
         click.echo(installer.preview(target, allow_cli=allow_cli), nl=False)
     else:
-        click.echo("\n".join([*installer.install(target, allow_cli=allow_cli), *format_index.refresh()]))
+        click.echo("\n".join(installer.install(target, allow_cli=allow_cli)))
+        for line in format_index.refresh():  # where this fails, what was registered is said already
+            click.echo(line)
         bytecode.write()
         click.echo(startup.line())

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Protocol, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 
 class Record(Protocol):
@@ -77,21 +77,33 @@ _USUAL: dict[str, object] = {
     "REOPENING": "an earlier content of its file does, which `holdfast log restore` puts back",
 }
 _EMPTY: dict[str, object] = {"str": "", "int": 0, "bool": False, "tuple[str, ...]": ()}
+_KINDS = {kind: type(empty) for kind, empty in _EMPTY.items()}
 
 
 def completed(constants: Mapping[str, object]) -> Record:
     """Return a record of these constants. What they leave out is what it usually is, or empty."""
     empty = {key: _EMPTY[kind] for key, kind in Record.__annotations__.items()}
-    found = {key: tuple(each) if isinstance(each, list) else each for key, each in constants.items()}
-    return cast("Record", SimpleNamespace(**{**empty, **_USUAL, **found}))
+    return cast("Record", SimpleNamespace(**{**empty, **_USUAL, **constants}))
+
+
+def misshapen(constants: Mapping[str, object]) -> Iterator[str]:
+    """Yield what makes constants no record: one that is missing, or of another kind."""
+    for key, kind in Record.__annotations__.items():
+        given, wanted = constants.get(key), _KINDS[kind]
+        if key not in constants:
+            if key in REQUIRED:
+                yield f"its record has no {key}"
+        elif type(given) is not wanted or (isinstance(given, tuple) and not all(isinstance(e, str) for e in given)):
+            yield f"{key} in its record is no {kind}"
 
 
 def listed(raw: bytes) -> list[Record]:
-    """Return the records in an index, in their order; none of one that can't be read."""
+    """Return the records in an index, in their order, without what is no record; none of one that can't be read."""
     import json
 
     try:
-        entries = json.loads(raw)["formats"]
-        return [completed(each["record"]) for each in entries]
-    except (ValueError, LookupError, TypeError, AttributeError):
+        entries = [each["record"].items() for each in json.loads(raw)["formats"]]
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return []
+    found = [{key: tuple(each) if isinstance(each, list) else each for key, each in entry} for entry in entries]
+    return [completed(each) for each in found if not any(misshapen(each))]

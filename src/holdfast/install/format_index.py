@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import formats, paths
 from holdfast.files import atomic
-from holdfast.formats.record import REQUIRED, Record, completed, listed
+from holdfast.formats.record import Record, completed, listed, misshapen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 GROUP = "holdfast.formats"
 """The group of entry points in which a package names the module of its record."""
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
-_KINDS = {"str": str, "int": int, "bool": bool, "tuple[str, ...]": tuple}
+RECORD_LIMIT_BYTES = 16 * 1024
+"""How much a record may say: a longer index than `formats.INDEX_LIMIT_BYTES` is no index to events."""
 _OF_PATHS = ("PRESENCE", "STATES", "VIEWS", "LISTS", "SOURCES")
 _FUNCTIONS = ("find", "candidates", "start", "begin", "done", "update", "step", "parsed", "restore", "written")
 _OF_AGENTS = ("match_phase", "judge", "brief", "ready", "undoing")
@@ -88,20 +89,18 @@ def _loaded(entry: EntryPoint) -> Brought:
         module = entry.load()
         constants = {key: getattr(module, key) for key in Record.__annotations__ if hasattr(module, key)}
         fault = next(_faults(entry.name, constants), "")
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a stranger's package does is told
-        return Brought(entry.name, package, {}, f"{type(error).__name__}: {error}")
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - whatever a stranger's package does is told
+        return Brought(entry.name, package, {}, " ".join(f"{type(error).__name__}: {error}".split()))
     return Brought(entry.name, package, constants, fault)
 
 
 def _faults(name: str, constants: dict[str, Any]) -> Iterator[str]:
     """Yield what is wrong with a format that a package brings, the record first."""
-    for key, kind in Record.__annotations__.items():
-        given, wanted = constants.get(key), _KINDS[kind]
-        if key not in constants:
-            if key in REQUIRED:
-                yield f"its record has no {key}"
-        elif type(given) is not wanted or (isinstance(given, tuple) and not all(isinstance(e, str) for e in given)):
-            yield f"{key} in its record is no {kind}"
+    yield from misshapen(constants)
+    if len(json.dumps(constants)) > RECORD_LIMIT_BYTES:
+        yield f"its record has more than {RECORD_LIMIT_BYTES // 1024} KB"
     record = completed(constants)
     if name != record.NAME or not _NAME.fullmatch(name):
         yield f"its record calls it {record.NAME!r}; a name has small letters, digits, - and _"
@@ -110,7 +109,7 @@ def _faults(name: str, constants: dict[str, Any]) -> Iterator[str]:
     if record.CHECK in (formats.STATES_CHECK, *paths.modules("checks")):
         yield f"Holdfast has a check {record.CHECK!r} of its own"
     places = [record.TOP, *(place for key in _OF_PATHS for place in getattr(record, key))]
-    if bad := [each for each in places if not each or each.startswith("/") or ".." in each.split("/")]:
+    if bad := [each for each in places if _outside(each)]:
         yield f"{bad[0]!r} is no path below a project's root"
     if not record.PRESENCE or not record.STATES:
         yield "its record names no file"
@@ -128,3 +127,8 @@ def _faults(name: str, constants: dict[str, Any]) -> Iterator[str]:
         loaded = import_module(module) if asked else None
         if missing := [each for each in functions if asked and not callable(getattr(loaded, each, None))]:
             yield f"{module} has no function {missing[0]}"
+
+
+def _outside(place: str) -> bool:
+    """Tell whether a path is none below a project's root, or none at all."""
+    return not place or place.startswith("/") or "\0" in place or not {".", ".."}.isdisjoint(place.split("/"))

@@ -201,7 +201,10 @@ def _present(project: Records) -> list[str]:
 def _asked(project: Records, name: str, ask: Callable[[Format], Found]) -> Found:
     """Return what a format finds. One of another package that fails is a problem, and costs the others nothing."""
     try:
-        return ask(get(name))
+        found = ask(get(name))
+        if not isinstance(found, Found):
+            raise TypeError(f"it finds {found!r}")
+        return found
     except (Exception, SystemExit) as error:
         if name in formats.OURS:
             raise
