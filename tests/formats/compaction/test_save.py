@@ -61,27 +61,6 @@ def save_and_complete(project: Workspace, put: Put) -> None:
     compaction.done(project, workflow, everything=True)
 
 
-def test_the_documents_memory_file_creates_the_documents_state_file(
-    project: Workspace, put: Put, seed: Seed, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """R001-13, R001-01: found nowhere, the workflow gets a new file with the present time in its name."""
-    monkeypatch.setenv("HOLDFAST_NOW", "2025-12-09T14:30:52.123456Z")
-    put("CLAUDE.local.md", seed("memory.md"))
-    saved = save(project)
-    slug = "page-orchestration-case-studies"
-    assert saved.action == "created"
-    assert saved.path == project.root / FOLDER / slug / f"state-{slug}-20251209_143052.json"
-    assert data_of(only_file(project)) == {
-        "workflow": "Page Orchestration - Case Studies",
-        "workflow_type": "custom",
-        "phase": {"current": 4, "total": 10, "name": "SEO Generation", "status": "in_progress"},
-        "required_reading": ["@CLAUDE/PageOrchestration.md", "@CLAUDE/Sitemap/case-studies.md"],
-        "context": {},
-        "key_reminders": [],
-        "created_at": "2025-12-09T14:30:52.123456Z",
-    }
-
-
 def test_without_a_workflow_nothing_is_created(project: Workspace) -> None:
     """R001-14: no workflow, no file and no folder."""
     assert save(project).action == "none"
