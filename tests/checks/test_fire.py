@@ -62,6 +62,11 @@ def test_nothing_registered_is_told(root: Path) -> None:
     assert {each.level for each in examine("fire", root)} == {"ok"}
 
 
+def times(*tops: Path) -> dict[str, int]:
+    """Return when each file below some folders was last written."""
+    return {str(path): path.lstat().st_mtime_ns for top in tops for path in sorted(top.rglob("*"))}
+
+
 @pytest.mark.slow
 def test_every_registered_event_answers(target: Target, root: Path, home: Path) -> None:
     """Each in a line of its own; a workflow is saved and restored; nothing of the user's is read or written."""
@@ -73,13 +78,10 @@ def test_every_registered_event_answers(target: Target, root: Path, home: Path) 
         f"    open({str(home / 'ran')!r}, 'w').close()\n"
     )
 
-    def seen() -> dict[str, int]:
-        return {str(path): path.lstat().st_mtime_ns for top in (root, home) for path in sorted(top.rglob("*"))}
-
-    before = seen()
+    before = times(root, home)
     found = examine("fire", root)
 
-    assert seen() == before
+    assert times(root, home) == before
     assert {each.level for each in found} == {"ok"}, found
     events = list(json.loads(target.settings.read_text("utf-8"))["hooks"])
     assert sorted(each.text.partition(" ")[0] for each in found) == sorted(events)
@@ -196,13 +198,10 @@ def copy(tmp_path: Path) -> Copy:
 def test_the_plugins_hooks_are_fired(copy: Copy, root: Path, home: Path) -> None:
     """Alone they are all there is: each answers, nobody is sent to install, and nothing is written."""
 
-    def seen() -> dict[str, int]:
-        return {str(path): path.lstat().st_mtime_ns for top in (root, home) for path in sorted(top.rglob("*"))}
-
-    before = seen()
+    before = times(root, home)
     found = examine("fire", root)
 
-    assert seen() == before
+    assert times(root, home) == before
     assert {(each.level, each.remedy) for each in found} == {("ok", "")}, found
     assert [each.text.partition(" ")[0] for each in found] == [
         "PreCompact",

@@ -1,4 +1,4 @@
-"""A project with a workflow of three phases, for the handlers' tests."""
+"""What handlers' tests share: a project with a workflow of three phases, and a session that begins."""
 
 from __future__ import annotations
 
@@ -8,17 +8,27 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.formats.hybrid.commands import functions
+from tests.contract import assert_acceptable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from holdfast.testing import HoldfastProject
+    from holdfast.testing import Fired, HoldfastProject
 
 PHASES = [
     ("Create calculator module", "builder"),
     ("Write and run tests", "tester"),
     ("Document the module", "writer"),
 ]
+
+
+def begin(project: HoldfastProject, source: str, **changes: Any) -> Fired:
+    """Fire a SessionStart that must be acceptable and without faults."""
+    name = "SessionStart-startup-tui" if source == "startup" else f"SessionStart-{source}"
+    fired = project.fire("SessionStart", name, **changes)
+    assert_acceptable("SessionStart", fired.stdout)
+    assert fired.faults == []
+    return fired
 
 
 class Tool:

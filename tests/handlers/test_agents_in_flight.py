@@ -22,7 +22,7 @@ from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import recorded
 from holdfast.workflow import registry
 from tests.commandline import holdfast
-from tests.contract import assert_acceptable
+from tests.handlers.conftest import begin
 from tests.handmade import ME, OTHER, THIRD
 from tests.signals import Agent
 
@@ -44,15 +44,6 @@ def project(holdfast_project: Callable[..., HoldfastProject]) -> HoldfastProject
     given = ("--remind", "Never use tabs", "--read", "docs/plan.md")
     holdfast("start", "Tool", "--format", "hybrid", *PHASES, *given, root=project.root, session=ME)
     return project
-
-
-def begin(project: HoldfastProject, source: str, **changes: Any) -> Fired:
-    """Fire a SessionStart that must be acceptable and without faults."""
-    name = "SessionStart-startup-tui" if source == "startup" else f"SessionStart-{source}"
-    fired = project.fire("SessionStart", name, **changes)
-    assert_acceptable("SessionStart", fired.stdout)
-    assert fired.faults == []
-    return fired
 
 
 def compact(project: HoldfastProject, before: str = ME, after: str = "", **changes: Any) -> Fired:

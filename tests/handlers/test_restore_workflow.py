@@ -22,6 +22,7 @@ from holdfast.workflow import registry, statefile
 from tests import processes
 from tests.commandline import holdfast
 from tests.contract import assert_acceptable, unfenced
+from tests.handlers.conftest import begin
 from tests.handmade import ME, OTHER, THIRD
 from tests.signals import Agent
 
@@ -44,15 +45,6 @@ def start(project: HoldfastProject, title: str, *arguments: str, session: str = 
     """Start a workflow of two phases."""
     phases = ("--phase", f"{title} first", "--phase", f"{title} second")
     holdfast("start", title, *phases, *arguments, root=project.root, session=session)
-
-
-def begin(project: HoldfastProject, source: str, **changes: Any) -> Fired:
-    """Fire a SessionStart that must be acceptable and without faults."""
-    recorded = "SessionStart-startup-tui" if source == "startup" else f"SessionStart-{source}"
-    fired = project.fire("SessionStart", recorded, **changes)
-    assert_acceptable("SessionStart", fired.stdout)
-    assert fired.faults == []
-    return fired
 
 
 def compact(project: HoldfastProject, before: str = ME, after: str = "", **changes: Any) -> Fired:

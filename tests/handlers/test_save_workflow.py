@@ -43,6 +43,15 @@ def compact(project: HoldfastProject, recorded: str = "PreCompact-auto", **chang
     return fired
 
 
+def foreground_agent(project: HoldfastProject) -> Agent:
+    """Write a memory file, and have an agent that is for no phase at work."""
+    project.write({"CLAUDE.local.md": MEMORY})
+    agent = Agent(project, "look around", "Explore")
+    agent.about_to()
+    agent.started()
+    return agent
+
+
 def opened(project: HoldfastProject) -> Workspace:
     return Workspace.open(project.root)
 
@@ -300,10 +309,7 @@ def test_a_subagents_own_compaction_saves_nothing(project: HoldfastProject) -> N
 
 def test_an_unmarked_compaction_of_a_foreground_agent_saves_nothing(project: HoldfastProject) -> None:
     """Client-rig: 2.1.197 does not mark it; while a foreground agent runs it can only be the agent's."""
-    project.write({"CLAUDE.local.md": MEMORY})
-    agent = Agent(project, "look around", "Explore")
-    agent.about_to()
-    agent.started()
+    agent = foreground_agent(project)
     compact(project).assert_silent()
     assert snapshots.recent(opened(project), 1) == []
 
@@ -314,10 +320,7 @@ def test_an_unmarked_compaction_of_a_foreground_agent_saves_nothing(project: Hol
 
 def test_a_compaction_beside_a_background_agent_is_the_main_threads(project: HoldfastProject) -> None:
     """A background agent keeps nobody waiting."""
-    project.write({"CLAUDE.local.md": MEMORY})
-    agent = Agent(project, "look around", "Explore")
-    agent.about_to()
-    agent.started()
+    agent = foreground_agent(project)
     agent.launched()
 
     assert "Page Orchestration" in compact(project).stdout
@@ -325,10 +328,7 @@ def test_a_compaction_beside_a_background_agent_is_the_main_threads(project: Hol
 
 def test_a_manual_compaction_is_never_an_agents(project: HoldfastProject) -> None:
     """`/compact` is typed at the prompt, perhaps right after an agent was interrupted, which fires nothing."""
-    project.write({"CLAUDE.local.md": MEMORY})
-    agent = Agent(project, "look around", "Explore")
-    agent.about_to()
-    agent.started()
+    foreground_agent(project)
 
     assert "Page Orchestration" in compact(project, "PreCompact-manual").stdout
     project.fire("SessionStart", "SessionStart-compact").assert_advised("Page Orchestration")
@@ -336,10 +336,7 @@ def test_a_manual_compaction_is_never_an_agents(project: HoldfastProject) -> Non
 
 def test_an_agent_that_was_interrupted_stands_in_no_compactions_way(project: HoldfastProject) -> None:
     """An interrupt fires nothing; at the next prompt it is plain that no foreground agent runs any more."""
-    project.write({"CLAUDE.local.md": MEMORY})
-    agent = Agent(project, "look around", "Explore")
-    agent.about_to()
-    agent.started()
+    foreground_agent(project)
     project.fire("UserPromptSubmit", "UserPromptSubmit", prompt="stop that")
 
     assert "Page Orchestration" in compact(project).stdout

@@ -49,6 +49,13 @@ def prompt(tool: Tool) -> Fired:
     return tool.project.fire("UserPromptSubmit", "UserPromptSubmit", prompt="go on")
 
 
+def run_agent(tool: Tool, order: tuple[str, ...]) -> list[Fired]:
+    """Launch the first phase's agent, fire its signals in an order, and let the main thread have an event."""
+    agent = Agent(tool.project)
+    agent.about_to()
+    return [*play(agent, order), prompt(tool)]
+
+
 def told(fired: list[Fired], words: str) -> int:
     """Count the events on which the model was told something."""
     return sum(words in each.context for each in fired)
@@ -68,11 +75,7 @@ def test_a_launch_begins_its_phase(tool: Tool) -> None:
 @pytest.mark.parametrize("order", list(permutations(("started", "stopped", "returned"))))
 def test_a_foreground_agent_finishes_its_phase(tool: Tool, order: tuple[str, ...]) -> None:
     """R000-28: at the call's return the phase is completed and the next one begins, once."""
-    agent = Agent(tool.project)
-    agent.about_to()
-
-    fired = play(agent, order)
-    fired.append(prompt(tool))
+    fired = run_agent(tool, order)
 
     assert tool.statuses == DONE
     assert told(fired, "is completed") == 1
@@ -81,11 +84,7 @@ def test_a_foreground_agent_finishes_its_phase(tool: Tool, order: tuple[str, ...
 @pytest.mark.parametrize("order", list(permutations(("started", "launched", "stopped", "notified"))))
 def test_a_background_agent_finishes_its_phase(tool: Tool, order: tuple[str, ...]) -> None:
     """Client facts §3.4: the launch, the start, the stop and the notification come in any order."""
-    agent = Agent(tool.project)
-    agent.about_to()
-
-    fired = play(agent, order)
-    fired.append(prompt(tool))
+    fired = run_agent(tool, order)
 
     assert tool.statuses == DONE
     assert told(fired, "is completed") == 1
@@ -94,11 +93,7 @@ def test_a_background_agent_finishes_its_phase(tool: Tool, order: tuple[str, ...
 @pytest.mark.parametrize("order", list(permutations(("started", "launched"))))
 def test_a_background_launch_is_no_completion(tool: Tool, order: tuple[str, ...]) -> None:
     """Rule 12: PostToolUse of a background launch fires at once, with `async_launched`."""
-    agent = Agent(tool.project)
-    agent.about_to()
-
-    play(agent, order)
-    prompt(tool)
+    run_agent(tool, order)
 
     assert tool.statuses == BEGUN
 
@@ -144,11 +139,7 @@ def test_a_notification_that_an_agent_still_runs_is_no_verdict(tool: Tool) -> No
 @pytest.mark.parametrize("order", list(permutations(("started", "launched", "died", "notified failed"))))
 def test_a_failed_background_agent_fails_its_phase(tool: Tool, order: tuple[str, ...]) -> None:
     """Client-rig: StopFailure, and on newer clients a failed notification; each alone is enough."""
-    agent = Agent(tool.project)
-    agent.about_to()
-
-    fired = play(agent, order)
-    fired.append(prompt(tool))
+    fired = run_agent(tool, order)
 
     assert tool.statuses == FAILED
     assert told(fired, "is failed") == 1
@@ -171,11 +162,7 @@ def test_a_failure_beats_the_stop_beside_it(tool: Tool, order: tuple[str, ...]) 
 @pytest.mark.parametrize("order", list(permutations(("started", "failed", "died"))))
 def test_a_failed_foreground_call_fails_its_phase(tool: Tool, order: tuple[str, ...]) -> None:
     """Client-rig, 2.1.329: PostToolUseFailure and StopFailure, no SubagentStop."""
-    agent = Agent(tool.project)
-    agent.about_to()
-
-    fired = play(agent, order)
-    fired.append(prompt(tool))
+    fired = run_agent(tool, order)
 
     assert tool.statuses == FAILED
     assert told(fired, "is failed") == 1
@@ -184,11 +171,7 @@ def test_a_failed_foreground_call_fails_its_phase(tool: Tool, order: tuple[str, 
 @pytest.mark.parametrize("order", list(permutations(("started", "stopped", "returned an error", "died"))))
 def test_a_completed_call_that_is_an_api_error_fails_its_phase(tool: Tool, order: tuple[str, ...]) -> None:
     """Client-rig, 2.1.197: PostToolUse with `completed`, an API Error text and 0 tokens, then StopFailure."""
-    agent = Agent(tool.project)
-    agent.about_to()
-
-    fired = play(agent, order)
-    fired.append(prompt(tool))
+    fired = run_agent(tool, order)
 
     assert tool.statuses == FAILED
     assert told(fired, "is failed (API Error: 529 Overloaded.)") == 1

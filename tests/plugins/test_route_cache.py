@@ -35,7 +35,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(file_memo, "SETTLED", -(10**18))
     monkeypatch.setattr(paths, "shipped", lambda kind: tmp_path / "shipped" / kind)
     (tmp_path / "project" / ".claude" / "handlers").mkdir(parents=True)
-    bytecode_cache.drop()
+    bytecode_cache._ready.clear()
     paths.ensure_private(paths.state_dir())
     return tmp_path / "project"
 

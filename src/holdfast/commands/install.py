@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from holdfast import paths
 from holdfast.commands.targets import named, target_options
 from holdfast.errors import HoldfastError
 from holdfast.files import document
-from holdfast.install import bytecode, format_index, installer, wanted_events
+from holdfast.install import format_index, installer, wanted_events
 from holdfast.profile import startup
 
 if TYPE_CHECKING:
@@ -46,5 +47,15 @@ def command(
         click.echo("\n".join(installer.install(target, allow_cli=allow_cli)))
         for line in format_index.refresh():  # where this fails, what was registered is said already
             click.echo(line)
-        bytecode.write()
+        compile_package()
         click.echo(startup.line())
+
+
+def compile_package() -> None:
+    """Write the package's bytecode as far as it is missing: not every installer does, and each cold event would.
+
+    What cannot be written is left: Python compiles it in memory, as it would have.
+    """
+    import compileall
+
+    compileall.compile_dir(paths.package_root() / "holdfast", quiet=2)

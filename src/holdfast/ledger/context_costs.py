@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.ledger.database import new_id
@@ -110,8 +110,4 @@ def totals(project: OpenProject, *, session: str = "", since: str = "") -> list[
         latest[row["session"]] = max(latest.get(row["session"], ""), row["last_at"])
     rows.sort(key=lambda row: (row["units"], row["last_at"], row["event"], row["handler"]), reverse=True)
     rows.sort(key=lambda row: (latest[row["session"]], row["session"]), reverse=True)
-    return [_cost(row) for row in rows]
-
-
-def _cost(row: dict[str, Any]) -> Cost:
-    return Cost(**row | {"agent": bool(row["agent"])})
+    return [Cost(**row | {"agent": bool(row["agent"])}) for row in rows]

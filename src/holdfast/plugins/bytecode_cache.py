@@ -52,11 +52,6 @@ def hold(source: bytes, path: Path) -> None:
     _ready[_key(hashlib.sha256(source).hexdigest(), path)] = compile(source, str(path), "exec", dont_inherit=True)
 
 
-def drop() -> None:
-    """Forget what was preloaded; what is kept in files stays."""
-    _ready.clear()
-
-
 def _kept(key: bytes) -> CodeType | None:
     body = cache.read(_file(key))
     if body is None or not body.startswith(key + b"\n"):

@@ -53,7 +53,7 @@ def remember(path: Path, routes: Iterable[Route]) -> None:
 
     A memory that cannot be written is logged: the guard still works, it is only forgotten if its file breaks.
     """
-    strict = tuple(_remembered(route) for route in routes if route.strict)
+    strict = tuple(Route(each.event, each.function, each.match, strict=True) for each in routes if each.strict)
     if known().get(str(path), ()) == strict and not _legacy_file().exists():
         return
     try:
@@ -115,10 +115,6 @@ def selects(hooks: Hooks, route: Route, event: str, value: str | None) -> bool:
     if hooks.matches(route.match, value, event):
         return True
     return route.strict and not hooks.valid(route.match, event)
-
-
-def _remembered(route: Route) -> Route:
-    return Route(route.event, route.function, route.match, strict=True)
 
 
 def _root(path: str) -> str:

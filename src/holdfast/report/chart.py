@@ -42,7 +42,8 @@ def draw(story: Story) -> Element:
     lanes += [lane for told in story.workflows if (lane := _workflow(line, story, told)) is not None]
     if not lanes:
         return tag("p", "Nothing has happened here yet.", class_="empty")
-    chart = tag("div", _head(line), _breaks(line), lanes, class_="chart")
+    breaks = tag("div", [_break(each) for each in line.breaks], class_="breaks", aria_hidden="true")
+    chart = tag("div", _head(line), breaks, lanes, class_="chart")
     legend = tag("ul", [tag("li", tag("i", class_=name), text) for name, text in _LEGEND], class_="legend")
     scroll = tag("div", chart, class_="scroll", tabindex="0", role="region", aria_label="Timeline; scrolls sideways")
     return tag("div", scroll, legend)
@@ -83,10 +84,6 @@ def _head(line: Axis) -> Element:
         for each in line.ticks()
     ]
     return tag("div", ticks, class_="axis", aria_hidden="true")
-
-
-def _breaks(line: Axis) -> Element:
-    return tag("div", [_break(each) for each in line.breaks], class_="breaks", aria_hidden="true")
 
 
 def _break(each: axis.Break) -> Element:

@@ -72,11 +72,6 @@ def arm(program: Path, call: str, *, interpreter: str, root: Path, flags: str = 
     program.chmod(0o755)
 
 
-def disarm(program: Path) -> None:
-    """Put the real program back."""
-    program.with_name(f"{program.name}.real").replace(program)
-
-
 def strike(file: str) -> None:
     """Count this process's boundaries, and those of what it forks; at the awaited one kill it with them."""
     with Path(file).open("r+b") as opened:

@@ -56,7 +56,8 @@ def text(trail: Trail, *, branch: str | None, root: Path, cap: int = CAP) -> str
     dropped = sum(len(section.items) for section in sections if not section.shown)
     more = [f"+{dropped} more of other kinds"] if dropped else []
     unmarked = "\n".join([*_LEAD, *lines, *more, _END])
-    return unmarked.replace(_UNMARKED, _digest(unmarked), 1) if lines else ""
+    digest = hashlib.sha256(unmarked.encode()).hexdigest()[: len(_UNMARKED)]
+    return unmarked.replace(_UNMARKED, digest, 1) if lines else ""
 
 
 def mark(text: str) -> str:
@@ -200,7 +201,3 @@ def _path(path: str, root: str = "") -> str:
 def _say(value: str, limit: int = _WORDS) -> str:
     """Return a value on one line, cleaned, without secrets, and only then cut."""
     return wording.one_line(beginning(wording.clean(value), _WINDOW), limit)
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[: len(_UNMARKED)]

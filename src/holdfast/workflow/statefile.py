@@ -320,7 +320,7 @@ def _watched(project: Records, path: Path) -> StateFile:
         if found is not None and not found.broken:
             return found
         while seen == _look(path):
-            if not _is_recent(path) or time.monotonic() >= still:
+            if time.time() - _mtime(path) >= _RECENT or time.monotonic() >= still:
                 return found or read(project, path)
             time.sleep(_PAUSE)
     raise StateError(path, "is broken, and somebody is saving it over and over; try again when they have finished")
@@ -333,10 +333,6 @@ def _look(path: Path) -> tuple[int, int, int] | None:
     except OSError:
         return None
     return info.st_ino, info.st_size, info.st_mtime_ns
-
-
-def _is_recent(path: Path) -> bool:
-    return time.time() - _mtime(path) < _RECENT
 
 
 def _write_over_broken(

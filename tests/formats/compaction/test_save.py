@@ -53,25 +53,12 @@ def data_of(path: Path) -> dict[str, Any]:
     return data
 
 
-def test_the_documents_memory_file_creates_the_documents_state_file(
-    project: Workspace, put: Put, seed: Seed, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """R001-13, R001-01: found nowhere, the workflow gets a new file with the present time in its name."""
-    monkeypatch.setenv("HOLDFAST_NOW", "2025-12-09T14:30:52.123456Z")
-    put("CLAUDE.local.md", seed("memory.md"))
-    saved = save(project)
-    slug = "page-orchestration-case-studies"
-    assert saved.action == "created"
-    assert saved.path == project.root / FOLDER / slug / f"state-{slug}-20251209_143052.json"
-    assert data_of(only_file(project)) == {
-        "workflow": "Page Orchestration - Case Studies",
-        "workflow_type": "custom",
-        "phase": {"current": 4, "total": 10, "name": "SEO Generation", "status": "in_progress"},
-        "required_reading": ["@CLAUDE/PageOrchestration.md", "@CLAUDE/Sitemap/case-studies.md"],
-        "context": {},
-        "key_reminders": [],
-        "created_at": "2025-12-09T14:30:52.123456Z",
-    }
+def save_and_complete(project: Workspace, put: Put) -> None:
+    """Have a memory file's workflow saved and completed."""
+    put("CLAUDE.local.md", MEMORY)
+    workflow = save(project).workflow
+    assert workflow is not None
+    compaction.done(project, workflow, everything=True)
 
 
 def test_without_a_workflow_nothing_is_created(project: Workspace) -> None:
@@ -197,10 +184,7 @@ def test_names_that_share_their_first_letters_stay_two_workflows(project: Worksp
 
 def test_a_completed_workflow_is_not_revived_by_an_unchanged_memory_file(project: Workspace, put: Put) -> None:
     """I001-6: the tombstone holds however often the memory file is seen again, touched or not."""
-    put("CLAUDE.local.md", MEMORY)
-    workflow = save(project).workflow
-    assert workflow is not None
-    compaction.done(project, workflow, everything=True)
+    save_and_complete(project, put)
     for age in (0, -100):
         put("CLAUDE.local.md", MEMORY, age=age)
         assert save(project) == Saved(None, "buried", None)
@@ -217,10 +201,7 @@ def test_a_workflow_no_compaction_ever_saved_is_buried_too(project: Workspace, p
 
 def test_a_workflow_the_ledger_forgot_is_buried_by_its_tombstone_alone(project: Workspace, put: Put) -> None:
     """The tombstone needs no memory of where the state file was."""
-    put("CLAUDE.local.md", MEMORY)
-    workflow = save(project).workflow
-    assert workflow is not None
-    compaction.done(project, workflow, everything=True)
+    save_and_complete(project, put)
     project.ledger.run("DELETE FROM extracts")
     assert save(project).action == "buried"
 
@@ -247,10 +228,7 @@ def test_a_new_run_of_a_workflow_is_saved_again(project: Workspace, put: Put) ->
 
 def test_a_plan_that_changes_does_not_revive_what_the_memory_file_names(project: Workspace, put: Put) -> None:
     """The plan adds to the extract, but only the memory file's own change makes it a new one."""
-    put("CLAUDE.local.md", MEMORY)
-    workflow = save(project).workflow
-    assert workflow is not None
-    compaction.done(project, workflow, everything=True)
+    save_and_complete(project, put)
     put("CLAUDE/Plan/001-x/PLAN.md", "# Plan 1: Other\nStatus: In Progress\nphase\n")
     assert save(project).action == "buried"
 

@@ -24,7 +24,8 @@ def active(project: Records) -> list[str]:
     A name is the marker's file name without `.active-` (R002-06). Only direct children of `.workflow/` count (I002-12).
     """
     with suppress(OSError), os.scandir(places.top(project)) as entries:
-        return sorted(entry.name.removeprefix(places.MARKER) for entry in entries if _marks(entry.name))
+        marked = (entry.name for entry in entries if entry.name.startswith(places.MARKER))
+        return sorted(name.removeprefix(places.MARKER) for name in marked if name != places.MARKER)
     return []
 
 
@@ -81,7 +82,3 @@ def take(project: Records, name: str) -> None:
         path.unlink(missing_ok=True)
     except OSError as error:
         raise StateError(path, f"cannot be removed: {error.strerror or error}") from error
-
-
-def _marks(name: str) -> bool:
-    return name.startswith(places.MARKER) and name != places.MARKER

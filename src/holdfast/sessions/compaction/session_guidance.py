@@ -131,14 +131,11 @@ def agent_lines(listed: Iterable[Agent]) -> list[str]:
     The same agents give the same lines: no time stands in them.
     """
     given = list(listed)
-    running = [_running(each) for each in given if each.fate == "running"]
+    told = "was started and has not reported its end; it runs already"
+    running = [f"{_name(each)} {told}{_task(each)}" for each in given if each.fate == "running"]
     ended = sorted((each for each in given if each.unused), key=lambda each: each.ended_at or "", reverse=True)
     more = [f"{len(ended) - AGENTS} more have ended unused: `holdfast show` names them"] if len(ended) > AGENTS else []
     return [*running, *(line for each in ended[:AGENTS] for line in _ended(each)), *more]
-
-
-def _running(agent: Agent) -> str:
-    return f"{_name(agent)} was started and has not reported its end; it runs already{_task(agent)}"
 
 
 def _ended(agent: Agent) -> list[str]:

@@ -162,7 +162,7 @@ def _is_recorded(scope: Scope, name: str, line: str) -> bool:
     if scope.everything:
         return True
     if scope.session:
-        return name == recordings.of(scope.session)
+        return name == recordings.file_name(scope.session)
     if scope.workflow:
         return any(json.dumps(each)[1:-1] in line for each in _names(scope.workflow))
     try:

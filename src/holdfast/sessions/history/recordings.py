@@ -59,7 +59,7 @@ def append(project: OpenProject, session: str, payload: Mapping[str, Any]) -> Pa
     Raises:
         OSError: it cannot be written.
     """
-    place = paths.ensure_private(folder(project)) / f"{_file_name(session)}.jsonl"
+    place = paths.ensure_private(folder(project)) / f"{file_name(session)}.jsonl"
     line = (
         json.dumps({"at": clock.stamp(), "payload": redact_value(capture.event(project.config, dict(payload)))}) + "\n"
     )
@@ -76,11 +76,6 @@ def read(project: OpenProject) -> dict[str, list[str]]:
     place = folder(project)
     files = sorted(place.glob("*.jsonl")) if place.is_dir() else []
     return {file.stem: file.read_text("utf-8", "surrogateescape").splitlines() for file in files}
-
-
-def of(session: str) -> str:
-    """Return the name of a session's file, as `read` has it."""
-    return _file_name(session)
 
 
 def forget(project: OpenProject, wanted: Callable[[str, str], bool], *, dry: bool = False) -> int:
@@ -125,7 +120,8 @@ def _rewrite(file: Path, wanted: Callable[[str], bool]) -> None:
     raise StateError(file, "is written over and over; try again when the session has ended")
 
 
-def _file_name(session: str) -> str:
+def file_name(session: str) -> str:
+    """Return the name of a session's file without its suffix, as `read` has it."""
     if _SAFE.fullmatch(session):
         return session
     import hashlib

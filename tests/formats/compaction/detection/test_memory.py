@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,8 +21,17 @@ if TYPE_CHECKING:
     from tests.workflow.samples import Sample
 
 
+def read(text: str) -> Extract | str:
+    """Return what is taken from a memory file with this text, or the reason why it names no workflow."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, memory.FILE)
+        path.write_bytes(text.encode())
+        candidate, extract = memory.look(path)
+    return extract or candidate.reasons[0]
+
+
 def parsed(text: str) -> Extract:
-    extract = memory.parse(text, Path("CLAUDE.local.md"), 1.0)
+    extract = read(text)
     assert isinstance(extract, Extract), extract
     return extract
 
@@ -88,7 +98,7 @@ def test_a_workflow_line_with_a_heading_or_a_phase_line_is_enough(text: str) -> 
 )
 def test_prose_and_half_markers_are_no_workflow(text: str) -> None:
     """I001-2: a line-anchored workflow field with a value is required; fenced code does not count."""
-    assert isinstance(memory.parse(text, Path("m"), 1.0), str)
+    assert isinstance(read(text), str)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +139,7 @@ def test_phase_lines_are_read_as_people_write_them(
 )
 def test_a_phase_elsewhere_makes_no_workflow(text: str) -> None:
     """I001-2: without the heading the fields stand beside each other, and the file of a build server is no name."""
-    assert isinstance(memory.parse(text, Path("m"), 1.0), str)
+    assert isinstance(read(text), str)
 
 
 @pytest.mark.parametrize(
@@ -333,7 +343,7 @@ def test_a_file_with_one_sound_block_has_no_warning(put: Put, text: str) -> None
 )
 def test_the_reason_why_there_is_no_workflow_is_true(text: str, reason: str) -> None:
     """R001-27: what is missing is said to be missing, and what stands there is not."""
-    found = memory.parse(text, Path("m"), 1.0)
+    found = read(text)
     assert isinstance(found, str)
     assert reason in found
 
@@ -344,9 +354,7 @@ def test_the_reason_why_there_is_no_workflow_is_true(text: str, reason: str) -> 
 def test_a_name_is_no_instruction_for_one_word(name: str) -> None:
     """I001-2: where heading and phase stand beside it any name is one; without, a command with steps is none."""
     assert parsed(f"# Workflow State\nWorkflow: {name}\nPhase: 1/2\n").name == name
-    assert isinstance(memory.parse(f"Workflow: {name}\nPhase: 1/2\n", Path("m"), 1.0), Extract) is (
-        name in ("run tests", "Run `make deploy`")
-    )
+    assert isinstance(read(f"Workflow: {name}\nPhase: 1/2\n"), Extract) is (name in ("run tests", "Run `make deploy`"))
 
 
 def test_what_cannot_be_read_or_was_read_in_part_is_said(project: Workspace, put: Put) -> None:
@@ -375,11 +383,11 @@ def test_what_cannot_be_read_or_was_read_in_part_is_said(project: Workspace, put
 def test_the_worst_of_files_takes_time_in_proportion_to_its_length(piece: str) -> None:
     """A quarter of a megabyte of it: one pass too many for each line would outlast the time limit of the tests."""
     text = piece * (prose.LIMIT // len(piece))
-    assert memory.parse(text, Path("m"), 1.0)
+    assert read(text)
 
 
 @given(st.text(alphabet=st.sampled_from("Workflow: Phase4/10-@#*\n`a.b\t"), max_size=400))
 def test_any_text_is_an_extract_or_a_reason(text: str) -> None:
     """Nothing a memory file holds raises, and a name is never empty."""
-    found = memory.parse(text, Path("m"), 1.0)
+    found = read(text)
     assert found.name if isinstance(found, Extract) else found

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from holdfast.formats.compaction.detection.memoryblocks import Block
     from holdfast.formats.compaction.detection.memoryphases import Note
 
-__all__ = ["FILE", "look", "parse", "position", "state"]
+__all__ = ["FILE", "look", "position", "state"]
 
 FILE = "CLAUDE.local.md"
 
@@ -33,7 +33,11 @@ _PAIR = regex(r"[*_`]{0,3}(\w[\w .-]{0,80}?)[*_`]{0,3}\s*[:=][*_`]{0,3}\s*(.+)")
 
 
 def look(path: Path) -> tuple[Candidate, Extract | None]:
-    """Return what the memory file at `path` says, and why that counts or not."""
+    """Return what the memory file at `path` says, and why that counts or not.
+
+    A `Workflow:` line with a value is required, with a heading "Workflow State" above it or a `Phase:` line beside it:
+    no more than fields and lists stand between the two (I001-2).
+    """
     try:
         found = prose.read(path, path.parent)
     except OSError as error:
@@ -52,16 +56,6 @@ def look(path: Path) -> tuple[Candidate, Extract | None]:
     unread = _unread(block, whole=found.whole)
     warnings = (*_beyond(extract), *filter(None, (unread,)), *unused)
     return _candidate(path, reason, found.mtime, accepted=True, warnings=warnings), replace(extract, unread=unread)
-
-
-def parse(text: str, path: Path, mtime: float) -> Extract | str:
-    """Return the extract of a memory file's text, or the reason why there is none.
-
-    A `Workflow:` line with a value is required, with a heading "Workflow State" above it or a `Phase:` line beside it:
-    no more than fields and lists stand between the two (I001-2).
-    """
-    block, _ = memoryblocks.find(text)
-    return block if isinstance(block, str) else _extract(block, path, mtime)
 
 
 def state(text: str) -> str | None:

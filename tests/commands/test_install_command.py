@@ -1,11 +1,11 @@
-"""The bytecode that an install writes."""
+"""What `holdfast install` does beside registering."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from holdfast import paths
-from holdfast.install import bytecode
+from holdfast.commands import install
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     import pytest
 
 
-def test_it_is_written_where_it_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bytecode_is_written_where_it_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Some installers write none; what is there already is left as it is."""
     (tmp_path / "holdfast" / "inner").mkdir(parents=True)
     for name in ("one", "inner/two"):
         (tmp_path / "holdfast" / f"{name}.py").write_text("x = 1\n")
     monkeypatch.setattr(paths, "package_root", lambda: tmp_path)
 
-    bytecode.write()
+    install.compile_package()
 
     found = sorted(path.parent.parent.name for path in tmp_path.rglob("__pycache__/*.pyc"))
     assert found == ["holdfast", "inner"]
