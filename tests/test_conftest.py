@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from holdfast import paths
 
 _PROBE = """
@@ -29,6 +31,7 @@ def test_nothing_points_at_the_real_home(home: Path) -> None:
     assert os.environ["XDG_RUNTIME_DIR"] == str(home / "run")
 
 
+@pytest.mark.slow
 def test_outer_variables_do_not_reach_a_test(tmp_path: Path, home: Path) -> None:
     """A test run inside Claude Code sees none of its variables, and leaves nothing in the outer home."""
     (tmp_path / "conftest.py").write_bytes(Path(__file__).with_name("conftest.py").read_bytes())

@@ -682,6 +682,7 @@ def test_a_bad_handler_that_is_not_strict_refuses_nothing(place: Place) -> None:
 # --- telling the user ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "words"),
     [

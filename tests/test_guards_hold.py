@@ -578,6 +578,7 @@ def ended(process: subprocess.Popen[bytes]) -> Ended:
         return Ended(process.wait(processes.PATIENCE), process.stdout.read().decode(), "", 0.0)
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_after_go_refuses(warm: warmth.Warm) -> None:
     """stdin has been read by then, so nobody can answer the event any more."""
     process, worker = started(warm, "time.sleep(600)")

@@ -263,6 +263,7 @@ def test_what_is_no_longer_sound_is_built_again(plugin: Plugin, damage: str) -> 
     assert not (plugin.environment / "left.over").exists()
 
 
+@pytest.mark.slow
 def test_an_update_that_needs_other_packages_gets_its_own_environment(plugin: Plugin, tmp_path: Path) -> None:
     """A new version is silent until its own is ready; a session of the old one keeps the old; older ones go."""
     plugin.build()

@@ -87,6 +87,7 @@ def test_where_none_runs(place: Warm) -> None:
     assert not place.folder.exists(), "asking made a folder"
 
 
+@pytest.mark.slow
 def test_it_counts_the_events_it_has_answered(warm: Warm) -> None:
     """Exactly those: neither what started it, nor its own questions, nor what was answered without it."""
     found = [holdfast("server", "status", "--json").json["servers"][0]["answered"] for _ in range(3)]
@@ -117,6 +118,7 @@ def test_one_that_runs_is_named_with_all_there_is_to_know(warm: Warm) -> None:
     assert shown == expected | {"answered": 0, "answering": 0, "waiting": 0}
 
 
+@pytest.mark.slow
 def test_what_is_at_work_is_told(warm: Warm) -> None:
     """An event that takes long shows as one that is being answered, and counts once it is."""
     process = warm.begin("PreToolUse")  # its child waits for the payload
@@ -128,6 +130,7 @@ def test_what_is_at_work_is_told(warm: Warm) -> None:
     assert ": 1 event answered" in holdfast("server", "status").out
 
 
+@pytest.mark.slow
 def test_one_that_does_not_answer_is_told_with_the_way_to_end_it(warm: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
     """What it has answered is not known then."""
     pid = warm.pid
@@ -359,6 +362,7 @@ def test_two_servers_are_shown_and_ended(warm: Warm) -> None:
     assert servers.found() == []
 
 
+@pytest.mark.slow
 def test_one_that_cannot_be_ended_keeps_no_other(warm: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
     """The others are ended, and the message says how to end the one that is left."""
     second(warm)

@@ -674,6 +674,7 @@ def command(root: Path, *arguments: str) -> None:
     subprocess.run([sys.executable, "-m", "holdfast", *arguments], cwd=root, capture_output=True, check=True)
 
 
+@pytest.mark.slow
 def test_on_a_real_terminal(tmp_path: Path, terminals: list[Terminal]) -> None:
     """It starts, shows, changes with a `holdfast done`, stops and goes on, and ends on Ctrl-C with 0."""
     (tmp_path / ".claude").mkdir()

@@ -201,6 +201,7 @@ _VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text(), _VALUES, max_size=5), st.sampled_from(STYLES))
 def test_what_is_rendered_is_read_back(data: dict[str, Any], style: str) -> None:
     """In every style, any data comes back as it was, and rendering again gives the same bytes."""

@@ -127,6 +127,7 @@ def test_a_file_another_session_has_read_is_not_given(project: HoldfastProject) 
     assert CONTENTS not in text
 
 
+@pytest.mark.slow
 def test_many_small_files_stay_within_the_budget(holdfast_project: Callable[..., HoldfastProject]) -> None:
     """Whole files as far as they go."""
     names = [f"docs/{number}.md" for number in range(20)]
@@ -315,6 +316,7 @@ def registered(settings: Path) -> list[str]:
     return list(group["matcher"].split("|"))
 
 
+@pytest.mark.slow
 def test_holding_is_registered_at_the_next_start(project: HoldfastProject) -> None:
     """And taken out again when it is switched off; the user is told each time."""
     holdfast("install", root=project.root)

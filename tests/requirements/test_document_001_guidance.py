@@ -329,6 +329,7 @@ def test_a_compaction_that_never_announced_itself_is_restored(desk: Desk) -> Non
     assert "Phase: 2/2 - Two" in desk.begin("compact").context
 
 
+@pytest.mark.slow
 def test_session_start_is_registered_for_every_source(desk: Desk) -> None:
     """I001-18: the matcher of SessionStart is the source; ours runs for all, and the code decides by the source."""
     printed = desk.run("install", "--print").json["hooks"]

@@ -105,6 +105,7 @@ def test_a_folder_that_others_may_read_is_made_private(fresh: Warm) -> None:
     assert fresh.advice() == "warm"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["file", "dangling", "socket folder", "lock folder"])
 def test_what_is_in_the_way_costs_the_server_and_nothing_else(fresh: Warm, what: str) -> None:
     """Something else where its folder, its lock or its socket is to be: every event is answered, and it stays there."""

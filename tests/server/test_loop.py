@@ -75,6 +75,7 @@ def test_the_first_event_is_cold_and_starts_the_server(fresh: Warm) -> None:
     assert len(fresh.sockets) == 1
 
 
+@pytest.mark.slow
 def test_eight_at_once_are_all_warm(warm: Warm) -> None:
     """Several agents' tool calls at one moment: each is answered by the server."""
     with ThreadPoolExecutor(8) as pool:
@@ -233,6 +234,7 @@ def test_a_stopped_server_means_cold(usual: Warm) -> None:
     usual.until(lambda: usual.advice() == "warm")
 
 
+@pytest.mark.slow
 def test_a_stale_socket_means_cold_and_a_new_server(warm: Warm) -> None:
     """After `kill -9` the socket still lies there: cold, and another server takes its place at once, for it worked."""
     pid, place = warm.pid, warm.socket
@@ -254,6 +256,7 @@ def test_any_doubt_before_the_hand_over_means_cold(fresh: Warm, words: bytes) ->
         assert fresh.advice() == "cold"
 
 
+@pytest.mark.slow
 def test_who_hangs_after_its_sign_of_life_is_left_after_a_second(usual: Warm) -> None:
     """The server lives, but no child is ready: the event goes cold all the same, with its payload."""
 
@@ -344,6 +347,7 @@ def test_a_server_killed_in_the_middle_loses_no_event(warm: Warm) -> None:
     assert warm.advice() == "cold"
 
 
+@pytest.mark.slow
 def test_one_that_is_ended_while_it_answers_is_replaced_at_once(warm: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
     """The child that goes on is not taken for the server: it has ended, and the next one takes its place."""
     warm.user_handler("says", NOTES)
@@ -525,6 +529,7 @@ def test_a_deleted_installation_leaves_nothing_behind(copied: Warm) -> None:
 # --- its beginning and its end ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_of_two_that_are_started_one_remains(fresh: Warm) -> None:
     """Whoever comes second finds the first and ends."""
     warmth.change(fresh.entry.parent / "patient" / "holdfast" / "server" / "servers.py", "PATIENCE", str(warmth.LONG))
@@ -740,6 +745,7 @@ def test_who_is_stopped_at_the_last_word_loses_nothing(warm: Warm) -> None:
         assert b"warm" in handed_over(connection, warm.call())
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may make a namespace everywhere")
 def test_who_is_in_another_sandbox_is_not_answered(warm: Warm) -> None:
     """Even where it asks at the right address: handlers would run outside of the sandbox."""
