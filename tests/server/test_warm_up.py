@@ -61,6 +61,12 @@ def test_what_a_shipped_handler_imports_is_loaded(file: Path, loaded: set[str]) 
     assert wanted - loaded == set()
 
 
+def test_what_the_public_api_reaches_is_loaded_once(loaded: set[str]) -> None:
+    """Its functions load modules that no handler names; a package under a second name would be run twice."""
+    assert {"holdfast.sessions.compaction.restoration", "holdfast.install.upkeep"} <= loaded
+    assert not {name for name in loaded if name.startswith("holdfast") and name.endswith("__init__")}
+
+
 def test_every_event_is_loaded(loaded: set[str]) -> None:
     """With its model."""
     assert set(events.EVENTS.values()) <= loaded

@@ -42,33 +42,22 @@ class Event(Protocol):
 class Client(Hooks, Protocol):
     """A client whose hooks are answered. Its module is one (`holdfast.clients.claude`), so mypy checks each."""
 
+    EVENT_KEY: str
+    """The key of a payload that names the event."""
+    SESSION_KEY: str
+    """The key of a payload that names the session."""
+    START_EVENT: str
+    """The event with which a session begins."""
+    ROOT_VARIABLE: str
+    """The variable that names the project's root to a hook."""
+    PLUGIN_VARIABLE: str
+    """The variable that names its folder to a plugin's hook."""
+    ENVIRONMENT_VARIABLE: str
+    """The variable that names the file in which variables are left for the model's commands."""
+
     @property
     def EVENTS(self) -> Collection[str]:  # noqa: N802 - a constant of the client's module
         """The names of all its events."""
-
-    @property
-    def EVENT_KEY(self) -> str:  # noqa: N802
-        """The key of a payload that names the event."""
-
-    @property
-    def SESSION_KEY(self) -> str:  # noqa: N802
-        """The key of a payload that names the session."""
-
-    @property
-    def START_EVENT(self) -> str:  # noqa: N802
-        """The event with which a session begins."""
-
-    @property
-    def ROOT_VARIABLE(self) -> str:  # noqa: N802
-        """The variable that names the project's root to a hook."""
-
-    @property
-    def PLUGIN_VARIABLE(self) -> str:  # noqa: N802
-        """The variable that names its folder to a plugin's hook."""
-
-    @property
-    def ENVIRONMENT_VARIABLE(self) -> str:  # noqa: N802
-        """The variable that names the file in which variables are left for the model's commands."""
 
     @property
     def MODULES(self) -> Collection[str]:  # noqa: N802

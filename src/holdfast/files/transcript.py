@@ -13,13 +13,10 @@ Reached = Literal["confirmed", "absent", "unknown"]
 class Transcripts(Protocol):
     """Reads the transcripts of one client, which are never trusted. A module of the client's is one."""
 
-    @property
-    def TAIL(self) -> int:  # noqa: N802 - a constant of the client's module
-        """How many bytes of a transcript's end are read."""
-
-    @property
-    def BOUNDARY(self) -> bytes:  # noqa: N802
-        """What stands in the entry that notes a compaction."""
+    TAIL: int
+    """How many bytes of a transcript's end are read."""
+    BOUNDARY: bytes
+    """What stands in the entry that notes a compaction."""
 
     def size(self, path: str, /) -> int:
         """Return a transcript's size in bytes; 0 where there is none."""

@@ -119,7 +119,6 @@ def _faults(name: str, constants: dict[str, Any]) -> Iterator[str]:
         (record.AGENTS, record.ADAPTER, _OF_AGENTS),
         (record.SOURCES, f"{package}.detector", ("save", "skipped", "outdated")),
         (record.SOURCES, f"{package}.outlook", ("outlook", "looked_at")),
-        (record.SOURCES, f"{package}.detector", ("save", "skipped", "outdated")),
         (record.COMMANDS, f"{package}.commands", ("command",)),
         (record.CHECK, f"{package}.checks", ("look",)),
         (record.SAMPLE, f"{package}.sample", ()),

@@ -23,7 +23,7 @@ from holdfast import engine, log, paths
 from holdfast.config import Config
 from holdfast.dispatch import calls, duplicates, isolation
 from holdfast.dispatch.calls import Caller
-from holdfast.formats import OURS, RECORDS, parts
+from holdfast.formats import OURS, RECORDS, module
 from holdfast.ledger.connection import memory
 from holdfast.ledger.database import Ledger
 from holdfast.ledger.patience import Patience
@@ -77,7 +77,7 @@ def warm_up() -> None:
     wanted = [f"holdfast.{name}" for name in _ENGINE]
     wanted += [*_PACKAGES, *engine.CLIENT.MODULES]
     wanted += [RECORDS[name].ADAPTER for name in OURS]  # handlers ask for them by name
-    parts("detector", [name for name in OURS if RECORDS[name].SOURCES])
+    wanted += [module(name, "detector") for name in OURS if RECORDS[name].SOURCES]
     wanted += [name for folder in _BEHIND_HANDLERS for name in _modules(folder)]
     for file in sorted(paths.shipped("handlers").glob("*.py")):
         wanted += imported(file)
@@ -108,15 +108,15 @@ def _load(name: str) -> None:
     try:
         import_module(name)
     except ImportError:
-        module, _, given = name.rpartition(".")
+        home, _, given = name.rpartition(".")
         with suppress(ImportError, AttributeError, ValueError):
-            getattr(import_module(module), given)
+            getattr(import_module(home), given)
 
 
 def _modules(folder: str) -> Iterator[str]:
     """Yield the modules in a folder of ours and in the folders below it."""
     top = Path(import_module(f"holdfast.{folder}").__path__[0])
-    for file in sorted(top.rglob("*.py")):
+    for file in sorted(top.rglob("[!_]*.py")):  # a package is loaded with its modules, and not as `__init__` again
         yield ".".join(("holdfast", folder, *file.relative_to(top).with_suffix("").parts))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from holdfast.project import OpenProject
-from holdfast.sessions.history import generations
+from holdfast.sessions.history import generations as earlier
 from holdfast.sessions.ownership import owners, sessions
 
 if TYPE_CHECKING:
@@ -36,11 +36,11 @@ class Workspace(OpenProject):
         """Why nothing is remembered after this run; None if it is."""
         return self.ledger.problem
 
-    keep = generations.keep
-    latest = generations.latest
-    holds = generations.holds
-    content = generations.content
-    generations = generations.all
+    keep = earlier.keep
+    latest = earlier.latest
+    holds = earlier.holds
+    content = earlier.content
+    generations = earlier.all
     lately = owners.lately
     owner = owners.owner
     live_others = sessions.live_others

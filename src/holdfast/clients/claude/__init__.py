@@ -61,13 +61,13 @@ def foreign(payload: Mapping[str, Any], environ: Mapping[str, str], *, whole: bo
     theirs = [key for key, ours in _FOREIGN_KEYS.items() if key in payload and ours not in payload]
     if theirs:
         return f"the payload has {theirs[0]!r}, which Claude Code does not send"
-    if not environ.get("CLAUDE_PROJECT_DIR"):
-        return "the environment has no CLAUDE_PROJECT_DIR, which Claude Code sets for every hook"
+    if not environ.get(ROOT_VARIABLE):
+        return f"the environment has no {ROOT_VARIABLE}, which Claude Code sets for every hook"
     if environ.get("CLAUDECODE"):
         return ""
-    if "turn_id" in payload and payload.get("hook_event_name") != "MessageDisplay":
+    if "turn_id" in payload and payload.get(EVENT_KEY) != "MessageDisplay":
         return "the payload has 'turn_id' and the environment no CLAUDECODE, as from Codex"
-    if whole and "session_id" not in payload:
+    if whole and SESSION_KEY not in payload:
         return "the payload has no session_id"
     return ""
 
