@@ -311,6 +311,24 @@ def test_a_new_process_knows_what_the_index_says(name: str, run_python: RunPytho
     assert "importlib.metadata" not in said
 
 
+def test_an_index_gives_no_other_package_a_format_of_ours(name: str, run_python: RunPython) -> None:
+    """Whoever changes the file by hand: what Holdfast keeps of its own formats stays as it is."""
+    index = paths.format_index()
+    index.write_bytes(index.read_bytes().replace(f'"NAME": "{name}"'.encode(), f'"NAME": "{formats.OURS[0]}"'.encode()))
+
+    said = run_python("from holdfast import formats; print(formats.RECORDS[formats.OURS[0]].ADAPTER, *formats.NAMES)")
+
+    assert said.split() == [formats.RECORDS[formats.OURS[0]].ADAPTER, *formats.OURS]
+
+
+def test_a_part_that_cannot_be_loaded_costs_only_its_own_format(name: str) -> None:
+    """The package has no module of that name; ours would be a fault of Holdfast's, which is raised."""
+    assert list(formats.parts("sample", [name, *formats.OURS])) == [name, *formats.OURS]
+    assert formats.parts("nowhere", [name]) == {}
+    with pytest.raises(ModuleNotFoundError):
+        formats.parts("nowhere", [name, formats.OURS[0]])
+
+
 def test_what_the_archive_has_of_a_format_that_is_gone_can_be_shown() -> None:
     """Its record is forgotten, its units are steps."""
     assert formats.RECORDS["gone"].UNIT == "step"

@@ -55,7 +55,7 @@ def brought() -> dict[str, Record]:
         return {}
     from holdfast.formats.record import listed
 
-    return {each.NAME: each for each in listed(raw) if each.NAME not in RECORDS}
+    return {each.NAME: each for each in listed(raw) if each.NAME not in OURS}
 
 
 RECORDS = _records()
