@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -186,7 +187,8 @@ def keys() -> dict[str, tuple[str, Any, str]]:
     }
 
 
-def _fields() -> dict[str, FieldInfo]:
+@cache
+def _fields() -> Mapping[str, FieldInfo]:
     return {
         prefix + name: field
         for prefix, model in _tables()

@@ -222,6 +222,8 @@ def _ledger_file(identity: str) -> Path:
 def _checkout(start: Path) -> tuple[Path, Path] | None:
     """Return the top folder of the checkout around a real path, with its git folder; None outside git."""
     for top in (start, *start.parents):
+        if not os.path.exists(f"{top}/.git"):  # noqa: PTH110 - most have none, and each event asks
+            continue
         folder = _git_folder(top / ".git")
         if folder is not None:
             return top, folder

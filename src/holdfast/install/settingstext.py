@@ -47,6 +47,7 @@ class SettingsText:
         Raises JSONTextError when it is not strict JSON, HoldfastError when a part we must edit has the wrong shape.
         """
         self._editor = Editor(text if text.strip("\ufeff \t\r\n") else "{}\n")
+        self._known: tuple[str, dict[str, list[_Spot]]] = ("", {})
         self.added = set(added)
         self.changes: list[str] = []
         self._check((), "object")
@@ -210,12 +211,18 @@ class SettingsText:
         return self._editor.value((*_HOOKS, event, spot.group, "matcher"))
 
     def _spots(self, event: str) -> list[_Spot]:
-        groups = self._editor.node((*_HOOKS, event))
-        return [
-            _Spot(outer, inner)
-            for outer in range(len(groups.entries) if groups else 0)
-            for inner in self._ours_in((*_HOOKS, event, outer, "hooks"))
-        ]
+        """Return where the entries of ours stand; looked for once in each state of the text."""
+        if self._known[0] is not self.text:
+            self._known = (self.text, {})
+        known = self._known[1]
+        if event not in known:
+            groups = self._editor.node((*_HOOKS, event))
+            known[event] = [
+                _Spot(outer, inner)
+                for outer in range(len(groups.entries) if groups else 0)
+                for inner in self._ours_in((*_HOOKS, event, outer, "hooks"))
+            ]
+        return known[event]
 
     def _ours_in(self, steps: tuple[str | int, ...]) -> list[int]:
         hooks = self._editor.node(steps)

@@ -29,7 +29,8 @@ def upkeep(project: Project) -> list[str]:
     Returns:
         What the user is to be told: what changed there, what a project's settings lack, and which handlers can't run.
     """
-    return [*keep_registered(project), *distrusted(project), *unguarded(project), *faulty(project)]
+    files = loader.find(claude, project)
+    return [*_keep_registered(project, files), *distrusted(project, files), *unguarded(project), *faulty(files)]
 
 
 def refresh(settings: Path, project: Project, files: Sequence[HandlerFile]) -> list[str]:
@@ -66,8 +67,11 @@ def keep_registered(project: Project) -> list[str]:
     The project's own settings belong to its team: where they lack something that no other file registers, a line
     names the command. What goes wrong goes to the log, for a session must start without it.
     """
+    return _keep_registered(project, loader.find(claude, project))
+
+
+def _keep_registered(project: Project, files: Sequence[HandlerFile]) -> list[str]:
     try:
-        files = loader.find(claude, project)
         lines = []
         for scope in _PERSONAL:
             lines += refresh(scopes.target(scope, project.root).settings, project, files)
@@ -80,16 +84,16 @@ def keep_registered(project: Project) -> list[str]:
         return []
 
 
-def distrusted(project: Project) -> list[str]:
+def distrusted(project: Project, files: Sequence[HandlerFile]) -> list[str]:
     """Name the project's handlers that are not trusted, or changed or vanished since, with the command for each kind.
 
     Its configuration counts where it was trusted before. At most so many are named that a start stays readable.
     """
-    files = [file for file in loader.find(claude, project) if file.place == "project"]
-    said = [f"{_named(file.path)} {_state(file)}" for file in files if not file.trusted]
+    ours = [file for file in files if file.place == "project"]
+    said = [f"{_named(file.path)} {_state(file)}" for file in ours if not file.trusted]
     known = {project.root / name for name in trust.granted(project.root)}
     folder, config = paths.project_handlers(project.root), paths.project_config(project.root)
-    there = {file.path for file in files}
+    there = {file.path for file in ours}
     gone = sorted(path for path in known if path.parent == folder and path not in there)
     said += [f"{_named(path)} was trusted and is gone" for path in gone]
     if config in known and not trust.config_trusted(project.root):
@@ -101,7 +105,7 @@ def distrusted(project: Project) -> list[str]:
         lines.append(f"{len(said) - _NAMED} more: holdfast handlers list.")
     here = shlex.join(["--project", str(project.root)])
     lines.append(f"To see what is new and trust it, run in a terminal: holdfast handlers trust {here}")
-    if gone or any(file.changed for file in files):
+    if gone or any(file.changed for file in ours):
         lines.append(f"To do without what changed or is gone: holdfast handlers untrust {here} NAME.py")
     return lines
 
@@ -125,10 +129,10 @@ def unguarded(project: Project) -> list[str]:
     return lines[:_NAMED]
 
 
-def faulty(project: Project) -> list[str]:
+def faulty(files: Sequence[HandlerFile]) -> list[str]:
     """Name the handlers that would run and whose text is at fault, with where to look."""
-    files = [file for file in loader.find(claude, project) if file.active and file.trusted and file.faults]
-    lines = [f"{file.place}/{_named(file.path)}: {log.written(file.faults[0])}" for file in files]
+    wrong = [file for file in files if file.active and file.trusted and file.faults]
+    lines = [f"{file.place}/{_named(file.path)}: {log.written(file.faults[0])}" for file in wrong]
     if len(lines) > _NAMED:
         lines[_NAMED:] = [f"{len(lines) - _NAMED} more are at fault"]
     return [*lines, "More: holdfast handlers check"] if lines else []

@@ -148,10 +148,11 @@ def look(path: Path, rules: Rules) -> Folder:
     rules_of_scan = _rules(rules.hooks.SOURCES)
     kept = _known(file, rules_of_scan)
     stamps: dict[str, Stamp] = {}
+    top = f"{path}/"
     for name in _names(folder, rules):
         entry = kept.get(name)
         try:
-            stamps[name] = seen = stamp((path / name).stat())
+            stamps[name] = seen = stamp(os.stat(top + name))  # noqa: PTH116 - each event looks at all of them
             if entry and entry.stamp == seen and (entry.scan is not None or not rules.parsed(name, entry.digest)):
                 folder.known[name] = entry
             else:
