@@ -1036,7 +1036,7 @@ def test_the_payloads_name_wins_over_the_arguments(place: Place) -> None:
 def oversize(event: str, field: str, **fields: Any) -> bytes:
     """Return a valid payload just over the limit, its large field last, as the client writes it."""
     head = json.dumps({"session_id": "s", "hook_event_name": event, **fields}).encode()[:-1]
-    return head + f', "{field}": "'.encode() + b"x" * intake.LIMIT + b'"}'
+    return head + f', "{field}": "'.encode() + b"x" * intake.LIMIT_BYTES + b'"}'
 
 
 def test_what_is_too_large_to_judge_is_refused_only_where_a_guard_would_judge_it(place: Place) -> None:

@@ -110,7 +110,7 @@ def test_long_messages_are_shortened() -> None:
 
 def test_a_full_file_is_rotated(monkeypatch: pytest.MonkeyPatch) -> None:
     """Past the limit the file moves to `.1` and the tail reads across both."""
-    monkeypatch.setattr(log, "LIMIT", 200)
+    monkeypatch.setattr(log, "LIMIT_BYTES", 200)
     for number in range(8):
         log.write("info", f"line-{number}")
 
@@ -131,7 +131,7 @@ def test_a_file_rotated_by_another_process_meanwhile_is_not_rotated_again(monkey
         paths.log_file().write_text("fresh\n")
         real(descriptor, operation)
 
-    monkeypatch.setattr(log, "LIMIT", 500)
+    monkeypatch.setattr(log, "LIMIT_BYTES", 500)
     monkeypatch.setattr(fcntl, "flock", other_process_first)
     log.write("info", "second")
 
@@ -244,7 +244,7 @@ def test_long_lines_count_as_several() -> None:
     for _ in range(100):
         log.write("error", "x" * 8_000)
 
-    assert paths.log_file().stat().st_size < log.LIMIT / 10
+    assert paths.log_file().stat().st_size < log.LIMIT_BYTES / 10
 
 
 def test_a_process_that_serves_many_events_is_not_limited(tmp_path: Path) -> None:

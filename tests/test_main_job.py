@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import paths
-from holdfast.dispatch.budget import CAP, units
+from holdfast.dispatch.budget import LIMIT_UNITS, units
 from holdfast.install import registration
 from holdfast.testkit import recorded
 from tests import processes
@@ -58,7 +58,7 @@ def compact(place: Place, **changes: Any) -> str:
     assert not said.lstrip().startswith("{")
     assert len(said) <= 400
     guidance = fire(place, "SessionStart-compact", **changes).advice
-    assert units(guidance) <= CAP
+    assert units(guidance) <= LIMIT_UNITS
     return guidance
 
 

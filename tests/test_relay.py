@@ -216,9 +216,9 @@ def server(
     """
     heard: list[bytes] = []
     folder.chmod(0o700)
-    monkeypatch.setattr(relay, "LIFE", LONG)
-    monkeypatch.setattr(relay, "READY", LONG)
-    monkeypatch.setattr(relay, "ANSWER", LONG + 1)
+    monkeypatch.setattr(relay, "LIFE_TIMEOUT_S", LONG)
+    monkeypatch.setattr(relay, "READY_TIMEOUT_S", LONG)
+    monkeypatch.setattr(relay, "ANSWER_TIMEOUT_S", LONG + 1)
     monkeypatch.setattr(relay, "address", lambda *_: bytes(folder / "socket"))
     monkeypatch.setattr(posix, "environ", HOME)
     its_own = ModuleType("_socket")
@@ -286,7 +286,7 @@ def test_the_server_may_take_longer_to_get_ready_than_to_give_a_sign_of_life(
 ) -> None:
     """Each wait before `GO` has a limit of its own."""
     with server(monkeypatch, short_folder):
-        monkeypatch.setattr(relay, "LIFE", LONG - 1)
+        monkeypatch.setattr(relay, "LIFE_TIMEOUT_S", LONG - 1)
         assert relay.ask(ENTRY, "Stop") == 7
         assert [each.limits for each in Asking.made] == [[LONG - 1, LONG, LONG, LONG + 1]]
 
@@ -311,7 +311,7 @@ def test_a_child_that_hangs_is_given_up(
     """It is told so, and after its last word, which does not come either, the event is nobody's."""
     monkeypatch.setattr(Asking, "broken", broken)
     with server(monkeypatch, short_folder, code=b"", hangs=True) as heard:
-        monkeypatch.setattr(relay, "ANSWER", limit)
+        monkeypatch.setattr(relay, "ANSWER_TIMEOUT_S", limit)
         with pytest.raises(relay.Died, match=why):
             relay.ask(ENTRY, "Stop")
         assert [each.limits[-2:] for each in Asking.made] == [[limit, relay.LAST_WORD_S]]
@@ -372,7 +372,7 @@ def test_a_child_that_hangs_after_its_reply_is_not_answered_for(
 
 def test_who_waits_is_more_patient_than_the_engine() -> None:
     """Until handlers are chosen, and until they have answered; what is late the engine says itself."""
-    assert engine.PREPARE_LIMIT_S < relay.ANSWER
+    assert engine.PREPARE_LIMIT_S < relay.ANSWER_TIMEOUT_S
 
     ours, theirs = socket.socketpair()
     streams: Any = SimpleNamespace(_connection=ours)

@@ -32,7 +32,7 @@ _TOKEN = regex(r"""[^\s"'`=;,|<>()\[\]{}]+""")
 _AROUND = ".:@!?"
 _PIECE = regex(r"\[!?[^\]/]+\]|.", re.DOTALL)
 _PIECES = {"*": "[^/]*", "?": "[^/]"}
-_LONGEST = 4_096  # characters of a path
+_PATH_LIMIT_CHARS = 4_096  # characters of a path
 _PATHLIKE = regex(r"/|\w\.\w|\A\.\w")
 # What an event keeps of which another part names an excluded file: who, where and which tool, nothing of the content.
 _KEPT = frozenset(
@@ -111,7 +111,7 @@ def _texts(given: Any) -> Iterator[str]:
 def _paths(said: str) -> set[str]:
     """Return what can be a path in a text; a text of one line, as a path in a tool's input is, counts whole too."""
     found = {part for token in _TOKEN.findall(said) for part in _readings(token) if _PATHLIKE.search(part)}
-    return found | ({said} if len(said) <= _LONGEST and "\n" not in said else set())
+    return found | ({said} if len(said) <= _PATH_LIMIT_CHARS and "\n" not in said else set())
 
 
 def _readings(token: str) -> Iterator[str]:

@@ -34,7 +34,7 @@ PREPARE_LIMIT_S = 20.0
 """How long an event may take until its handlers are chosen: reading stdin, configuration, trust and handler files."""
 WATCH_GRACE_S = 5.0
 """How long after the handlers' own deadline their answers may take to be merged and written."""
-LONGEST_START = 1.0  # seconds of a process's age that count; one that is older was not started for this event
+LONGEST_START_S = 1.0  # seconds of a process's age that count; one that is older was not started for this event
 _AGAIN_S = 0.2  # after which an alarm that somebody swallowed comes again
 
 
@@ -60,7 +60,7 @@ def main(argument: str | None = None, entry: str = "") -> int:
         BaseException: not even a refusal could be given (`dispatch`).
     """
     gc.disable()  # there is little to collect in a process this short, and much to look through while modules load
-    code = dispatch(argument, output.Streams, time.monotonic() - min(age(), LONGEST_START))
+    code = dispatch(argument, output.Streams, time.monotonic() - min(age(), LONGEST_START_S))
     passed("over")
     if entry:
         from holdfast import relay
@@ -213,7 +213,7 @@ def open_project(environ: Mapping[str, str], *, tell: bool = True) -> OpenProjec
 
     log.begin_event()
     root = Path(environ[CLIENT.ROOT_VARIABLE])
-    if len(os.fsencode(root)) >= paths.LONGEST:
+    if len(os.fsencode(root)) >= paths.PATH_LIMIT_BYTES:
         raise HoldfastError(f"{CLIENT.ROOT_VARIABLE} is longer than any path can be")
     return replace(OpenProject.open(root, trusted=trust.config_trusted(root), tell=tell), reader=CLIENT.reader)
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 Level = Literal["debug", "info", "warning", "error"]
 
-LIMIT = 1024 * 1024  # bytes; then the file is rotated to `.1`
-_LONGEST = 8 * 1024  # characters of one line
+LIMIT_BYTES = 1024 * 1024  # bytes; then the file is rotated to `.1`
+_LINE_LIMIT_CHARS = 8 * 1024  # characters of one line
 MAX_LINES_PER_EVENT = 50  # of each level, by each of its processes; a long line counts as several
 _LINE_CHARS = 1024  # by which a long line counts once more
 _RANKS: dict[str, int] = {"debug": 0, "info": 1, "warning": 2, "error": 3}
@@ -160,11 +160,11 @@ def _about(root: str) -> str:
 def _line(message: str, fields: dict[str, object]) -> str:
     from holdfast.files.redact import MASK, beginning, secret_name
 
-    parts = [beginning(_text(message), _LONGEST + 1)]
+    parts = [beginning(_text(message), _LINE_LIMIT_CHARS + 1)]
     for name, value in fields.items():
-        parts.append(_field(name, MASK if secret_name(name) else beginning(_text(value), _LONGEST + 1)))
+        parts.append(_field(name, MASK if secret_name(name) else beginning(_text(value), _LINE_LIMIT_CHARS + 1)))
     line = " ".join(parts)
-    return _escape(line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…")
+    return _escape(line if len(line) <= _LINE_LIMIT_CHARS else f"{line[:_LINE_LIMIT_CHARS]}…")
 
 
 def _field(name: str, text: str) -> str:
@@ -196,7 +196,7 @@ def _append(file: Path, line: bytes) -> None:
         info = os.fstat(descriptor)
         if stat.S_ISREG(info.st_mode):
             os.write(descriptor, line)  # one write: lines of many processes never mix
-            if info.st_size + len(line) > LIMIT:
+            if info.st_size + len(line) > LIMIT_BYTES:
                 _rotate(file, descriptor)
     finally:
         os.close(descriptor)

@@ -13,7 +13,7 @@ from holdfast.errors import HoldfastError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-LONGEST = 4096
+PATH_LIMIT_BYTES = 4096
 """A path has fewer bytes than this (Linux: PATH_MAX, which counts the zero at its end)."""
 _APP = "holdfast"
 _PACKAGE = Path(__file__).resolve().parent
@@ -168,7 +168,7 @@ def real_root(named: str) -> str:
 
     Empty for one longer than any path can be: following its parts, none of which is there, would take seconds.
     """
-    return os.path.realpath(named) if len(os.fsencode(named)) < LONGEST else ""
+    return os.path.realpath(named) if len(os.fsencode(named)) < PATH_LIMIT_BYTES else ""
 
 
 def _named_root(source: str, folder: Path) -> Path:

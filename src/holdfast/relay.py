@@ -11,22 +11,22 @@ if TYPE_CHECKING:
     from _socket import socket
     from collections.abc import Callable, Mapping
 
-LIFE = 0.05
+LIFE_TIMEOUT_S = 0.05
 """Seconds the server has for its sign of life, one byte; else it hangs."""
-READY = 1.0
+READY_TIMEOUT_S = 1.0
 """Seconds it has from then on to say that a child is ready, or that its turn is still to come."""
 
 TURNS = 16
 """Times it may say so, every 0.3 seconds; then the event goes cold while there is time for it."""
 
-ANSWER = 21.0
+ANSWER_TIMEOUT_S = 21.0
 """Seconds the child has from `GO` on to choose handlers (`engine.PREPARE_LIMIT_S`) or to answer; else it hangs."""
 
 ALIVE, WAIT, READY_NOW, GO = b"!", b".", b"r", b"g"
 """The words of the protocol: the server lives, your turn is still to come, a child is ready; answer the event."""
 
 LONGER = b"\xfe"
-"""What the child says once handlers are chosen: so many seconds, in two more bytes, it has instead of `ANSWER`."""
+"""What the child says once handlers are chosen: in two more bytes, the seconds it has instead of `ANSWER_TIMEOUT_S`."""
 
 WRITTEN = b"\xff"
 """What the child says, before its exit code, once the reply is written: from then on nobody else may refuse."""
@@ -165,7 +165,7 @@ def ask(entry: str, argument: str | None) -> int | None:
         import _socket
 
         server = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
-        server.settimeout(LIFE)
+        server.settimeout(LIFE_TIMEOUT_S)
         server.connect(where)
         if server.fileno() < 3:  # one of the standard descriptors was closed, and its number is ours now
             return None
@@ -178,7 +178,7 @@ def ask(entry: str, argument: str | None) -> int | None:
         server.sendall(b"%8d" % len(request) + request)
         if server.recv(1) != ALIVE:
             return None
-        server.settimeout(READY)
+        server.settimeout(READY_TIMEOUT_S)
         for _ in range(TURNS):
             said = server.recv(1)
             if said != WAIT:
@@ -198,7 +198,7 @@ def ask(entry: str, argument: str | None) -> int | None:
 
 def _code(server: "socket") -> int:
     """Wait until the event is answered; return the exit code. Raises Died, OSError."""
-    limit, why, written = ANSWER, "", False
+    limit, why, written = ANSWER_TIMEOUT_S, "", False
     longer = None  # of the two bytes of a limit those that came; the client may end us between any two bytes
     while True:
         server.settimeout(LAST_WORD_S if why else limit)

@@ -172,7 +172,7 @@ def test_tables_of_an_earlier_version_get_their_columns(root: Path, file: Path) 
 
 def test_a_ledger_that_is_busy_is_not_damaged(root: Path, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is set aside."""
-    monkeypatch.setattr(check, "_PATIENCE", 0.05)
+    monkeypatch.setattr(check, "_LOCK_TIMEOUT_S", 0.05)
     with closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("PRAGMA locking_mode = EXCLUSIVE")
         other.execute("BEGIN EXCLUSIVE")

@@ -157,7 +157,7 @@ def test_another_holdfast_that_answers_is_a_matter_of_choice(installed: Path, ro
 @pytest.mark.slow
 def test_a_program_that_hangs_is_ended(installed: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The doctor does not wait for it as long as the client would."""
-    monkeypatch.setattr(programs, "PATIENCE", 6)  # the other program has to answer in it
+    monkeypatch.setattr(programs, "TIMEOUT_S", 6)  # the other program has to answer in it
     rewrite(installed, "import sys\n", "import sys, time\ntime.sleep(600)\n")
 
     assert "it did not end within 6 seconds" in only("programs", root, "problem").text

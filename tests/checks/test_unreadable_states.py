@@ -44,7 +44,7 @@ def put_out(path: Path, outside: Path) -> None:
 
 
 def blow_up(path: Path) -> None:
-    os.truncate(path, document.LIMIT + 1)
+    os.truncate(path, document.LIMIT_BYTES + 1)
 
 
 def replace_by(make: Callable[[Path], Any]) -> Callable[[Path], None]:

@@ -443,7 +443,7 @@ def test_a_reader_that_stays_is_said(planted: HoldfastProject, monkeypatch: pyte
     """Somebody else's read of the ledger keeps the words in its write-ahead log: then it is not called done."""
     from holdfast.ledger import database
 
-    monkeypatch.setattr(database, "_PATIENCE", 0.2)
+    monkeypatch.setattr(database, "_CHECKPOINT_TIMEOUT_S", 0.2)
     idle = Workspace.open(planted.root)
     assert sessions.known(idle, ME)  # a session's process that stays: while it does, closing cleans nothing
     with closing(sqlite3.connect(Workspace.open(planted.root).ledger_file)) as reader:

@@ -266,7 +266,7 @@ def test_start_replaces_one_that_hangs(ready: Warm, monkeypatch: pytest.MonkeyPa
     holdfast("server", "start")
     pid = ready.pid
     monkeypatch.setattr(servers, "ask", partial(servers.ask, patience=0.5))
-    monkeypatch.setattr("holdfast.commands.server._STARTS", 60.0)
+    monkeypatch.setattr("holdfast.commands.server._START_TIMEOUT_S", 60.0)
     os.kill(pid, signal.SIGSTOP)
 
     assert holdfast("server", "start").out.startswith("Started. ")
@@ -276,7 +276,7 @@ def test_start_replaces_one_that_hangs(ready: Warm, monkeypatch: pytest.MonkeyPa
 
 def test_start_of_one_that_ends_at_once_says_why(ready: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits for it: the folder that cannot be written, else what the server said last, else where to look."""
-    monkeypatch.setattr("holdfast.commands.server._STARTS", 3_600.0)
+    monkeypatch.setattr("holdfast.commands.server._START_TIMEOUT_S", 3_600.0)
     ready.folder.parent.mkdir(parents=True, exist_ok=True)
     ready.folder.write_text("no folder")
     folder = holdfast("server", "start", code=1).err
@@ -295,7 +295,7 @@ def test_start_of_one_that_ends_at_once_says_why(ready: Warm, monkeypatch: pytes
 @pytest.mark.slow
 def test_start_waits_for_one_that_somebody_else_has_started(ready: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ours ends because of it; if it does not answer either, the log may have the reason, and the doctor looks."""
-    monkeypatch.setattr("holdfast.commands.server._STARTS", 2.0)
+    monkeypatch.setattr("holdfast.commands.server._START_TIMEOUT_S", 2.0)
     monkeypatch.setattr(servers, "ask", lambda *_: None)
     begin = standby.begin
     monkeypatch.setattr(standby, "begin", lambda command: begin(["/bin/sh", "-c", "exit 0"]))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.dispatch.budget import CAP, Fitted, Piece, fit, units
+from holdfast.dispatch.budget import LIMIT_UNITS, Fitted, Piece, fit, units
 from tests import contract
 
 PROPERTY = settings(derandomize=True, database=None, deadline=None, max_examples=200)
@@ -143,7 +143,7 @@ def test_the_note_never_costs_a_whole_text(must_keep: bool) -> None:
 
 def test_a_single_line_that_does_not_fit_is_left_out_whole() -> None:
     """A line is kept whole or not at all; the note says that it is missing."""
-    fitted = fit([Piece("x" * (CAP + 1))])
+    fitted = fit([Piece("x" * (LIMIT_UNITS + 1))])
 
     assert fitted.whole == ()
     assert NOTE.fullmatch(fitted.text)
@@ -151,8 +151,8 @@ def test_a_single_line_that_does_not_fit_is_left_out_whole() -> None:
 
 def test_an_emoji_at_the_edge_counts_twice() -> None:
     """The cap is in UTF-16 units: as many emoji as half the cap fit, one more does not."""
-    assert fit([Piece("😀" * (CAP // 2 - 1))]).whole == (0,)
-    assert fit([Piece("😀" * (CAP // 2 + 1))]).whole == ()
+    assert fit([Piece("😀" * (LIMIT_UNITS // 2 - 1))]).whole == (0,)
+    assert fit([Piece("😀" * (LIMIT_UNITS // 2 + 1))]).whole == ()
 
 
 def test_nothing_is_nothing() -> None:

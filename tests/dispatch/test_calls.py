@@ -36,7 +36,7 @@ def no_alarm_is_left() -> Iterator[None]:
     """Whatever a test does, no timer and no handler of ours stays armed behind it."""
     before = signal.getsignal(signal.SIGALRM)
     yield
-    assert signal.getitimer(signal.ITIMER_REAL)[1] != calls.REPEAT
+    assert signal.getitimer(signal.ITIMER_REAL)[1] != calls.REPEAT_S
     assert signal.getsignal(signal.SIGALRM) is before
 
 

@@ -235,7 +235,7 @@ def test_where_it_cannot_be_told_the_answer_is_given(copies: Copies) -> None:
 
 def test_a_copy_that_is_still_at_it_is_a_failure(copies: Copies, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody knows whether the other copy will answer, so a guard refuses (`engine.dispatch`)."""
-    monkeypatch.setattr(duplicates, "PATIENCE", 0.05)
+    monkeypatch.setattr(duplicates, "WAIT_LIMIT_S", 0.05)
     monkeypatch.setattr(sys, "argv", ["run"])
     with (
         duplicates.once(claude, {"hook_event_name": "Stop", "session_id": "s"}, {}),

@@ -44,7 +44,7 @@ def read_bytes(data: bytes) -> dict[str, Any]:
 @pytest.fixture
 def small_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """A limit that a test can exceed with little."""
-    monkeypatch.setattr(intake, "LIMIT", 1_000)
+    monkeypatch.setattr(intake, "LIMIT_BYTES", 1_000)
 
 
 @pytest.mark.parametrize("name", recorded.names())
@@ -163,7 +163,7 @@ def test_the_first_keys_of_what_is_too_large_are_known(cut: str) -> None:
     )
     with pytest.raises(IntakeError):
         read_bytes(text.encode())
-    assert head(text.encode()[: intake.LIMIT]) == {
+    assert head(text.encode()[: intake.LIMIT_BYTES]) == {
         "session_id": "s",
         "hook_event_name": "PreToolUse",
         "tool_name": "Bash",

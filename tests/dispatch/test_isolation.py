@@ -24,7 +24,7 @@ from holdfast.plugins.context import Context
 from holdfast.plugins.loader import Call, HandlerFile
 from holdfast.plugins.scan import Route
 from holdfast.process import child
-from holdfast.process.child import CAPTURE_LIMIT
+from holdfast.process.child import CAPTURE_LIMIT_BYTES
 from holdfast.sessions.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def test_several_bad_ones_are_each_named() -> None:
 
 def test_a_death_is_never_mistaken_for_slowness(monkeypatch: pytest.MonkeyPatch) -> None:
     """However the kernel orders a closed pipe and a death, the fault says that the process ended."""
-    monkeypatch.setattr(child, "BURIAL", 60.0)
+    monkeypatch.setattr(child, "BURIAL_TIMEOUT_S", 60.0)
     answers = run(*(handler(f"h{index}", f"os._exit({index})") for index in range(1, 31)))
 
     assert [answer.fault for answer in answers] == [f"ended its process (exit code {n})" for n in range(1, 31)]
@@ -216,7 +216,7 @@ def test_the_deadline_ends_the_event_and_names_who_did_not_run() -> None:
 
 def test_who_obeys_the_interrupt_is_not_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond its limit a handler has a moment for that; what it says of it is what is told."""
-    monkeypatch.setattr(isolation, "GRACE", 600.0)
+    monkeypatch.setattr(isolation, "GRACE_S", 600.0)
 
     (slow,) = run(handler("a", "time.sleep(600)", timeout=0.2), seconds=900)
 
@@ -225,7 +225,7 @@ def test_who_obeys_the_interrupt_is_not_ended(monkeypatch: pytest.MonkeyPatch) -
 
 def test_the_grace_to_obey_ends_with_the_event(monkeypatch: pytest.MonkeyPatch) -> None:
     """A handler that does not obey its interrupt is ended at the event's deadline, should it have more time or not."""
-    monkeypatch.setattr(isolation, "GRACE", 600.0)
+    monkeypatch.setattr(isolation, "GRACE_S", 600.0)
 
     (bad,) = run(handler("a", "os.system('sleep 600')"), seconds=0.5)
 
@@ -387,18 +387,18 @@ def test_a_flood_of_prints_blocks_nobody() -> None:
     ward.close()
 
     assert [answer.outcomes[0].text for answer in answers] == ["done", "last"]
-    assert [len(text) for text in ward.printed.values()] == [CAPTURE_LIMIT, 0]
+    assert [len(text) for text in ward.printed.values()] == [CAPTURE_LIMIT_BYTES, 0]
 
 
 def test_of_what_a_handlers_own_process_caught_only_the_first_part_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """It reads a whole pipe before it answers, if we have not done so before: here we look at messages alone."""
     monkeypatch.setattr(child.Child, "_capture", lambda *_: time.sleep(0.01))
     ward = isolated()
-    ward.run([handler("long", f"os.write(1, b'x' * {3 * CAPTURE_LIMIT})\nreturn advise('done')")])
+    ward.run([handler("long", f"os.write(1, b'x' * {3 * CAPTURE_LIMIT_BYTES})\nreturn advise('done')")])
     ward.deliver(())
     ward.close()
 
-    assert [bytes(text) for text in ward.printed.values()] == [b"x" * CAPTURE_LIMIT]
+    assert [bytes(text) for text in ward.printed.values()] == [b"x" * CAPTURE_LIMIT_BYTES]
 
 
 def test_a_background_process_that_keeps_the_output_open_holds_nobody_up(tmp_path: Path) -> None:
@@ -494,7 +494,7 @@ def test_a_delivery_is_noted_whatever_later_handlers_do(tmp_path: Path, body: st
 
 def test_a_delivery_is_noted_even_past_the_deadline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """When the event's time is used up by another handler, noting a delivery still gets a moment."""
-    monkeypatch.setattr(isolation, "GRACE", 60.0)
+    monkeypatch.setattr(isolation, "GRACE_S", 60.0)
     ward = isolated()
     note = f"lambda: (time.sleep(0.05), open('{tmp_path}/a', 'w').close())"
     answers = ward.run([handler("a", f"return advise('a', on_delivered={note})")])
@@ -521,7 +521,7 @@ def test_a_child_that_has_gone_keeps_no_other_delivery_from_being_noted(tmp_path
 
 def test_noting_a_delivery_may_take_what_the_event_has_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A slow callback is not ended after the moment that an interrupted handler gets."""
-    monkeypatch.setattr(isolation, "GRACE", 0.0)
+    monkeypatch.setattr(isolation, "GRACE_S", 0.0)
     ward = isolated(60.0)
     note = f"lambda: (time.sleep(0.1), open('{tmp_path}/a', 'w').close())"
     answers = ward.run([handler("a", f"return advise('a', on_delivered={note})")])
@@ -533,7 +533,7 @@ def test_noting_a_delivery_may_take_what_the_event_has_left(tmp_path: Path, monk
 
 def test_a_second_judgement_delivers_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a handler says when it judges again is not delivered a second time, and nobody waits to hear that."""
-    monkeypatch.setattr(isolation, "GRACE", 600.0)
+    monkeypatch.setattr(isolation, "GRACE_S", 600.0)
     ward = isolated()
     plan = [handler("a", DELIVERED.format("a", tmp_path))]
     answers = ward.run(plan)

@@ -97,9 +97,9 @@ def test_only_what_is_whole_and_ours_alone_counts(file: Path, harm: Callable[[Pa
 def test_what_is_too_large_does_not_count(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that was blown up must not fill the memory."""
     cache.write(file, b"body")
-    monkeypatch.setattr(cache, "_LIMIT", file.stat().st_size)
+    monkeypatch.setattr(cache, "_LIMIT_BYTES", file.stat().st_size)
     assert cache.read(file) == b"body"
-    monkeypatch.setattr(cache, "_LIMIT", file.stat().st_size - 1)
+    monkeypatch.setattr(cache, "_LIMIT_BYTES", file.stat().st_size - 1)
     assert cache.read(file) is None
 
 

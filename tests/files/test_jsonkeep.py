@@ -118,7 +118,7 @@ def test_changes_that_python_calls_equal_are_made(old: str, new: Any) -> None:
         (b'{"a": 1,}', {"a": 2}),
         (b'\xff{"a": 1}', {"a": 2}),
         (b'{"a": ' + b"[" * 300 + b"]" * 300 + b"}", {"a": 2}),
-        (b'{"a": "' + b"x" * jsonkeep.LARGEST + b'"}', {"a": 2}),
+        (b'{"a": "' + b"x" * jsonkeep.LIMIT_BYTES + b'"}', {"a": 2}),
         (b'{"a": 1}', {"a": float("nan")}),
     ],
 )

@@ -379,7 +379,7 @@ def test_every_content_is_kept_and_can_be_put_back(kit: Kit) -> None:
     first = kit.start()
     now = kit.update(first, reminders=("One",))
     for path in states(kit):
-        assert kit.project.latest(path, statefile.LIMIT) == path.read_bytes()
+        assert kit.project.latest(path, statefile.LIMIT_BYTES) == path.read_bytes()
 
     back = kit.adapter.restore(kit.project, first.path, first.raw, why="log restore", replace=False)
 
@@ -459,7 +459,7 @@ def test_no_link_is_followed_out_of_the_project(kit: Kit, tmp_path: Path, linked
 def test_a_huge_file_is_not_read(kit: Kit) -> None:
     """What was known of it is shown; it stays as it is."""
     made = kit.begun()
-    made.path.write_bytes(made.raw + b" " * statefile.LIMIT)
+    made.path.write_bytes(made.raw + b" " * statefile.LIMIT_BYTES)
     before = kit.files()
 
     found = kit.adapter.find(kit.project)
@@ -543,7 +543,7 @@ def test_its_guidance_says_where_it_is(kit: Kit) -> None:
 
     assert all(each in given.text for each in ("Ship", now.position, UNITS[1], UNITS[2], "holdfast "))
     assert ("Use a stack" in given.sidecar_text) == bool(now.phases[0].handover)
-    assert len(given.text) <= guidance.CAP
+    assert len(given.text) <= guidance.LIMIT_UNITS
     assert given == guidance.build(kit.only(), root=kit.root, sidecar=kit.root / "sidecar.md")
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from holdfast import paths
 from holdfast.clients import claude
-from holdfast.dispatch.budget import CAP, units
+from holdfast.dispatch.budget import LIMIT_UNITS, units
 from holdfast.install import upkeep, wanted_events
 from holdfast.plugins import loader
 from holdfast.sessions.compaction import deliveries
@@ -136,7 +136,7 @@ def test_many_small_files_stay_within_the_budget(holdfast_project: Callable[...,
     for name in names:
         read(project, name)
     text = compact(project)
-    assert units(text) <= CAP
+    assert units(text) <= LIMIT_UNITS
     assert 3 <= text.count("x" * 1_400) < 20
     assert text.count("\n```\n") == 2 * text.count("x" * 1_400)
 

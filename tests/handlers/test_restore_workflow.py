@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import paths
-from holdfast.dispatch.budget import CAP, units
+from holdfast.dispatch.budget import LIMIT_UNITS, units
 from holdfast.formats.compaction import candidates
 from holdfast.sessions.compaction import deliveries, losses, snapshots
 from holdfast.sessions.ownership import owners, sessions
@@ -108,7 +108,7 @@ def test_29_facts_come_back_inline_ten_times_over(project: HoldfastProject, kind
         current = wanted if kind == "hybrid" else [names[cycle], *wanted[1:]]
         assert [fact for fact in current if fact not in text] == []
         assert f"Phase: {cycle + 1}/12" in text
-        assert units(text) <= CAP
+        assert units(text) <= LIMIT_UNITS
         holdfast("done", "--note", f"noted in cycle {cycle}", root=project.root, session=ME)
         now = json.loads(workflow.path.read_bytes())
         assert now.get("created_at") == born.get("created_at")
@@ -1031,7 +1031,7 @@ def test_an_unmarked_agents_summary_says_nothing_of_the_sessions_workflow(projec
     assert lost(project) == []
 
 
-LARGE = json.dumps({"id": "wf", "task": "T", "phases": [], "pad": "x" * statefile.LIMIT})
+LARGE = json.dumps({"id": "wf", "task": "T", "phases": [], "pad": "x" * statefile.LIMIT_BYTES})
 
 
 @pytest.mark.parametrize("source", ["startup", "compact"])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import clock
-from holdfast.dispatch.budget import CAP, units
+from holdfast.dispatch.budget import LIMIT_UNITS, units
 from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.formats.hybrid.commands import functions
 from holdfast.sessions.agents import todolists
@@ -277,7 +277,7 @@ def test_a_thousand_corrections_fit_into_a_reply(tool: Tool) -> None:
     fired = write(tool, *(todo(title, "pending") for title, _ in titles))
 
     assert len(fired.specific["updatedInput"]["todos"]) == 1_000
-    assert units(fired.context) <= CAP
+    assert units(fired.context) <= LIMIT_UNITS
     fired.assert_advised("- Phase number 0 of very many\n", "+979 more")
 
 
@@ -393,7 +393,7 @@ def test_long_words_of_an_agent_leave_room_for_the_rest(tool: Tool) -> None:
     agent.about_to()
     fired = agent.returned(f"CONTEXT_FOR_NEXT: {'word ' * 10_000}")
 
-    assert units(fired.context) <= CAP
+    assert units(fired.context) <= LIMIT_UNITS
     fired.assert_advised(
         "is completed", "Next:", "(whole in .claude/state/workflow.json)", f"[>] {SECOND}: in_progress"
     )

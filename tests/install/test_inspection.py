@@ -91,7 +91,7 @@ def test_a_file_that_does_not_load_is_named_beside_the_sound_ones(project: Works
 
 def test_a_file_that_hangs_is_interrupted(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """Loading has a time limit."""
-    monkeypatch.setattr(inspection, "SECONDS_PER_FILE", 0.2)
+    monkeypatch.setattr(inspection, "FILE_TIMEOUT_S", 0.2)
     user_handler("slow", f"import time; time.sleep(60)\n{dedent(GOOD)}")
 
     ((name, said),) = complaints(project)

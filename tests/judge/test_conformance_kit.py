@@ -18,7 +18,7 @@ from compaction_kit.report import build_report
 from compaction_kit.runner import run_conformance
 from compaction_kit.session import build_seeded_session
 
-from holdfast.dispatch.budget import CAP, units
+from holdfast.dispatch.budget import LIMIT_UNITS, units
 from tests.commandline import holdfast
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Kept:
         project.fire("PreCompact", "PreCompact-auto")
         project.fire("SubagentStop", "SubagentStop-compaction", last_assistant_message=summary)
         guidance = project.fire("SessionStart", "SessionStart-compact").context
-        assert units(guidance) <= CAP
+        assert units(guidance) <= LIMIT_UNITS
         return guidance
 
 

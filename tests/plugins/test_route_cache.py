@@ -32,7 +32,7 @@ GUARD = 'from holdfast import hookimpl\n@hookimpl(match="Bash", strict=True)\nde
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project without shipped handlers, in which every file counts as old enough to be known by its stamp."""
-    monkeypatch.setattr(file_memo, "SETTLED", -(10**18))
+    monkeypatch.setattr(file_memo, "SETTLED_NS", -(10**18))
     monkeypatch.setattr(paths, "shipped", lambda kind: tmp_path / "shipped" / kind)
     (tmp_path / "project" / ".claude" / "handlers").mkdir(parents=True)
     bytecode_cache._ready.clear()
@@ -137,7 +137,7 @@ def test_a_file_that_was_just_written_is_read_every_time(
     root: Path, read: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two edits within one tick of the clock leave one stamp: until it is older, it is not believed."""
-    monkeypatch.setattr(file_memo, "SETTLED", 60 * 10**9)
+    monkeypatch.setattr(file_memo, "SETTLED_NS", 60 * 10**9)
     write(paths.user_handlers(), "a.py")
     find(root)
     find(root)
@@ -345,7 +345,7 @@ def test_a_process_that_forks_hands_on_what_it_read(root: Path, monkeypatch: pyt
 
 
 def _look(folder: Path, number: int) -> None:
-    file_memo.SETTLED = -(10**18)
+    file_memo.SETTLED_NS = -(10**18)
     for _ in range(20):
         for name in ("a", "b", "c"):
             (folder / f"{name}{number}.py").write_text(STOP)
@@ -463,7 +463,7 @@ def test_a_file_that_is_trusted_before_it_was_parsed_runs(root: Path) -> None:
 def test_a_large_file_is_refused_before_it_is_parsed(root: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
     """The refusal names the limit and what to do."""
     folder = paths.user_handlers() if place == "user" else paths.project_handlers(root)
-    write(folder, "large.py", STOP + "#" * route_cache.SIZE_LIMIT)
+    write(folder, "large.py", STOP + "#" * route_cache.SIZE_LIMIT_BYTES)
     parsed = parses(monkeypatch)
 
     (file,) = find(root)
@@ -477,7 +477,7 @@ def test_a_trusted_guard_that_grows_too_large_refuses(root: Path) -> None:
     path = write(paths.project_handlers(root), "guard.py", GUARD)
     trust.grant(root, {trust.relative_name(root, path): trust.digest(path.read_bytes())})
     find(root)
-    path.write_text(GUARD + "#" * route_cache.SIZE_LIMIT)
+    path.write_text(GUARD + "#" * route_cache.SIZE_LIMIT_BYTES)
 
     (call,) = loader.plan(claude, find(root, "PreToolUse", "Bash"), "PreToolUse", "Bash")
     assert call.route.broken.startswith("its file is larger than 32768 bytes: split it, or do without it")

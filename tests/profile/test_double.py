@@ -142,7 +142,7 @@ def test_the_originals_are_only_read(project: Workspace, home: Path) -> None:
 
 def test_what_is_too_large_or_too_much_stays_out(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is counted; a linked folder is not followed, a linked file is copied."""
-    monkeypatch.setattr(doubles, "LARGEST", 100)
+    monkeypatch.setattr(doubles, "FILE_LIMIT_BYTES", 100)
     (project.root / ".claude" / "big").write_text("x" * 101)
     (project.root / ".claude" / "folder").symlink_to(project.root / "src")
     (project.root / ".claude" / "file").symlink_to(project.root / "src" / "main.py")
@@ -151,7 +151,7 @@ def test_what_is_too_large_or_too_much_stays_out(project: Workspace, monkeypatch
         assert not (place.root / ".claude" / "folder").exists()
         assert not (place.root / ".claude" / "file").is_symlink()
         assert (place.root / ".claude" / "file").read_text() == FILES["src/main.py"]
-    monkeypatch.setattr(doubles, "MOST", 1)
+    monkeypatch.setattr(doubles, "MAX_FILES", 1)
     with doubles.opened(project) as place:
         assert len(place.left_out) > 1
 

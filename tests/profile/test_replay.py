@@ -122,7 +122,7 @@ def test_a_command_that_does_not_reach_holdfast_is_no_measurement(
     double: Double, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is said at once, and who can tell why."""
-    monkeypatch.setattr(replay, "PATIENCE", 0.05)
+    monkeypatch.setattr(replay, "SETTLE_TIMEOUT_S", 0.05)
     double.launcher.write_text("#!/bin/sh\nexit 0\n")
     with pytest.raises(HoldfastError, match="doctor --fire"):
         replay.replay(double, payloads(double), 1, cold=True)

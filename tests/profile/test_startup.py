@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """However busy this machine is, the measurement is not given up."""
-    monkeypatch.setattr(startup, "LIMIT", 60.0)
+    monkeypatch.setattr(startup, "TIMEOUT_S", 60.0)
 
 
 def test_it_is_measured_with_the_launcher_of_this_machine(home: Path) -> None:

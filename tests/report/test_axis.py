@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.report.axis import IDLE, across
+from holdfast.report.axis import IDLE_S, across
 
 MOMENTS = st.lists(st.integers(0, 10_000_000), max_size=60)
 NINE = 1_772_355_600.0  # 1 March 2026, 09:00
@@ -32,7 +32,7 @@ def test_idle_stretches_take_a_quarter_at_most_and_are_all_drawn(moments: list[i
     line = across(moments)
     known = sorted(set(moments))
     gaps = [later - earlier for earlier, later in pairwise(known)]
-    idle = [gap for gap in gaps if gap > IDLE]
+    idle = [gap for gap in gaps if gap > IDLE_S]
     if len(idle) == len(gaps):
         assert line.breaks == ()
     else:

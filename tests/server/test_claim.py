@@ -118,7 +118,7 @@ def test_one_that_is_just_starting_is_given_time(
     """It has the lock and does not listen yet."""
     said: list[dict[str, Any] | None] = [None, None, {"pid": 1}]
     monkeypatch.setattr(servers, "ask", lambda address, patience: said.pop(0))
-    monkeypatch.setattr(servers, "PATIENCE", 60.0)
+    monkeypatch.setattr(servers, "ANSWER_TIMEOUT_S", 60.0)
     with held(place) as pid:
         assert claim() is None
         assert servers.holder(place) == pid
@@ -129,7 +129,7 @@ def test_one_that_hangs_is_replaced(
     place: Path, claim: Callable[[], socket.socket | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It serves nobody."""
-    monkeypatch.setattr(servers, "PATIENCE", 0.1)
+    monkeypatch.setattr(servers, "ANSWER_TIMEOUT_S", 0.1)
     with held(place, "stubborn"):
         assert claim()
         assert servers.holder(place) == os.getpid()
@@ -139,7 +139,7 @@ def test_one_that_ends_meanwhile_is_replaced(
     place: Path, claim: Callable[[], socket.socket | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody waits until its time to answer is over."""
-    monkeypatch.setattr(servers, "PATIENCE", 1_000.0)
+    monkeypatch.setattr(servers, "ANSWER_TIMEOUT_S", 1_000.0)
     with held(place) as pid:
         monkeypatch.setattr(servers, "ask", lambda address, patience: os.kill(pid, 9))
         assert claim()

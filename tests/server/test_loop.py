@@ -359,7 +359,7 @@ def test_one_that_is_ended_while_it_answers_is_replaced_at_once(warm: Warm, monk
         sent.append(number)
         kill(pid, number)
 
-    monkeypatch.setattr(servers, "OBEYS", warmth.LONG)
+    monkeypatch.setattr(servers, "END_TIMEOUT_S", warmth.LONG)
     with monkeypatch.context() as changed:
         changed.setattr(os, "kill", note)
         assert servers.stop(place)

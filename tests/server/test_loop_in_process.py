@@ -312,14 +312,14 @@ def test_who_waits_is_told_so_now_and_then(loop: Loop) -> None:
     loop.go_round()
     gone.close()
     assert words(caller) == relay.ALIVE + relay.WAIT * 2
-    loop.clock.now += serverloop.BEAT - 0.01
+    loop.clock.now += serverloop.BEAT_S - 0.01
     loop.serves._serve({})
     assert words(caller) == b""
     assert 0 < loop.serves._patience(0.0) <= 12
     loop.clock.now += 0.02
     loop.serves._serve({})
     assert words(caller) == relay.WAIT
-    assert serverloop.BEAT < relay.READY / 2
+    assert serverloop.BEAT_S < relay.READY_TIMEOUT_S / 2
 
 
 def test_who_has_gone_while_waiting_is_forgotten(loop: Loop) -> None:
@@ -472,7 +472,7 @@ def test_workers_are_forked_ahead_only_while_nothing_happens(loop: Loop) -> None
 def test_it_sleeps_until_something_is_due(loop: Loop) -> None:
     """Its own end where nobody works; what is due for its workers; and else for as long as nothing happens."""
     now = loop.clock.now
-    idle_ms = loop.serves._patience(now - serverloop.IDLE + 5)
+    idle_ms = loop.serves._patience(now - serverloop.IDLE_TIMEOUT_S + 5)
     assert 5_000 < idle_ms < 6_000
     loop.staff.moments = [now + 3, now + 2]
     assert 2_000 <= loop.serves._patience(now) <= 2_001
@@ -546,7 +546,7 @@ def test_it_ends_some_time_after_the_last_work_not_the_last_word(loop: Loop, mon
     def hear() -> None:
         nonlocal rounds
         rounds += 1
-        loop.clock.now += serverloop.IDLE * 0.6
+        loop.clock.now += serverloop.IDLE_TIMEOUT_S * 0.6
         if rounds == 4:
             loop.staff.at_work.pop().close()
 

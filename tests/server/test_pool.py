@@ -233,9 +233,9 @@ def test_two_are_forked_ahead_and_the_elder_one_is_taken_first(crew: Crew) -> No
 
 def test_one_is_due_soon_while_one_is_lacking(crew: Crew) -> None:
     """A moment after the last event, not at once: an event that is being answered needs the processor."""
-    assert crew.all.due(crew.clock.now) == [crew.clock.now + pool.QUIET]
+    assert crew.all.due(crew.clock.now) == [crew.clock.now + pool.QUIET_S]
     crew.all.stock_up()
-    assert crew.all.due(crew.clock.now) == [crew.clock.now + pool.QUIET]
+    assert crew.all.due(crew.clock.now) == [crew.clock.now + pool.QUIET_S]
     crew.all.stock_up()
     assert crew.all.due(crew.clock.now) == []
 
@@ -256,7 +256,7 @@ def test_nothing_is_tried_before_its_time(crew: Crew) -> None:
     """Not a moment earlier, but then."""
     crew.broken = True
     crew.all.stock_up()
-    crew.broken, crew.clock.now = False, crew.clock.now + pool.AGAIN - 0.01
+    crew.broken, crew.clock.now = False, crew.clock.now + pool.RETRY_S - 0.01
     crew.all.stock_up()
     assert crew.forked == []
     crew.clock.now += 0.02
@@ -280,7 +280,7 @@ def test_one_that_dies_before_its_event_makes_a_pause(crew: Crew) -> None:
     crew.all.stock_up()
     os.kill(crew.forked[0], signal.SIGKILL)
     now = crew.clock.now
-    crew.bury_until(lambda: crew.all.due(now) == [now + pool.AGAIN])
+    crew.bury_until(lambda: crew.all.due(now) == [now + pool.RETRY_S])
     assert told(crew.give()[0])["pid"] == crew.forked[1]
 
 
@@ -296,7 +296,7 @@ def test_an_answer_makes_the_pauses_short_again(crew: Crew) -> None:
     assert crew.all.hear(crew.ready()) == 1
     crew.broken = True
     crew.all.stock_up()
-    assert crew.all.due(crew.clock.now) == [crew.clock.now + pool.AGAIN]
+    assert crew.all.due(crew.clock.now) == [crew.clock.now + pool.RETRY_S]
 
 
 def test_one_that_ends_after_its_event_makes_no_pause(crew: Crew) -> None:
@@ -304,7 +304,7 @@ def test_one_that_ends_after_its_event_makes_no_pause(crew: Crew) -> None:
     worker, _ = crew.give()
     worker.control.send(b"end")
     crew.bury_until(lambda: crew.all.busy() == [])
-    assert crew.all.due(crew.clock.now) == [crew.clock.now + pool.QUIET]
+    assert crew.all.due(crew.clock.now) == [crew.clock.now + pool.QUIET_S]
 
 
 # --- who waits, and who has gone ----------------------------------------------------------------------------------
@@ -407,10 +407,10 @@ def test_who_does_not_obey_is_ended_with_all_that_it_started(crew: Crew, monkeyp
     gone = crew.ready()
     crew.all.end_unwanted(gone)
     asked_at = crew.clock.now
-    assert asked_at + pool.GRACE in crew.all.due(asked_at)
-    crew.clock.now += pool.GRACE - 0.1
+    assert asked_at + pool.GRACE_S in crew.all.due(asked_at)
+    crew.clock.now += pool.GRACE_S - 0.1
     crew.all.end_unwanted(gone)
-    assert asked_at + pool.GRACE in crew.all.due(asked_at)
+    assert asked_at + pool.GRACE_S in crew.all.due(asked_at)
     assert alive(crew.forked[0])
 
     crew.clock.now += 0.1
@@ -435,8 +435,8 @@ def test_one_that_cannot_be_ended_yet_is_tried_again(crew: Crew, monkeypatch: py
         for _ in range(3):
             crew.all.end_unwanted(gone)
             crew.all.end_unwanted(gone)
-            assert crew.clock.now + pool.GRACE in crew.all.due(crew.clock.now)
-            crew.clock.now += pool.GRACE
+            assert crew.clock.now + pool.GRACE_S in crew.all.due(crew.clock.now)
+            crew.clock.now += pool.GRACE_S
     assert sent == [signal.SIGTERM, signal.SIGKILL, signal.SIGKILL]
 
 

@@ -42,7 +42,7 @@ time.sleep(60)
 def place(short_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where a server would listen, in a home of its own; its folder is there."""
     monkeypatch.setenv("XDG_STATE_HOME", str(short_folder))
-    monkeypatch.setattr(servers, "OBEYS", 0.3)
+    monkeypatch.setattr(servers, "END_TIMEOUT_S", 0.3)
     folder = paths.ensure_private(servers.folder())
     assert folder == short_folder / "holdfast" / "server"
     return folder / "0123456789abcdef"
@@ -187,7 +187,7 @@ def test_one_is_ended(place: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -
             os.kill(pid, signal.SIGSTOP)
 
         if kind == "obedient":
-            monkeypatch.setattr(servers, "OBEYS", 60.0)
+            monkeypatch.setattr(servers, "END_TIMEOUT_S", 60.0)
         monkeypatch.setattr(os, "kill", count)
         assert servers.stop(place)
         assert sent[0] == signal.SIGTERM

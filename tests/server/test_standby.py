@@ -62,7 +62,7 @@ def test_another_is_tried_only_after_a_while(started: list[list[str]]) -> None:
     assert standby.start("/other"), "each entrypoint has its own"
     os.utime(mark(), (time.time() - 10,) * 2)
     assert not standby.start("/run"), "a server that fails takes a part of a second, and so do many events"
-    for moment in (time.time() - standby.AGAIN - 1, time.time() + 1000):
+    for moment in (time.time() - standby.RETRY_S - 1, time.time() + 1000):
         os.utime(mark(), (moment, moment))
         assert standby.start("/run")
         assert not standby.start("/run")

@@ -362,7 +362,7 @@ def test_without_its_word_or_its_descriptors_an_event_is_not_answered(
 
 def test_the_word_may_come_late(nursery: Nursery, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who asks may be stopped just then for longer than a request may take; its event must not be lost."""
-    monkeypatch.setattr(turn, "PATIENCE", 0.05)
+    monkeypatch.setattr(turn, "REQUEST_TIMEOUT_S", 0.05)
     child = nursery.begin()
     child.hand_over(request(*environ()))
     assert child.caller.recv(1) == relay.READY_NOW
@@ -370,7 +370,7 @@ def test_the_word_may_come_late(nursery: Nursery, monkeypatch: pytest.MonkeyPatc
     ends = child.go()
     os.close(ends[0])
     assert child.caller.recv(1) + child.caller.recv(1) == relay.WRITTEN + b"\7"
-    assert turn.CERTAINTY >= 30 * relay.READY
+    assert turn.GO_TIMEOUT_S >= 30 * relay.READY_TIMEOUT_S
     for each in ends[1:]:
         os.close(each)
 
@@ -423,7 +423,7 @@ def test_each_wall_of_a_sandbox_counts(monkeypatch: pytest.MonkeyPatch, other: s
 
 def test_who_says_nothing_is_not_waited_for_long(nursery: Nursery, monkeypatch: pytest.MonkeyPatch) -> None:
     """It takes a worker's place from others."""
-    monkeypatch.setattr(turn, "PATIENCE", 0.05)
+    monkeypatch.setattr(turn, "REQUEST_TIMEOUT_S", 0.05)
     child = nursery.begin()
     child.hand_over(b"")
     assert child.caller.recv(1) == b""
@@ -492,7 +492,7 @@ def test_who_asks_waits_at_least_as_long_as_the_answer_may_take(
     turn.Relayed.expect(streams, time.monotonic() + left)
     word, seconds = theirs.recv(1), int.from_bytes(theirs.recv(2), "big")
     assert word == relay.LONGER
-    assert least - (0 if left < 1 else 1) < seconds <= least + turn.LATER
+    assert least - (0 if left < 1 else 1) < seconds <= least + turn.MARGIN_S
 
 
 @pytest.mark.parametrize("gone", ["caller", "server"])

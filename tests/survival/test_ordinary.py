@@ -11,7 +11,7 @@ import pytest
 from holdfast.survival import ordinary, report, score, worklog
 from holdfast.survival.ordinary import GOAL, PLANTED, Ordinary
 from holdfast.survival.result import Result, summed
-from holdfast.survival.score import HEADING, TRAIL, TRAIL_CAP, Reading
+from holdfast.survival.score import HEADING, TRAIL, TRAIL_LIMIT_UNITS, Reading
 from holdfast.testkit import recorded
 from holdfast.trail import text as trail
 from tests.trail.transcribed import CLIENTS, WRITTEN, Transcript, written
@@ -109,8 +109,8 @@ def test_a_trail_given_twice_is_counted_and_one_too_long_is_found(planted: Ordin
     assert read(planted, text(planted), text(planted)).given == 2
     assert read(planted, f"{text(planted)}\n\n{text(planted)}").given == 2
     assert read(planted).given == 0
-    assert read(planted, f"{text(planted)}\n\n{'x' * TRAIL_CAP}").over == ()
-    assert read(planted, f"{text(planted)}\n{'x' * TRAIL_CAP}").over
+    assert read(planted, f"{text(planted)}\n\n{'x' * TRAIL_LIMIT_UNITS}").over == ()
+    assert read(planted, f"{text(planted)}\n{'x' * TRAIL_LIMIT_UNITS}").over
 
 
 def test_what_is_told_apart_by_its_words_is_the_trail(planted: Ordinary, tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_what_is_told_apart_by_its_words_is_the_trail(planted: Ordinary, tmp_pat
     said = trail.text(trail.read(made.entries), branch=None, root=tmp_path)
     assert TRAIL in said
     assert score.guidance(f"before\n\n{said}\n\nafter", TRAIL) == said
-    assert TRAIL_CAP == trail.CAP
+    assert TRAIL_LIMIT_UNITS == trail.CAP
 
 
 def test_the_facts_move_with_the_work() -> None:

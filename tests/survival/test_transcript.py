@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from holdfast.clients.claude import transcripts
-from holdfast.clients.claude.output_schema import LIMIT
+from holdfast.clients.claude.output_schema import LIMIT_UNITS
 from holdfast.survival.conversation import as_delivered
 from holdfast.survival.transcript import Transcript, summary_of
 
@@ -69,9 +69,9 @@ def test_a_fork_shares_its_beginning(tmp_path: Path) -> None:
 
 def test_the_client_cuts_what_is_too_long() -> None:
     """10,000 UTF-16 units pass whole, one more becomes a preview of 2 KB (client fact §1.9)."""
-    assert as_delivered("x" * LIMIT) == "x" * LIMIT
-    assert as_delivered("🧵" * (LIMIT // 2)) == "🧵" * (LIMIT // 2)
-    cut = as_delivered("line\n" * LIMIT)
+    assert as_delivered("x" * LIMIT_UNITS) == "x" * LIMIT_UNITS
+    assert as_delivered("🧵" * (LIMIT_UNITS // 2)) == "🧵" * (LIMIT_UNITS // 2)
+    cut = as_delivered("line\n" * LIMIT_UNITS)
     assert cut.startswith("<persisted-output>\nOutput too large.")
     assert len(cut) < 2_200
-    assert as_delivered("🧵" * (LIMIT // 2) + "x") != "🧵" * (LIMIT // 2) + "x"
+    assert as_delivered("🧵" * (LIMIT_UNITS // 2) + "x") != "🧵" * (LIMIT_UNITS // 2) + "x"

@@ -103,8 +103,8 @@ def test_what_is_rendered_is_bounded(tmp_path: Path, name: str, monkeypatch: pyt
     assert "Workflow: Big" in given.text
     assert f"more lines were not looked at, this workflow being too large: `holdfast show {workflow.id}`" in given.text
     assert "more lines were not looked at" in given.sidecar_text
-    assert wording.units(given.text) <= guidance.CAP
-    assert len(given.sidecar_text) <= 2 * guidance.SIDECAR
+    assert wording.units(given.text) <= guidance.LIMIT_UNITS
+    assert len(given.sidecar_text) <= 2 * guidance.SIDECAR_LIMIT_CHARS
 
 
 def test_files_to_read_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,7 +126,7 @@ def test_long_texts_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(wording, "clean", counted(made, wording.clean))
     given = guidance.build(workflow, root=tmp_path, sidecar=tmp_path / "sidecar.md")
     cleaned = [len(text) for (text,) in made]
-    assert max(cleaned) <= guidance.SIDECAR
+    assert max(cleaned) <= guidance.SIDECAR_LIMIT_CHARS
     assert sum(cleaned) < len(blob) / 5
     assert "… (whole in the sidecar)" in given.text
     assert f"(+{len(blob) - facts.VALUE_CHARS} characters in the state file)" in given.sidecar_text
@@ -171,6 +171,6 @@ def test_a_thousand_phases_stay_well_inside_what_is_read(tmp_path: Path, name: s
         said["context"]["phase_notes"] = {str(number): "x" * 2_000 for number in range(1, 1_001)}
     workflow.path.write_text(json.dumps(said, indent=2))
 
-    assert workflow.path.stat().st_size < statefile.LIMIT * 2 / 3
+    assert workflow.path.stat().st_size < statefile.LIMIT_BYTES * 2 / 3
     assert [each.total for each in registry.candidates(project, ME).workflows] == [1_000]
     project.close()

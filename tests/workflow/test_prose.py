@@ -53,7 +53,7 @@ def test_invisible_characters_and_other_ends_of_lines_are_put_right() -> None:
 def test_a_long_file_is_read_up_to_its_limit_without_breaking_a_character(tmp_path: Path) -> None:
     """Only the first 256 KB count, and a character cut in two there does not change the encoding of the rest."""
     path = tmp_path / "long.md"
-    path.write_text("x" + "é" * prose.LIMIT, encoding="utf-8")
+    path.write_text("x" + "é" * prose.LIMIT_BYTES, encoding="utf-8")
     found = prose.read(path, tmp_path)
     assert found is not None
     assert set(found[0]) == {"x", "é"}

@@ -58,7 +58,7 @@ def test_what_cannot_be_read_is_replaced(project: Workspace, workflow: Workflow)
     path = project.root / ".claude/holdfast/compaction-qa-loop.md"
     path.parent.mkdir(parents=True)
     with path.open("wb") as file:
-        file.truncate(document.LIMIT + 1)
+        file.truncate(document.LIMIT_BYTES + 1)
     assert write_sidecar(project.root, workflow, "one") is not None
     assert path.read_text() == "one"
 

@@ -402,7 +402,7 @@ def test_what_is_saved_at_the_very_end_is_kept(
 def test_what_is_too_large_is_neither_read_nor_changed(project: Workspace) -> None:
     """Whatever wrote it; what to do is said."""
     path = project.root / "state.json"
-    raw = b'{"pad": "' + b"x" * statefile.LIMIT + b'"}'
+    raw = b'{"pad": "' + b"x" * statefile.LIMIT_BYTES + b'"}'
     path.write_bytes(raw)
 
     for attempt in (
@@ -423,7 +423,7 @@ def test_a_generation_that_is_too_large_takes_the_place_of_none(project: Workspa
     """One that was kept when more was read."""
     path = project.root / "state.json"
     path.write_text("{")
-    generations.keep(project, path, b'{"pad": "' + b"x" * statefile.LIMIT + b'"}', why="test")
+    generations.keep(project, path, b'{"pad": "' + b"x" * statefile.LIMIT_BYTES + b'"}', why="test")
 
     with pytest.raises(BrokenError):
         statefile.read(project, path)
@@ -432,8 +432,8 @@ def test_a_generation_that_is_too_large_takes_the_place_of_none(project: Workspa
 def test_nothing_is_written_that_would_not_be_read(project: Workspace) -> None:
     """So that no change costs the workflow."""
     path = project.root / "state.json"
-    long = {"pad": "x" * statefile.LIMIT}
-    with pytest.raises(LargeError, match=f"would be larger than {statefile.LIMIT} bytes, so it stays as it was"):
+    long = {"pad": "x" * statefile.LIMIT_BYTES}
+    with pytest.raises(LargeError, match=f"would be larger than {statefile.LIMIT_BYTES} bytes, so it stays as it was"):
         statefile.write(project, path, long, None, why="test")
     assert not path.exists()
     path.write_text('{"a": 1}')

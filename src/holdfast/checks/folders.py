@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from holdfast.checks import Finding
     from holdfast.sessions.workspace import Workspace
 
-SCARCE = 64 * 1024 * 1024  # bytes free on a disk below which somebody should know
-FULL = 1024 * 1024  # bytes below which no ledger is written
+SCARCE_BYTES = 64 * 1024 * 1024  # bytes free on a disk below which somebody should know
+FULL_BYTES = 1024 * 1024  # bytes below which no ledger is written
 _OTHERS_WRITE, _OTHERS = 0o022, 0o077
 
 
@@ -147,8 +147,8 @@ def _disk(folder: Path) -> Iterator[Finding]:
     place = next(each for each in (folder, *folder.parents) if access.is_there(each))
     disk = os.statvfs(place)
     free = disk.f_bavail * disk.f_frsize
-    if free < FULL or (disk.f_files and not disk.f_favail):
+    if free < FULL_BYTES or (disk.f_files and not disk.f_favail):
         yield problem(f"the disk of {folder} is full, so nothing is kept", f"df -h {shlex.quote(str(place))}")
-    elif free < SCARCE:
+    elif free < SCARCE_BYTES:
         text = f"the disk of {folder} has {free // (1024 * 1024)} MB left"
         yield notice(text, f"df -h {shlex.quote(str(place))}")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
 
 _BESIDE = ("-wal", "-shm")  # what belongs to a database with a write-ahead log
-_PATIENCE = 5.0  # seconds to wait for a writer
+_LOCK_TIMEOUT_S = 5.0  # seconds to wait for a writer
 
 
 def look(project: Workspace) -> Iterator[Finding]:
@@ -140,7 +140,7 @@ def _upgrade(file: Path) -> str:
 
 
 def _reader(file: Path) -> closing[sqlite3.Connection]:
-    return closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, timeout=_PATIENCE))
+    return closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, timeout=_LOCK_TIMEOUT_S))
 
 
 def _lacking(ledger: sqlite3.Connection, file: Path) -> list[str]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from holdfast.install.launcher import Started
     from holdfast.sessions.workspace import Workspace
 
-PATIENCE = 20.0  # seconds; the client waits ten minutes, a person does not
+TIMEOUT_S = 20.0  # seconds; the client waits ten minutes, a person does not
 _ANSWERED = "stdin is empty"  # what the engine logs when it was reached and sent nothing
 
 
@@ -122,7 +122,7 @@ def unreached(command: Sequence[str], environ: Mapping[str, str]) -> str:
     with place.opened() as made:
         given = {**Client(made, made.root).environ, **environ}
         try:
-            ended = trial.run([*command, "Stop"], b"", given, made.root, PATIENCE)
+            ended = trial.run([*command, "Stop"], b"", given, made.root, TIMEOUT_S)
         except OSError as error:
             return f"it cannot be started ({error.strerror or error})"
         log = made.log()
@@ -133,7 +133,7 @@ def _called(program: Path) -> str:
     """Say what goes wrong when the command for the model is called."""
     with place.opened() as made:
         try:
-            ended = trial.run([str(program), "--version"], b"", Client(made, made.root).environ, made.root, PATIENCE)
+            ended = trial.run([str(program), "--version"], b"", Client(made, made.root).environ, made.root, TIMEOUT_S)
         except OSError as error:
             return f"it cannot be started ({error.strerror or error})"
     if ended.exit_code or not ended.stdout:
@@ -144,7 +144,7 @@ def _called(program: Path) -> str:
 
 def _unclean(ended: trial.Ended) -> str:
     if ended.exit_code is None:
-        return f"it did not end within {PATIENCE:g} seconds"
+        return f"it did not end within {TIMEOUT_S:g} seconds"
     if ended.exit_code or ended.stdout or ended.stderr:
         said = (ended.stderr or ended.stdout).strip().splitlines()
         return f"with nothing on stdin it ends with {ended.exit_code}" + (f" and says {said[-1]}" if said else "")

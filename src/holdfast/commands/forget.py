@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
 
 _FILES = 10  # that are named
-_WHOLE = 32  # characters that a session's id has at least
+_ID_CHARS = 32  # characters that a session's id has at least
 
 
 @click.command(name="forget")
@@ -77,7 +77,7 @@ def command(
     live = sessions.live_others(project, "")
     done = erasure.forget(project, scope)
     faults.forget(project)
-    duplicates.sweep(duplicates.APART)
+    duplicates.sweep(duplicates.APART_S)
     _close(project, clean=done.clean)
     click.echo("Forgotten.")
     if live and (not scope.session or scope.session in live):
@@ -118,7 +118,7 @@ def _session(project: Workspace, beginning: str) -> str:
     try:
         return sessions.meant(project, beginning)
     except HoldfastError:
-        if len(beginning) < _WHOLE or erasure.plan(project, Scope(session=beginning)).nothing:
+        if len(beginning) < _ID_CHARS or erasure.plan(project, Scope(session=beginning)).nothing:
             raise
         return beginning
 

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from holdfast.sessions.history.overview import Overview, Save
     from holdfast.workflow.model import Phase, Problem, Workflow
 
-_LONGEST = 2_000  # characters of one value
-_SHORT = 200  # the same where there is little room
-_BRIEF = 60  # characters of a title where there is very little room
+_VALUE_LIMIT_CHARS = 2_000  # characters of one value
+_SHORT_CHARS = 200  # the same where there is little room
+_BRIEF_CHARS = 60  # characters of a title where there is very little room
 _NEXT = 3  # pending phases that keep a line where there is little room
 _LISTED = 10  # other workflows that get a line
 _STYLES = {"completed": "green", "active": "bold cyan", "failed": "bold red", "blocked": "bold magenta"}
@@ -38,7 +38,7 @@ def head(sheet: Sheet, overview: Overview, now: datetime, *, brief: bool) -> Non
     """Show title, status, position, time and place; `brief` is without the place and the end of a long title."""
     workflow, seen = overview.workflow, overview.history
     title = _line(workflow.title) or "(no title)"
-    sheet.put(Text(f"{title[:_BRIEF]}…" if brief and len(title) > _BRIEF else title, "bold"), hang=2)
+    sheet.put(Text(f"{title[:_BRIEF_CHARS]}…" if brief and len(title) > _BRIEF_CHARS else title, "bold"), hang=2)
     spent = _spent(overview, seen.seconds, seen.ended_at, now) if seen.started_at else ""
     place = workflow.position if workflow.finished else workflow.progress_text
     took = f"took {spent}" if spent and workflow.finished else spent
@@ -78,7 +78,7 @@ def phases(sheet: Sheet, overview: Overview, now: datetime, *, brief: bool, few:
     for phase in workflow.phases:
         if phase.number not in hidden:
             past = phase.status == "completed" and phase.number != finished[-1]
-            _phase(sheet, overview, phase, now, brief=brief and past, limit=_SHORT if few else _LONGEST)
+            _phase(sheet, overview, phase, now, brief=brief and past, limit=_SHORT_CHARS if few else _VALUE_LIMIT_CHARS)
     if few and pending[_NEXT:]:
         sheet.put(Text(f"{len(pending[_NEXT:])} more", "dim"), _lead("pending"))
     if (unnamed := workflow.total - len(workflow.phases)) > 0:
@@ -115,7 +115,7 @@ def unused(sheet: Sheet, overview: Overview, now: datetime) -> None:
         name.append(_for_phase(overview.workflow, each), "not bold")
         sheet.put(name, "  ", 2)
         sheet.put(Text(f"{_ended(each, now)}, session {_short(each.session)}"), "    ")
-        for label, said in (("said", _cut(_line(each.words), _SHORT)), *_places(each)):
+        for label, said in (("said", _cut(_line(each.words), _SHORT_CHARS)), *_places(each)):
             if said:
                 sheet.put(Text.assemble((f"{label}: ", "dim"), said), "    ", 2)
 
@@ -230,7 +230,7 @@ def problems(root: Path | None, found: Sequence[Problem]) -> Iterator[Text]:
         yield text(f"{place}: {each.reason}")
 
 
-def text(given: str, limit: int = _LONGEST) -> Text:
+def text(given: str, limit: int = _VALUE_LIMIT_CHARS) -> Text:
     """Return text of a file with its own line breaks, without control characters."""
     return Text("\n".join(line.rstrip() for line in _cut(clean(given).strip(), limit).expandtabs(4).split("\n")))
 
@@ -325,7 +325,7 @@ def _line(given: str) -> str:
     return _cut(clean(" ".join(clean(given).split())))
 
 
-def _cut(given: str, limit: int = _LONGEST) -> str:
+def _cut(given: str, limit: int = _VALUE_LIMIT_CHARS) -> str:
     return given if len(given) <= limit else f"{given[:limit]}… (cut; whole with --json)"
 
 

@@ -20,7 +20,7 @@ from holdfast.server import servers, standby
 if TYPE_CHECKING:
     from holdfast.server.servers import Running
 
-_STARTS = 20.0  # seconds a server is given to say something of itself; it may have to end one that hangs first
+_START_TIMEOUT_S = 20.0  # seconds a server is given to say something of itself; it may have to end one that hangs first
 
 
 @click.group(name="server")
@@ -64,7 +64,7 @@ def start() -> None:
         return
     known = log.tail(1)
     pid = standby.begin([str(entry), "--serve"])
-    until = time.monotonic() + _STARTS
+    until = time.monotonic() + _START_TIMEOUT_S
     while time.monotonic() < until:
         ended = bool(os.waitpid(pid, os.WNOHANG)[0]) if pid else True
         if running := _of(entry):
@@ -75,7 +75,8 @@ def start() -> None:
         pid = 0 if ended else pid
         time.sleep(0.05)
     raise HoldfastError(
-        f"the server has not answered within {_STARTS:g} seconds; {paths.log_file()} may say why, holdfast doctor too"
+        f"the server has not answered within {_START_TIMEOUT_S:g} seconds; "
+        f"{paths.log_file()} may say why, holdfast doctor too"
     )
 
 

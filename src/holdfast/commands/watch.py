@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from holdfast.sessions.history.succession import Sight
 
-_TICK = 1.0  # seconds; running times are shown in seconds
+_TICK_S = 1.0  # seconds; running times are shown in seconds
 
 
 def _number(context: click.Context, option: click.Parameter, value: float) -> float:
@@ -95,8 +95,8 @@ def draw(following: Following, console: Console, interval: float, pause: Callabl
                     if waited >= interval:
                         sight, waited = following.look(), 0.0
                     drawn = _draw(live, sight, drawn)
-                    pause(min(interval, _TICK))
-                    waited += min(interval, _TICK)
+                    pause(min(interval, _TICK_S))
+                    waited += min(interval, _TICK_S)
                 except Suspended:
                     live.stop()
                     os.kill(os.getpid(), signal.SIGSTOP)

@@ -9,9 +9,11 @@ if TYPE_CHECKING:
 
     from holdfast.plugins.outcomes import Outcome
 
-CAP = 9_500  # the client replaces a string of more than 10,000 UTF-16 units by a 2 KB preview (client fact §1.9)
+LIMIT_UNITS = (
+    9_500  # the client replaces a string of more than 10,000 UTF-16 units by a 2 KB preview (client fact §1.9)
+)
 _SEPARATOR = "\n\n"
-_NOTE_RESERVE = 80
+_NOTE_RESERVE_UNITS = 80
 
 
 def units(text: str) -> int:
@@ -42,7 +44,7 @@ class Fitted(NamedTuple):
     shares: tuple[int, ...] = ()
 
 
-def fit(pieces: Sequence[Piece], cap: int = CAP) -> Fitted:
+def fit(pieces: Sequence[Piece], cap: int = LIMIT_UNITS) -> Fitted:
     """Join pieces in their order, dropping whole lines of the least important ones until the cap is met.
 
     Args:
@@ -55,7 +57,7 @@ def fit(pieces: Sequence[Piece], cap: int = CAP) -> Fitted:
     """
     kept = _kept_lines(pieces, cap)
     if _cut(pieces, kept):
-        shorter = _kept_lines(pieces, cap - _NOTE_RESERVE)
+        shorter = _kept_lines(pieces, cap - _NOTE_RESERVE_UNITS)
         if not _cut(pieces, shorter) - _cut(pieces, kept):
             kept = shorter  # the note costs no piece that would stand whole without it
     left_out = sum(len(_lines(piece)) for piece in pieces) - sum(map(len, kept))

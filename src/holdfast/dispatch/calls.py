@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from holdfast.plugins.loader import Call
     from holdfast.plugins.outcomes import Outcome
 
-REPEAT = 0.05  # seconds after which an interrupt that a handler swallowed comes again
+REPEAT_S = 0.05  # seconds after which an interrupt that a handler swallowed comes again
 
 
 class HandlerTimeout(BaseException):
@@ -212,7 +212,7 @@ def interrupted_after(seconds: float) -> Iterator[None]:
         raise HandlerTimeout
 
     before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.001), REPEAT)
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.001), REPEAT_S)
     try:
         yield
     finally:

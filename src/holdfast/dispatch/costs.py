@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from holdfast.dispatch.output import Reply, Streams
     from holdfast.project import OpenProject
 
-PATIENCE = 0.3  # seconds the client is kept waiting for the count at most
+WAIT_LIMIT_S = 0.3  # seconds the client is kept waiting for the count at most
 
 
 def of(reply: Reply, labels: Sequence[str]) -> dict[str, int]:
@@ -88,5 +88,5 @@ def note_apart(project: OpenProject, event: Event, units: Mapping[str, int], pri
     os.close(writing)
     with suppress(ChildProcessError):  # whoever started us ignores its children's ends, and so do we then
         os.waitpid(pid, 0)
-    select.select([reading], [], [], PATIENCE)  # its end closes the other side
+    select.select([reading], [], [], WAIT_LIMIT_S)  # its end closes the other side
     os.close(reading)

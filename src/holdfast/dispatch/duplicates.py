@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from holdfast.dispatch.client import Client
 
-APART = 60.0  # seconds within which two copies hear of one firing
-PATIENCE = 20.0  # seconds to wait for the other copy's answer; it has no more for one itself
-_PAUSE = 0.005  # seconds between two looks
+APART_S = 60.0  # seconds within which two copies hear of one firing
+WAIT_LIMIT_S = 20.0  # seconds to wait for the other copy's answer; it has no more for one itself
+_PAUSE_S = 0.005  # seconds between two looks
 SETTINGS = "settings"
 _held: set[int] = set()
 
@@ -110,7 +110,7 @@ def _name(payload: Mapping[str, Any]) -> str:
 
 def _hold(file: Path) -> int:
     """Open and lock the file of a firing. Raises TimeoutError while another keeps it, OSError."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + WAIT_LIMIT_S
     while True:
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
@@ -126,7 +126,7 @@ def _hold(file: Path) -> int:
         os.close(descriptor)
         if time.monotonic() >= deadline:
             raise TimeoutError("the other copy of Holdfast is still answering")
-        time.sleep(_PAUSE)
+        time.sleep(_PAUSE_S)
 
 
 def _marks(descriptor: int) -> list[tuple[float, str]]:
@@ -135,7 +135,7 @@ def _marks(descriptor: int) -> list[tuple[float, str]]:
     for line in os.pread(descriptor, 1 << 16, 0).decode("utf-8", "surrogateescape").splitlines():
         stamp, _, by = line.partition(" ")
         with suppress(ValueError):
-            if 0 <= time.time() - float(stamp) < APART:
+            if 0 <= time.time() - float(stamp) < APART_S:
                 marks.append((float(stamp), by))
     return marks
 
@@ -147,7 +147,7 @@ def _keep(descriptor: int, marks: list[tuple[float, str]]) -> None:
         os.pwrite(descriptor, text.encode("utf-8", "surrogateescape"), 0)
 
 
-def sweep(age: float = 2 * APART) -> None:
+def sweep(age: float = 2 * APART_S) -> None:
     """Remove the files of firings that nobody will pair off any more: those older than some seconds."""
     with suppress(OSError):
         for file in _folder().iterdir():

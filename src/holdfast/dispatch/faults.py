@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from holdfast.plugins.loader import Call, HandlerFile
     from holdfast.project import Project
 
-PATIENCE = 0.5  # seconds to wait for another process: a fault that is not remembered is in the log
+LOCK_TIMEOUT_S = 0.5  # seconds to wait for another process: a fault that is not remembered is in the log
 _KEPT = 200  # files remembered; the ones that failed longest ago go
-_LONGEST = 2_000  # characters of a fault
+_LIMIT_CHARS = 2_000  # characters of a fault
 _TOLD_LIMIT_CHARS = 400  # of a fault, as the user is told of it
 _TOLD_AT_ONCE = 5  # faults in one message
 _TELL_PATIENCE_S = 0.2  # the reply waits for it
@@ -42,10 +42,10 @@ def remember(event: str, file: HandlerFile, fault: str, project: Project | None 
     """
     from holdfast.files.redact import beginning
 
-    said = beginning(fault, _LONGEST)
+    said = beginning(fault, _LIMIT_CHARS)
     where = {"project": project.key} if project else {}
     try:
-        with lock.locked(paths.ensure_private(paths.state_dir()), timeout=PATIENCE):
+        with lock.locked(paths.ensure_private(paths.state_dir()), timeout=LOCK_TIMEOUT_S):
             known = _load(_file())
             before = known.pop(str(file.path), {})
             count = before.get("count", 0) + 1 if before.get("digest") == file.digest else 1
@@ -98,7 +98,7 @@ def forget(project: Project, *, dry: bool = False) -> int:
     """
     count = len(_to_go(project))
     if count and not dry:
-        with lock.locked(paths.ensure_private(paths.state_dir()), timeout=PATIENCE):
+        with lock.locked(paths.ensure_private(paths.state_dir()), timeout=LOCK_TIMEOUT_S):
             gone = _to_go(project)
             kept = {path: entry for path, entry in _load(_file()).items() if path not in gone}
             atomic.write(_file(), json.dumps(kept, indent=2).encode(), mode=0o600)

@@ -8,9 +8,9 @@ from typing import Any
 
 from holdfast.errors import HoldfastError
 
-LIMIT = 64 * 1024 * 1024  # bytes of valid input that are dispatched
-_CHUNK = 1 << 16  # what a pipe holds; the memory for more is not cheap
-_HEAD_LIMIT = 1 << 20  # bytes of unreadable input in which its first keys are looked for
+LIMIT_BYTES = 64 * 1024 * 1024  # bytes of valid input that are dispatched
+_CHUNK_BYTES = 1 << 16  # what a pipe holds; the memory for more is not cheap
+_HEAD_LIMIT_BYTES = 1 << 20  # bytes of unreadable input in which its first keys are looked for
 
 
 class IntakeError(HoldfastError):
@@ -22,18 +22,18 @@ def read(descriptor: int, data: bytearray | None = None) -> dict[str, Any]:
 
     Args:
         descriptor: where the client writes the payload.
-        data: takes what comes, up to `LIMIT` bytes; whoever gives it can ask for its `head` if this fails.
+        data: takes what comes, up to `LIMIT_BYTES` bytes; whoever gives it can ask for its `head` if this fails.
 
     Returns:
         The payload.
 
     Raises:
-        IntakeError: empty, more than `LIMIT` bytes, not UTF-8, not JSON, nested too deeply or not an object.
+        IntakeError: empty, more than `LIMIT_BYTES` bytes, not UTF-8, not JSON, nested too deeply or not an object.
     """
     data = bytearray() if data is None else data
     size = _drain(descriptor, data)
-    if size > LIMIT:
-        raise IntakeError(f"stdin holds {size} bytes, more than {LIMIT}")
+    if size > LIMIT_BYTES:
+        raise IntakeError(f"stdin holds {size} bytes, more than {LIMIT_BYTES}")
     if not data.strip():
         raise IntakeError("stdin is empty")
     try:
@@ -54,7 +54,7 @@ def head(data: bytes | bytearray) -> dict[str, Any]:
 
     The client writes the event's name and `tool_name` before `tool_input`, so these are usually known.
     """
-    text = bytes(data[:_HEAD_LIMIT]).decode("utf-8-sig", errors="replace")
+    text = bytes(data[:_HEAD_LIMIT_BYTES]).decode("utf-8-sig", errors="replace")
     decoder = json.JSONDecoder()
     found: dict[str, Any] = {}
     position = text.find("{") + 1
@@ -69,10 +69,10 @@ def head(data: bytes | bytearray) -> dict[str, Any]:
 
 
 def _drain(descriptor: int, data: bytearray) -> int:
-    """Read everything, keep at most `LIMIT` bytes of it, and return how many came."""
+    """Read everything, keep at most `LIMIT_BYTES` bytes of it, and return how many came."""
     size = 0
-    while chunk := os.read(descriptor, _CHUNK):
-        data += chunk[: max(LIMIT - size, 0)]
+    while chunk := os.read(descriptor, _CHUNK_BYTES):
+        data += chunk[: max(LIMIT_BYTES - size, 0)]
         size += len(chunk)
     return size
 
@@ -91,4 +91,4 @@ def _skip(text: str, position: int, expected: str) -> int:
 def _excerpt(data: bytes | bytearray) -> str:
     from holdfast.files.redact import beginning  # here, for nearly every event can be read
 
-    return repr(beginning(bytes(data[:_CHUNK]).decode("utf-8", errors="replace"), 80))
+    return repr(beginning(bytes(data[:_CHUNK_BYTES]).decode("utf-8", errors="replace"), 80))

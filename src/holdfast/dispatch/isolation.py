@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast import log
 from holdfast.dispatch.calls import Answer, Caller, describe
 from holdfast.plugins import deadlines, outcomes
-from holdfast.process.child import CAPTURE_LIMIT, CHUNK, Child, read_some, write
+from holdfast.process.child import CAPTURE_LIMIT_BYTES, CHUNK_BYTES, Child, read_some, write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from holdfast.plugins.loader import Call
     from holdfast.plugins.outcomes import Outcome
 
-GRACE = 0.3  # seconds a handler has to obey its interrupt, or to note a delivery, before its process is ended
+GRACE_S = 0.3  # seconds a handler has to obey its interrupt, or to note a delivery, before its process is ended
 
 
 @dataclass
@@ -49,7 +49,7 @@ class Isolated:
         private: descriptors that handlers must not inherit: the client's own stdout and stderr.
         spare: a child that is at work on the whole plan already, if there is one.
         printed: by label, what handlers and their child processes wrote to stdout and stderr; the first
-            `CAPTURE_LIMIT` bytes of each.
+            `CAPTURE_LIMIT_BYTES` bytes of each.
     """
 
     client: Client
@@ -102,13 +102,13 @@ class Isolated:
         for child in self._children:
             if child.waits:
                 child.tell(wanted)
-                child.bury(max(self.deadline, time.monotonic() + GRACE))
+                child.bury(max(self.deadline, time.monotonic() + GRACE_S))
         self._children = [child for child in self._children if not child.waits]
 
     def close(self) -> None:
         """See that the children have ended, those too that had nothing to wait for."""
         for child in self._children:
-            child.bury(time.monotonic() + GRACE)
+            child.bury(time.monotonic() + GRACE_S)
         self._children.clear()
 
     def abandon(self) -> None:
@@ -123,7 +123,7 @@ class Isolated:
         begun = self.spare is None
         child = self._child(rest)
         self._children.append(child)
-        limits = {call.label: self._limit(call) + GRACE for call in rest}
+        limits = {call.label: self._limit(call) + GRACE_S for call in rest}
         running = rest[0].label
         since = time.monotonic()
         stop_at = since + limits[running]
@@ -136,7 +136,7 @@ class Isolated:
                 answers[answer.label] = answer
                 self.context.project.patience.spent(message["patience"])  # so that the next child waits no longer
                 said = self._heard_from(answer.label)
-                said += message["printed"].encode()[: CAPTURE_LIMIT - len(said)]
+                said += message["printed"].encode()[: CAPTURE_LIMIT_BYTES - len(said)]
                 self.event = self.client.changed(self.event, answer.outcomes)
             elif "done" in message and any(call.label in answers for call in rest):
                 child.waits = bool(message["waits"])
@@ -231,7 +231,7 @@ def from_wire(message: dict[str, Any]) -> Answer:
 def _heard(descriptor: int) -> list[dict[str, Any]]:
     data = b""
     while not data.endswith(b"\n"):
-        chunk = os.read(descriptor, CHUNK)
+        chunk = os.read(descriptor, CHUNK_BYTES)
         if not chunk:
             return []
         data += chunk

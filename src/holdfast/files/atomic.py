@@ -15,10 +15,10 @@ from holdfast.files.exchange import exchange
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_ORPHAN_AGE = 60.0  # seconds; a process id of another container or host looks dead here, so its age must speak too
-_ABANDONED_AGE = 3600.0  # seconds; no write takes an hour, whatever process has that id by now
+_ORPHAN_AGE_S = 60.0  # seconds; a process id of another container or host looks dead here, so its age must speak too
+_ABANDONED_AGE_S = 3600.0  # seconds; no write takes an hour, whatever process has that id by now
 _UNIQUE_BYTES = 6  # of the random part of a temporary file's name
-_MOST = 64 * 1024 * 1024  # bytes of a file that are compared
+_COMPARED_LIMIT_BYTES = 64 * 1024 * 1024  # bytes of a file that are compared
 _CHANGED = "was saved by somebody else meanwhile; their content stands, try again"
 
 
@@ -193,7 +193,7 @@ def _content(path: Path) -> bytes | None:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return None
         with os.fdopen(descriptor, "rb", closefd=False) as file:
-            return file.read(_MOST)
+            return file.read(_COMPARED_LIMIT_BYTES)
     finally:
         os.close(descriptor)
 
@@ -276,7 +276,7 @@ def _is_abandoned(entry: os.DirEntry[str]) -> bool:
     process = entry.name.rsplit(".", 3)[-3]
     with suppress(OSError):
         age = time.time() - entry.stat(follow_symlinks=False).st_mtime
-        return age > _ABANDONED_AGE or (age > _ORPHAN_AGE and not _alive(int(process)))
+        return age > _ABANDONED_AGE_S or (age > _ORPHAN_AGE_S and not _alive(int(process)))
     return False
 
 

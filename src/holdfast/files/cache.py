@@ -10,10 +10,10 @@ from pathlib import Path
 
 from holdfast import paths
 
-_DIGEST = 32  # bytes of SHA-256 before the content
-_LIMIT = 64 * 1024 * 1024  # bytes of one file
-_ABANDONED = 3_600.0  # seconds after which what a killed writer left goes
-_UNUSED = 30 * 86_400.0  # seconds after which a file that nobody wrote again goes
+_DIGEST_BYTES = 32  # bytes of SHA-256 before the content
+_LIMIT_BYTES = 64 * 1024 * 1024  # bytes of one file
+_ABANDONED_S = 3_600.0  # seconds after which what a killed writer left goes
+_UNUSED_S = 30 * 86_400.0  # seconds after which a file that nobody wrote again goes
 
 
 def folder() -> Path:
@@ -30,15 +30,15 @@ def read(path: Path) -> bytes | None:
     try:
         info = os.fstat(descriptor)
         ours = stat.S_ISREG(info.st_mode) and info.st_uid == os.geteuid() and not info.st_mode & 0o022
-        if not ours or info.st_size > _LIMIT:
+        if not ours or info.st_size > _LIMIT_BYTES:
             return None
         data = os.read(descriptor, info.st_size)
     except OSError:
         return None
     finally:
         os.close(descriptor)
-    body = data[_DIGEST:]
-    return body if data[:_DIGEST] == _sum(body) else None
+    body = data[_DIGEST_BYTES:]
+    return body if data[:_DIGEST_BYTES] == _sum(body) else None
 
 
 def write(path: Path, body: bytes) -> None:
@@ -86,5 +86,5 @@ def _sweep(place: Path) -> None:
         for entry in entries:
             with suppress(OSError):
                 age = now - entry.stat(follow_symlinks=False).st_mtime
-                if age > (_ABANDONED if entry.name.endswith(".tmp") else _UNUSED):
+                if age > (_ABANDONED_S if entry.name.endswith(".tmp") else _UNUSED_S):
                     Path(entry.path).unlink()

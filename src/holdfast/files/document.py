@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-LIMIT = 32 * 1024 * 1024  # bytes
-_GROWTH = 64 * 1024  # bytes a file may gain while it is being opened
+LIMIT_BYTES = 32 * 1024 * 1024  # bytes
+_GROWTH_BYTES = 64 * 1024  # bytes a file may gain while it is being opened
 _BOM = b"\xef\xbb\xbf"
 _FIRST_INDENT = regex(rb'\A\s*\{[ \t]*\r?\n([ \t]*)"')
 _FIRST_COLON = regex(rb'\A\s*\{\s*"(?:[^"\\]|\\.)*"([ \t]*:[ \t]*)')
@@ -41,7 +41,7 @@ class Document:
         return hashlib.sha256(self.raw).hexdigest()
 
 
-def load(path: Path, limit: int = LIMIT, *, within: Path | None = None) -> Document:
+def load(path: Path, limit: int = LIMIT_BYTES, *, within: Path | None = None) -> Document:
     """Read a JSON object; a byte order mark and CRLF are accepted.
 
     `limit` is the largest size in bytes. With `within`, a path whose links lead out of that folder is refused.
@@ -57,7 +57,7 @@ def parse(path: Path, raw: bytes, mtime: float) -> Document:
     return Document(path, _parse(path, raw), raw, mtime)
 
 
-def read(path: Path, limit: int = LIMIT, *, within: Path | None = None) -> tuple[bytes, float]:
+def read(path: Path, limit: int = LIMIT_BYTES, *, within: Path | None = None) -> tuple[bytes, float]:
     """Return the bytes and `st_mtime` of a regular file of at most `limit` bytes.
 
     With `within`, a path whose links lead out of that folder is refused: pass the project's root for a file that a
@@ -86,7 +86,7 @@ def head(path: Path, limit: int, *, within: Path | None = None, whole: bool = Fa
         _check_kind(path, info)
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             large = whole and info.st_size > limit
-            raw: bytes | None = b"" if large else file.read(min(limit + whole, info.st_size + _GROWTH))
+            raw: bytes | None = b"" if large else file.read(min(limit + whole, info.st_size + _GROWTH_BYTES))
         if raw is None:  # a device that calls itself a regular file, such as /proc/kmsg
             raise StateError(path, "cannot be read: it holds nothing now, and is no file")
         if large or (whole and len(raw) > limit):
@@ -154,7 +154,7 @@ def save(path: Path, data: dict[str, Any], *, mode: int = 0o644) -> bool:
 
 
 def replace(
-    path: Path, data: dict[str, Any], expected: bytes | None, *, like: Document | None = None, limit: int = LIMIT
+    path: Path, data: dict[str, Any], expected: bytes | None, *, like: Document | None = None, limit: int = LIMIT_BYTES
 ) -> Document:
     """Write `data` in the style of `like` over a file that still holds `expected` (None: no file); return it.
 

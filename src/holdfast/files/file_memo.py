@@ -14,7 +14,7 @@ Value = TypeVar("Value")
 Stamp = tuple[int, int, int, int]
 """Inode, size, and in nanoseconds the times of the last change of the content and of anything (`ctime`)."""
 
-SETTLED = 2_000_000_000  # nanoseconds; of two edits within one tick of a file system's clock one stamp tells nothing
+SETTLED_NS = 2_000_000_000  # nanoseconds; of two edits within one tick of a file system's clock one stamp tells nothing
 
 
 def stamp(info: os.stat_result) -> Stamp:
@@ -29,7 +29,7 @@ def settled(seen: Stamp, now: int | None = None) -> bool:
         seen: the file's stamp, taken before the file was read.
         now: `time.time_ns()` at that moment; by default now.
     """
-    return (time.time_ns() if now is None else now) - seen[3] > SETTLED
+    return (time.time_ns() if now is None else now) - seen[3] > SETTLED_NS
 
 
 class Kept(Generic[Value]):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from holdfast.files.jsontext import Node
 
-LARGEST = 512 * 1024  # bytes; a larger file is written afresh, for the parser here is slow
+LIMIT_BYTES = 512 * 1024  # bytes; a larger file is written afresh, for the parser here is slow
 
 
 def rewritten(raw: bytes, data: dict[str, Any], *, escaped: bool) -> bytes | None:
@@ -22,7 +22,7 @@ def rewritten(raw: bytes, data: dict[str, Any], *, escaped: bool) -> bytes | Non
     Entries keep their place, layout and spelling (`1.50`, an object on one line); what is new follows the last entry in
     the style of the rest. `escaped` says whether new letters other than ASCII are escaped.
     """
-    if len(raw) > LARGEST:
+    if len(raw) > LIMIT_BYTES:
         return None
     try:
         text = raw.decode("utf-8")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_LONGEST_PAUSE = 0.02  # seconds between two tries
+_LONGEST_PAUSE_S = 0.02  # seconds between two tries
 # Some network mounts take locks only on files open for writing; a folder may also be closed for reading.
 _REFUSED = frozenset({errno.EBADF, errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS, errno.EACCES})
 
@@ -79,7 +79,7 @@ def _acquire(folder: Path, timeout: float) -> int:
         if time.monotonic() >= deadline:
             raise StateError(folder, f"locked by another process for {timeout:g} s; try again when it has finished")
         time.sleep(pause)
-        pause = min(pause * 2, _LONGEST_PAUSE)
+        pause = min(pause * 2, _LONGEST_PAUSE_S)
 
 
 def _attempt(place: Path, *, is_folder: bool) -> int | None:

@@ -56,9 +56,9 @@ _LINE_AFTER = regex(r"[ \t]*(?:#[^\r\n]*)?(?:\Z|[\r\n]|\\[nr]|[\"'`](?:\Z|[\s,}\
 _SETTER = regex(r"(?:ENV|ARG|[Ss]etx)[ \t]\Z")
 _WORD = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$-"
 _STEM_CHARS = 64  # before a name that are looked at
-_LONG = 12  # characters of a secret in a table
-_SHORTEST = 4  # characters of a secret in quotes that is no password
-_ESCAPED = 10  # characters of an escape at most
+_LONG_CHARS = 12  # characters of a secret in a table
+_SHORTEST_CHARS = 4  # characters of a secret in quotes that is no password
+_ESCAPE_LIMIT_CHARS = 10  # characters of an escape at most
 _AWS_SECRET_CHARS = 40  # one may begin with a slash
 _CLOSERS = (",", ")", ";")
 
@@ -122,7 +122,13 @@ def _masked_columns(text: str) -> str:
 
 def _cell(cell: str) -> str:
     said = cell.strip().strip("`")
-    mixed = len(said) >= _LONG and " " not in said and not said.isdecimal() and _random(said) and not _PATH.match(said)
+    mixed = (
+        len(said) >= _LONG_CHARS
+        and " " not in said
+        and not said.isdecimal()
+        and _random(said)
+        and not _PATH.match(said)
+    )
     return cell.replace(said, MASK) if mixed else cell
 
 
@@ -149,7 +155,7 @@ class _Given:
         assert after is not None  # it matches the empty text
         before = text[max(0, start - _STEM_CHARS) : start]
         begin = start - len(before) + len(before.rstrip(_WORD))
-        for escape in ESCAPE.finditer(text, max(0, begin - _ESCAPED), start):
+        for escape in ESCAPE.finditer(text, max(0, begin - _ESCAPE_LIMIT_CHARS), start):
             begin = max(begin, escape.end())  # its letters are not the word's
         self.text, self.name = text, name
         self.begin, self.at, self.behind = begin, after.end(), after.start("space")
@@ -209,7 +215,9 @@ def _argument(given: _Given) -> tuple[int, int] | None:
         return None
     if given.word.startswith("-"):
         return place if given.word.startswith("--") or given.password or _random(said) else None
-    setting = given.word.isupper() and _SETTER.search(given.text, max(0, given.begin - _ESCAPED), given.begin)
+    setting = given.word.isupper() and _SETTER.search(
+        given.text, max(0, given.begin - _ESCAPE_LIMIT_CHARS), given.begin
+    )
     return place if setting or (_random(said) and (given.sign or given.password)) else None
 
 
@@ -219,7 +227,7 @@ def _is_secret(quoted: re.Match[str], given: _Given) -> bool:
     plain = _PLAIN.match(said)
     if plain and (not said[plain.end() :].strip() or said[0] in "$<{*(%["):
         return False
-    if not given.password and (len(said) < _SHORTEST or _names_a_path(said, given)):
+    if not given.password and (len(said) < _SHORTEST_CHARS or _names_a_path(said, given)):
         return False
     if given.name in said.lower() and said.replace("-", "_").isidentifier() and not _has_digit(said):
         return False  # another name, as in `token: "ACCESS_TOKEN"`
@@ -239,7 +247,7 @@ def _after_colon(given: _Given) -> tuple[int, int] | None:
         if (
             whole
             and not _PLAIN.match(whole[0])
-            and text[whole.end() : whole.end() + _ESCAPED].lstrip("\\").startswith(opened)
+            and text[whole.end() : whole.end() + _ESCAPE_LIMIT_CHARS].lstrip("\\").startswith(opened)
         ):
             return whole.span()
     bare = _NARROW.match(text, at)

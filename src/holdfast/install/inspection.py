@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from holdfast.plugins.loader import HandlerFile
     from holdfast.project import OpenProject, Project
 
-SECONDS_PER_FILE = 5.0
+FILE_TIMEOUT_S = 5.0
 
 
 def complaints(project: OpenProject, files: Sequence[HandlerFile]) -> list[tuple[HandlerFile, str]]:
@@ -211,8 +211,8 @@ def _load(project: OpenProject, file: HandlerFile) -> list[str]:
     if not plan:
         return []
     event = events.parse({"hook_event_name": "SessionEnd", "session_id": "check"})
-    deadline = time.monotonic() + SECONDS_PER_FILE
-    isolated = Isolated(claude, event, Context(project, os.environ), SECONDS_PER_FILE, deadline, only_load=True)
+    deadline = time.monotonic() + FILE_TIMEOUT_S
+    isolated = Isolated(claude, event, Context(project, os.environ), FILE_TIMEOUT_S, deadline, only_load=True)
     answers = isolated.run(plan)
     isolated.close()
     return [f"{answer.label}: {answer.fault}" for answer in answers if answer.fault]

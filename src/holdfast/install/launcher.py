@@ -15,7 +15,7 @@ from holdfast import paths
 from holdfast.errors import ConfigError, StateError
 from holdfast.files import atomic, document
 
-LONGEST = 120
+INTERPRETER_LIMIT_BYTES = 120
 """Bytes of an interpreter's path that a first line may hold: some kernels cut that line at 128."""
 
 _ROOT = re.compile(r'^ROOT = ""$', re.MULTILINE)
@@ -123,7 +123,7 @@ def program(source: str, flags: str, interpreter: str | None = None) -> str:
 def _start(interpreter: str, flags: str) -> str:
     if not Path(interpreter).is_absolute() or not interpreter.isprintable() or "\\" in interpreter:
         raise ConfigError(f"the path of the interpreter, {interpreter!r}, cannot start a program; use another Python")
-    if " " not in interpreter and len(os.fsencode(interpreter)) <= LONGEST:
+    if " " not in interpreter and len(os.fsencode(interpreter)) <= INTERPRETER_LIMIT_BYTES:
         return f"#!{interpreter} {flags}\n"
     # To the shell these are a colon and an exec, to Python one string.
     return f"#!/bin/sh\n''':'\nexec {shlex.quote(interpreter)} {flags} \"$0\" \"$@\"\n'''\n"

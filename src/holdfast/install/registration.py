@@ -32,7 +32,7 @@ NO_WORKTREE = (
 )
 """What is said where WorktreeCreate is registered and no handler makes the worktree, or Holdfast is gone."""
 
-LEAST_SECONDS = 5.0
+LEAST_TIMEOUT_S = 5.0
 """What a handler may take by default: a time limit below that cuts off answers that come in time for us."""
 
 _LIST_EVENTS = frozenset({"StopFailure", "FileChanged"})
@@ -145,7 +145,7 @@ def cuts_off(event: str, limit: object, needed: int | None = None) -> bool:
         return isinstance(limit, bool) or not isinstance(limit, (int, float)) or limit < needed
     if isinstance(limit, bool) or not isinstance(limit, (int, float)):
         return True
-    return limit < min(LEAST_SECONDS, model(event).deadline if event in EVENTS else LEAST_SECONDS)
+    return limit < min(LEAST_TIMEOUT_S, model(event).deadline if event in EVENTS else LEAST_TIMEOUT_S)
 
 
 def timeouts(files: Iterable[HandlerFile]) -> dict[str, int]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _PROGRAM = re.compile(r"""(?:\$HOME|\$\{HOME\}|~|/[^\s"';]*?)/\.local/share/holdfast/run""")
 _ENTRYPOINT = "dispatch.py"
-_LONGEST = 1024 * 1024  # bytes of a file that may be our entrypoint
+_FILE_LIMIT_BYTES = 1024 * 1024  # bytes of a file that may be our entrypoint
 _ALIKE = re.compile(r"\bholdfast\b.*\b(?:dispatch|run)\b|\bdispatch\.py\b.*\bholdfast\b", re.IGNORECASE | re.DOTALL)
 
 
@@ -146,7 +146,7 @@ def _is_entrypoint(word: str, root: Path) -> bool:
     named = re.sub(r"\$(?:\{(\w+)\}|(\w+))", lambda found: homes.get(found[1] or found[2], found[0]), word)
     path = root / (str(Path.home()) + named[1:] if named.startswith("~/") else named)
     try:
-        text = document.read(path, _LONGEST)[0]
+        text = document.read(path, _FILE_LIMIT_BYTES)[0]
     except StateError:
         return False
     return b"holdfast" in text

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from holdfast.ledger.patience import Patience
 
-_ROOM = 1024 * 1024  # bytes that must be free on the disk, or the next write fails half way through an event
+_ROOM_BYTES = 1024 * 1024  # bytes that must be free on the disk, or the next write fails half way through an event
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 _BUSY = ("SQLITE_BUSY", "SQLITE_LOCKED")
 _LOG_LIMIT_BYTES = 512 * 1024
@@ -130,7 +130,7 @@ def _prepare(file: Path) -> None:
     if not (os.access(file, os.W_OK) and os.access(folder, os.W_OK)):
         raise PermissionError("its folder is read-only")
     disk = os.statvfs(folder)
-    if disk.f_bavail * disk.f_frsize < _ROOM:
+    if disk.f_bavail * disk.f_frsize < _ROOM_BYTES:
         raise OSError("its disk is full")
 
 

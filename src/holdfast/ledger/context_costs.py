@@ -13,8 +13,11 @@ if TYPE_CHECKING:
 
     from holdfast.project import OpenProject
 
-PER_TOKEN = 4  # UTF-16 units that are taken for a token; English prose and code have about so many
-RULE = f"characters are UTF-16 units, as the client counts; tokens are estimated: characters / {PER_TOKEN}, rounded up"
+UNITS_PER_TOKEN = 4  # UTF-16 units that are taken for a token; English prose and code have about so many
+RULE = (
+    f"characters are UTF-16 units, as the client counts; tokens are estimated: characters / {UNITS_PER_TOKEN}, "
+    "rounded up"
+)
 KEPT = 100_000  # rows of a project; the oldest go
 _OFTEN = "00"  # with which digits an id begins that has the oldest rows looked for: one in 256
 _MOST = 2_000  # rows that go at once, more than come meanwhile
@@ -50,7 +53,7 @@ class Cost:
 
 def tokens(units: int) -> int:
     """Return how many tokens a number of UTF-16 units may be (`RULE`)."""
-    return -(-units // PER_TOKEN)
+    return -(-units // UNITS_PER_TOKEN)
 
 
 def note(project: OpenProject, session: str, event: str, units: Mapping[str, int], *, agent: bool) -> None:

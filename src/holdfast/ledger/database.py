@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-_PATIENCE = 5.0  # seconds to wait for those who read, until the write-ahead log can be emptied
-_PAUSE = 0.05  # seconds between two tries to do that
+_CHECKPOINT_TIMEOUT_S = 5.0  # seconds to wait for those who read, until the write-ahead log can be emptied
+_PAUSE_S = 0.05  # seconds between two tries to do that
 PRUNED = 200  # rows that go at once; each event that adds one drops more than it adds
 _COPY_LIMIT_BYTES = 256 * 1024 * 1024  # of a ledger that is taken into memory, which takes 0.3 s
 
@@ -137,11 +137,11 @@ class Ledger:
             LedgerError: it is locked for too long, or its disk is full.
         """
         self.run("VACUUM")
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + _CHECKPOINT_TIMEOUT_S
         while (row := self.one("PRAGMA wal_checkpoint(TRUNCATE)")) and row["busy"]:
             if time.monotonic() >= deadline:
                 return False
-            time.sleep(_PAUSE)
+            time.sleep(_PAUSE_S)
         return True
 
     @contextmanager

@@ -72,7 +72,7 @@ class HandlerFile:
         """
         if self.held is not None:
             return self.held
-        source, _ = document.read(self.path, route_cache.SIZE_LIMIT, within=_within(self.place, self.path))
+        source, _ = document.read(self.path, route_cache.SIZE_LIMIT_BYTES, within=_within(self.place, self.path))
         if trust.digest(source) != self.digest:
             raise StateError(self.path, "was changed while it was looked at")
         return source

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SIZE_LIMIT", "Call", "HandlerFile", "find", "load", "offered", "plan", "preload", "runs", "vanished"]
 
-SIZE_LIMIT = route_cache.SIZE_LIMIT
+SIZE_LIMIT = route_cache.SIZE_LIMIT_BYTES
 
 
 @dataclass(frozen=True, slots=True)

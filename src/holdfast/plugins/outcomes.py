@@ -38,7 +38,7 @@ if TYPE_CHECKING:
             """As `advise` takes it."""
 
 
-CLASSIFIER_LIMIT = 2_000  # UTF-16 units, client fact §1.9
+CLASSIFIER_LIMIT_UNITS = 2_000  # UTF-16 units, client fact §1.9
 TERMINAL_LIMIT_BYTES = 4_096  # of UTF-8, all handlers' sequences together (read in clients 2.1.197 and 2.1.329)
 # What the client lets through, whole or not at all: one bad sequence would cost the other handlers theirs.
 _SEQUENCES = regex(

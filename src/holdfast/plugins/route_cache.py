@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from holdfast.plugins.hooks import Hooks
 
-SIZE_LIMIT = 32 * 1024  # bytes; parsing takes time that grows with the square of the size
+SIZE_LIMIT_BYTES = 32 * 1024  # bytes; parsing takes time that grows with the square of the size
 COUNT_LIMIT = 200  # files of one folder
 LIST_LIMIT = 10_000  # names of one folder that are looked at
 PARSE_CPU_S = 0.3  # processor time one file may take; 32 KB of ordinary code take about a tenth of it
@@ -229,9 +229,9 @@ def _is_handler(name: str) -> bool:
 def _read(path: Path, within: Path | None) -> Found:
     """Read and hash a file; it is not parsed yet. Raises StateError."""
     try:
-        source, _ = document.read(path, SIZE_LIMIT, within=within)
+        source, _ = document.read(path, SIZE_LIMIT_BYTES, within=within)
     except StateError as error:
-        if error.reason == f"is larger than {SIZE_LIMIT} bytes":
+        if error.reason == f"is larger than {SIZE_LIMIT_BYTES} bytes":
             raise StateError(path, f"{error.reason}: split it") from error
         raise
     return Found(trust.digest(source), scan.Scan(), source)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-CAPTURE_LIMIT = 8_192  # bytes of what is printed that are kept
-CHUNK = 65_536
-BURIAL = 0.2  # seconds in which a process that closed its pipe is expected to be dead
+CAPTURE_LIMIT_BYTES = 8_192  # bytes of what is printed that are kept
+CHUNK_BYTES = 65_536
+BURIAL_TIMEOUT_S = 0.2  # seconds in which a process that closed its pipe is expected to be dead
 
 
 @dataclass
@@ -80,7 +80,7 @@ class Child:
             if self.messages not in ready:  # messages first: they tell whose words the captured ones are
                 self._capture(printed)
                 continue
-            chunk = os.read(self.messages, CHUNK)
+            chunk = os.read(self.messages, CHUNK_BYTES)
             if not chunk:
                 self._silent = True
                 self._capture(printed)
@@ -105,11 +105,11 @@ class Child:
         if chunk == b"":
             os.close(self.captured)
             self.captured = -1
-        printed += (chunk or b"")[: CAPTURE_LIMIT - len(printed)]
+        printed += (chunk or b"")[: CAPTURE_LIMIT_BYTES - len(printed)]
 
     def end(self) -> str:
         """End a child that is stuck, with all it started, or bury a dead one; say which it was."""
-        pid, status = self._wait(time.monotonic() + BURIAL if self._silent else 0.0)
+        pid, status = self._wait(time.monotonic() + BURIAL_TIMEOUT_S if self._silent else 0.0)
         if pid:
             code = os.waitstatus_to_exitcode(status)
             return f"ended its process (signal {-code})" if code < 0 else f"ended its process (exit code {code})"
@@ -181,7 +181,7 @@ def _sleep(pid: int, seconds: float) -> None:
 def read_some(descriptor: int) -> bytes | None:
     """Return what a non-blocking pipe holds, a fill at most; None when it is empty, b"" when nobody can write."""
     try:
-        return os.read(descriptor, CHUNK)
+        return os.read(descriptor, CHUNK_BYTES)
     except BlockingIOError:
         return None
 

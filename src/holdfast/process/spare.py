@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from holdfast.process.child import CHUNK, Child
+from holdfast.process.child import CHUNK_BYTES, Child
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,7 +69,7 @@ class Told:
         """Read so many bytes, and no more; nothing if they do not all come."""
         parts = bytearray()
         while len(parts) < size:
-            part = os.read(self._descriptor, min(size - len(parts), CHUNK))
+            part = os.read(self._descriptor, min(size - len(parts), CHUNK_BYTES))
             if not part:
                 return b""
             parts += part

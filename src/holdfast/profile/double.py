@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 WHOLE = (".claude", "CLAUDE", "CLAUDE.md", "CLAUDE.local.md")
 """What is copied of every project, folders with all that is in them."""
-LARGEST = 4 << 20
+FILE_LIMIT_BYTES = 4 << 20
 """Bytes of a file that is copied; a larger one is left out."""
-MOST = 5_000
+MAX_FILES = 5_000
 """Files that are copied of a project; the others are left out."""
 LIMITS = (
     "All ran in a copy of .claude, the workflows, plans and memory files, the files that the events name and the "
@@ -141,7 +141,7 @@ class Double(Place):
     def _copy(self, path: Path) -> None:
         target = self.root / path.relative_to(self.of.root)
         with suppress(OSError):  # it is gone by now, or not ours to read
-            if self._copied < MOST and path.stat().st_size <= LARGEST:
+            if self._copied < MAX_FILES and path.stat().st_size <= FILE_LIMIT_BYTES:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(path, target)  # with the time of its change, by which the newest workflow is found
                 self._copied += 1

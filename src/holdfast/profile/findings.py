@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Each = TypeVar("Each")
 
-SLOW = 50.0
+SLOW_MS = 50.0
 """Milliseconds above which a handler is named as slow."""
 ENOUGH = 20
 """Calls from which on a p95 is more than the longest of them, which a busy machine alone can make long."""
@@ -95,8 +95,8 @@ class OfHandler:
 
     @property
     def slow(self) -> bool:
-        """Whether it takes more than `SLOW` half of the time, or one time in twenty where it was called often."""
-        return (self.whole.p95 if len(self.calls) >= ENOUGH else self.whole.p50) > SLOW
+        """Whether it takes more than `SLOW_MS` half of the time, or one time in twenty where it was called often."""
+        return (self.whole.p95 if len(self.calls) >= ENOUGH else self.whole.p50) > SLOW_MS
 
     @property
     def faults(self) -> list[str]:
@@ -169,7 +169,7 @@ class Findings:
             "events": [each.as_json() for each in self.events],
             "handlers": [each.as_json() for each in self.handlers],
             "slowest": self.slowest.as_json() if self.slowest else None,
-            "slow_above": SLOW,
+            "slow_above": SLOW_MS,
             "slow": [each.as_json() for each in self.slow],
         }
 

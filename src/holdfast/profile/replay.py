@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from holdfast.profile.double import Double
     from holdfast.profile.firing import Firing
 
-PATIENCE = 3.0
+SETTLE_TIMEOUT_S = 3.0
 """Seconds after its end in which the process that answered may still be at work."""
-REST = 0.03
+REST_S = 0.03
 """Seconds between two events: a session leaves the server the time to make the next child ready, and so do we."""
 
 
@@ -60,7 +60,7 @@ def replay(
         for _ in range(rounds):
             double.reset()
             for payload in taken:
-                time.sleep(REST)
+                time.sleep(REST_S)
                 found.append(fire(double, payload, given))
                 told()
     return found
@@ -91,7 +91,7 @@ def fire(double: Double, payload: Mapping[str, Any], given: Mapping[str, str]) -
 
 def _line(noted: Path) -> str:
     """Return what was noted of an event; the client may go on before it is."""
-    until = time.monotonic() + PATIENCE
+    until = time.monotonic() + SETTLE_TIMEOUT_S
     while not (text := noted.read_text("utf-8")).endswith("\n") and time.monotonic() < until:
         time.sleep(0.002)
     return text

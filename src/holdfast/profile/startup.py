@@ -8,7 +8,7 @@ from holdfast import paths
 from holdfast.testkit import place
 from holdfast.testkit.client import Client
 
-LIMIT = 10.0
+TIMEOUT_S = 10.0
 """Seconds after which a measurement is given up."""
 
 
@@ -34,5 +34,5 @@ def measured() -> float | None:
         client = Client(made, made.root)
         command = f"{shlex.quote(str(paths.launcher()))} PreToolUse"
         payload = client.payload("PreToolUse-TodoWrite")
-        runs = [client.run(command, payload, LIMIT) for _ in range(2)]
+        runs = [client.run(command, payload, TIMEOUT_S) for _ in range(2)]
     return runs[-1].seconds if all(each.exit_code == 0 for each in runs) else None

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from holdfast.profile.double import Double
 
-STARTS = 20.0
+START_TIMEOUT_S = 20.0
 """Seconds it has to say something of itself."""
-SETTLES = 1.0
+SETTLE_TIMEOUT_S = 1.0
 """Seconds in which one that an event had started has come up."""
 
 
@@ -50,20 +50,20 @@ def server(double: Double) -> Iterator[None]:
         process.terminate()
         ours = any(servers.holder(address) == process.pid for address in servers.addresses(double.servers))
         with suppress(subprocess.TimeoutExpired):
-            process.wait(servers.OBEYS)
+            process.wait(servers.END_TIMEOUT_S)
         process.kill()
         process.wait()
-        until = time.monotonic() + SETTLES
+        until = time.monotonic() + SETTLE_TIMEOUT_S
         while any(Path(f"/proc/{pid}").exists() for pid in family) and time.monotonic() < until:
             time.sleep(0.01)  # one that gets ready for an event may still write into the folder that is to go
         if not ours:  # it ended before its time, and an event may have started another
-            time.sleep(SETTLES)
+            time.sleep(SETTLE_TIMEOUT_S)
         for address in servers.addresses(double.servers):
             servers.stop(address)
 
 
 def _wait(double: Double, process: subprocess.Popen[bytes]) -> None:
-    until = time.monotonic() + STARTS
+    until = time.monotonic() + START_TIMEOUT_S
     while process.poll() is None and time.monotonic() < until:
         if any(servers.ask(address) for address in servers.addresses(double.servers)):
             return

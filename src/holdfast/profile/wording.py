@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from holdfast.profile import double
-from holdfast.profile.findings import SLOW, OfEvent, stages
+from holdfast.profile.findings import SLOW_MS, OfEvent, stages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from holdfast.profile.findings import Findings, OfHandler
     from holdfast.profile.selection import Chosen
 
-LEAST = 0.05
+LEAST_MS = 0.05
 """Milliseconds below which a part of the server's time is not worth a word."""
 NAMES = ("event", "handler")
 """The columns that hold a name; all others hold figures."""
@@ -96,13 +96,13 @@ def _slow(found: Findings) -> Iterator[str]:
     yield f"{slowest.file} takes {_percent(slowest.share)} of the time of {slowest.event}; its p95 is {p95} ms."
     if found.slow:
         listed = [f"{_named(each)} (p50 {_ms(each.whole.p50)}, p95 {_ms(each.whole.p95)})" for each in found.slow]
-        yield f"Slow, above {SLOW:g} ms: {', '.join(listed)}."
+        yield f"Slow, above {SLOW_MS:g} ms: {', '.join(listed)}."
     else:
-        yield f"No handler is slow, above {SLOW:g} ms."
+        yield f"No handler is slow, above {SLOW_MS:g} ms."
 
 
 def _means(found: Findings) -> Iterator[str]:
-    own = [f"{name} {_ms(spread.mean)}" for name, spread in stages(found.firings).items() if spread.mean >= LEAST]
+    own = [f"{name} {_ms(spread.mean)}" for name, spread in stages(found.firings).items() if spread.mean >= LEAST_MS]
     if own:
         whose = "Holdfast's" if found.cold else "the server's"
         yield f"The last three columns of events are means; {whose} is made of {', '.join(own)}."

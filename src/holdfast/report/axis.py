@@ -12,7 +12,7 @@ from holdfast.report import wording
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-IDLE = 30 * 60.0  # seconds in which nothing happened that are drawn whole
+IDLE_S = 30 * 60.0  # seconds in which nothing happened that are drawn whole
 _BREAK = 0.04  # of the axis that one break takes at most
 _BREAKS = 0.25  # of the axis that all breaks take at most
 _APART = 0.11  # of the axis that lies between two labels at least
@@ -91,7 +91,7 @@ def across(moments: Iterable[float]) -> Axis:
     if len(known) < 2:
         return Axis(tuple(known), (0.5,) * len(known), ())
     stretches = list(pairwise(known))
-    breaks = [later - earlier for earlier, later in stretches if later - earlier > IDLE]
+    breaks = [later - earlier for earlier, later in stretches if later - earlier > IDLE_S]
     active = sum(later - earlier for earlier, later in stretches) - sum(breaks)
     if not active:  # nothing but moments far from each other: an even line
         breaks = []
@@ -99,7 +99,7 @@ def across(moments: Iterable[float]) -> Axis:
     scale = (1 - share * len(breaks)) / (active or known[-1] - known[0])
     places, drawn = [0.0], list[Break]()
     for earlier, later in stretches:
-        if breaks and later - earlier > IDLE:
+        if breaks and later - earlier > IDLE_S:
             drawn.append(Break(places[-1], share, later - earlier))
             places.append(places[-1] + share)
         else:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from holdfast import clock
 from holdfast.files.redact import redact
-from holdfast.workflow.wording import LONGEST, one_line
+from holdfast.workflow.wording import VALUE_LIMIT_CHARS, one_line
 
 _STEPS = ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min"))
 ENDINGS = {
@@ -57,7 +57,7 @@ def between(begin: str, end: str) -> float:
     return max(seconds(end) - seconds(begin), 0.0)
 
 
-def brief(text: str, limit: int = LONGEST) -> str:
+def brief(text: str, limit: int = VALUE_LIMIT_CHARS) -> str:
     """Return words of others on one line, cut to `limit`; masked before, for half a secret looks like none."""
     return one_line(redact(text), limit)
 

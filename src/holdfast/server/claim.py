@@ -70,7 +70,7 @@ def _locked(lock: int) -> bool:
 
 def _lives(address: Path) -> bool:
     """Tell whether the server at an address says something; one that has just begun to listen is given time."""
-    until = time.monotonic() + servers.PATIENCE
+    until = time.monotonic() + servers.ANSWER_TIMEOUT_S
     while servers.holder(address):
         left = until - time.monotonic()
         if left <= 0:

@@ -28,11 +28,11 @@ from holdfast.server.rehearsal import warm_up
 if TYPE_CHECKING:
     from types import FrameType
 
-IDLE = 900.0
+IDLE_TIMEOUT_S = 900.0
 """Seconds without an event after which the server ends."""
-BEAT = 0.3
+BEAT_S = 0.3
 """Seconds after which who waits for a turn is told so again."""
-LOADS = 0.03
+LOAD_TIME_S = 0.03
 """Seconds after its start at which a process has read nothing of ours yet; its age is known to a hundredth only."""
 DESCRIPTORS = 64
 """Open files a process must be allowed, or no server is started."""
@@ -60,7 +60,7 @@ def main(argument: str | None, entry: str) -> int:
             "warning", f"no server was started: a process may open fewer than {DESCRIPTORS} files here (ulimit -n)"
         )
         return 1
-    started = time.time() - engine.age() + LOADS
+    started = time.time() - engine.age() + LOAD_TIME_S
     try:
         warm_up()
         changes = Changes(entry)
@@ -137,7 +137,7 @@ class Server:
                 self._serve(ready)
                 if worked or self._at_work():  # what has ended just now had kept us busy all the time
                     last = time.monotonic()
-                elif time.monotonic() - last > IDLE:
+                elif time.monotonic() - last > IDLE_TIMEOUT_S:
                     break
         finally:
             self.close()
@@ -191,9 +191,9 @@ class Server:
         now = time.monotonic()
         due = self._workers.due(now)
         if self._waiting:
-            due.append(self._beaten + BEAT)
+            due.append(self._beaten + BEAT_S)
         elif not self._workers.busy():
-            due.append(last + IDLE + 0.1)
+            due.append(last + IDLE_TIMEOUT_S + 0.1)
         return int(max(min(due) - now, 0.0) * 1000) + 1 if due else -1
 
     def _next(self) -> socket.socket | None:
@@ -275,7 +275,7 @@ class Server:
             connection.close()
 
     def _beat(self) -> None:
-        if not self._waiting or time.monotonic() - self._beaten < BEAT:
+        if not self._waiting or time.monotonic() - self._beaten < BEAT_S:
             return
         self._beaten = time.monotonic()
         for connection in self._waiting:

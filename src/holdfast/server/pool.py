@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 MOST = max(16, 4 * (os.cpu_count() or 1))
 """Events that are answered at a time; the others wait for their turn. One project gets half of them at most."""
-GRACE = 1.0
+GRACE_S = 1.0
 """Seconds a worker has to obey once nobody waits for its answer any more."""
 SPARES = 2
 """Workers that are forked ahead: one tool call's end and the next one's beginning are moments apart."""
-QUIET = 0.02
+QUIET_S = 0.02
 """Seconds without anything new after which another one is: it must not take the processor from an event."""
-AGAIN = 1.0
+RETRY_S = 1.0
 """Seconds without another try after a worker could not be forked ahead, or died before its event; twice as many each
 time that it happens again."""
 GONE = select.POLLHUP | select.POLLERR | getattr(select, "POLLRDHUP", 0)
@@ -108,7 +108,7 @@ class Workers:
         """Return the moments at which something is to be done for them."""
         moments = [worker.ends_at for worker in self._all.values() if worker.ends_at]
         if len(self._spares) < SPARES:
-            moments.append(max(now + QUIET, self._tries_at))
+            moments.append(max(now + QUIET_S, self._tries_at))
         return moments
 
     def watch(self, poll: select.poll) -> None:
@@ -141,10 +141,10 @@ class Workers:
         now = time.monotonic()
         for pid, worker in self._all.items():
             if worker.connection and not worker.ends_at and ready.get(worker.connection.fileno(), 0) & GONE:
-                worker.ends_at = now + GRACE
+                worker.ends_at = now + GRACE_S
                 _kill(pid, signal.SIGTERM)
             elif worker.ends_at and now >= worker.ends_at:
-                worker.ends_at = now + GRACE
+                worker.ends_at = now + GRACE_S
                 _kill(pid, signal.SIGKILL)
 
     def bury(self) -> None:
@@ -164,7 +164,7 @@ class Workers:
                 worker.close()
 
     def _pause(self) -> None:
-        self._tries_at = time.monotonic() + AGAIN * 2**self._failed
+        self._tries_at = time.monotonic() + RETRY_S * 2**self._failed
         self._failed = min(self._failed + 1, 6)
 
     def _fork(self, *, early: bool) -> int:

@@ -18,9 +18,9 @@ from holdfast import config, paths, relay
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-PATIENCE = 3.0
+ANSWER_TIMEOUT_S = 3.0
 """Seconds a server has to say something of itself; one that does not hangs."""
-OBEYS = 2.0
+END_TIMEOUT_S = 2.0
 """Seconds it has to end by itself."""
 
 
@@ -116,7 +116,7 @@ def memory(pids: Iterable[int]) -> int:
     return total
 
 
-def ask(address: Path, patience: float = PATIENCE) -> dict[str, Any] | None:
+def ask(address: Path, patience: float = ANSWER_TIMEOUT_S) -> dict[str, Any] | None:
     """Return what the server at an address says of itself, None where it says nothing in time (seconds)."""
     request = b"status\0\0/\0" + b"0"
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection, suppress(OSError, ValueError):
@@ -148,7 +148,7 @@ def stop(address: Path) -> bool:
             break
         with suppress(ProcessLookupError):
             os.kill(pid, number)
-        until = time.monotonic() + OBEYS
+        until = time.monotonic() + END_TIMEOUT_S
         while holder(address) == pid and time.monotonic() < until:
             time.sleep(0.01)
     ended = pid > 0 and holder(address) != pid

@@ -11,7 +11,7 @@ from pathlib import Path
 from holdfast import log, paths, relay
 from holdfast.server import servers
 
-AGAIN = 20.0
+RETRY_S = 20.0
 """Seconds before another one is tried, so that a server that cannot start costs next to nothing."""
 
 _KEPT = ("HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ")
@@ -48,7 +48,7 @@ def mark(address: Path) -> Path:
 def _first(mark: Path) -> bool:
     """Tell whether nobody has tried a moment ago, and note that we do."""
     with suppress(OSError):
-        if 0 <= time.time() - mark.stat().st_mtime < AGAIN:
+        if 0 <= time.time() - mark.stat().st_mtime < RETRY_S:
             return False
     try:
         paths.ensure_private(mark.parent).chmod(0o700)

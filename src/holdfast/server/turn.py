@@ -21,18 +21,18 @@ from holdfast.server.handlers_child import Place
 if TYPE_CHECKING:
     from holdfast.dispatch.output import Reply
 
-PATIENCE = 1.0
+REQUEST_TIMEOUT_S = 1.0
 """Seconds who asks has to send what it asks."""
-CERTAINTY = 60.0
+GO_TIMEOUT_S = 60.0
 """Seconds it has to say `GO`: it does so at once, and if it were stopped just then its event must not be lost."""
-LATER = 2
+MARGIN_S = 2
 """Seconds after our own deadline, one at least, at which who asks gives us up."""
 ANSWERED = b"a"
 """What a child tells the server when who asked may go: what it still does is nobody's loss then."""
-_HEAD = 8  # digits of a request's length
-_LONGEST = 8 << 20
-_USUAL = 32_768
-_SAID = 8192  # bytes the server says of itself
+_LENGTH_DIGITS = 8  # digits of a request's length
+_REQUEST_LIMIT_BYTES = 8 << 20
+_CHUNK_BYTES = 32_768
+_STATUS_LIMIT_BYTES = 8192  # bytes the server says of itself
 
 
 class Relayed(Streams):
@@ -52,7 +52,7 @@ class Relayed(Streams):
 
     def expect(self, until: float) -> None:
         """Have the relay wait a little longer than we may take."""
-        seconds = int(max(until - time.monotonic(), 0.0)) + LATER
+        seconds = int(max(until - time.monotonic(), 0.0)) + MARGIN_S
         with suppress(OSError):  # who asked has gone
             self._connection.send(relay.LONGER + seconds.to_bytes(2, "big"))
 
@@ -113,7 +113,7 @@ def wait(control: socket.socket, *, early: bool) -> None:
     spare = Spare.fork(handle)
     if early:
         rehearsal.of_engine()
-    said, descriptors, _, _ = socket.recv_fds(control, _SAID, 1)
+    said, descriptors, _, _ = socket.recv_fds(control, _STATUS_LIMIT_BYTES, 1)
     if descriptors:  # else the server has ended
         with socket.socket(fileno=descriptors[0]) as connection:
             _answer(connection, control, spare, said)
@@ -122,7 +122,7 @@ def wait(control: socket.socket, *, early: bool) -> None:
 
 def _answer(connection: socket.socket, control: socket.socket, spare: Spare, said: bytes) -> None:
     started = json.loads(said)["accepted"]
-    connection.settimeout(PATIENCE)
+    connection.settimeout(REQUEST_TIMEOUT_S)
     try:
         request = receive(connection)
         if request.kind != b"event":
@@ -133,7 +133,7 @@ def _answer(connection: socket.socket, control: socket.socket, spare: Spare, sai
         request.place.enter()
         spare.tell(request.place, request.argument, started)
         connection.sendall(relay.READY_NOW)
-        connection.settimeout(CERTAINTY)
+        connection.settimeout(GO_TIMEOUT_S)
         request.place.take()
         engine.passed("ready")
         if not _take_descriptors(connection):
@@ -161,16 +161,16 @@ def receive(connection: socket.socket) -> Request:
         OSError: it does not come.
         ValueError: it is none.
     """
-    parts = bytearray(connection.recv(_USUAL))
-    length = int(parts[:_HEAD])
-    if not 0 < length <= _LONGEST:
+    parts = bytearray(connection.recv(_CHUNK_BYTES))
+    length = int(parts[:_LENGTH_DIGITS])
+    if not 0 < length <= _REQUEST_LIMIT_BYTES:
         raise ValueError(f"a request of {length} bytes")
-    while len(parts) < _HEAD + length:
-        part = connection.recv(_HEAD + length - len(parts))
+    while len(parts) < _LENGTH_DIGITS + length:
+        part = connection.recv(_LENGTH_DIGITS + length - len(parts))
         if not part:
             raise ValueError("a request that ends too soon")
         parts += part
-    kind, argument, folder, mask, *pairs = bytes(parts[_HEAD:]).split(b"\0")
+    kind, argument, folder, mask, *pairs = bytes(parts[_LENGTH_DIGITS:]).split(b"\0")
     environ = dict(pair.split(b"=", 1) for pair in pairs if pair.find(b"=") > 0)  # no name can be empty here
     place = Place(environ, folder, int(mask), peer(connection))
     return Request(kind, os.fsdecode(argument) or None, place)

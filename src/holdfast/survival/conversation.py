@@ -6,7 +6,7 @@ import uuid
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast.clients.claude.output_schema import LIMIT
+from holdfast.clients.claude.output_schema import LIMIT_UNITS
 from holdfast.dispatch.budget import units
 from holdfast.survival.transcript import Transcript
 from holdfast.testkit.client import Client
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from holdfast.testkit.agent import Agent
     from holdfast.testkit.reply import Heard
 
-PREVIEW = 2_000  # characters of a string that is longer than the client's limit
+PREVIEW_CHARS = 2_000  # characters of a string that is longer than the client's limit
 _PROJECT = "HOLDFAST_PROJECT_DIR"
 UNTOLD = (
     f"no handler gave the model's commands {_PROJECT} at SessionStart, so they cannot find the project: one that"
@@ -203,10 +203,10 @@ class Conversation(Client):
 
 def as_delivered(text: str) -> str:
     """Return a string as the client hands it to the model: whole, or a preview of it (client fact §1.9)."""
-    if units(text) <= LIMIT:
+    if units(text) <= LIMIT_UNITS:
         return text
-    head = text[:PREVIEW]
+    head = text[:PREVIEW_CHARS]
     cut = head.rfind("\n")
-    head = head[:cut] if cut > PREVIEW // 2 else head
+    head = head[:cut] if cut > PREVIEW_CHARS // 2 else head
     lead = "Output too large. Full output saved to a file\n\nPreview (first 2KB):"
     return f"<persisted-output>\n{lead}\n{head}\n...\n</persisted-output>"

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 NEVER = -1
-_SIZE = 16  # bytes of the counter's file: how many boundaries came, and at which one all ends
+_SIZE_BYTES = 16  # bytes of the counter's file: how many boundaries came, and at which one all ends
 _CALLS = ("replace", "rename", "link", "unlink", "remove", "mkdir", "fsync")
 _READING = ("SELECT", "PRAGMA")
 _OVERRIDE = 0b110  # Linux: CAP_DAC_OVERRIDE, with which root writes everything, and CAP_DAC_READ_SEARCH
@@ -75,7 +75,7 @@ def arm(program: Path, call: str, *, interpreter: str, root: Path, flags: str = 
 def strike(file: str) -> None:
     """Count this process's boundaries, and those of what it forks; at the awaited one kill it with them."""
     with Path(file).open("r+b") as opened:
-        shared = mmap.mmap(opened.fileno(), _SIZE)
+        shared = mmap.mmap(opened.fileno(), _SIZE_BYTES)
     first = os.getpid()
 
     def boundary() -> None:

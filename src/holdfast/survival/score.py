@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from holdfast.survival.ordinary import Ordinary
     from holdfast.survival.truth import Fact
 
-CAP = 9_500  # UTF-16 units of guidance (survival, Budget)
-HEAD = 2_000  # within which what must be kept has to stand
+LIMIT_UNITS = 9_500  # UTF-16 units of guidance (survival, Budget)
+HEAD_UNITS = 2_000  # within which what must be kept has to stand
 FULL = 0.85  # of the cap that is used at least where something was left to the sidecar
 HEADING = "WORKFLOW RESTORED AFTER COMPACTION"  # the documents' own; by it guidance is known
 TRAIL = "What this session did before its compaction"  # by it a trail is known
-TRAIL_CAP = 3_000  # UTF-16 units of a trail (docs/architecture.md, Guidance)
+TRAIL_LIMIT_UNITS = 3_000  # UTF-16 units of a trail (docs/architecture.md, Guidance)
 _BETWEEN = "\n\n"  # what several handlers say to one event is joined by an empty line; guidance has none
 _SIDECAR = re.compile(r"^Sidecar[^:]*: (?P<path>/.*) \(sha256 (?P<digest>[0-9a-f]{64})\)$", re.MULTILINE)
 _STATE_FILE = re.compile(r"^- state file: (?P<path>\S.*)$", re.MULTILINE)
@@ -36,8 +36,8 @@ _ONE_LINE = frozenset(
 _MUST_KEEP = frozenset({"workflow", "phase", "number"})
 _LATER = frozenset({"context", "decision", "request", "finished to-do", "deliverable"})
 _EARLIER = frozenset({"reading", "reminder", "open to-do"})
-_LINE = 60  # units that a line has beside the word it is found by
-_LEAD = 2_000  # units of what is no fact: headings, mark, fences, what to do first
+_LINE_UNITS = 60  # units that a line has beside the word it is found by
+_LEAD_UNITS = 2_000  # units of what is no fact: headings, mark, fences, what to do first
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,9 @@ def judge_trail(planted: Ordinary, foreign: Iterable[str], told: Sequence[str], 
         lost=tuple(f"{fact.kind} {fact.needle[:80]}" for fact in planted.facts if fact not in found),
         false=tuple(false),
         over=tuple(
-            f"a trail of {units(each)} units, more than {TRAIL_CAP}" for each in trails if units(each) > TRAIL_CAP
+            f"a trail of {units(each)} units, more than {TRAIL_LIMIT_UNITS}"
+            for each in trails
+            if units(each) > TRAIL_LIMIT_UNITS
         ),
         units=longest,
         given=sum(each.count(TRAIL) for each in told),
@@ -239,20 +241,20 @@ def _agrees(status: str, line: str) -> bool:
 
 def _over(facts: Sequence[Fact], beside: Sequence[Fact], text: str, longest: int) -> Iterable[str]:
     """Yield how the budget's rule was not kept (docs/architecture.md, Guidance)."""
-    if longest > CAP:
-        yield f"{longest} units, more than {CAP}"
+    if longest > LIMIT_UNITS:
+        yield f"{longest} units, more than {LIMIT_UNITS}"
     start = max(text.find(HEADING), 0)
-    head = _cut(text[start:], HEAD)
+    head = _cut(text[start:], HEAD_UNITS)
     for fact in facts:
         if fact.kind in _MUST_KEEP and not fact.long and not _stands(fact, head):
-            yield f"{fact.kind} {fact.needle} does not stand within the first {HEAD} units"
+            yield f"{fact.kind} {fact.needle} does not stand within the first {HEAD_UNITS} units"
     short = [fact for fact in facts if not fact.long]
-    wanted = sum(units(fact.needle) + _LINE for fact in short)
+    wanted = sum(units(fact.needle) + _LINE_UNITS for fact in short)
     left = [fact for fact in beside if not fact.long]
-    if left and wanted + _LEAD <= CAP:
+    if left and wanted + _LEAD_UNITS <= LIMIT_UNITS:
         yield f"{len(left)} facts stand only in the sidecar though all fit, such as {left[0].kind} {left[0].needle}"
-    elif left and longest < FULL * CAP:
-        yield f"{len(left)} facts stand only in the sidecar with {CAP - longest} units to spare"
+    elif left and longest < FULL * LIMIT_UNITS:
+        yield f"{len(left)} facts stand only in the sidecar with {LIMIT_UNITS - longest} units to spare"
     first = min((text.find(fact.needle) for fact in short if fact.kind in _EARLIER and fact.needle in text), default=0)
     for fact in short:
         if fact.kind in _LATER and -1 < text.find(fact.needle) < first:

@@ -25,7 +25,7 @@ BY_HAND = tuple(name for name, sample in SAMPLES.items() if isinstance(sample, W
 """The formats whose files people write; a workflow of the others is kept by commands."""
 BESIDE = next(name for name in BY_HAND if RECORDS[name].SEVERAL)
 """The format of workflows that lie there beside the one that is played."""
-_MOST = 60_000  # characters of one command line; a system takes twice that, and more for each
+_COMMAND_LIMIT_CHARS = 60_000  # characters of one command line; a system takes twice that, and more for each
 
 
 class Broken(Exception):
@@ -59,10 +59,10 @@ def start(client: Conversation, planted: Truth) -> None:
         words += ["--phase", f"{phase.title} @{phase.agent}" if phase.agent else phase.title]
     more = [("--read", entry) for entry in planted.reading] + [("--remind", text) for text in planted.reminders]
     more += [("--set", setting(key, value)) for key, value in planted.variables.items()]
-    first, rest = _portion(more, _MOST - sum(map(len, words)))
+    first, rest = _portion(more, _COMMAND_LIMIT_CHARS - sum(map(len, words)))
     said(client.cli("start", planted.title, *words, *first))
     while rest:
-        part, rest = _portion(rest, _MOST)
+        part, rest = _portion(rest, _COMMAND_LIMIT_CHARS)
         said(client.cli("update", planted.title, *part))
     if not SAMPLES[planted.format].BEGINS:
         said(client.cli("next", planted.title))

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from holdfast.workflow.model import Phase, Workflow
 
-_LONGEST = 300  # characters of a hand-over taken from an unmarked result
-_READ = 100_000  # characters of a prompt or result that are looked at
+_HANDOVER_LIMIT_CHARS = 300  # characters of a hand-over taken from an unmarked result
+_READ_LIMIT_CHARS = 100_000  # characters of a prompt or result that are looked at
 _MARKERS = {
     "deliverable": "deliverables",
     "deliverables": "deliverables",
@@ -47,7 +47,7 @@ def extract_result(text: str) -> tuple[tuple[str, ...], str]:
     Marker lines `DELIVERABLES:` and `CONTEXT_FOR_NEXT:` (in any case, bold or as headings) are followed by text on the
     line or by lines below. Without a hand-over the first paragraph is it, shortened to 300 characters at a word.
     """
-    blocks = _blocks(text[:_READ])
+    blocks = _blocks(text[:_READ_LIMIT_CHARS])
     deliverables = [item for line in blocks["deliverables"] for item in _split(line)]
     handover = "\n".join(line.strip() for line in blocks["handover"]).strip()
     return tuple(dict.fromkeys(deliverables)), handover or _first_paragraph(blocks["rest"])
@@ -77,7 +77,7 @@ def referenced(workflow: Workflow, text: str) -> list[Phase]:
     """
     description, _, prompt = text.partition("\n")
     names = [_Name(each, _plain(each.title), _unpadded(_plain(each.id))) for each in workflow.phases]
-    for each in (description, prompt.lstrip().partition("\n")[0][:_READ]):
+    for each in (description, prompt.lstrip().partition("\n")[0][:_READ_LIMIT_CHARS]):
         line = each.strip().lstrip("> ")  # a quotation's mark; elsewhere it may mean something
         plain = _plain(line)
         found = [name.phase for name in names if plain and _refers(plain, line, name, workflow)]
@@ -251,7 +251,7 @@ def _first_paragraph(lines: Iterable[str]) -> str:
     paragraphs = [" ".join(part.split()) for part in "\n".join(lines).split("\n\n")]
     filled = [part for part in paragraphs if part and part != "```"]
     text = next((part for part in filled if not _is_heading(part)), filled[0] if filled else "")
-    if len(text) <= _LONGEST:
+    if len(text) <= _HANDOVER_LIMIT_CHARS:
         return text
-    cut = text[: _LONGEST - 1]
+    cut = text[: _HANDOVER_LIMIT_CHARS - 1]
     return f"{cut[: cut.rfind(' ')] if ' ' in cut else cut}…"

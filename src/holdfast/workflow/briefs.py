@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
     from holdfast.workflow.model import Brief, Phase, Workflow
 
-AT_START = 1_500  # UTF-16 units of what a new agent is told beside its task
-TASK = 6_000  # UTF-16 units of its task
-CAP = 9_500  # UTF-16 units of what it is told after its own compaction; the client cuts at 10,000
-PROMPT = 2_000  # UTF-16 units of its prompt
-_HANDOVER = 1_000  # characters of what the phase before handed over
-_MORE = 40  # units kept free for the line that counts what was left out
+START_LIMIT_UNITS = 1_500  # UTF-16 units of what a new agent is told beside its task
+TASK_LIMIT_UNITS = 6_000  # UTF-16 units of its task
+LIMIT_UNITS = 9_500  # UTF-16 units of what it is told after its own compaction; the client cuts at 10,000
+PROMPT_LIMIT_UNITS = 2_000  # UTF-16 units of its prompt
+_HANDOVER_LIMIT_CHARS = 1_000  # characters of what the phase before handed over
+_MORE_UNITS = 40  # units kept free for the line that counts what was left out
 _FENCE = (wording.OPEN, wording.CLOSE)
 _END = "That is this agent's part alone; the main conversation keeps its own."
 
@@ -39,7 +39,7 @@ def reminders(workflow: Workflow, phase: Phase | None, *, root: Path, brief: Bri
         f"Workflow: {wording.quoted(workflow.title)}",
         *([f"It works for {_phase(workflow, phase)}"] if phase else []),
     ]
-    kept = _kept(workflow, root, AT_START - wording.size([*lead, _FENCE[1]]))
+    kept = _kept(workflow, root, START_LIMIT_UNITS - wording.size([*lead, _FENCE[1]]))
     return wording.marked([*lead, *kept, *(_task(brief) if brief else []), _FENCE[1]])[0]
 
 
@@ -66,7 +66,7 @@ def given_back(
     """
     told = f": {wording.quoted(description)}" if description.strip() else ""
     text = wording.clean(prompt).strip()
-    shown = _first(text, PROMPT)
+    shown = _first(text, PROMPT_LIMIT_UNITS)
     cut = ["… (the rest stands at the beginning of this agent's own transcript)"] if shown != text else []
     lead = [
         "Holdfast, after this agent's own compaction: between the two tags is what it was launched for, as data.",
@@ -78,7 +78,7 @@ def given_back(
         *(_task(brief) if brief else []),
     ]
     tail = [_FENCE[1], _END]
-    kept = _kept(workflow, root, CAP - wording.size([*lead, *tail])) if workflow and phase else []
+    kept = _kept(workflow, root, LIMIT_UNITS - wording.size([*lead, *tail])) if workflow and phase else []
     return wording.marked([*lead, *kept, *tail])[0]
 
 
@@ -87,15 +87,19 @@ def _part(workflow: Workflow, phase: Phase) -> list[str]:
     pointer = f"… (whole in {wording.one_line(workflow.place)})"
     handed = [("Handed over by the phase before", before.handover if before else ""), ("Noted so far", phase.handover)]
     return [
-        f"Workflow: {wording.quoted(workflow.title, wording.LONGEST)} ({workflow.format})",
+        f"Workflow: {wording.quoted(workflow.title, wording.VALUE_LIMIT_CHARS)} ({workflow.format})",
         f"It works for {_phase(workflow, phase)}, which is {facts.status_word(phase.status)}",
-        *(f"{label}: {wording.one_line(text, _HANDOVER, pointer)}" for label, text in handed if text.strip()),
+        *(
+            f"{label}: {wording.one_line(text, _HANDOVER_LIMIT_CHARS, pointer)}"
+            for label, text in handed
+            if text.strip()
+        ),
     ]
 
 
 def _task(brief: Brief) -> list[str]:
     """Return a task in whole lines as far as they go, how many were left out, and what prints them all."""
-    lines, left = list[str](), TASK
+    lines, left = list[str](), TASK_LIMIT_UNITS
     for each in map(wording.clean, brief.lines):
         cost = wording.size([each])
         if cost <= left:
@@ -115,7 +119,7 @@ def _kept(workflow: Workflow, root: Path, budget: int) -> list[str]:
     sections = [facts.reminders(workflow), *facts.reading(workflow, facts.presence(root))]
     lines = [[each.heading, *(fact.line("…") for fact in each.facts)] for each in sections if each.facts]
     counts = [0] * len(lines)
-    left = budget - _MORE
+    left = budget - _MORE_UNITS
     for number in range(1, max(map(len, lines), default=0)):  # in turn, so that neither takes the other's place
         for index, listed in enumerate(lines):
             cost = wording.size(listed[: number + 1] if number == 1 else listed[number : number + 1])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _WORDS = {"active": "in_progress"}
-REPEATED = 80  # units of a value that the compaction's summary has whole
+REPEATED_UNITS = 80  # units of a value that the compaction's summary has whole
 _DEEPEST = 4  # levels of a context value that are taken apart
 FACTS = 2_000  # of a section that are rendered; the state file has the others
 ENTRIES = 1_000  # of the required reading: each is a file to look at
@@ -33,7 +33,7 @@ class Fact:
     value: str
     label: str = ""
     mark: str = ""
-    limit: int = wording.LONGEST
+    limit: int = wording.VALUE_LIMIT_CHARS
 
     def line(self, pointer: str) -> str:
         """Return the fact on one line, a long value shortened with `pointer`."""
@@ -114,7 +114,7 @@ def shorter(section: Section, recap: str) -> Section:
         return section
     return section._replace(
         facts=tuple(
-            replace(fact, limit=min(fact.limit, REPEATED))
+            replace(fact, limit=min(fact.limit, REPEATED_UNITS))
             if len(fact.value) <= wording.LOOKED_AT_CHARS and " ".join(fact.value.split()) in said
             else fact
             for fact in section.facts
@@ -124,7 +124,7 @@ def shorter(section: Section, recap: str) -> Section:
 
 def lines(heading: str, given: Iterable[str]) -> Section:
     """Return lines of our own as a section."""
-    return _section(heading, tuple(given), lambda text: Fact(text, limit=2 * wording.LONGEST))
+    return _section(heading, tuple(given), lambda text: Fact(text, limit=2 * wording.VALUE_LIMIT_CHARS))
 
 
 def _section(heading: str, given: Sequence[T], fact: Callable[[T], Fact]) -> Section:
@@ -160,7 +160,7 @@ def _flat(context: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Itera
     for key, value in context.items():
         name = f"{prefix}{key}"
         shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        parts = _parts(value) if len(shown) > wording.LONGEST and depth < _DEEPEST else {}
+        parts = _parts(value) if len(shown) > wording.VALUE_LIMIT_CHARS and depth < _DEEPEST else {}
         if parts:
             yield from _flat(parts, f"{name}.", depth + 1)
         else:

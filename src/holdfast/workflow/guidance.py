@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 
 __all__ = ["Guidance", "build", "compile", "line", "summary", "write_sidecar"]
 
-CAP = 9_500  # UTF-16 units of the whole text; the client cuts at 10,000
-HEAD = 2_000  # UTF-16 units that still reach the model when the client cuts
+LIMIT_UNITS = 9_500  # UTF-16 units of the whole text; the client cuts at 10,000
+HEAD_UNITS = 2_000  # UTF-16 units that still reach the model when the client cuts
 _BEFORE = 3  # phases whose hand-over stands beside the next step
 _VERBS = (
     "Its state is moved on with the command line (files under .claude/ cannot be edited): `holdfast next` says what"
     ' is next, `holdfast done --note "…"` completes the phase, `holdfast update` adds reminders, reading, context.',
 )
-SUMMARY = 600  # characters of PreCompact's text
+SUMMARY_LIMIT_CHARS = 600  # characters of PreCompact's text
 
 _HEADING = "⚠️ WORKFLOW RESTORED AFTER COMPACTION ⚠️"
 _CONTENTS = "Contents of required reading this session has read:"
 _FENCE = (wording.OPEN, wording.CLOSE)
-SIDECAR = 1_000_000  # characters of the sidecar, about
-_MORE = 80  # units kept free for the line that counts what was left out
+SIDECAR_LIMIT_CHARS = 1_000_000  # characters of the sidecar, about
+_MORE_UNITS = 80  # units kept free for the line that counts what was left out
 
 
 class Guidance(NamedTuple):
@@ -123,13 +123,17 @@ def build(
     lead = [*_lead(workflow, pointer), *([_sidecar_line(sidecar, whole)] if sidecar else [])]
     tail = [_acknowledgement(workflow), _FENCE[1], *_action(workflow, reads=bool(required.facts))]
     page = _Page([*first, *(facts.shorter(section, recap) for section in rest)], pointer)
-    head = page.fill((1, 0, 2), by=(0, 1, 2), budget=HEAD - wording.size(lead))
+    head = page.fill((1, 0, 2), by=(0, 1, 2), budget=HEAD_UNITS - wording.size(lead))
     left = _left_out(workflow, [*first, *rest])
-    budget = CAP - wording.size(lead) - wording.size(head) - wording.size(tail) - wording.size(left) - _MORE
+    budget = (
+        LIMIT_UNITS - wording.size(lead) - wording.size(head) - wording.size(tail) - wording.size(left) - _MORE_UNITS
+    )
     body = page.fill((1, 0, 2, 3, 4, 5, 6, 7, 8), by=range(9), budget=budget, fair=True)
     more = [f"+{page.left} more in {'the sidecar' if sidecar else 'the state file'}"] if page.left else []
     more += left
-    room = CAP + 1 - sum(map(wording.size, (lead, head, body, tail)))  # behind the last line there is no line break
+    room = (
+        LIMIT_UNITS + 1 - sum(map(wording.size, (lead, head, body, tail)))
+    )  # behind the last line there is no line break
     given, inlined = _contents(contents, room) if not page.left else ([], ())
     text, mark = wording.marked([*lead, *head, *body, *more, *given, *tail])
     return Guidance(text, whole, page.left, mark, inlined)
@@ -149,7 +153,7 @@ def line(workflow: Workflow) -> str:
 
 
 def summary(workflows: Iterable[Workflow]) -> str:
-    """Return what the summariser of a compaction is told: at most SUMMARY characters, empty without a workflow.
+    """Return what the summariser of a compaction is told: at most SUMMARY_LIMIT_CHARS, empty without a workflow.
 
     Plain text, a workflow a line, in the fence of all text from files: PreCompact's stdout becomes instructions of the
     summariser, and the client repeats it to the model.
@@ -159,7 +163,7 @@ def summary(workflows: Iterable[Workflow]) -> str:
     for shown in range(1, len(lines) + 1):
         more = [f"+{len(lines) - shown} more"] if shown < len(lines) else []
         longer = wording.fenced("The summary should keep these workflows with their phases.", lines[:shown] + more)
-        if len(longer) > SUMMARY:
+        if len(longer) > SUMMARY_LIMIT_CHARS:
             break
         text = longer
     return text
@@ -286,9 +290,12 @@ def _left_out(workflow: Workflow, sections: Iterable[Section]) -> list[str]:
 
 def _whole(workflow: Workflow, sections: Sequence[Section]) -> str:
     """Return the sidecar's text."""
-    title, phase = wording.clean(workflow.title[:SIDECAR]), wording.clean(workflow.phase[:SIDECAR])
+    title, phase = (
+        wording.clean(workflow.title[:SIDECAR_LIMIT_CHARS]),
+        wording.clean(workflow.phase[:SIDECAR_LIMIT_CHARS]),
+    )
     parts = ["\n".join([*_lead(workflow, "…")[3:], f"Full title: {title}", f"Full phase title: {phase}"])]
-    room, cut = SIDECAR, 0
+    room, cut = SIDECAR_LIMIT_CHARS, 0
     for section in sections:
         lines = []
         for fact in section.facts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.patterns import regex
 
-_LONGEST = 50  # characters of a slug (I001-5)
+_SLUG_LIMIT_CHARS = 50  # characters of a slug (I001-5)
 _UNSAFE = regex(r"[^a-z0-9]+")
 
 
@@ -13,13 +13,13 @@ def slug(name: str) -> str:
 
     A name without any ASCII letter or digit becomes `workflow-` and a hash of it.
     """
-    cut = words(name)[:_LONGEST].strip("-")
+    cut = words(name)[:_SLUG_LIMIT_CHARS].strip("-")
     return cut or f"workflow-{_hash(name)}"
 
 
 def faithful(name: str) -> bool:
     """Tell whether the slug still says the whole name, so that a folder of that name can be taken for its own."""
-    return words(name)[:_LONGEST].replace("-", "") == key(name)
+    return words(name)[:_SLUG_LIMIT_CHARS].replace("-", "") == key(name)
 
 
 def key(name: str) -> str:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _IGNORED = b"*\n"
-_HEAD = 64 * 1024  # bytes in which it shows that a file is ours
+_HEAD_BYTES = 64 * 1024  # bytes in which it shows that a file is ours
 
 
 def place(root: Path, name: str) -> Path:
@@ -41,7 +41,7 @@ def wrote(path: Path) -> bool:
     if path.suffix == ".tmp":
         return atomic.is_temporary(path.name)
     try:
-        begins = document.head(path, _HEAD)[0]
+        begins = document.head(path, _HEAD_BYTES)[0]
     except StateError:
         return False
     if path.name == ".gitignore":

@@ -13,7 +13,7 @@ from holdfast.files import document
 if TYPE_CHECKING:
     from pathlib import Path
 
-LIMIT = 256 * 1024  # bytes of one file
+LIMIT_BYTES = 256 * 1024  # bytes of one file
 _ODD = {"\u2028": "\n", "\u2029": "\n", "\u200b": "", "\u2060": "", "\ufeff": ""}  # ends of lines, and invisible
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -38,7 +38,7 @@ def read(path: Path, within: Path) -> Text | None:
     path whose links lead out of `within`, the project's root.
     """
     try:
-        raw, info = document.head(path, LIMIT, within=within)
+        raw, info = document.head(path, LIMIT_BYTES, within=within)
     except MissingError:
         return None
     except StateError as error:

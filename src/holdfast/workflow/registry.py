@@ -173,7 +173,7 @@ def candidates(project: Records, session: str, path: Path | None = None) -> Foun
     """Return, in the same order, the workflows an event of a session can be about, however many others there are.
 
     Those are the one kept at `path`, the session's own, those that lately were anybody's or set free, and the last
-    changed of each format, as far as `statefile.BUDGET` goes.
+    changed of each format, as far as `statefile.BUDGET_BYTES` goes.
     """
 
     keys = project.lately(session)

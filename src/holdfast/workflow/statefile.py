@@ -22,32 +22,34 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-LIMIT = 4 * 1024 * 1024  # bytes of one state file: a thousand phases of 4,000 characters each
-BUDGET = 2 * LIMIT  # bytes of state files of one format that an event reads, those of the session's own workflow first
+LIMIT_BYTES = 4 * 1024 * 1024  # bytes of one state file: a thousand phases of 4,000 characters each
+BUDGET_BYTES = (
+    2 * LIMIT_BYTES
+)  # bytes of state files of one format that an event reads, those of the session's own workflow first
 TOO_LARGE = (
-    f"is larger than {LIMIT // 1024**2} MB, so it is neither read nor changed; take out what is not needed any more, "
-    "or move it away"
+    f"is larger than {LIMIT_BYTES // 1024**2} MB, so it is neither read nor changed; "
+    "take out what is not needed any more, or move it away"
 )
 _LARGE_BYTES = 256 * 1024
 _large: dict[Path, Document] = {}
 """The last large file that this process has read."""
 
 TRIES = 20  # of a change over a file that somebody else keeps saving
-_PAUSE = 0.01  # seconds between two looks at a file
-_RECENT = 2.0  # seconds since its last change in which a broken file may be one that is being saved
-_STILL = 0.3  # seconds without a change after which it is not
-_LONGEST = 1.0  # seconds such a file is watched, if it is changed over and over
+_PAUSE_S = 0.01  # seconds between two looks at a file
+_RECENT_S = 2.0  # seconds since its last change in which a broken file may be one that is being saved
+_STILL_S = 0.3  # seconds without a change after which it is not
+_WATCH_LIMIT_S = 1.0  # seconds such a file is watched, if it is changed over and over
 
 
 class Room:
     """How many bytes of state files of one format an event may still read."""
 
-    def __init__(self, left: int = BUDGET) -> None:
+    def __init__(self, left: int = BUDGET_BYTES) -> None:
         self.left = left
 
     def take(self, sizes: Iterable[int]) -> bool:
         """Tell whether files of these sizes have room, which is taken then; one that is too large takes none."""
-        needed = sum(size for size in sizes if size <= LIMIT)
+        needed = sum(size for size in sizes if size <= LIMIT_BYTES)
         if needed > self.left:
             return False
         self.left -= needed
@@ -108,7 +110,7 @@ def read(project: Records, path: Path) -> StateFile:
     guard(project.root, path)
     raw: bytes | None = None
     try:
-        raw, mtime = document.read(path, LIMIT)
+        raw, mtime = document.read(path, LIMIT_BYTES)
         return StateFile(_parsed(path, raw, mtime), present=raw)
     except MissingError:
         raise
@@ -155,7 +157,7 @@ def insist(attempt: Callable[[], T]) -> T:
             return attempt()
         except ChangedError as error:
             log.write("info", f"{error.path}: was saved by somebody else during an update (try {number})")
-            time.sleep(_PAUSE)
+            time.sleep(_PAUSE_S)
     return attempt()
 
 
@@ -169,14 +171,17 @@ def write(project: Records, path: Path, data: dict[str, Any], before: StateFile 
     guard(project.root, path)
     if before is None:
         with _out_of_git(project.root, path):
-            written = document.replace(path, data, None, limit=LIMIT)
+            written = document.replace(path, data, None, limit=LIMIT_BYTES)
     elif before.broken:
         written, _ = _write_over_broken(
-            project, path, before, lambda now: document.replace(path, data, now, like=before.document, limit=LIMIT)
+            project,
+            path,
+            before,
+            lambda now: document.replace(path, data, now, like=before.document, limit=LIMIT_BYTES),
         )
     else:
         project.keep(path, before.document.raw, why=f"before {why}")
-        written = document.replace(path, data, before.present, like=before.document, limit=LIMIT)
+        written = document.replace(path, data, before.present, like=before.document, limit=LIMIT_BYTES)
     project.keep(path, written.raw, why=why)
     return StateFile(written, present=written.raw)
 
@@ -226,7 +231,7 @@ def discard(project: Records, path: Path, *, why: str) -> Path | None:
     """
     guard(project.root, path)
     try:
-        found = document.load(path, LIMIT)
+        found = document.load(path, LIMIT_BYTES)
     except (MissingError, SchemaMismatch):
         return None
     except BrokenError:
@@ -308,9 +313,9 @@ def _watched(project: Records, path: Path) -> StateFile:
     An editor that empties the file before it fills it is seen in between. Raises as `read` does, and StateError when
     somebody goes on saving what is broken.
     """
-    ends = time.monotonic() + _LONGEST
+    ends = time.monotonic() + _WATCH_LIMIT_S
     while time.monotonic() < ends:
-        seen, still = _look(path), time.monotonic() + _STILL
+        seen, still = _look(path), time.monotonic() + _STILL_S
         try:
             found = read(project, path)
         except (MissingError, SchemaMismatch):
@@ -320,9 +325,9 @@ def _watched(project: Records, path: Path) -> StateFile:
         if found is not None and not found.broken:
             return found
         while seen == _look(path):
-            if time.time() - _mtime(path) >= _RECENT or time.monotonic() >= still:
+            if time.time() - _mtime(path) >= _RECENT_S or time.monotonic() >= still:
                 return found or read(project, path)
-            time.sleep(_PAUSE)
+            time.sleep(_PAUSE_S)
     raise StateError(path, "is broken, and somebody is saving it over and over; try again when they have finished")
 
 
@@ -384,7 +389,7 @@ def _recovered(project: Records, path: Path, error: StateError, present: bytes |
     import json
 
     try:
-        raw = project.latest(path, LIMIT)
+        raw = project.latest(path, LIMIT_BYTES)
         data = json.loads(raw) if raw else None
     except (LedgerError, ValueError):
         raise error from None

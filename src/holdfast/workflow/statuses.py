@@ -106,7 +106,7 @@ SPEAKING = _each(
 NOTHING = _each("none, nothing, n/a, empty, tbd") | {""}
 """What stands below a heading on a board that has nothing below it."""
 
-_LONGEST = 400  # characters of a status that are looked at
+_LIMIT_CHARS = 400  # characters of a status that are looked at
 _HYPHENS = "-\u00ad\u2010\u2011\u2012\u2013\u2014\u2015\u2212"  # whatever an editor puts between two words
 _PROGRESS = rf"in[\s_\{_HYPHENS}]*progress"
 _BLANKS = str.maketrans(dict.fromkeys(f"_{_HYPHENS}", " "))
@@ -292,7 +292,7 @@ def _sign(text: str) -> str | None:
 
 def _cut(text: str) -> str:
     """Return the beginning of a status without runs of spaces and emphasis, "In progress? No" as what it says."""
-    text = _RUNS.sub("  ", text[:_LONGEST])
+    text = _RUNS.sub("  ", text[:_LIMIT_CHARS])
     text = _EMPHASIS.sub("", text) if "_" in text else text
     return _ANSWERED.sub("not started", text) if "?" in text or ":" in text or "=" in text else text
 

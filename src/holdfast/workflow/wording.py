@@ -10,7 +10,7 @@ from holdfast.patterns import regex
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-LONGEST = 200  # characters of a value
+VALUE_LIMIT_CHARS = 200  # characters of a value
 UNMARKED = "0" * 12  # where a text's mark goes: it is the digest of all the rest
 OPEN, CLOSE = f"<workflow-data-{UNMARKED}>", f"</workflow-data-{UNMARKED}>"
 LOOKED_AT_CHARS = 20_000  # of a text that is shortened to a line; what follows cannot be in it
@@ -49,7 +49,7 @@ def clean(text: str) -> str:
     return _TAGS.sub("‹", _SURROGATES.sub("\ufffd", text))
 
 
-def one_line(text: str, limit: int = LONGEST, pointer: str = "…") -> str:
+def one_line(text: str, limit: int = VALUE_LIMIT_CHARS, pointer: str = "…") -> str:
     """Return text cleaned, on a single line, and cut to `limit` characters with `pointer` after them."""
     beginning = text[:LOOKED_AT_CHARS]
     line = clean(" ".join(clean(beginning).split()))

@@ -23,7 +23,7 @@ def test_the_tables_are_those_of_the_contract() -> None:
     assert output_schema.SPECIFIC == contract.SPECIFIC
     assert contract.TOP | {"suppressOutput": bool} == output_schema.TOP
     assert output_schema.PLAIN == contract.PLAIN
-    assert output_schema.LIMIT == contract.LIMIT
+    assert output_schema.LIMIT_UNITS == contract.LIMIT
 
 
 @pytest.mark.parametrize("event", EVENTS)

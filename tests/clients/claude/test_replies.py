@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.clients.claude.replies import PRECEDENCE, merge, render
-from holdfast.dispatch.budget import CAP
+from holdfast.dispatch.budget import LIMIT_UNITS
 from holdfast.dispatch.output import Reply
 from holdfast.events import EVENTS, model
 from holdfast.plugins import outcomes
@@ -188,11 +188,11 @@ def test_advice_stands_in_handler_order(texts: list[str]) -> None:
     reply = merge("PostToolUse", said_so)
     found = specific(reply).get("additionalContext", "")
 
-    assert contract.units(found) <= CAP
+    assert contract.units(found) <= LIMIT_UNITS
     whole = [texts[index] for index in reply.delivered]
     positions = list(itertools.accumulate(whole, lambda at, text: found.index(text, at) + len(text), initial=0))
     assert positions == sorted(positions)
-    if sum(contract.units(text) + 2 for text in texts) <= CAP:
+    if sum(contract.units(text) + 2 for text in texts) <= LIMIT_UNITS:
         assert found == "\n\n".join(texts)
         assert reply.delivered == tuple(range(len(texts)))
 
@@ -211,7 +211,7 @@ def test_a_merged_reply_is_made_of_its_parts(first: list[Outcome], second: list[
     refused = both.get("permissionDecision") in ("deny", "defer")
     assert both.get("updatedInput") == (changed[-1] if changed and not refused else None)
     advice = "\n\n".join(part["additionalContext"] for part in (one, two) if "additionalContext" in part)
-    if contract.units(advice) + 2 <= CAP and "left out" not in advice:
+    if contract.units(advice) + 2 <= LIMIT_UNITS and "left out" not in advice:
         assert both.get("additionalContext", "") == advice
 
 
@@ -244,7 +244,7 @@ def test_must_keep_is_placed_first_under_pressure() -> None:
     assert all(
         line in ("", "first", "second", "third", "x" * 99) or line.startswith("(+") for line in found.split("\n")
     )
-    assert contract.units(found) <= CAP
+    assert contract.units(found) <= LIMIT_UNITS
 
 
 def test_delivered_counts_positions_among_all_outcomes() -> None:

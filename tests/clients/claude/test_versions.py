@@ -89,14 +89,14 @@ def test_a_client_that_is_not_there_or_does_not_start_has_no_version(claude: Pat
 
 def test_a_client_that_does_not_answer_is_given_up(claude: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After the time limit the answer is that nobody knows, also when a grandchild keeps the output open."""
-    monkeypatch.setattr(versions, "_PATIENCE", 0.2)
+    monkeypatch.setattr(versions, "_TIMEOUT_S", 0.2)
     claude.write_text("#!/bin/sh\n/bin/sleep 30 &\n/bin/sleep 30\n")
     assert versions.version() is None
 
 
 def test_a_client_that_does_not_answer_leaves_no_process(claude: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What it started ends with it: each session's start would leave some more."""
-    monkeypatch.setattr(versions, "_PATIENCE", 0.5)
+    monkeypatch.setattr(versions, "_TIMEOUT_S", 0.5)
     pipe = claude.with_name("pipe")
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)

@@ -132,7 +132,7 @@ def test_a_save_finds_the_file_of_its_workflow_among_many(project: Workspace, fo
 @pytest.fixture
 def crowded(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     """A project with more folders than are hot, of which the hot ones are known; every stamp counts as old enough."""
-    monkeypatch.setattr(file_memo, "SETTLED", -(10**18))
+    monkeypatch.setattr(file_memo, "SETTLED_NS", -(10**18))
     monkeypatch.setattr(compaction_near, "MOST", 5)
     monkeypatch.setattr(compaction_near, "HOT", 8)
     paths.ensure_private(paths.state_dir())
@@ -169,7 +169,7 @@ def test_an_edit_in_a_hot_folder_is_seen_at_once_and_in_another_a_while_later(
     os.utime(write(crowded, 0))
     assert near(crowded)[0] == f"W{MANY - 7}"
     assert "W0" not in near(crowded)
-    monkeypatch.setattr(compaction_near, "PATIENCE", 0)
+    monkeypatch.setattr(compaction_near, "RESCAN_S", 0)
     assert set(near(crowded)[:2]) == {f"W{MANY - 7}", "W0"}
 
 
@@ -223,9 +223,9 @@ def test_the_sessions_own_file_comes_first_in_what_an_event_reads(
 ) -> None:
     """However many others are large and changed later: what all of them take is bounded, and the rest is counted."""
     project, read = Workspace.open(tmp_path), list[int]()
-    heavy(project, 0, statefile.LIMIT)
+    heavy(project, 0, statefile.LIMIT_BYTES)
     for number in range(1, 13):
-        heavy(project, number, statefile.LIMIT - 1000)
+        heavy(project, number, statefile.LIMIT_BYTES - 1000)
     owners.own(project, old(project, 0), ME)
     real = document.read
 
@@ -239,14 +239,14 @@ def test_the_sessions_own_file_comes_first_in_what_an_event_reads(
 
     assert sorted(each.title for each in found.workflows) == ["W0", "W12"]
     assert found.left == 11
-    assert sum(read) <= statefile.BUDGET
+    assert sum(read) <= statefile.BUDGET_BYTES
     assert len(registry.all_found(project).workflows) == 13
 
 
 def test_what_is_too_large_takes_nobodys_room(tmp_path: Path) -> None:
     """It is not read: it is a problem, the others are found."""
     project = Workspace.open(tmp_path)
-    large = [heavy(project, number, statefile.LIMIT + 1) for number in range(3, 8)]
+    large = [heavy(project, number, statefile.LIMIT_BYTES + 1) for number in range(3, 8)]
     for number in range(3):
         write(project, number)
 

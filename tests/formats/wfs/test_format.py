@@ -81,7 +81,7 @@ def test_a_long_last_message_is_cut_to_a_summary(project: Workspace, session: Se
     """Of what an agent said the beginning is kept."""
     wfs.judge(project, view.shown(project, session), "IMPL-1", "completed", "# " + "x" * 100_000)
 
-    assert len(places.summary(session.folder, "IMPL-1").read_text()) == wfs.SUMMARY + 1
+    assert len(places.summary(session.folder, "IMPL-1").read_text()) == wfs.SUMMARY_LIMIT_CHARS + 1
 
 
 def test_a_list_that_cannot_be_written_has_its_task_judged_again(project: Workspace, session: Session) -> None:

@@ -117,7 +117,7 @@ def test_what_no_repair_does_is_not_said_to_be_done(project: Workspace, session:
     transitions.add(project, session, New("Write the notes"))
     listed = session.folder / places.LIST
     listed.write_text(listed.read_text().replace("- [ ]", "- [x]") + "\n## Timeline\n- 12:30 the build is green\n")
-    places.task(session.folder, "IMPL-1").write_bytes(b" " * (statefile.LIMIT + 1))
+    places.task(session.folder, "IMPL-1").write_bytes(b" " * (statefile.LIMIT_BYTES + 1))
     path = places.task(session.folder, "IMPL-2")
     path.write_text(json.dumps(json.loads(path.read_text()) | {"status": ""}))
     repaired(project)

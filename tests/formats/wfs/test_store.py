@@ -224,7 +224,7 @@ def test_the_sessions_own_tasks_come_first_in_what_an_event_reads(
             transitions.add(project, session, New(f"Implement part {number}"))
             task = places.task(session.folder, f"IMPL-{number}")
             data = json.loads(task.read_bytes())
-            size = statefile.LIMIT - 1000 if name in "ab" else 1_000_000
+            size = statefile.LIMIT_BYTES - 1000 if name in "ab" else 1_000_000
             task.write_text(json.dumps({**data, "pad": "x" * (size - 1000)}))
     own = next(each for each in wfs.find(project).workflows if each.title == "a")
     index._last.clear()

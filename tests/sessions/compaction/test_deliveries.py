@@ -138,8 +138,8 @@ def test_a_summary_is_taken_once(project: Workspace) -> None:
     """Each session has its own, the last one counts, and nothing is kept of it afterwards."""
     compactions.note_summary(project, OTHER, "theirs")
     compactions.note_summary(project, ME, "an earlier one")
-    compactions.note_summary(project, ME, "x" * (compactions.LONGEST + 1))
-    assert compactions.take_summary(project, ME) == "x" * compactions.LONGEST
+    compactions.note_summary(project, ME, "x" * (compactions.SUMMARY_LIMIT_CHARS + 1))
+    assert compactions.take_summary(project, ME) == "x" * compactions.SUMMARY_LIMIT_CHARS
     assert compactions.take_summary(project, ME) == ""
     assert compactions.take_summary(project, OTHER) == "theirs"
     assert project.ledger.rows("SELECT * FROM summaries") == []

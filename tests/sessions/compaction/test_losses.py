@@ -56,7 +56,7 @@ def test_what_is_kept_is_bounded(project: Workspace) -> None:
     (found,) = losses.recent(project, 5)
     assert found.counts["reminders"] == (0, 14)
     assert len(found.lost["reminders"]) == losses.LISTED == 10
-    assert {len(each) for each in found.lost["reminders"]} == {losses.LONGEST} == {80}
+    assert {len(each) for each in found.lost["reminders"]} == {losses.LIMIT_CHARS} == {80}
     assert all("\n" not in each and "\x1b" not in each for each in found.lost["reminders"])
     assert losses.more(found.counts["reminders"], found.lost["reminders"]) == "; and 4 more"
     assert losses.more((1, 3), ["a", "b"]) == ""

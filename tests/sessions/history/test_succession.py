@@ -469,7 +469,7 @@ def test_what_happens_without_a_trace_is_seen_after_a_while(
     process.kill()
     process.wait()
 
-    now(module._BUCKET)
+    now(module._BUCKET_S)
 
     sight = following.look()
     assert sight.overview is not None
@@ -524,7 +524,7 @@ def test_a_ledger_that_cannot_be_used_is_tried_again_after_a_while(
     assert sight.overview is not None
     assert "cannot be used" in sight.overview.ledger
 
-    now(module._PAUSE - 1)
+    now(module._PAUSE_S - 1)
     following.look()
     assert len(opened) == 1
 

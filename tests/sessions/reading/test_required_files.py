@@ -311,7 +311,7 @@ def test_a_link_that_leads_to_itself_is_no_error(project: Workspace) -> None:
 
 def test_so_many_bytes_and_no_more_are_compared(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousand large files must not keep an event waiting."""
-    monkeypatch.setattr(file_contents, "MOST", 20)
+    monkeypatch.setattr(file_contents, "EVENT_LIMIT_BYTES", 20)
     put(project, "docs/b.md", "0123456789")
     assert states(project, "@docs/a.md", "@docs/b.md") == [("never read", False), ("not checked", False)]
 
@@ -480,7 +480,7 @@ def test_what_was_searched_is_not_searched_again(project: Workspace, monkeypatch
     assert states(project) == [("unchanged", True)]
     assert states(project) == [("unchanged", True)]
     size = path.stat().st_size
-    assert searched == [0, size - read_results._OVERLAP]
+    assert searched == [0, size - read_results._OVERLAP_BYTES]
     path.write_bytes(path.read_bytes() + shown(project, "other\n", "docs/b.md"))
     assert states(project, "@docs/a.md", "@docs/b.md") == [("unchanged", True), ("unchanged", True)]
     put(project, "docs/a.md", "one\n")

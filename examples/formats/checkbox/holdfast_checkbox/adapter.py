@@ -50,7 +50,7 @@ def start(project: Records, start: Start) -> Workflow:
     with locked(path.parent):
         before: bytes | None = None
         try:
-            before, _ = document.read(path, statefile.LIMIT)
+            before, _ = document.read(path, statefile.LIMIT_BYTES)
             now = parsed(project, path, before)
             if not now.finished and not start.replace:
                 raise TransitionError(f"{now.place} is unfinished; complete it first, or give --replace")
@@ -124,7 +124,7 @@ def restore(project: Records, path: Path, raw: bytes, *, why: str, replace: bool
     statefile.guard(project.root, path)
     with locked(path.parent):
         try:
-            before: bytes | None = document.read(path, statefile.LIMIT)[0]
+            before: bytes | None = document.read(path, statefile.LIMIT_BYTES)[0]
         except MissingError:
             before = None
         changed = before != raw
@@ -143,7 +143,7 @@ def _found(project: Records, paths: Iterable[Path]) -> Found:
     for path in paths:
         try:
             statefile.guard(project.root, path)
-            raw, mtime = document.read(path, statefile.LIMIT)
+            raw, mtime = document.read(path, statefile.LIMIT_BYTES)
             workflows.append(_workflow(project, path, raw, _stamp(mtime)))
         except (MissingError, SchemaMismatch):
             continue  # another Markdown file, which is nobody's business
@@ -200,7 +200,7 @@ def _rewrite(
     statefile.guard(project.root, workflow.path)
 
     def attempt() -> Workflow:
-        before, mtime = document.read(workflow.path, statefile.LIMIT)
+        before, mtime = document.read(workflow.path, statefile.LIMIT_BYTES)
         now = _workflow(project, workflow.path, before, _stamp(mtime))
         text = edit(before.decode("utf-8-sig"))
         if text.encode() == before:

@@ -49,7 +49,7 @@ TOP: dict[str, type] = {
 PLAIN = frozenset({"PreCompact", "PostCompact", "WorktreeCreate"})
 """Events on which we answer in plain text (client fact §1.3)."""
 
-LIMIT = 10_000
+LIMIT_UNITS = 10_000
 """UTF-16 units of one string; a longer one is replaced by a preview (client fact §1.9)."""
 
 
@@ -97,7 +97,7 @@ def _specific(event: str, specific: Any) -> str:
 
 def _long(what: str, value: Any) -> str:
     size = units(value) if isinstance(value, str) else 0
-    return f"{what} of {size} characters, of which the model sees a preview" if size > LIMIT else ""
+    return f"{what} of {size} characters, of which the model sees a preview" if size > LIMIT_UNITS else ""
 
 
 def _brief(text: str) -> str:

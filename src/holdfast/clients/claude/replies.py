@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.dispatch.budget import Piece, fit, joined, joint_shares, of, units
 from holdfast.dispatch.output import Reply
 from holdfast.patterns import regex
-from holdfast.plugins.outcomes import CLASSIFIER_LIMIT, TERMINAL_LIMIT_BYTES, Outcome, deny
+from holdfast.plugins.outcomes import CLASSIFIER_LIMIT_UNITS, TERMINAL_LIMIT_BYTES, Outcome, deny
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -226,7 +226,7 @@ def _replaced(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     if of(outcomes, "initial_message"):
         body["initialUserMessage"] = joined(outcomes, "initial_message")
     if notes := of(outcomes, "classify"):
-        body["classifierContext"] = fit([Piece(note.text) for note in notes], CLASSIFIER_LIMIT).text
+        body["classifierContext"] = fit([Piece(note.text) for note in notes], CLASSIFIER_LIMIT_UNITS).text
     return body
 
 

@@ -14,7 +14,7 @@ from holdfast.clients.claude.events import EVENTS, OLDEST_CLIENT_EVENTS
 ALL_EVENTS_SINCE = (2, 1, 251)
 """The first client that knows every event we know (client fact §1.1)."""
 
-_PATIENCE = 5.0  # seconds
+_TIMEOUT_S = 5.0  # seconds
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 _AGENT = re.compile(r"claude-code[_/](\d+)[.-](\d+)[.-](\d+)(?:[_/]|$)")
 
@@ -92,7 +92,7 @@ def _output(call: list[str]) -> str:
         return ""
     with process:
         try:
-            printed = process.communicate(timeout=_PATIENCE)[0]
+            printed = process.communicate(timeout=_TIMEOUT_S)[0]
         except subprocess.TimeoutExpired:
             with suppress(OSError):
                 os.killpg(process.pid, signal.SIGKILL)

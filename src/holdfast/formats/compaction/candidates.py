@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MOST = 16  # files an event reads, the last changed; what nobody touched before so many others waits for a person
 SEARCHED = 512  # files among which the one of a given workflow is looked for, where it is not among those
 HOT = 64  # folders an event always looks into, those with the last changed files
-PATIENCE = 600.0  # seconds after which it looks into all again, for what was changed there by hand meanwhile
+RESCAN_S = 600.0  # seconds after which it looks into all again, for what was changed there by hand meanwhile
 _FORMAT = 1
 
 
@@ -37,10 +37,10 @@ def places(
 ) -> tuple[list[Path], int]:
     """Return the state files that are wanted, then the last changed, with how many others there are.
 
-    The first is among them in any case, the others as far as `statefile.BUDGET` goes.
+    The first is among them in any case, the others as far as `statefile.BUDGET_BYTES` goes.
 
     Among more folders than `HOT` a change in one that is not hot is noticed at once where a folder came or went or
-    Holdfast wrote it, else within `PATIENCE`.
+    Holdfast wrote it, else within `RESCAN_S`.
 
     Args:
         top: the folder of all state files; it need not exist.
@@ -87,7 +87,7 @@ def _look(top: Path, *, anew: bool = False) -> tuple[list[_Listed], int]:
     except OSError:
         return [], 0
     kept = _kept(top)
-    if not anew and kept and kept[0] == seen and 0 <= now - kept[1] < PATIENCE:
+    if not anew and kept and kept[0] == seen and 0 <= now - kept[1] < RESCAN_S:
         return [each for folder in kept[2] for each in _listed(top, folder)], kept[3]
     folders = {entry.name: entry.inode() for entry in _inside(str(top))}
     found: list[_Listed] = []

@@ -55,7 +55,7 @@ __all__ = [
 ]
 
 NAME = views.NAME
-SUMMARY = 20_000
+SUMMARY_LIMIT_CHARS = 20_000
 """Characters of an agent's last words that become a task's summary."""
 MOST = 16
 """Sessions an event reads: those that are marked or wanted, and the last changed."""
@@ -70,7 +70,7 @@ def find(project: Records) -> Found:
 def candidates(project: Records, keys: Collection[str]) -> Found:
     """Return the sessions an event can be about: those with these keys, those that are marked, the last changed.
 
-    The first is read however large it is, the others as far as `statefile.BUDGET` goes.
+    The first is read however large it is, the others as far as `statefile.BUDGET_BYTES` goes.
     """
     at = {each.name: each for each in store.folders(project)}
     paths = [key.removeprefix(f"{NAME}:").rpartition("#")[0] for key in keys if key.startswith(f"{NAME}:")]
@@ -227,7 +227,7 @@ def judge(project: Records, workflow: Workflow, phase_id: str, status: Status, w
         remark = "it was blocked" if task.status == "blocked" else remark
         after = transitions.begin(project, session, phase_id, anyway=True)
     elif status == "completed":
-        after = transitions.complete(project, session, phase_id, words[:SUMMARY])
+        after = transitions.complete(project, session, phase_id, words[:SUMMARY_LIMIT_CHARS])
     else:
         after = transitions.block(project, session, phase_id)
     observed = _observed(

@@ -10,7 +10,7 @@ from holdfast.workflow import assignments
 if TYPE_CHECKING:
     from holdfast.workflow.model import Phase, Workflow
 
-READ = 100_000  # characters of a prompt that are looked at
+READ_LIMIT_CHARS = 100_000  # characters of a prompt that are looked at
 
 
 def match(workflow: Workflow, text: str, agent: str) -> Phase | None:
@@ -25,7 +25,7 @@ def match(workflow: Workflow, text: str, agent: str) -> Phase | None:
         text: the call's description, one line, followed by its prompt.
         agent: `subagent_type`; without one only a reference counts.
     """
-    description, _, prompt = text[:READ].partition("\n")
+    description, _, prompt = text[:READ_LIMIT_CHARS].partition("\n")
     referred = assignments.referenced(workflow, text)
     own, others = _keys(description), _keys(prompt)
     if referred:

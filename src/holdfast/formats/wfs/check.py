@@ -118,7 +118,7 @@ def _remedy(project: Records, path: Path, *, known: bool = True) -> str:
     """Return what to do about a file that cannot be used; a repair mends one that is missing, or broken and `known`."""
     try:
         statefile.guard(project.root, path)
-        document.load(path, statefile.LIMIT)
+        document.load(path, statefile.LIMIT_BYTES)
     except (MissingError, BrokenError, SchemaMismatch):
         return MEND if known else "write it anew as JSON"
     except StateError:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _MAY_BE_EMPTY = (*rules.CONTEXT, *variables.ALIASES)
 _APPROACH = "implementation_approach"
-_READ = 64 * 1024  # bytes of a summary that are looked at
+_READ_LIMIT_BYTES = 64 * 1024  # bytes of a summary that are looked at
 
 
 class Given(NamedTuple):
@@ -123,7 +123,9 @@ def before(board: Board, task: Brief) -> list[Brief]:
 def summary(session: Session, id_: str) -> str:
     """Return a task's summary (of a huge one the beginning) on one line, without its heading; empty without one."""
     with suppress(StateError):
-        raw, _ = document.head(places.summary(session.folder, id_), _READ, within=session.folder.parent.parent)
+        raw, _ = document.head(
+            places.summary(session.folder, id_), _READ_LIMIT_BYTES, within=session.folder.parent.parent
+        )
         lines = [line for line in raw.decode("utf-8", "replace").splitlines() if not line.startswith("# ")]
         return " ".join(" ".join(lines).split())
     return ""

@@ -17,7 +17,7 @@ RULES = {
     9: "artifacts are valid",
 }
 
-_SHOWN = 80  # characters of a value
+_SHOWN_CHARS = 80  # characters of a value
 
 
 class Finding(NamedTuple):
@@ -52,7 +52,7 @@ class Finding(NamedTuple):
     def text(self) -> str:
         """All of it in a sentence."""
         value = json.dumps(self.value, ensure_ascii=False) if self.value is not None else "missing"
-        shown = value if len(value) <= _SHOWN else f"{value[:_SHOWN]}…"
+        shown = value if len(value) <= _SHOWN_CHARS else f"{value[:_SHOWN_CHARS]}…"
         where = f"{self.file}: {self.field} is {shown}" if self.field else self.file
         rule = f"rule {self.rule}: {RULES[self.rule]}" if self.rule else "problem" if self.fails else "remark"
         return f"{where}: {self.problem}; {self.remedy} ({rule})"

@@ -53,7 +53,7 @@ def board(project: Records, folder: Path, room: Room | None = None) -> Board:
     """
     found, problems = _files(folder / places.TASKS)
     last = _last.get(folder)
-    many = len(found) > MANY or sum(seen[1] for seen in found.values()) > statefile.LIMIT
+    many = len(found) > MANY or sum(seen[1] for seen in found.values()) > statefile.LIMIT_BYTES
     kept = last.kept if last else _kept(folder) if many else {}
     unread = [seen[1] for name, seen in found.items() if name not in kept or kept[name][0] != seen]
     if room is not None and not room.take(unread):
@@ -84,14 +84,14 @@ def board(project: Records, folder: Path, room: Room | None = None) -> Board:
             fresh[name] = (seen, brief)
             read += 1
             portion += seen[1]
-            if read % _PORTION == 0 or portion > statefile.BUDGET:
+            if read % _PORTION == 0 or portion > statefile.BUDGET_BYTES:
                 portion = 0
                 _keep(folder, {**kept, **fresh})  # an event that runs out of time leaves the next one less to read
     changed = max((seen[2] for seen in found.values()), default=0) / 1e9
     board = Board(tuple(_in_order(tasks)), tuple(sorted(problems)), changed)
     if last and last.board == board:
         board = last.board  # with all that was found out about it
-    elif many and (len(fresh.keys() - kept.keys()) > _FEW or sum(unread) > statefile.LIMIT):
+    elif many and (len(fresh.keys() - kept.keys()) > _FEW or sum(unread) > statefile.LIMIT_BYTES):
         _keep(folder, fresh)
     _last[folder] = _Last(fresh, board)
     return board
@@ -100,7 +100,7 @@ def board(project: Records, folder: Path, room: Room | None = None) -> Board:
 def _said(project: Records, path: Path) -> tuple[Mapping[str, Any], str]:
     """Return what a task's file says, or its last generation with what is wrong with the file. Raises StateError."""
     try:
-        return document.load(path, limit=statefile.LIMIT, within=project.root).data, ""
+        return document.load(path, limit=statefile.LIMIT_BYTES, within=project.root).data, ""
     except MissingError:
         raise
     except StateError:

@@ -15,7 +15,7 @@ PREFIX = "WFS-"
 LONGEST = 50
 """Characters of a session's name with prefix and suffix (R002-13)."""
 
-_DESCRIBED = 40  # characters of a scratch file's description
+_DESCRIBED_CHARS = 40  # characters of a scratch file's description
 _NAMELESS = "session"  # for a topic without a letter from a to z and without a digit (I002-15)
 _VERBS = frozenset(
     (
@@ -56,7 +56,7 @@ def description(text: str) -> str:
     words = names.words(text).split("-")
     if len(words) > 1 and words[0] in _VERBS:
         del words[0]
-    return _cut("-".join(words), _DESCRIBED)
+    return _cut("-".join(words), _DESCRIBED_CHARS)
 
 
 def stamp(moment: datetime) -> str:

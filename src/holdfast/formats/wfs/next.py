@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from holdfast.formats.wfs.board import Board
     from holdfast.workflow.model import Phase, Workflow
 
-_LONGEST = 600  # characters of a summary that stand in a prompt
+_SUMMARY_LIMIT_CHARS = 600  # characters of a summary that stand in a prompt
 
 
 def step(workflow: Workflow) -> Step | None:
@@ -33,10 +33,10 @@ def step(workflow: Workflow) -> Step | None:
 
 def _handed(workflow: Workflow, task: Phase) -> str:
     """Return what a task hands over; of a long summary the beginning, and where all of it is."""
-    if len(task.handover) <= _LONGEST:
+    if len(task.handover) <= _SUMMARY_LIMIT_CHARS:
         return f"Context: {task.handover} ({task.id})"
     path = f"{workflow.place.rpartition('/')[0]}/{places.SUMMARIES}/{task.id}-summary.md"
-    return f"Context: {task.handover[:_LONGEST].rstrip()}… ({task.id}, whole in {path})"
+    return f"Context: {task.handover[:_SUMMARY_LIMIT_CHARS].rstrip()}… ({task.id}, whole in {path})"
 
 
 def ready(workflow: Workflow) -> tuple[Phase, ...]:

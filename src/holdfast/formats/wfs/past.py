@@ -81,7 +81,7 @@ def written(project: Records, workflow: Workflow, path: Path, *, why: str) -> Wo
         return replace(workflow, warnings=(*workflow.warnings, *([news] if news else ())))
     if path.parent != workflow.path.parent / places.TASKS:
         return None
-    raw, _ = document.read(path, statefile.LIMIT, within=project.root)
+    raw, _ = document.read(path, statefile.LIMIT_BYTES, within=project.root)
     document.parse(path, raw, 0.0)
     project.keep(path, raw, why=why)
     with changes.changing(project, store.get(project, workflow.id), why=why) as change:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from holdfast.project import OpenProject
 
-PROMPT = 4_000  # characters of a launch's prompt that are kept
-_WINDOW = 5_000  # characters more that are looked at for what the user excludes
+PROMPT_LIMIT_CHARS = 4_000  # characters of a launch's prompt that are kept
+_WINDOW_CHARS = 5_000  # characters more that are looked at for what the user excludes
 State = Literal["running", "missing", "stopped", "completed", "failed"]
 # A failure signal beats "completed" from the same run; a verdict beats a bare stop.
 _STATES: tuple[State, ...] = ("running", "missing", "stopped", "completed", "failed")
@@ -261,7 +261,7 @@ def _judge(project: OpenProject, session: str, tool_use_id: str, verdict: str, b
 
 def beginning(project: OpenProject, said: str) -> str:
     """Return the beginning of what `kept` keeps; it is masked before it is cut, for half a secret looks like none."""
-    return kept(project, redacted_beginning(said, PROMPT + _WINDOW))[:PROMPT]
+    return kept(project, redacted_beginning(said, PROMPT_LIMIT_CHARS + _WINDOW_CHARS))[:PROMPT_LIMIT_CHARS]
 
 
 def kept(project: OpenProject, said: str) -> str:

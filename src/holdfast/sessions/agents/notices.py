@@ -19,7 +19,7 @@ _NOTICE = re.compile(b"task-notification")  # stands in every entry that notes o
 _ENDINGS: dict[str, State] = {"completed": "completed", "running": "running", "": "stopped"}  # else a failure
 
 
-TURN = 1 << 20  # bytes of a transcript's end that hold a turn
+TURN_BYTES = 1 << 20  # bytes of a transcript's end that hold a turn
 
 
 class Answer(Protocol):
@@ -102,7 +102,7 @@ def catch_up_calls(
     if not open_:
         return
     wanted = re.compile(b'"tool_use_id":"(?:%b)"' % b"|".join(re.escape(each.encode()) for each in sorted(open_)))
-    for entry in project.transcripts.tail(transcript, most=TURN, only=wanted):
+    for entry in project.transcripts.tail(transcript, most=TURN_BYTES, only=wanted):
         answer = noted(entry)
         if answer is None or answer.call not in open_:
             continue

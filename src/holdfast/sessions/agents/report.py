@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _UNMOVED = "unmoved"  # the hint that says how a phase is moved by hand
 NAMED = 20  # phases that are named
-PROMPT = 4_000  # characters of a prompt that are shown; an agent's words can be long
+PROMPT_LIMIT_CHARS = 4_000  # characters of a prompt that are shown; an agent's words can be long
 
 
 def report(event: Event, context: Context, moved: Sequence[Moved]) -> list[wording.Message]:
@@ -89,8 +89,8 @@ def _next(session: str, context: Context, workflow: Workflow, step: Step) -> lis
     else:
         lines = [f"Next: {wording.one_line(step.text, 300)}."]
         if phase is not None and step.prompt != step.text:  # else nothing can be begun
-            cut = f"{step.prompt[:PROMPT]}… (whole in {workflow.place})"
-            lines += [views.call(step), step.prompt if len(step.prompt) <= PROMPT else cut]
+            cut = f"{step.prompt[:PROMPT_LIMIT_CHARS]}… (whole in {workflow.place})"
+            lines += [views.call(step), step.prompt if len(step.prompt) <= PROMPT_LIMIT_CHARS else cut]
     ready = registry.of_agents(workflow.format).ready(workflow)
     beside = [each for each in ready if each is not phase and each.id not in running]
     if beside:

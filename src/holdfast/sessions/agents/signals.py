@@ -110,7 +110,7 @@ def rest(event: Event, context: Context, listed: Collection[str] | None) -> None
     waiting = agent_status.waiting(project, session)
     # The end of one that is no longer listed may have been told when nothing could be written.
     if any(each.unused or (listed is not None and each.agent_id not in listed) for each in waiting):
-        notices.catch_up(project, session, event.transcript_path, event.notice_in, most=notices.TURN)
+        notices.catch_up(project, session, event.transcript_path, event.notice_in, most=notices.TURN_BYTES)
     if listed is not None:
         lifecycle.still_there(project, session, listed)
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from holdfast.sessions.compaction.snapshots import Seal, Sealed
 
 Ending = Literal["confirmed", "given", "lost", "nothing", "open"]
-_AT_ONCE = 60.0  # seconds after a compaction in which a SessionStart's guidance is its answer, not a resume's
-_NEAR = 600.0  # seconds between a compaction and the report of its summary
+_AT_ONCE_S = 60.0  # seconds after a compaction in which a SessionStart's guidance is its answer, not a resume's
+_NEAR_S = 600.0  # seconds between a compaction and the report of its summary
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def _answers(found: Sequence[Seal], all_of: Sequence[Delivery]) -> dict[str, lis
         if seal is None:
             continue
         prompt = delivery.event == "UserPromptSubmit"  # the second chance comes whenever the user says something
-        if prompt or _between(seal.claimed_at, delivery.made_at) <= _AT_ONCE:
+        if prompt or _between(seal.claimed_at, delivery.made_at) <= _AT_ONCE_S:
             answers.setdefault(seal.id, []).append(delivery)
     return answers
 
@@ -127,7 +127,7 @@ def _reports(found: Sequence[Seal], all_of: Sequence[Loss]) -> dict[str, list[Lo
             if loss.session in (seal.session, seal.claimed_by)
         }
         nearest = min(near, key=lambda each: near[each], default=None)
-        if nearest is not None and near[nearest] <= _NEAR:
+        if nearest is not None and near[nearest] <= _NEAR_S:
             reports.setdefault(nearest, []).append(loss)
     return reports
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from holdfast.project import OpenProject
     from holdfast.sessions.hook import Context, Event
 
-LONGEST = 200_000  # characters of a summary that are kept; real ones have some ten thousand
+SUMMARY_LIMIT_CHARS = 200_000  # characters of a summary that are kept; real ones have some ten thousand
 
 
 def compacts_agent(event: Event, context: Context) -> bool:
@@ -70,7 +70,7 @@ def note_summary(project: OpenProject, session: str, text: str) -> None:
     project.ledger.run(
         "INSERT INTO summaries (project, session, said, said_at) VALUES (?, ?, ?, ?)"
         " ON CONFLICT (project, session) DO UPDATE SET said = excluded.said, said_at = excluded.said_at",
-        *(project.key, session, beginning(text, LONGEST), clock.stamp()),
+        *(project.key, session, beginning(text, SUMMARY_LIMIT_CHARS), clock.stamp()),
     )
 
 

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from holdfast.sessions.history.timeline_event import Asked
     from holdfast.workflow.model import Workflow
 
-SHORTEST = 4  # characters of a value whose being in a text says anything
+SHORTEST_CHARS = 4  # characters of a value whose being in a text says anything
 KEPT = 500  # reports per project; the oldest go
 LISTED = 10  # lost facts of a kind that are kept
-LONGEST = 80  # characters of one
-_READ = 4_096  # characters of one that are looked at
+LIMIT_CHARS = 80  # characters of one
+_READ_LIMIT_CHARS = 4_096  # characters of one that are looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,8 @@ class Loss:
         counts: by kind (`workflow`, `phases`, `reading`, `reminders`, `context`): how many facts the summary has word
             for word, and how many there are. What is too short to be told from chance is not counted.
         noted_at: UTC stamp.
-        lost: by kind, the facts that the summary does not have: at most `LISTED`, each on one line of at most `LONGEST`
-            characters, without secrets and what the user excludes. Reports of earlier versions have none.
+        lost: by kind, the facts that the summary does not have: at most `LISTED`, each on one line of at most
+            `LIMIT_CHARS`, without secrets and what the user excludes. Reports of earlier versions have none.
     """
 
     session: str
@@ -95,7 +95,7 @@ def _compared(workflow: Workflow, summary: str) -> Iterator[tuple[str, list[tupl
     }
     for kind, all_of in found.items():
         told = [(fact, " ".join((redact(fact.value) if masked else fact.value).split())) for fact in all_of]
-        told = [(fact, value) for fact, value in told if len(value) >= SHORTEST]
+        told = [(fact, value) for fact, value in told if len(value) >= SHORTEST_CHARS]
         if told:
             yield kind, [(fact, value in said) for fact, value in told]
 
@@ -104,10 +104,10 @@ def _kept(config: Config, kind: str, fact: Fact) -> str:
     """Return a fact as it may be kept; cut last, for half of what has to be masked looks harmless."""
     if kind == "reading" and not capture.allowed(config, fact.value):
         return capture.MASK
-    value = capture.text(config, beginning(fact.value, _READ))  # here too, for a pattern may go over lines
-    value = MASK if secret_name(fact.label.rstrip(":")) else one_line(value, _READ)
+    value = capture.text(config, beginning(fact.value, _READ_LIMIT_CHARS))  # here too, for a pattern may go over lines
+    value = MASK if secret_name(fact.label.rstrip(":")) else one_line(value, _READ_LIMIT_CHARS)
     whole = f"{one_line(fact.label)} {value}" if fact.label else value
-    return one_line(redact(capture.text(config, whole)), LONGEST - 1)
+    return one_line(redact(capture.text(config, whole)), LIMIT_CHARS - 1)
 
 
 def more(counts: tuple[int, int], listed: Sequence[str]) -> str:

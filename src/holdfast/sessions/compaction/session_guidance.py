@@ -142,7 +142,11 @@ def _ended(agent: Agent) -> list[str]:
     how = "has finished" if agent.fate == "finished" else "has failed"
     said = [f"{_name(agent)} {how}; nothing shows that its result has reached this conversation{_task(agent)}"]
     who = wording.one_line(agent.agent_id, 80)
-    words = [f"last words of {who}: {wording.quoted(agent.words, wording.LONGEST)}"] if agent.words.strip() else []
+    words = (
+        [f"last words of {who}: {wording.quoted(agent.words, wording.VALUE_LIMIT_CHARS)}"]
+        if agent.words.strip()
+        else []
+    )
     places = [("output", agent.output), ("transcript", agent.transcript)]
     return [*said, *words, *(f"{what} of {who}: {wording.clean(path)}" for what, path in places if path)]
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
-SHORTEST = 4  # characters of a workflow's name whose being in a line says anything
+SHORTEST_CHARS = 4  # characters of a workflow's name whose being in a line says anything
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ def _is_logged(scope: Scope, roots: Sequence[Path], line: str) -> bool:
 
 
 def _names(workflow: Workflow) -> list[str]:
-    return [each for each in (workflow.id, workflow.title) if len(each) >= SHORTEST]
+    return [each for each in (workflow.id, workflow.title) if len(each) >= SHORTEST_CHARS]
 
 
 def _staying(scope: Scope, roots: Sequence[Path]) -> Iterator[Path]:

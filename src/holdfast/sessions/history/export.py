@@ -50,7 +50,7 @@ def document(project: Workspace, *, verbatim: bool = False) -> dict[str, Any]:
             if "project" in columns
         },
         "recordings": recordings.read(project),
-        "log": log.tail(2 * log.LIMIT, project=project.root),
+        "log": log.tail(2 * log.LIMIT_BYTES, project=project.root),
         "sidecars": _sidecars(project),
     }
     return told if verbatim else dict(redact_value(told))

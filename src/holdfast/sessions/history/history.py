@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _OF_WORKFLOW = "WHERE project = ? AND worktree = ? AND workflow = ?"
 _LAST = f"{_OF_WORKFLOW} AND phase = ? AND number = (SELECT MAX(number) FROM attempts {_OF_WORKFLOW} AND phase = ?)"
-_LONGEST = 2_000  # characters of an error's text
+_ERROR_LIMIT_CHARS = 2_000  # characters of an error's text
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def observe(project: OpenProject, workflow: Workflow, *, error: str = "", at: st
     try:
         if error or not _is_same(project, workflow):
             with project.ledger.transaction():
-                _note(project, workflow, beginning(error.strip(), _LONGEST), at)
+                _note(project, workflow, beginning(error.strip(), _ERROR_LIMIT_CHARS), at)
     except LedgerError as refused:
         log.write("warning", f"what moved in {workflow.place} is not remembered: {refused}")
 

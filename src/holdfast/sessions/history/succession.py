@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Found, Problem, Workflow
 
-_BUCKET = 30  # seconds after which all is read again: sessions die without a word, and other files change
-_PAUSE = 60  # seconds before a ledger that could not be used is tried again
+_BUCKET_S = 30  # seconds after which all is read again: sessions die without a word, and other files change
+_PAUSE_S = 60  # seconds before a ledger that could not be used is tried again
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +146,12 @@ class Following:
         project = self._project
         files = [_mark(path) for place in places.states() for path in sorted(project.root.glob(place))]
         version = project.ledger.one("PRAGMA data_version")  # SQLite's own sign that another process wrote
-        return files, version, int(clock.now().timestamp()) // _BUCKET
+        return files, version, int(clock.now().timestamp()) // _BUCKET_S
 
     def _renew(self) -> None:
         """Open the project's ledger again where its file is another by now, or could not be used for a while."""
         unusable = self._project.ledger.problem is not None
-        waited = (clock.now() - self._opened).total_seconds() >= _PAUSE
+        waited = (clock.now() - self._opened).total_seconds() >= _PAUSE_S
         if waited if unusable else _identity(self._project) != self._ledger:
             self._project.close()
             self._project = replace(self._project)

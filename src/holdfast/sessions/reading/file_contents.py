@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from holdfast.project import OpenProject
 
-LARGEST = 4 << 20  # bytes of a file that is still compared; nobody reads a larger one whole
-MOST = 32 << 20  # bytes that are compared at one event
+FILE_LIMIT_BYTES = 4 << 20  # bytes of a file that is still compared; nobody reads a larger one whole
+EVENT_LIMIT_BYTES = 32 << 20  # bytes that are compared at one event
 _PATTERN = frozenset("*?[")
 _ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
 
@@ -69,7 +69,7 @@ def name(project: OpenProject, place: str) -> str | None:
     return real.relative_to(project.root).as_posix() if real.is_relative_to(project.root) else str(real)
 
 
-def look(project: OpenProject, place: str, most: int = LARGEST) -> Look:
+def look(project: OpenProject, place: str, most: int = FILE_LIMIT_BYTES) -> Look:
     """Look at a file of at most so many bytes; never raises."""
     path = name(project, place)
     if path is None:
@@ -77,7 +77,7 @@ def look(project: OpenProject, place: str, most: int = LARGEST) -> Look:
     if outside_reading.outside(project.root, place):
         return Look(path, None, "outside the project")
     try:
-        return Look(path, fetch(project.root / path, min(most, LARGEST)))
+        return Look(path, fetch(project.root / path, min(most, FILE_LIMIT_BYTES)))
     except OSError as error:
         absent = error.errno in _ABSENT and not _PATTERN & set(place)
         return Look(path, None, "missing" if absent else "not checked")
@@ -85,7 +85,7 @@ def look(project: OpenProject, place: str, most: int = LARGEST) -> Look:
 
 def looks(project: OpenProject, places: Iterable[str]) -> Iterator[tuple[str, Look]]:
     """Look at several files, as far as the bytes of one event go."""
-    left = MOST
+    left = EVENT_LIMIT_BYTES
     for place in dict.fromkeys(places):
         found = look(project, place, left)
         left -= len(found.data or b"")

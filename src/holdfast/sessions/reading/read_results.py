@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _TEXT = "text"
 _ALL = re.compile(rb'"(?:filePath|Read|is_error|compact_boundary)"')  # one alternative in quotes is found fastest
-_OVERLAP = 1 << 16  # bytes before its end that a search sees again: the failure of a Read stands behind its call
+_OVERLAP_BYTES = 1 << 16  # bytes before its end that a search sees again: the failure of a Read stands behind its call
 
 
 class _Shown(NamedTuple):
@@ -92,7 +92,7 @@ def settle(project: OpenProject, session: str, looks: Iterable[Look]) -> bool:
         return reads.reader(project, session).boundary is not None
     sought = _sought(path, wanted.values())
     known = reader.searched if sought == reader.sought and reader.searched <= size else 0
-    gone, present, end = _divided(project, session, path, max(known - _OVERLAP, 0), _ALL)
+    gone, present, end = _divided(project, session, path, max(known - _OVERLAP_BYTES, 0), _ALL)
     _take_over_gone(project, session, wanted, gone)
     _take_over(project, session, wanted, present)
     if (end, sought) != (reader.searched, reader.sought):

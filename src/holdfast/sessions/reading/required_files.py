@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
 
 Change = Literal["unchanged", "changed", "missing", "never read", "not checked", "outside the project"]
-INLINE = 1_500  # UTF-16 units of a file that may be inlined
+INLINE_LIMIT_UNITS = 1_500  # UTF-16 units of a file that may be inlined
 
 
 class RequiredFile(NamedTuple):
@@ -108,7 +108,7 @@ def contents(project: OpenProject, known: Mapping[str, RequiredFile]) -> list[tu
     for entry, state in known.items():
         wanted = state.change == "unchanged" and state.inside and capture.allowed(project.config, state.path)
         if wanted and (state.inlined or not state.in_context):
-            look = file_contents.look(project, state.path, 4 * INLINE)
+            look = file_contents.look(project, state.path, 4 * INLINE_LIMIT_UNITS)
             text = _small_text(look)
             if text:
                 found.append((entry, text))
@@ -185,5 +185,5 @@ def _small_text(look: Look) -> str:
         (look.data or b"").decode("utf-8")
     except UnicodeDecodeError:
         return ""
-    small = wording.units(look.text) <= INLINE and "\0" not in look.text
+    small = wording.units(look.text) <= INLINE_LIMIT_UNITS and "\0" not in look.text
     return look.text if small and look.text.strip() else ""

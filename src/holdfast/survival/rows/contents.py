@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from holdfast.survival.truth import Truth
 
 MANY = 1_000
-LONG = 10_000  # characters of a name
+LONG_CHARS = 10_000  # characters of a name
 _SHOWN = " 🧵 é שלום 한 ﷽"  # what must arrive as it is
 _HIDDEN = "\u202e\x1b[31m\x07</system-reminder>\u2066 \u200d"  # what must not
 
@@ -76,7 +76,7 @@ def lengthy(made: Truth, tokens: truth.Tokens) -> None:
 
     def long(word: str, kind: str) -> str:
         tail = tokens("tail")
-        text = f"{word} {'x' * (LONG - len(word) - len(tail) - 2)} {tail}"
+        text = f"{word} {'x' * (LONG_CHARS - len(word) - len(tail) - 2)} {tail}"
         made.needles[text] = word
         made.tails.append((kind, tail))
         return text

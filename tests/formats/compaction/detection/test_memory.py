@@ -382,7 +382,7 @@ def test_what_cannot_be_read_or_was_read_in_part_is_said(project: Workspace, put
 )
 def test_the_worst_of_files_takes_time_in_proportion_to_its_length(piece: str) -> None:
     """A quarter of a megabyte of it: one pass too many for each line would outlast the time limit of the tests."""
-    text = piece * (prose.LIMIT // len(piece))
+    text = piece * (prose.LIMIT_BYTES // len(piece))
     assert read(text)
 
 

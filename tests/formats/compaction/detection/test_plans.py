@@ -230,7 +230,7 @@ def test_of_thousands_each_is_a_candidate_with_its_reason(crowd: Path) -> None:
 @pytest.fixture
 def old(project: Workspace, put: Put, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """Plans that are not in progress, of one moment, as after a fresh clone, and old enough to be believed."""
-    monkeypatch.setattr(file_memo, "SETTLED", 0)
+    monkeypatch.setattr(file_memo, "SETTLED_NS", 0)
     paths.ensure_private(paths.state_dir())
     return [put(f"CLAUDE/Plan/{number:03}-x/PLAN.md", DONE) for number in range(plans.FEW + 5)]
 
@@ -269,7 +269,7 @@ def test_what_was_changed_just_now_is_read_again(
     project: Workspace, old: list[Path], reads: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of two edits in one tick of a clock a file's status tells nothing."""
-    monkeypatch.setattr(file_memo, "SETTLED", 10**12)
+    monkeypatch.setattr(file_memo, "SETTLED_NS", 10**12)
     for _ in range(2):
         assert plans.active(project.root) is None
     assert len(reads) == 2 * len(old)

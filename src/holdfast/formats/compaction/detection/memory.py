@@ -48,7 +48,7 @@ def look(path: Path) -> tuple[Candidate, Extract | None]:
     extract = block if isinstance(block, str) else _extract(block, path, found.mtime)
     unused = () if isinstance(block, str) else tuple(_unused(other, block) for other in others)
     if isinstance(block, str) or isinstance(extract, str):
-        cut = "" if found.whole else f" (its first {prose.LIMIT // 1024} KB were read)"
+        cut = "" if found.whole else f" (its first {prose.LIMIT_BYTES // 1024} KB were read)"
         return _candidate(path, f"{extract}{cut}", found.mtime, warnings=unused), None
     marks = ['a heading "Workflow State"'] if block.marked else []
     marks += ['a "Phase:" line'] if memoryphases.is_said(block.notes) else []
@@ -100,7 +100,7 @@ def _unread(block: Block, *, whole: bool) -> str:
     """Say what of the notes was not read, so that no required reading is dropped without a word; else nothing."""
     if block.cut:
         return f"only {len(block.notes):,} lines of its notes were read. Shorten them"
-    return "" if whole else f"only its first {prose.LIMIT // 1024} KB were read. Shorten it"
+    return "" if whole else f"only its first {prose.LIMIT_BYTES // 1024} KB were read. Shorten it"
 
 
 def _unused(other: Block, used: Block) -> str:

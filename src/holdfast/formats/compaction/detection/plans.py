@@ -60,7 +60,7 @@ def active(root: Path, written: Path | None = None) -> Extract | None:
         if room <= 0:
             left += len(maybe) - number
             break
-        room -= min(info.st_size if info else 0, prose.LIMIT)
+        room -= min(info.st_size if info else 0, prose.LIMIT_BYTES)
         try:
             extract = _in_progress(path, root, info)
         except OSError:
@@ -184,7 +184,7 @@ def _examine(root: Path, path: Path, mtime: float) -> tuple[Candidate, Extract |
     if found is None:
         return Candidate(path, "plan", False, ("does not exist",), mtime), None
     reading = plantext.parse(found.text, path, root, mtime)
-    cut = "" if found.whole or reading.extract else f" (its first {prose.LIMIT // 1024} KB were read)"
+    cut = "" if found.whole or reading.extract else f" (its first {prose.LIMIT_BYTES // 1024} KB were read)"
     accepted = reading.extract is not None
     return Candidate(
         path, "plan", accepted, (f"{reading.reason}{cut}",), mtime, reading.notable, reading.kind
