@@ -12,7 +12,7 @@ import pytest
 
 from holdfast import paths, trust
 from holdfast.errors import StateError
-from holdfast.files import atomic
+from holdfast.files import atomic, document
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -200,6 +200,15 @@ def test_trust_is_given_where_no_content_can_be_kept(root: Path) -> None:
     trust.grant(root, {NAME: CONTENT}, [b"content"])
     assert trust.trusted(root, NAME, CONTENT)
     assert trust.content(root, NAME) is None
+
+
+def test_a_configuration_that_nobody_trusts_is_not_read(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every event asks, and in most projects nobody has trusted one."""
+    file = paths.project_config(root)
+    file.parent.mkdir()
+    file.write_bytes(b"todos = 'off'")
+    monkeypatch.setattr(document, "read", lambda *arguments, **options: pytest.fail("it was read"))
+    assert not trust.config_trusted(root)
 
 
 @pytest.mark.parametrize("kind", ["fifo", "device", "sparse", "folder", "link", "loop"])

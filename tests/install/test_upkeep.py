@@ -15,6 +15,9 @@ from holdfast.errors import StateError
 from holdfast.install import installer, uninstall, upkeep, wanted_events
 from holdfast.install.registration import group
 from holdfast.plugins import loader
+from holdfast.plugins.hooks import Hooks
+from holdfast.plugins.loader import HandlerFile
+from holdfast.project import Project
 from holdfast.sessions.workspace import Workspace
 
 TRUSTED = ".claude/handlers/known.py"
@@ -59,6 +62,20 @@ def trusting(project: Workspace) -> None:
 def events(settings: Path) -> set[str]:
     hooks: dict[str, Any] = json.loads(settings.read_text()).get("hooks", {})
     return set(hooks)
+
+
+def test_a_start_of_a_session_looks_for_the_handlers_once(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that is to be said at a start is said of the same files."""
+    installed("user", project)
+    looked, find = list[Project](), loader.find
+
+    def counted(client: Hooks, project: Project) -> list[HandlerFile]:
+        looked.append(project)
+        return find(client, project)
+
+    monkeypatch.setattr(loader, "find", counted)
+    assert upkeep.upkeep(project)
+    assert len(looked) == 1
 
 
 @pytest.mark.parametrize("scope", ["user", "local"])
