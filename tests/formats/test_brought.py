@@ -11,6 +11,7 @@ import stat
 import string
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,6 +21,7 @@ from rich.console import Console
 from holdfast import checks, formats, paths
 from holdfast.commands import watch
 from holdfast.errors import HoldfastError
+from holdfast.formats import RECORDS
 from holdfast.sessions.history.succession import Following
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
@@ -150,6 +152,47 @@ def test_a_package_that_is_gone_costs_no_event(project: HoldfastProject, name: s
     assert [each.level for each in _doctor(project)] == ["ok"]
 
 
+@pytest.mark.parametrize("part", ["step", "save", "skipped"])
+def test_a_package_that_fails_costs_only_its_own(
+    part: str, project: HoldfastProject, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it cannot do is said with its name; the rest of its workflow comes back, and the other formats go on."""
+
+    def fails(*arguments: object, **options: object) -> object:
+        raise KeyError("oh no")
+
+    if part == "step":
+        monkeypatch.setattr(sys.modules[RECORDS[name].ADAPTER], part, fails)
+    else:
+        detector = ModuleType(f"holdfast_{name}.detector")
+        vars(detector).update(save=fails, skipped=fails, outdated=fails)
+        monkeypatch.setitem(sys.modules, detector.__name__, detector)
+        monkeypatch.setattr(RECORDS[name], "SOURCES", ("*/notes.md",))
+
+    told = compact(project)
+
+    assert TITLE in told
+    assert "Ask first" in told
+    said = told if part == "step" else paths.log_file().read_text()
+    assert f"the format '{name}' of another package can't be used (KeyError: 'oh no')" in said
+
+
+def test_a_command_names_the_package_that_fails(
+    project: HoldfastProject, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There is no traceback: the bug is not ours."""
+
+    def fails(*arguments: object) -> object:
+        raise KeyError("oh no")
+
+    monkeypatch.setattr(sys.modules[RECORDS[name].ADAPTER], "step", fails)
+
+    result = holdfast("next", root=project.root, session=project.session, code=1)
+
+    assert f"the format '{name}' of another package can't be used" in result.err
+    assert "Traceback" not in result.err
+
+
 def _remove(name: str) -> None:
     for folder in list(sys.path):
         if (package := Path(folder, f"holdfast_{name}")).is_dir():
@@ -268,7 +311,7 @@ def test_a_format_that_finds_nonsense_costs_no_event(
 ) -> None:
     """Other formats go on, and the user is told which one fails."""
     holdfast("start", "Other", "--phase", "First", root=project.root, session=project.session)
-    monkeypatch.setattr(registry.get(name), "find", lambda project: None)
+    monkeypatch.setattr(sys.modules[RECORDS[name].ADAPTER], "find", lambda project: None)
     opened = Workspace.open(project.root)
 
     found = registry.all_found(opened)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from holdfast.errors import HoldfastError
 from holdfast.formats import RECORDS
 from holdfast.workflow import facts, registry, sidecars, wording
 from holdfast.workflow.sidecars import write_sidecar
@@ -253,7 +254,10 @@ def _lead(workflow: Workflow, pointer: str) -> list[str]:
 
 
 def _next(workflow: Workflow, pointer: str) -> list[str]:
-    step = registry.get(workflow.format).step(workflow)
+    try:
+        step = registry.get(workflow.format).step(workflow)
+    except HoldfastError as error:  # a package's: the rest of the workflow still comes back
+        return [f"Next step: unknown, {wording.one_line(str(error), 400, pointer)}"]
     if step is None:
         return [f"Next step: none, all {workflow.unit}s are completed"]
     lines = [f"Next step: {wording.one_line(step.text, 300, pointer)}"]

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkable
 
-from holdfast import formats
+from holdfast import formats, log
 from holdfast.errors import HoldfastError
 from holdfast.formats import RECORDS
 from holdfast.workflow.model import Foreign, Found, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Iterator
     from pathlib import Path
+    from types import ModuleType
 
     from holdfast.workflow.model import (
         Brief,
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
         Workflow,
     )
     from holdfast.workflow.records import Records
+
+Value = TypeVar("Value")
 
 
 class Format(Protocol):
@@ -132,12 +136,13 @@ class AgentFormat(Format, Protocol):
 def get(name: str) -> Format:
     """Return a format's adapter.
 
+    Whatever fails in one of another package is a HoldfastError that names the package.
     Raises HoldfastError for a name that is no format, and for one of another package that can't be loaded.
     """
     if name not in RECORDS:
         raise HoldfastError(f"there is no format {name!r}; known are {', '.join(sorted(RECORDS))}")
     try:
-        return cast("Format", import_module(RECORDS[name].ADAPTER))
+        return cast("Format", _guarded(name, import_module(RECORDS[name].ADAPTER)))
     except (Exception, SystemExit) as error:
         if name in formats.OURS:
             raise
@@ -149,10 +154,19 @@ def of_agents(name: str) -> AgentFormat:
     return cast("AgentFormat", get(name))
 
 
-def detectors() -> list[Detector]:
-    """Return what saves workflows that people describe in files of their own, of the formats that have such."""
+def detected(ask: Callable[[Detector], Value]) -> Iterator[Value]:
+    """Ask the detector of each format that takes over workflows from people's own files, and yield the answers.
+
+    One of another package that fails is a line in the log, and costs the others nothing.
+    """
     names = (name for name, record in RECORDS.items() if record.SOURCES)
-    return list(cast("dict[str, Detector]", formats.parts("detector", names)).values())
+    for name, module in formats.parts("detector", names).items():
+        try:
+            yield ask(cast("Detector", _guarded(name, module)))
+        except HoldfastError as error:
+            if name in formats.OURS:
+                raise
+            log.write("error", str(error))
 
 
 def agents_work_on(project: Records, session: str) -> list[Workflow]:
@@ -210,6 +224,30 @@ def _asked(project: Records, name: str, ask: Callable[[Format], Found]) -> Found
             raise
         why = str(error) if isinstance(error, HoldfastError) else _unusable(name, error)
         return Found(problems=(Problem(project.root / RECORDS[name].TOP, why),))
+
+
+def _guarded(name: str, module: ModuleType) -> object:
+    return module if name in formats.OURS else _Brought(name, module)
+
+
+class _Brought:
+    """A module of another package: what fails in it is said to be that package's, and ends none of our events."""
+
+    def __init__(self, name: str, module: ModuleType) -> None:
+        self._name = name
+        self._module = module
+
+    def __getattr__(self, attribute: str) -> Any:
+        given = getattr(self._module, attribute)
+        return partial(self._called, given) if callable(given) else given
+
+    def _called(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        try:
+            return function(*arguments, **options)
+        except HoldfastError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise HoldfastError(_unusable(self._name, error)) from error
 
 
 def _unusable(name: str, error: BaseException) -> str:

@@ -157,18 +157,17 @@ def _left(found: Found) -> list[str]:
 
 def _skipped(context: Context) -> list[str]:
     """Say what the save before the compaction did not look at, and what to do about it."""
-    return [line for each in registry.detectors() for line in each.skipped(Workspace.of(context.project))]
+    project = Workspace.of(context.project)
+    return [line for lines in registry.detected(lambda detector: detector.skipped(project)) for line in lines]
 
 
 def _outdated(event: Event, context: Context) -> list[Message]:
     """Name the model the old plan that the save before the compaction left alone."""
-    places = hints.take(context.project, event.session_id, hints.STALE)[-1:]
-    lines = [
-        line
-        for place in places
-        for each in registry.detectors()
-        if (line := each.outdated(Workspace.of(context.project), place))
-    ]
+    places = hints.take(context.project, event.session_id, hints.STALE)
+    if not places:
+        return []
+    project = Workspace.of(context.project)
+    lines = [line for line in registry.detected(lambda each: each.outdated(project, places[-1])) if line]
     return [Message(wording.fenced("An old plan of this project was not taken up.", lines))] if lines else []
 
 

@@ -52,8 +52,8 @@ def save(event: Event, context: Context, trigger: str) -> str:
 
 def _detect(context: Context, session: str) -> None:
     """Save what people describe in files of their own (I001-6); what cannot be merged costs no seal."""
-    for detector in registry.detectors():
-        found = detector.save(Workspace.of(context.project))
+    project = Workspace.of(context.project)
+    for found in registry.detected(lambda detector: detector.save(project)):
         if found.report:
             context.log(found.report, level="warning" if found.failed else "info")
         if found.outdated or found.unread:

@@ -47,8 +47,8 @@ def _followed(context: Context, workflow: Workflow, saved: Path, why: str) -> Wo
 def _merged(context: Context, written: Path) -> Path | None:
     """Merge what a file says that was just written, and return the state file that has it if there is one."""
     saved = None
-    for detector in registry.detectors():
-        found = detector.save(Workspace.of(context.project), written=written)
+    project = Workspace.of(context.project)
+    for found in registry.detected(lambda detector: detector.save(project, written=written)):
         if found.report:
             context.log(found.report, level="warning" if found.failed else "info")
         saved = saved or found.path
