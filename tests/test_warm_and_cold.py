@@ -52,8 +52,14 @@ OPINIONS = """
     @hookimpl
     def on_task_completed(event):
         return block("by exit code")
+    @hookimpl(timeout=40)
+    def on_session_end(event):
+        pass
     """
-"""A handler of the user's with something to say of every kind: refusal, advice, exit code 2, a fault."""
+"""A handler of the user's with something to say of every kind: refusal, advice, exit code 2, a fault.
+
+On a busy machine the second that a session's end has by default can be over before anything was said: it asks for more.
+"""
 
 WATCHED = """
 import os, sys
@@ -119,7 +125,7 @@ def prepared(folder: Path) -> Warm:
     folder.mkdir()
     place = warmth.make(folder)
     on = json.dumps(sorted(path.stem for path in (SOURCE.parent / "handlers").glob("*.py")))
-    place.write(place.home / ".config" / "holdfast" / "holdfast.toml", f"[handlers]\non = {on}\n")
+    place.write(place.home / ".config" / "holdfast" / "holdfast.toml", f"[handlers]\non = {on}\ntimeout = 40\ndeadline = 200\n")
     (place.home / ".config" / "holdfast" / "handlers" / "says.py").unlink()
     place.user_handler("opinions", OPINIONS)
     command = [sys.executable, "-m", "holdfast", "start", "Alpha", "--phase", "One", "--phase", "Two"]
