@@ -593,7 +593,9 @@ def test_a_worker_that_is_stopped_refuses(warm: warmth.Warm, strict: bool) -> No
     package = warm.entry.parent / "patient" / "holdfast"
     warm.configure("timeout = 3.0\ndeadline = 3.0\n")
     warmth.change(package / "engine.py", "WATCH_GRACE_S", "1.0")
-    warmth.change(package / "relay.py", "ANSWER", "10.0")  # it may be stopped before it could say that it has less
+    warmth.change(
+        package / "relay.py", "ANSWER_TIMEOUT_S", "10.0"
+    )  # it may be stopped before it could say that it has less
     warm.until(lambda: not warm.sockets)  # the server ends: what it has loaded is another now
     warm.warm_up()
     process, worker = started(warm, "os.kill(os.getppid(), 19); time.sleep(600)", strict=strict)
@@ -609,7 +611,7 @@ def test_a_worker_that_is_stopped_refuses(warm: warmth.Warm, strict: bool) -> No
 @pytest.mark.slow
 def test_a_worker_whose_handlers_may_take_longer_is_not_given_up(warm: warmth.Warm) -> None:
     """It says so once they are chosen: the common limit is for choosing them."""
-    warmth.change(warm.entry.parent / "patient" / "holdfast" / "relay.py", "ANSWER", "5.0")
+    warmth.change(warm.entry.parent / "patient" / "holdfast" / "relay.py", "ANSWER_TIMEOUT_S", "5.0")
     warm.until(lambda: not warm.sockets)
     warm.warm_up()
     process, _ = started(warm, "time.sleep(6); return deny('slept')")

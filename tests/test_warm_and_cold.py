@@ -125,7 +125,9 @@ def prepared(folder: Path) -> Warm:
     folder.mkdir()
     place = warmth.make(folder)
     on = json.dumps(sorted(path.stem for path in (SOURCE.parent / "handlers").glob("*.py")))
-    place.write(place.home / ".config" / "holdfast" / "holdfast.toml", f"[handlers]\non = {on}\ntimeout = 40\ndeadline = 200\n")
+    place.write(
+        place.home / ".config" / "holdfast" / "holdfast.toml", f"[handlers]\non = {on}\ntimeout = 40\ndeadline = 200\n"
+    )
     (place.home / ".config" / "holdfast" / "handlers" / "says.py").unlink()
     place.user_handler("opinions", OPINIONS)
     command = [sys.executable, "-m", "holdfast", "start", "Alpha", "--phase", "One", "--phase", "Two"]

@@ -229,7 +229,7 @@ def _patient(folder: Path) -> Path:
     for each in (processes.SOURCE / "holdfast").iterdir():
         if each.name != "__pycache__":
             (package / each.name).symlink_to(each)
-    for name in ("LIFE", "READY"):
+    for name in ("LIFE_TIMEOUT_S", "READY_TIMEOUT_S"):
         change(package / "relay.py", name, str(LONG))
     return processes.copy_of_entrypoint(folder / "run", str(package.parent))
 

@@ -317,7 +317,7 @@ def test_what_is_no_readable_file_is_a_fault_and_hangs_nobody(root: Path, kind: 
     elif kind == "fifo":
         os.mkfifo(guard)
     elif kind == "huge":
-        guard.write_bytes(b"#" * (loader.SIZE_LIMIT + 1))
+        guard.write_bytes(b"#" * (loader.SIZE_LIMIT_BYTES + 1))
     else:
         guard.symlink_to(guard if kind == "loop" else guard.with_name("nothing"))
 

@@ -532,7 +532,9 @@ def test_a_deleted_installation_leaves_nothing_behind(copied: Warm) -> None:
 @pytest.mark.slow
 def test_of_two_that_are_started_one_remains(fresh: Warm) -> None:
     """Whoever comes second finds the first and ends."""
-    warmth.change(fresh.entry.parent / "patient" / "holdfast" / "server" / "servers.py", "PATIENCE", str(warmth.LONG))
+    warmth.change(
+        fresh.entry.parent / "patient" / "holdfast" / "server" / "servers.py", "ANSWER_TIMEOUT_S", str(warmth.LONG)
+    )
     command = [*INTERPRETER, str(fresh.entry), "--serve"]
     started = [subprocess.Popen(command, env=fresh.environ()) for _ in range(3)]
     fresh.until(lambda: sum(process.poll() is None for process in started) == 1)
@@ -588,7 +590,7 @@ def test_it_ends_when_nobody_needs_it(fresh: Warm) -> None:
     """Some time after its last event, not after its start, it ends by itself and takes its socket with it."""
     script = (
         "import signal, sys; sys.path.insert(0, sys.argv[1]); from holdfast.server import loop as server; "
-        "signal.signal(signal.SIGUSR1, lambda *_: setattr(server, 'IDLE', 2.0)); "
+        "signal.signal(signal.SIGUSR1, lambda *_: setattr(server, 'IDLE_TIMEOUT_S', 2.0)); "
     )
     script += "sys.exit(server.main('--serve', sys.argv[2]))"
     command = [sys.executable, "-c", script, str(ROOT / "src"), str(ENTRYPOINT)]
@@ -716,7 +718,7 @@ def test_it_does_nothing_while_nothing_happens(warm: Warm) -> None:
 @pytest.mark.slow
 def test_a_child_that_dies_before_its_event_is_not_replaced_at_once(fresh: Warm) -> None:
     """Whatever kills them, the server does not spend its time on forking; an event gets its child all the same."""
-    warmth.change(fresh.entry.parent / "patient" / "holdfast" / "server" / "pool.py", "AGAIN", "3.0")
+    warmth.change(fresh.entry.parent / "patient" / "holdfast" / "server" / "pool.py", "RETRY_S", "3.0")
     fresh.warm_up()
 
     def spares() -> list[int]:

@@ -35,7 +35,7 @@ CHANGES = {"os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.chmod", "os.lin
            "os.unsetenv", "os.chdir", "os.fork"}
 from holdfast import engine, log; from holdfast.server import rehearsal
 from holdfast.files import file_memo
-file_memo.SETTLED = -(10**18)  # a text changed just now is parsed at each look, by a process of its own
+file_memo.SETTLED_NS = -(10**18)  # a text changed just now is parsed at each look, by a process of its own
 rehearsal.warm_up()
 sys.addaudithook(watch)
 import sqlite3
@@ -90,7 +90,7 @@ def rehearsed(home_before: Path, run_python: RunPython) -> Any:
     """What a process did that was warm and rehearsed, and the home as it was before that."""
     # What is compiled and found once lies there from then on.
     run_python(
-        "from holdfast.files import file_memo; file_memo.SETTLED = -(10**18)\n"
+        "from holdfast.files import file_memo; file_memo.SETTLED_NS = -(10**18)\n"
         "from holdfast.server import rehearsal; rehearsal.warm_up()"
     )
     before = tree(home_before)

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from holdfast.plugins.hooks import Hooks
     from holdfast.plugins.scan import Route
 
-__all__ = ["SIZE_LIMIT", "Call", "HandlerFile", "find", "load", "offered", "plan", "preload", "runs", "vanished"]
+__all__ = ["SIZE_LIMIT_BYTES", "Call", "HandlerFile", "find", "load", "offered", "plan", "preload", "runs", "vanished"]
 
-SIZE_LIMIT = route_cache.SIZE_LIMIT_BYTES
+SIZE_LIMIT_BYTES = route_cache.SIZE_LIMIT_BYTES
 
 
 @dataclass(frozen=True, slots=True)
