@@ -227,7 +227,7 @@ def _choose(project: Workspace, files: Sequence[Path]) -> dict[Path, bytes]:
         if path not in known and path != config:
             raise HoldfastError(f"{path} is neither a handler of {project.root} nor its holdfast.toml")
         try:
-            limit = tomlfile.LIMIT_BYTES if path == config else loader.SIZE_LIMIT
+            limit = tomlfile.LIMIT_BYTES if path == config else loader.SIZE_LIMIT_BYTES
             content, _ = document.read(path, limit, within=project.root)
         except StateError as error:
             if files:
