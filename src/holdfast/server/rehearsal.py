@@ -2,7 +2,8 @@
 
 A rehearsal goes through the motions of an event without any effect. What a process forked from the server reads and
 writes for the first time the system maps or copies, a page at a time. That takes longer than all of Holdfast's own work
-on an event, so both children do it before the event comes.
+on an event, so both children do it before the event comes. Whoever only calls a function writes, too: Python counts the
+references to the function, its code and its constants, in the objects themselves.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ import gc
 import json
 import os
 import pickle
+import sys
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
@@ -60,6 +63,7 @@ _ENGINE = (
 )
 # What the public API loads when a handler calls it: a name in a handler's file does not tell which modules that takes.
 _BEHIND_HANDLERS = ("sessions", "workflow", "trail", "files")
+_HANDLERS_ALONE = ("sessions", "workflow", "trail", "formats", "install")  # which no engine calls
 _STANDARD = ("sqlite3", "json", "hashlib", "tomllib", "uuid", "shlex", "marshal", "pickle", "difflib", "subprocess")
 _ENCODINGS = ("encodings.utf_8_sig", "encodings.utf_16_le", "encodings.ascii", "encodings.latin_1")
 _PACKAGES = ("pluggy", "pydantic", "platformdirs", *_STANDARD, *_ENCODINGS)
@@ -67,6 +71,8 @@ _NOWHERE = Path("/")
 _SOURCE, _PAYLOADS = engine.CLIENT.rehearsal()
 _ROUTES = scan(_SOURCE, engine.CLIENT).routes
 _FILE = Path(__file__).with_name("rehearsed")
+_engines_objects: list[object] = []
+_handlers_objects: list[object] = []
 
 
 def warm_up() -> None:
@@ -136,12 +142,47 @@ def _subclasses(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
 def prepare() -> None:
     """Make ready, in the server, what its children's rehearsals need."""
     bytecode_cache.hold(_SOURCE, _FILE)
+    _engines_objects[:], _handlers_objects[:] = _objects()
     for _ in _events():
+        pass
+
+
+def _objects() -> tuple[list[object], list[object]]:
+    """Return what is loaded of Holdfast, down to the constants in the code: the engine's part and the handlers'."""
+    engines, handlers, seen = list[object](), list[object](), set[int]()
+    for name, loaded in list(sys.modules.items()):
+        top, _, rest = name.partition(".")
+        if top == "holdfast":
+            found = handlers if rest.partition(".")[0] in _HANDLERS_ALONE else engines
+            for value in vars(loaded).values():
+                _collect(value, found, seen)
+    return engines, handlers
+
+
+def _collect(value: object, found: list[object], seen: set[int]) -> None:
+    """Add a value and what lies in it: the code of a function, the constants of code, the members of a class."""
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    found.append(value)
+    within: list[object] = [getattr(value, each, None) for each in ("__code__", "__func__", "__wrapped__", "fget")]
+    if isinstance(value, CodeType):
+        within += value.co_consts
+    elif isinstance(value, type) and value.__module__.partition(".")[0] == "holdfast":
+        within += vars(value).values()
+    for each in within:
+        _collect(each, found, seen)
+
+
+def _touch(objects: list[object]) -> None:
+    """Write to each object's count of references, so that this process has its own copy of the page it lies in."""
+    for _ in objects:
         pass
 
 
 def of_engine() -> None:
     """Rehearse what a child does itself: reading an event, finding its handlers, merging what they say."""
+    _touch(_engines_objects)
     with suppress(Exception):  # what is wrong shows when an event comes
         project = OpenProject(_NOWHERE, Config())
         for event, payload in _events():
@@ -157,6 +198,8 @@ def of_engine() -> None:
 
 def of_handlers() -> None:
     """Rehearse what a handlers' child does: taking over its work, loading, calling, asking a ledger."""
+    _touch(_engines_objects)
+    _touch(_handlers_objects)
     with suppress(Exception):
         project = OpenProject(_NOWHERE, Config())
         for event, payload in _events():
