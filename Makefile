@@ -2,6 +2,8 @@
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 VENV := .venv
+# Holdfast alone; and all that working on it takes.
+INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
 BIN := $(VENV)/bin
 
@@ -10,7 +12,7 @@ PLATFORM := $(shell uname -s | tr A-Z a-z)-$(subst aarch64,arm64,$(subst x86_64,
 
 .PHONY: demo test test-all lint coverage matrix hooks simulate score bench client clients requirements plugin browser clean
 
-demo: $(READY)
+demo: $(INSTALLED)
 	@$(BIN)/holdfast demo
 
 # All but the tests that take long because they wait or start many processes (marked `slow`).
@@ -108,8 +110,15 @@ browser: $(READY) .browser/.ready $(if $(HOLDFAST_BROWSER),,.browser/chromium)
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-$(READY): pyproject.toml
+$(INSTALLED): pyproject.toml
 	@[ -n "$(PYTHON)" ] || { echo "Holdfast needs Python 3.11 or newer; name one: make PYTHON=/path/to/python3" >&2; exit 1; }
-	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@echo "Setting up .venv, once. An environment for $(PYTHON) …"
+	@$(PYTHON) -m venv --clear $(VENV)
+	@echo "Holdfast and the packages it needs …"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $(INSTALLED)
+
+$(READY): $(INSTALLED)
+	@echo "What the tests need, once; this takes a minute or two …"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $(READY)

@@ -37,7 +37,9 @@ def works(bin_folder: Path, home: Path, place: str) -> None:
     files = {row["file"] for rows in listed["events"].values() for row in rows}
     assert sorted({Path(file).stem for file in files}) == SHIPPED
     assert all(place in file for file in files)
-    assert "Saved, restored and moved on" in run([holdfast, "demo"], home)
+    said = run([holdfast, "demo"], home)
+    assert "Saved, restored and moved on" in said
+    assert "Now try it on your own work" in said
 
 
 def without_bytecode(bin_folder: Path) -> list[str]:

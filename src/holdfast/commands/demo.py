@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+from pathlib import Path
+
 import click
 
 from holdfast.commands.narration import tell
@@ -17,3 +21,19 @@ def command() -> None:
     """
     with stage.opened() as throwaway:
         tell(throwaway, demo.story(throwaway), "Saved, restored and moved on; nothing was left behind.")
+    name = _name()
+    click.echo(
+        "\nNow try it on your own work. This registers the handlers in your settings:\n"
+        f"  {name} install\n"
+        "Then, in a project of yours:\n"
+        f'  {name} start "What you work on" --phase "First step" --phase "Second step"\n'
+        "Start claude there. After a compaction it still knows where it was."
+    )
+
+
+def _name() -> str:
+    """Return what the reader types to call this program, from any folder."""
+    called, found = Path(sys.argv[0]).absolute(), shutil.which("holdfast")
+    if called.name != "holdfast":  # python -m holdfast
+        return f"{sys.executable} -m holdfast"
+    return "holdfast" if found and called.exists() and called.samefile(found) else str(called)
