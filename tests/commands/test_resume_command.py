@@ -175,13 +175,13 @@ def test_what_is_taken_anyway_need_not_be_named(root: Path) -> None:
 
 
 def test_a_start_in_a_terminal_says_whose_it_is(tmp_path: Path) -> None:
-    """Of no live session nothing is said; one that is alone has it; of several none has, and the command is named."""
+    """Where none is live, how to begin one with it; one that is alone has it; of several none has, and the command is named."""
     (tmp_path / ".git").mkdir()
 
     def started(title: str) -> str:
         return holdfast("start", title, "--phase", "One", root=tmp_path).out
 
-    assert "session" not in started("A")
+    assert 'To begin one with it: claude "$(holdfast resume)"' in started("A")
     live(tmp_path, ME)
     assert f"It belongs to session {ME[:8]}, which is live here" in started("B")
     assert owner(tmp_path, "B") == ME

@@ -326,6 +326,15 @@ def test_a_record_that_may_not_be_read_stops_an_install(target: Target) -> None:
     assert installs.set_aside() == []
 
 
+def test_uninstall_says_what_stays(target: Target) -> None:
+    """The memory of the workflows, and handlers of the user's own if there are any."""
+    installer.install(target)
+    assert uninstall.uninstall(target)[-1] == f"stays: {paths.state_dir()} (what is known of your workflows)"
+    paths.user_handlers().mkdir(parents=True)
+    installer.install(target)
+    assert uninstall.uninstall(target)[-1] == f"stays: {paths.config_dir()} (your handlers and configuration)"
+
+
 def test_uninstalling_twice_is_fine(target: Target) -> None:
     """The second time says that nothing is there and touches nothing."""
     given(target, FOREIGN)
@@ -812,7 +821,8 @@ def test_the_commands_install_and_uninstall_a_named_file(holdfast: Callable[...,
     """--settings names any file, and the undo line is the command that undoes it."""
     named = tmp_path / "some where.json"
     shown = holdfast("install", "--scope", "local", "--settings", str(named))
-    assert f"--scope local --settings '{named}' --project" in shown.splitlines()[-2]
+    assert f"--scope local --settings '{named}' --project" in shown.splitlines()[-3]
+    assert shown.splitlines()[-1].startswith("next: start a session of Claude Code")
     assert json.loads(named.read_text()) == settings(BASIC)
     assert f"{named}: removed" in holdfast("uninstall", "--scope", "local", "--settings", str(named))
     assert not named.exists()

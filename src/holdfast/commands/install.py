@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 
     from holdfast.clients.claude.scopes import Scope
 
+_NEXT = (
+    "next: start a session of Claude Code; what you write down with "
+    'holdfast start "What you work on" --phase "First step" survives its compactions'
+)
+
 
 @click.command("install")
 @target_options
@@ -49,6 +54,7 @@ def command(
             click.echo(line)
         compile_package()
         click.echo(startup.line())
+        click.echo(_NEXT)
 
 
 def compile_package() -> None:

@@ -121,7 +121,7 @@ def _whose(project: Workspace, workflow: Workflow, session: str | None) -> str:
         claims.give(project, workflow, live[0])
         return f"It belongs to session {live[0][:8]}, which is live here; its model hears of it at your next prompt."
     if not live:
-        return ""
+        return 'No session is live here. To begin one with it: claude "$(holdfast resume)"'
     named = ", ".join(each[:8] for each in live)
     which = f"{len(live)} sessions are live here ({named})" if len(live) > 1 else f"Session {named} is live here"
     return (

@@ -46,7 +46,7 @@ def uninstall(target: Target) -> list[str]:
             removed = [f"ended {address}" for address in servers.stop_of(paths.launcher())]
             removed += [f"removed {path}" for path in launcher.remove()]
             doubt = "whether other settings name the launcher is not known; where they do, install into them again"
-            lines += [*removed, *([doubt] if removed and unknown else [])]
+            lines += [*removed, *([doubt] if removed and unknown else []), *(_memory() if removed else [])]
         return [*lines, *(_left() if had else [])]
 
 
@@ -82,6 +82,15 @@ def _has_ours(target: Target) -> bool:
         return any(entry.ours for entry in registrations.entries(target))
     except StateError:
         return False
+
+
+def _memory() -> list[str]:
+    """Name what is the user's: the memory of the workflows, with the log, and the own handlers and configuration."""
+    stays = {
+        paths.state_dir(): "what is known of your workflows",
+        paths.config_dir(): "your handlers and configuration",
+    }
+    return [f"stays: {folder} ({what})" for folder, what in stays.items() if folder.exists()]
 
 
 def _left() -> list[str]:
