@@ -175,7 +175,7 @@ def test_what_is_taken_anyway_need_not_be_named(root: Path) -> None:
 
 
 def test_a_start_in_a_terminal_says_whose_it_is(tmp_path: Path) -> None:
-    """Where none is live, how to begin one with it; one that is alone has it; of several none has, and the command is named."""
+    """With none live, how to begin one with it; one alone has it; of several none has, and the command is named."""
     (tmp_path / ".git").mkdir()
 
     def started(title: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -57,7 +58,9 @@ def test_rows_formats_and_numbers_are_chosen(jobs: list[Job], tmp_path: Path) ->
 def test_the_table_says_what_holds_and_what_does_not(jobs: list[Job]) -> None:
     """A row for each, the kinds of facts, the complaints and a sentence; exit code 1."""
     said = holdfast("simulate", "--format", "hybrid", "--row", "warm", "--row", "fork", code=1)
-    assert said.err == ""
+    first, last = said.err.splitlines()
+    assert re.fullmatch(r"1/2 warm \(hybrid\): holds; about \S+ left", first)
+    assert last == "2/2 fork (hybrid): does not hold"
     for words in ("warm", "88.9 %", "100 %", "✗", "✓", "reminder", "in the sidecar", "fork (hybrid)"):
         assert words in said.out
     assert "94.4 % of 18 facts kept, 0 false, in 2 rows; 1 of them does not hold." in said.out

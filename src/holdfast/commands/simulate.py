@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
+import time
 from typing import TYPE_CHECKING
 
 import click
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
 from holdfast.commands import options, sheet
+from holdfast.commands.moments import duration
 from holdfast.survival import report, trials
 from holdfast.survival.rows import ROWS
 from holdfast.survival.workflow_files import FORMATS
@@ -86,12 +88,28 @@ def command(
 
 
 def _played(job: Job) -> list[Result]:
-    """Play with a bar on the terminal, if there is one."""
+    """Play with a bar on the terminal; elsewhere with a line on stderr for each row that is done."""
     console = sheet.console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    if not console.is_terminal:
+        return trials.play(job, _Lines(len(job.parts)))
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("playing", total=len(job.parts))
         return trials.play(job, lambda each: bar.update(task, advance=1, description=each.row))
+
+
+class _Lines:
+    """Says of each row that it is done, and how long the others may still take."""
+
+    def __init__(self, total: int) -> None:
+        self._total, self._done, self._began = total, 0, time.monotonic()
+
+    def __call__(self, each: Result) -> None:
+        self._done += 1
+        rest = self._total - self._done
+        left = duration((time.monotonic() - self._began) / self._done * rest)
+        what = f"{each.row} ({each.format}): {'holds' if each.holds else 'does not hold'}"
+        click.echo(f"{self._done}/{self._total} {what}{f'; about {left} left' if rest else ''}", err=True)
 
 
 def _print(results: Sequence[Result], with_kill: bool) -> None:
