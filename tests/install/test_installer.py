@@ -326,13 +326,52 @@ def test_a_record_that_may_not_be_read_stops_an_install(target: Target) -> None:
     assert installs.set_aside() == []
 
 
-def test_uninstall_says_what_stays(target: Target) -> None:
-    """The memory of the workflows, and handlers of the user's own if there are any."""
+def test_uninstall_says_what_stays(target: Target, holdfast: Callable[..., str]) -> None:
+    """The memory of the workflows, and handlers of the user's own if there are any; nothing while it is installed."""
     installer.install(target)
-    assert uninstall.uninstall(target)[-1] == f"stays: {paths.state_dir()} (what is known of your workflows)"
+    assert uninstall.remainder() == []
+    assert holdfast("uninstall").splitlines()[-1] == f"stays: {paths.state_dir()} (what is known of your workflows)"
     paths.user_handlers().mkdir(parents=True)
+    assert holdfast("uninstall").splitlines()[-1] == f"stays: {paths.config_dir()} (your handlers and configuration)"
+
+
+def test_purging_deletes_the_memory_once_nothing_is_installed(target: Target, holdfast: Callable[..., str]) -> None:
+    """The user's own handlers stay; without an answer nothing happens."""
     installer.install(target)
-    assert uninstall.uninstall(target)[-1] == f"stays: {paths.config_dir()} (your handlers and configuration)"
+    local = scopes.target("local", target.root)
+    installer.install(local)
+    paths.user_handlers().mkdir(parents=True)
+    said = holdfast("uninstall", "--purge", "--yes")
+    assert f"{paths.state_dir()} was not deleted, for Holdfast is still installed" in said
+    uninstall.uninstall(local)
+    before = tree(Path.home())
+    with pytest.raises(AssertionError):
+        holdfast("uninstall", "--purge")
+    assert tree(Path.home()) == before
+    said = holdfast("uninstall", "--purge", "--yes")
+    assert f"removed {paths.state_dir()}" in said.splitlines()
+    assert not paths.state_dir().exists()
+    assert paths.user_handlers().exists()
+
+
+@pytest.mark.parametrize("text", [None, FOREIGN])
+def test_a_dry_uninstall_says_what_would_change_and_changes_nothing(
+    target: Target, holdfast: Callable[..., str], text: str | None
+) -> None:
+    """Also where somebody changed the file since, and where there is nothing to change."""
+    if text:
+        given(target, text)
+    installer.install(target)
+    before = tree(Path.home())
+    said = holdfast("uninstall", "--dry-run")
+    assert said.startswith(f"--- {target.settings}\n+++ {target.settings if text else '/dev/null'}\n")
+    assert tree(Path.home()) == before
+    target.settings.write_text(target.settings.read_text().replace("{", '{ "mine": 1,', 1))
+    said = holdfast("uninstall", "--dry-run")
+    assert [line for line in said.splitlines() if "mine" in line and line[0] != "-"], "what is somebody's own stays"
+    assert [line for line in said.splitlines() if "holdfast" in line and line[0] == "-"]
+    uninstall.uninstall(target)
+    assert holdfast("uninstall", "--dry-run") == ""
 
 
 def test_uninstalling_twice_is_fine(target: Target) -> None:

@@ -127,16 +127,10 @@ def recorded(target: Target) -> Install:
 
 def preview(target: Target, *, allow_cli: bool = False) -> str:
     """Return what `install` would change in the settings file, as a unified diff; empty when nothing."""
-    import difflib
-
     files = _files(target)
     planned = plan(target, files, _fresh_record(target, files), allow_cli=allow_cli)
-    if not planned.changes:
-        return ""
-    name = str(target.settings)
-    former = "/dev/null" if planned.file.raw is None else name
-    lines = difflib.unified_diff(_lines(planned.file.text), _lines(planned.text.text), former, name)
-    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+    before = None if planned.file.raw is None else planned.file.text
+    return settingsfile.difference(str(target.settings), before, planned.text.text) if planned.changes else ""
 
 
 def carry_out(planned: Plan) -> tuple[Path | None, Install]:
@@ -230,8 +224,3 @@ def _backed_up(planned: Plan, backup: Path | None) -> list[str]:
     if not planned.changes:
         return []
     return [f"the file before: {backup}" if backup else "the file before: there was none"]
-
-
-def _lines(text: str) -> list[str]:
-    """Split at newlines alone: a string may hold what Python also takes for a line's end."""
-    return [line + "\n" for line in text.split("\n")[:-1]] + [last for last in text.split("\n")[-1:] if last]

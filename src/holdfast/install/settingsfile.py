@@ -88,6 +88,20 @@ def replace(file: SettingsFile, text: str) -> Path | None:
     return backup
 
 
+def difference(name: str, before: str | None, after: str | None) -> str:
+    """Return a unified diff of a file's text, None where there is none; empty where nothing changes."""
+    import difflib
+
+    old, new = ("/dev/null" if text is None else name for text in (before, after))
+    lines = difflib.unified_diff(_lines(before or ""), _lines(after or ""), old, new)
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def _lines(text: str) -> list[str]:
+    """Split at newlines alone: a string may hold what Python also takes for a line's end."""
+    return [line + "\n" for line in text.split("\n")[:-1]] + [last for last in text.split("\n")[-1:] if last]
+
+
 def backups(path: Path) -> list[Path]:
     """Return the backups of a settings file (its real path) that are there, the oldest first."""
     try:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
-from typing import TYPE_CHECKING
+import shutil
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast import paths
 from holdfast.clients.claude import scopes
@@ -46,8 +47,33 @@ def uninstall(target: Target) -> list[str]:
             removed = [f"ended {address}" for address in servers.stop_of(paths.launcher())]
             removed += [f"removed {path}" for path in launcher.remove()]
             doubt = "whether other settings name the launcher is not known; where they do, install into them again"
-            lines += [*removed, *([doubt] if removed and unknown else []), *(_memory() if removed else [])]
+            lines += [*removed, *([doubt] if removed and unknown else [])]
         return [*lines, *(_left() if had else [])]
+
+
+def preview(target: Target) -> str:
+    """Return what `uninstall` would change in the settings file, as a unified diff; empty when nothing.
+
+    Raises StateError for a file that cannot be read.
+    """
+    file = settingsfile.read(target.real)
+    after = _after(target, file, installs.get(target.real)).content
+    before = None if file.raw is None else file.text
+    return settingsfile.difference(str(target.settings), before, None if after is None else after.decode("utf-8"))
+
+
+def purge() -> list[str]:
+    """Delete what is known of the user's workflows in all projects, with log and caches; return lines that say so.
+
+    Nothing is deleted while Holdfast is installed.
+    """
+    folder = paths.state_dir()
+    if launcher.programs()[0].exists():
+        return [f"{folder} was not deleted, for Holdfast is still installed; take it out of the other settings first"]
+    if not folder.exists():
+        return []
+    shutil.rmtree(folder)
+    return [f"removed {folder}"]
 
 
 def _unknown(target: Target, why: str, kept: Sequence[Path]) -> str:
@@ -84,8 +110,10 @@ def _has_ours(target: Target) -> bool:
         return False
 
 
-def _memory() -> list[str]:
-    """Name what is the user's: the memory of the workflows, with the log, and the own handlers and configuration."""
+def remainder() -> list[str]:
+    """Name what stays once Holdfast is installed nowhere: the memory of the workflows, handlers and configuration."""
+    if launcher.programs()[0].exists():
+        return []
     stays = {
         paths.state_dir(): "what is known of your workflows",
         paths.config_dir(): "your handlers and configuration",
@@ -102,21 +130,41 @@ def _left() -> list[str]:
     ]
 
 
+class _After(NamedTuple):
+    """What becomes of a settings file: its content, None where it goes, and what is said of that."""
+
+    content: bytes | None
+    said: str
+    backed_up: bool = False
+
+
 def _take_back(target: Target, record: Install | None) -> str:
     file = settingsfile.read(target.real)
+    after = _after(target, file, record)
+    if after.content == file.raw:
+        return after.said
+    if after.backed_up and after.content is not None:
+        backup = settingsfile.replace(file, after.content.decode("utf-8"))
+        return f"{after.said} (the file before: {backup})"
+    settingsfile.check_writable(file)
+    if after.content is None:
+        atomic.remove(file.path)
+    else:
+        atomic.write(file.path, after.content)
+    return after.said
+
+
+def _after(target: Target, file: SettingsFile, record: Install | None) -> _After:
+    """Return what a settings file becomes when Holdfast is taken out, writing nothing."""
     if file.raw is None:
-        return f"{target.settings}: there is no such file"
+        return _After(None, f"{target.settings}: there is no such file")
     if record is not None and record.written == file.digest:
         if record.created:
-            settingsfile.check_writable(file)
-            atomic.remove(file.path)
-            return f"{target.settings}: removed, there was none before the install"
+            return _After(None, f"{target.settings}: removed, there was none before the install")
         before = _before(record)
         if before is not None:
-            settingsfile.check_writable(file)
-            atomic.write(file.path, before)
-            return f"{target.settings}: restored from {record.backup}"
-    return _remove_ours(target, file, record)
+            return _After(before, f"{target.settings}: restored from {record.backup}")
+    return _without_ours(target, file, record)
 
 
 def _before(record: Install) -> bytes | None:
@@ -130,7 +178,7 @@ def _before(record: Install) -> bytes | None:
     return raw if settingsfile.sha256(raw) == record.before else None
 
 
-def _remove_ours(target: Target, file: SettingsFile, record: Install | None) -> str:
+def _without_ours(target: Target, file: SettingsFile, record: Install | None) -> _After:
     with settingsfile.explained(target.settings):
         text = SettingsText(file.text, record.added if record else ())
         rules = record.allowed if record else ALLOW_RULES
@@ -140,6 +188,6 @@ def _remove_ours(target: Target, file: SettingsFile, record: Install | None) -> 
         for rule in rules:
             text.disallow(rule)
     if not text.changes:
-        return f"{target.settings}: nothing of ours is in it"
-    backup = settingsfile.replace(file, text.text)
-    return f"{target.settings}: our entries removed, the rest left as it is (the file before: {backup})"
+        return _After(file.raw, f"{target.settings}: nothing of ours is in it")
+    said = f"{target.settings}: our entries removed, the rest left as it is"
+    return _After(text.text.encode("utf-8"), said, backed_up=True)
