@@ -60,14 +60,14 @@ def note(project: OpenProject, session: str, event: str, units: Mapping[str, int
     """Note what a reply that was written has put into the context.
 
     Args:
-        project: where.
+        project: the project.
         session: whose.
         event: which event was answered.
         units: how many UTF-16 units are whose; by `place/name` of the handler's file.
         agent: whether it went to a subagent.
 
     Raises:
-        LedgerError: the ledger refuses.
+        LedgerError: the ledger can't be read or written.
     """
     reply, now = new_id(), clock.stamp()
     with project.ledger.transaction():
@@ -95,12 +95,12 @@ def totals(project: OpenProject, *, session: str = "", since: str = "") -> list[
     """Return what was put into the context, the session that was active last first, the largest part of it first.
 
     Args:
-        project: where.
+        project: the project.
         session: only of sessions whose id begins so; empty is of all.
         since: not before this UTC stamp; empty is from the beginning.
 
     Raises:
-        LedgerError: the ledger refuses.
+        LedgerError: the ledger can't be read or written.
     """
     rows = project.ledger.rows(
         "SELECT session, event, handler, agent, SUM(units) AS units, COUNT(*) AS replies, MAX(at) AS last_at"

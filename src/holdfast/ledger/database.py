@@ -99,7 +99,7 @@ class Ledger:
             key: the columns of its primary key.
 
         Raises:
-            LedgerError: the ledger refuses.
+            LedgerError: the ledger can't be read or written.
         """
         self.run(
             f"DELETE FROM {table} WHERE ({key}) IN"

@@ -57,7 +57,7 @@ def given(project: Records, session: Session, board: Board, task: Brief, outputs
     says, with variables filled in from outputs and properties.
 
     Args:
-        project: where.
+        project: the project.
         session: whose task it is.
         board: the session's tasks.
         task: the task.

@@ -35,7 +35,7 @@ def write(project: Records, session: Session, board: Board, *, before: bytes | N
     it is to be written `anyway`.
 
     Args:
-        project: where.
+        project: the project.
         session: whose.
         board: its tasks.
         before: what the list would have been before they changed; another content is somebody's own.

@@ -28,7 +28,7 @@ def route(project: Records, command: str, description: str, moment: datetime, *,
     which is never cleaned up (R002-38). A design has a folder of its own, in the session or in `.design/` (I002-18).
 
     Args:
-        project: where.
+        project: the project.
         command: what made it, as in `/cli:mode:code-analysis`.
         description: what it is about.
         moment: when, in UTC.

@@ -94,7 +94,7 @@ def load(project: Records, folder: Path, *, marked: bool) -> Session:
     """Read the session in a folder.
 
     Args:
-        project: where.
+        project: the project.
         folder: the session's.
         marked: whether a marker names it.
 

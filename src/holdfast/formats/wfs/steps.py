@@ -66,7 +66,7 @@ def record(
     """Record what came of a step.
 
     Args:
-        project: where.
+        project: the project.
         workflow: the workflow's key.
         task: the task's id.
         found: the task's steps.

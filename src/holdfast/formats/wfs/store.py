@@ -85,7 +85,7 @@ def create(
     (R002-12). If anything fails, nothing of it stays, and the session that was active is so still.
 
     Args:
-        project: where.
+        project: the project.
         topic: what it is about.
         kind: simple, medium or complex; simple by default, for it has no tasks yet.
         fill: puts what it begins with into the session, before it is marked.

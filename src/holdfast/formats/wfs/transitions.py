@@ -96,7 +96,7 @@ def begin(project: Records, session: Session, id_: str, *, anyway: bool = False,
     """Begin a task (R002-17). Several may be active at a time; nothing happens to one that is.
 
     Args:
-        project: where.
+        project: the project.
         session: whose task it is.
         id_: the task's id.
         anyway: also where it waits for others.

@@ -19,7 +19,7 @@ def leave(project: Records, names: Iterable[str], session: str | None, remedy: s
     """Refuse a client's session what takes other clients' live sessions their turn; a person may.
 
     Args:
-        project: where.
+        project: the project.
         names: the sessions in `.workflow/` that would be paused, completed or taken.
         session: the client's session that asks; None is a person.
         remedy: how it is done all the same.
