@@ -51,8 +51,7 @@ def read(path: Path, within: Path) -> Text | None:
 
 
 def decode(raw: bytes, *, whole: bool = True) -> str:
-    """Return bytes as text with `\
-    ` line ends, without invisible characters.
+    """Return bytes as text with `\\n` line ends, without invisible characters.
 
     Without `whole`, the last character may be cut in two. UTF-8 with a few wrong bytes is still read as UTF-8.
     """
