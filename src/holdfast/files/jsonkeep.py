@@ -33,7 +33,7 @@ def rewritten(raw: bytes, data: dict[str, Any], *, escaped: bool) -> bytes | Non
             return None
     except (jsontext.JSONTextError, ValueError, RecursionError):
         return None
-    # Surrogates stand only inside strings, where Python's escape for them is also JSON's.
+    # Surrogates occur only inside strings, where Python's escape for them is JSON's too.
     return new.encode("utf-8", "backslashreplace")
 
 

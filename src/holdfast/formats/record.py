@@ -30,7 +30,7 @@ class Record(Protocol):
     FINAL: tuple[str, ...]
     """The statuses of a workflow that are final: `completed`, and `failed` if that is for good.
 
-    Whether a workflow is paused, its adapter says (`Workflow.paused`).
+    The adapter says whether a workflow is paused (`Workflow.paused`).
     """
     RETRIED: tuple[str, ...]
     """The statuses of a unit that end an attempt, so that another may begin.
@@ -77,7 +77,7 @@ class Record(Protocol):
 
 
 REQUIRED = ("NAME", "ADAPTER", "TOP", "PRESENCE", "STATES")
-"""The constants that another package's record must have. It may lack others, being older than these."""
+"""The constants that another package's record must have. It may lack the others, if it is older than them."""
 _USUAL: dict[str, object] = {
     "UNIT": "step",
     "IN_ORDER": True,

@@ -52,7 +52,7 @@ class Workspace(OpenProject):
         history.observe(self, workflow, error=error, at=at)
 
     def shelve(self, workflow: Workflow) -> None:
-        """Put a workflow whose file gives way into the archive (`archive.shelve`)."""
+        """Put a workflow whose file is about to be replaced into the archive (`archive.shelve`)."""
         from holdfast.sessions.history import archive
 
         archive.shelve(self, workflow)

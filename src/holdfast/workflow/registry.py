@@ -232,7 +232,7 @@ def _guarded(name: str, module: ModuleType) -> object:
 
 
 class _Brought:
-    """A module of another package: what fails in it is said to be that package's, and ends none of our events."""
+    """A module of another package. Its failures become HoldfastErrors that name the package and end no event."""
 
     def __init__(self, name: str, module: ModuleType) -> None:
         self._name = name

@@ -33,7 +33,8 @@ Action = Literal["created", "updated", "unchanged", "buried", "none"]
 class Saved:
     """What a save did: the workflow as it is now, and its state file; None for none.
 
-    If the action is `buried`, `path` is the state file that was removed although the workflow was not completed, if so.
+    If the action is `buried`, `path` is the state file that was removed without completing the workflow; None if it was
+    completed.
     """
 
     workflow: Workflow | None
@@ -45,7 +46,8 @@ class Saved:
 class Intent:
     """What a save would do: write `data` to `path`, over `entry` if the file exists.
 
-    If the action is `buried`, `path` is the state file that was removed although the workflow was not completed, if so.
+    If the action is `buried`, `path` is the state file that was removed without completing the workflow; None if it was
+    completed.
     """
 
     action: Action

@@ -45,7 +45,7 @@ def restore(project: Records, path: Path, raw: bytes, *, why: str, replace: bool
             files.check(before)
             now = store.view(project, before)
             if before.present == raw:
-                hybrid_view.write(project, before.data)  # a killed writer may not have come to the view
+                hybrid_view.write(project, before.data)  # a killed writer may have left the view outdated
                 return Restored(now, changed=False)
             if now.id != wanted.id:
                 _make_room(project, now, replace=replace)

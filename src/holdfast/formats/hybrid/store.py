@@ -62,7 +62,7 @@ def change(
         after, changed = statefile.rewrite(project, path, apply, why=why, repair=repair)
         if changed:
             return noted(project, after, error), True
-        hybrid_view.write(project, after.data)  # a killed writer may not have come to the view
+        hybrid_view.write(project, after.data)  # a killed writer may have left the view outdated
         workflow = view(project, after)
         project.observe(workflow, error=error)
         return workflow, False

@@ -115,7 +115,7 @@ def _session(project: Records, folder: Path, marked: Sequence[str]) -> Iterator[
 
 
 def _remedy(project: Records, path: Path, *, known: bool = True) -> str:
-    """Return what to do about an unusable file. A repair mends one that is missing, or broken and `known`."""
+    """Return what to do about an unusable file. A repair fixes one that is missing, or broken and `known`."""
     try:
         statefile.guard(project.root, path)
         document.load(path, statefile.LIMIT_BYTES)

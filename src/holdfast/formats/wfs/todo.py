@@ -64,7 +64,7 @@ def generate(topic: str, board: Board, summaries: Container[str]) -> str:
 
 
 def drift(text: str, wanted: str, board: Board, session: str = "") -> tuple[str, ...]:
-    """Return how a list differs from the generated one, a line each; its ticks never count (I002-30).
+    """Return how a list differs from the generated one, a line each; the task files decide, never its ticks (I002-30).
 
     Args:
         text: the list.

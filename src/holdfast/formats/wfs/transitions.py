@@ -131,9 +131,7 @@ def complete(project: Records, session: Session, id_: str, summary: str = "") ->
         has = task.id in lists.summaries(session)
         changed = False
         if summary.strip() and (task.status != "completed" or not has):
-            change.summarise(
-                task.id, _summary(task, summary)
-            )  # first, because a completed task isn't done again if this fails
+            change.summarise(task.id, _summary(task, summary))  # first, because a completed task isn't redone
             changed = True
         if task.said != "completed":
             changed = change.edit(task.name, lambda data: data.update(status="completed")) or changed

@@ -159,7 +159,7 @@ class Run(NamedTuple):
     started_at: str
 
     def may_be_of(self, launch: Agent) -> bool:
-        """Tell whether a launch whose run is unknown can have started this one."""
+        """Return whether a launch whose run is unknown can have started this one."""
         return self.agent_type == launch.agent_type and self.started_at >= launch.launched_at
 
 

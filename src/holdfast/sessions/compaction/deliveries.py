@@ -103,8 +103,8 @@ def begin(
         units: its length in UTF-16 units.
         omitted: how many lines are only in the sidecar.
         step: the step of the order that decided.
-        transcript: the path of the session's transcript. The guidance is looked for behind the transcript's size, taken
-            from `seal` if possible: the client may end this process and write on before this call.
+        transcript: the path of the session's transcript. The guidance is looked for from its present size on, or from
+            the size in `seal` if possible: the client may end this process and write on before this call.
         seal: the seal of the compaction that this answers, if any.
 
     Returns:

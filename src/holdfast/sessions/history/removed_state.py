@@ -1,4 +1,4 @@
-"""Tell about workflows whose state file was removed although nobody completed them."""
+"""What to say about workflows whose state file was removed although nobody completed them."""
 
 from __future__ import annotations
 
