@@ -1,24 +1,24 @@
-"""Has edits asked about while required reading of this session's own workflow is unread; off until `reading = "hold"`.
+"""Asks before edits while required reading of the session's workflow is unread; off until `reading = "hold"`.
 
-It holds in every session that owns an unfinished workflow, whether that was restored, started or taken there: the
-reading is required for the work (R001-18), and the compaction is only what takes it away again. What cannot be read
-holds nothing: a missing file, a folder, one outside the project, one whose Read failed.
+It does so in every session that owns an unfinished workflow, whether restored, started or claimed: the work requires
+the reading (R001-18), and a compaction only takes it away again. Edits don't wait for what can't be read: a missing
+file, a folder, a file outside the project, or one whose Read failed.
 
-The answer is always `ask`. Where a person sits before the client it is a question with a reason. Headless, in every
-permission mode, the client turns it into a refusal and gives the reason to the model, which can read the files and try
-again, so that nothing stalls (seen on 2.1.329 and 2.1.197 in default, acceptEdits, dontAsk and bypassPermissions).
+The answer is always `ask`. A person sees a question with a reason. A headless client refuses the edit, in every
+permission mode, and gives the reason to the model, which can read the files and try again, so nothing stalls (observed
+with 2.1.329 and 2.1.197 in default, acceptEdits, dontAsk and bypassPermissions).
 """
 
 from holdfast import Context, Outcome, ask, hookimpl, sessions, workflows
 from holdfast.events import PreToolUse
 
 RUNS_WHEN = {"reading": ["hold"]}
-NAMED = 10  # files that are named
+NAMED = 10  # unread files that the question names
 
 
 @hookimpl(match="Edit|Write|MultiEdit|NotebookEdit")
 def on_pre_tool_use(event: PreToolUse, context: Context) -> Outcome | None:
-    """Ask, naming the unread files; never inside subagents, and not about an edit of the required files themselves."""
+    """Ask, and name the unread files; never in subagents, and not about edits of the required files themselves."""
     workflow = None if event.in_subagent else workflows.mine(event, context)
     if workflow is None:
         return None

@@ -1,6 +1,6 @@
 """Records every event, redacted, for replay and for tests; off until the key `handlers.on` names it.
 
-WorktreeCreate and WorktreeRemove are left out: the client takes a hook on them for what makes and removes worktrees.
+WorktreeCreate and WorktreeRemove are left out: the client expects hooks on them to make and remove worktrees.
 """
 
 from holdfast import Context, hookimpl, sessions

@@ -1,6 +1,6 @@
-"""Watches whether the required reading is really read, and reminds of it once after a compaction.
+"""Checks whether the required reading is really read, and reminds the model of it once after a compaction.
 
-It runs at every Read, so nothing is imported that this does not need.
+It runs at every Read, so it imports only what that needs.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from holdfast.events import PostToolUse, SessionStart, UserPromptSubmit
 
 RUNS_WHEN = {"reading": ["remind", "hold"]}
-NAMED = 10  # files that are named
+NAMED = 10  # unread files that the reminder names
 
 
 @hookimpl(match="Read")
 def on_post_tool_use(event: PostToolUse, context: Context) -> None:
-    """Note what was read; what a subagent reads is not before the main model, but its session lives."""
+    """Note what was read. The main model doesn't see what a subagent reads, but its session is live."""
     sessions.touch(event, context)
     if not event.in_subagent:
         sessions.note_read(event, context)
@@ -27,14 +27,14 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> None:
 
 @hookimpl(match="compact")
 def on_session_start(event: SessionStart, context: Context) -> None:
-    """Note that the model has lost what it had read; not when it is a subagent that was compacted."""
+    """Note that the model has lost what it had read, unless a subagent was compacted."""
     if not sessions.compacts_agent(event, context):
         sessions.forget_reading(event, context)
 
 
 @hookimpl(trylast=True)
 def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> Outcome | None:
-    """Name what has not been read since the last compaction, once, at a prompt after the guidance was given."""
+    """Name what was not read since the last compaction, once, at a prompt after the guidance was given."""
     since = "" if event.in_subagent else sessions.reminder_due(event, context)
     if not since:
         return None

@@ -1,4 +1,4 @@
-"""Gives a session its workflow back after a compaction; at other starts the user gets a line about unfinished work."""
+"""Restores a session's workflow after a compaction; at other starts, tells the user about unfinished work."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 @hookimpl
 def on_session_start(event: SessionStart, context: Context) -> list[Outcome]:
-    """Let the model call the command line, and after a compaction give it its workflow back (R001-16, R001-24).
+    """Let the model call the command line, and after a compaction restore its workflow (R001-16, R001-24).
 
-    So too when a session is resumed that crashed; at any other start the model hears nothing (I001-12). It runs at
-    every start and decides by the source (I001-18). After a subagent's own compaction it gets back what it was launched
-    for, and no more.
+    A crashed session that is resumed gets its workflow back, too. At any other start the model hears nothing (I001-12).
+    The handler runs at every start and decides by the source (I001-18). After a subagent's own compaction, the subagent
+    gets back what it was launched for, and no more.
     """
     compacted = event.source == "compact"
     told = [environment({"HOLDFAST_PROJECT_DIR": str(context.root)}, path=[command_dir()])]
@@ -33,7 +33,7 @@ def on_session_start(event: SessionStart, context: Context) -> list[Outcome]:
 
 @hookimpl
 def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> list[Outcome]:
-    """Note that the session lives, and give it again what never arrived; tell it what it was given from a terminal."""
+    """Note that the session is live, repeat guidance that never arrived, and tell what it was given from a terminal."""
     sessions.join(event, context)
     news = sessions.news(event, context)
     lost = sessions.lost(event, context)
@@ -42,14 +42,14 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> list[Out
 
 @hookimpl
 def on_subagent_stop(event: SubagentStop, context: Context) -> None:
-    """Note what the compaction's own agent wrote: it is the summary, known before SessionStart(compact) must answer."""
+    """Keep the compaction's summary, which its own agent writes before SessionStart(compact) must be answered."""
     if event.is_compaction and event.last_assistant_message:
         sessions.keep_summary(event, context, event.last_assistant_message)
 
 
 @hookimpl
 def on_post_compact(event: PostCompact, context: Context) -> None:
-    """Report what the summary had lost, where no SubagentStop told it before."""
+    """Report what the summary lost, if no SubagentStop brought it before."""
     if event.compact_summary:
         sessions.report_losses(event, context, event.compact_summary)
 
@@ -61,6 +61,6 @@ def on_session_end(event: SessionEnd, context: Context) -> None:
 
 
 def _has_workflow(event: SessionStart, context: Context) -> bool:
-    from holdfast import workflows  # here, for few sessions crash
+    from holdfast import workflows  # imported here, because few sessions crash
 
     return workflows.mine(event, context) is not None

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @hookimpl
 def on_pre_compact(event: PreCompact, context: Context) -> Outcome | None:
-    """Save what this session has (R001-24); never block a compaction (R001-14). A subagent's own saves nothing."""
+    """Save this session's workflows (R001-24). Never block a compaction (R001-14); ignore a subagent's own."""
     if event.in_subagent or (event.trigger != "manual" and sessions.compacts_agent(event, context)):
         return None
     sessions.join(event, context)

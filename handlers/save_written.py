@@ -1,7 +1,7 @@
-"""Saves what the model itself writes of a workflow, which then belongs to its session.
+"""Saves what the model itself writes to a workflow's files; the workflow then belongs to its session.
 
-PreCompact may never fire ([ISS 50467], [ISS 13572]): what is saved here needs none. Nearly every edit is of another
-file, so nothing is imported before the path is known to matter.
+PreCompact may never fire ([ISS 50467], [ISS 13572]), and this doesn't need it. Nearly all edits are of other files, so
+nothing is imported before the path is known to matter.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 @hookimpl(match="Write|Edit|MultiEdit")
 def on_post_tool_use(event: PostToolUse, context: Context) -> list[Outcome]:
-    """Keep a generation of a state file that was written, and merge what a memory file or plan says (I001-6).
+    """Keep a generation of a written state file, and merge a written memory file or plan (I001-6).
 
-    Of a list that is never read back, say which command moves what was ticked in it.
+    After an edit of a list that is never read back, say which command does what was ticked in it.
     """
     path = None if event.in_subagent else workflows.written(event, context)
     if path is None:

@@ -1,7 +1,7 @@
-"""Keeps phases, Markdown view and to-do list in step with what subagents did.
+"""Updates phases, Markdown view and to-do list when subagents finish.
 
-To-dos follow the workflow and never move it (R000-32). A hook cannot call a tool (I000-11): the model is told the
-list to write, once, when it changed.
+To-dos follow the workflow and never move it (R000-32). A hook can't call a tool (I000-11), so the model is told the
+list to write, once each time it changes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def on_pre_tool_use(event: PreToolUse, context: Context) -> list[Outcome]:
 def on_post_tool_use(event: PostToolUse, context: Context) -> list[Outcome]:
     """Finish the phase of an agent that returned (R000-26).
 
-    Tools for task lists move nothing (I000-1); the ids of tasks that stand for phases are remembered.
+    Tools for task lists move nothing (I000-1), but the ids of tasks that represent phases are stored.
     """
     sessions.touch(event, context)
     if event.in_subagent:
@@ -61,7 +61,7 @@ def on_post_tool_use_failure(event: PostToolUseFailure, context: Context) -> lis
 
 @hookimpl
 def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> list[Outcome]:
-    """Judge what background agents reported since the last main-thread event."""
+    """Move the phases of background agents that have reported since the last main-thread event."""
     if event.in_subagent:
         return []
     moved = sessions.settle_agents(event, context)
@@ -71,13 +71,13 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> list[Out
 
 @hookimpl(tryfirst=True)
 def on_pre_compact(event: PreCompact, context: Context) -> None:
-    """Bring the workflow up to date before it is saved."""
+    """Update the workflow before it is saved."""
     if not event.in_subagent:
         sessions.settle_agents(event, context)
 
 
 @hookimpl(match="compact|resume", tryfirst=True)
 def on_session_start(event: SessionStart, context: Context) -> None:
-    """Bring the workflow up to date before it is restored."""
+    """Update the workflow before it is restored."""
     if not event.in_subagent:
         sessions.settle_agents(event, context)

@@ -1,4 +1,4 @@
-"""Keeps what subagents report of themselves, and gives a new one its task and the reminders of its workflow."""
+"""Stores what subagents report, and gives a new one its task and the reminders of its workflow."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 @hookimpl(tryfirst=True)
 def on_subagent_start(event: SubagentStart, context: Context) -> list[Outcome]:
-    """Note that an agent runs; give it, once, its task and the reminders of the workflow it works for."""
+    """Note that an agent runs, and give it its task and the reminders of its workflow, once."""
     sessions.touch(event, context)
     return deliver(sessions.start_agent(event, context))
 
 
 @hookimpl(tryfirst=True)
 def on_subagent_stop(event: SubagentStop, context: Context) -> None:
-    """Note an agent's last words; whether it succeeded is judged later. A compaction's own agent is nobody's result."""
+    """Note an agent's last message; whether it succeeded is judged later. A compaction's own agent has no result."""
     sessions.touch(event, context)
     if event.agent_type:
         words, transcript = event.last_assistant_message or "", event.agent_transcript_path
@@ -38,27 +38,27 @@ def on_subagent_stop(event: SubagentStop, context: Context) -> None:
 
 @hookimpl(tryfirst=True)
 def on_stop_failure(event: StopFailure, context: Context) -> None:
-    """Note that an agent died of an API error; without an agent_id it is the main conversation that did."""
+    """Note that an agent failed with an API error; without an agent_id, the main conversation did."""
     sessions.note_agent(event, context, "failed", event.last_assistant_message or event.error)
 
 
 @hookimpl(match="resume", tryfirst=True)
 def on_session_start(event: SessionStart, context: Context) -> None:
-    """Note that agents which ran in a client that is gone run no more: they ended with its process."""
+    """Note that the agents of a client process that is gone have ended with it."""
     if not event.in_subagent:
         sessions.end_agents(event, context)
 
 
 @hookimpl
 def on_stop(event: Stop, context: Context) -> None:
-    """Note that the main conversation rests, which results it got meanwhile, and which agents are no longer listed."""
-    told = "background_tasks" in event.model_fields_set  # clients before 2.1.145 do not say
+    """Note that the main conversation has stopped, which results it got, and which agents are no longer listed."""
+    told = "background_tasks" in event.model_fields_set  # clients before 2.1.145 don't list them
     sessions.rest(event, context, {task.id for task in event.background_tasks if task.id} if told else None)
 
 
 @hookimpl(match="Agent|Task", tryfirst=True)
 def on_post_tool_use(event: PostToolUse, context: Context) -> None:
-    """Note what a foreground agent returned; a background launch returns at once and is no result."""
+    """Note what a foreground agent returned. A background launch returns at once and has no result yet."""
     sessions.touch(event, context)
     if not event.in_subagent:
         from holdfast.events import agent_result
@@ -68,13 +68,13 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> None:
 
 @hookimpl(match="Agent|Task", tryfirst=True)
 def on_post_tool_use_failure(event: PostToolUseFailure, context: Context) -> None:
-    """Note that a launch failed; the client does not say which agent it was."""
+    """Note that a launch failed; the client doesn't say which agent it was."""
     if not event.in_subagent:
         sessions.note_failure(event, context, event.error)
 
 
 @hookimpl(tryfirst=True)
 def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> None:
-    """Note how a background agent ended, from the prompt the client makes of it: so its result was given."""
+    """Note how a background agent ended, from the prompt with which the client gives its result."""
     if event.task_notification and not event.in_subagent:
         sessions.note_notice(event, context, event.task_notification)

@@ -1,1 +1,1 @@
-"""Files: written whole or not at all, locked, read with care, kept free of secrets."""
+"""Files: atomic writes, locks, careful reading, JSON that keeps its layout, redaction."""

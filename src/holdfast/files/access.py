@@ -1,4 +1,4 @@
-"""What keeps a file or folder from being read or written, and the command that opens it."""
+"""Find out what keeps a file or folder from being read or written, and the command that fixes it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def closed(path: Path, *, write: bool = False) -> Path | None:
-    """Return what keeps a path from being read, or with `write` from being read and written; None where nothing does.
+    """Return what keeps a path from being read (with `write`, also from being written); None if nothing does.
 
-    That is the highest folder above it that cannot be entered, else the path itself. What is not there is not closed.
+    This is the highest folder above it that can't be entered, else the path itself. A missing path is not closed.
     """
     for folder in reversed(path.parents):
         if is_folder(folder) and not os.access(folder, os.X_OK):
@@ -26,31 +26,31 @@ def closed(path: Path, *, write: bool = False) -> Path | None:
 
 
 def is_there(path: Path) -> bool:
-    """Tell whether a path leads to something we can see; pathlib raises where a folder above it is closed to us."""
+    """Return whether a path exists and is visible; pathlib raises if a folder above it can't be entered."""
     return _mode(path) != 0
 
 
 def is_folder(path: Path) -> bool:
-    """Tell whether a path leads to a folder we can see."""
+    """Return whether a path is a visible folder, or a link to one."""
     return stat.S_ISDIR(_mode(path))
 
 
 def is_link(path: Path) -> bool:
-    """Tell whether a path is a symbolic link we can see."""
+    """Return whether a path is a visible symbolic link."""
     return stat.S_ISLNK(_mode(path, follow=False))
 
 
 def remedy(path: Path, *, write: bool = False) -> str:
-    """Return the command with which a path can be read, or with `write` also written; empty where nothing is closed."""
+    """Return the command that makes a path readable (with `write`, also writable); empty if it is."""
     place = closed(path, write=write)
     return "" if place is None else opening(place, write=write)
 
 
 def opening(place: Path, *, write: bool = True) -> str:
-    """Return the command that opens a file or folder which is there and closed to us.
+    """Return the command that opens an existing file or folder for its user.
 
-    A folder is opened for everything its owner does with it. What belongs to somebody else only an administrator can
-    give back, and on a disk that can only be read no permission helps.
+    A folder gets all of its owner's permissions. Only an administrator can give back what belongs to somebody else, and
+    on a read-only disk no permission helps.
     """
     name, info = shlex.quote(str(place)), place.stat()
     folder = stat.S_ISDIR(info.st_mode)
@@ -63,7 +63,7 @@ def opening(place: Path, *, write: bool = True) -> str:
 
 
 def unlinking(path: Path) -> str:
-    """Return the command that puts what a symbolic link leads to in the link's place; empty for what is no link."""
+    """Return the command that replaces a symbolic link with its target's content; empty if the path is no link."""
     if not is_link(path):
         return ""
     name = shlex.quote(str(path))
@@ -73,19 +73,19 @@ def unlinking(path: Path) -> str:
 
 
 def can_open(place: Path) -> bool:
-    """Tell whether the permissions of what is closed to us are ours to change, and the reason why it is closed."""
+    """Return whether a closed path's permissions are the reason, and the user may change them."""
     return opening(place).startswith("chmod")
 
 
 def open_up(place: Path) -> str:
-    """Make what is ours readable and writable, and return a sentence that says so. Raises OSError."""
+    """Make a path of the user's readable and writable, and return a sentence that says so. Raises OSError."""
     bits = 0o700 if place.is_dir() else 0o600
     place.chmod(stat.S_IMODE(place.stat().st_mode) | bits)
     return f"made {place} readable and writable for you"
 
 
 def _mode(path: Path, *, follow: bool = True) -> int:
-    """Return `st_mode`, 0 for what is not there or cannot be seen."""
+    """Return `st_mode`, 0 if the path is missing or not visible."""
     try:
         return path.stat(follow_symlinks=follow).st_mode
     except OSError:

@@ -1,4 +1,4 @@
-"""Write a file so that a reader sees either all of the old content or all of the new, whatever gets killed."""
+"""Write files atomically: a reader sees the whole old or the whole new content, even if the writer is killed."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from holdfast.files.exchange import exchange
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_ORPHAN_AGE_S = 60.0  # seconds; a process id of another container or host looks dead here, so its age must speak too
-_ABANDONED_AGE_S = 3600.0  # seconds; no write takes an hour, whatever process has that id by now
-_UNIQUE_BYTES = 6  # of the random part of a temporary file's name
+_ORPHAN_AGE_S = 60.0  # seconds; processes of another container or host look dead here, so the age must tell too
+_ABANDONED_AGE_S = 3600.0  # seconds; no write takes an hour, even if a process has that id by now
+_UNIQUE_BYTES = 6  # random bytes in a temporary file's name
 _COMPARED_LIMIT_BYTES = 64 * 1024 * 1024  # bytes of a file that are compared
 _CHANGED = "was saved by somebody else meanwhile; their content stands, try again"
 
@@ -26,9 +26,9 @@ def write(path: Path, data: bytes, *, mode: int = 0o644, follow: bool = False) -
     """Replace the content of `path` with `data` in one step (R000-21, I002-25), creating missing parent folders.
 
     The bytes go to a temporary file beside the target, are synced, then renamed over it, and the folder is synced. An
-    existing file keeps its mode and, where possible, its owner; a new one gets `mode` (less the umask). With `follow`
-    a symbolic link is written through to its target, without it a link is refused.
-    Raises StateError: a link, no regular file, or the reason the system gave.
+    existing file keeps its mode and, where possible, its owner; a new one gets `mode` (less the umask). With `follow` a
+    symbolic link is written through to its target, without it a link is refused. Raises StateError for a link or
+    anything but a regular file, or with the system's reason.
     """
     target = _target(path, follow)
     try:
@@ -40,16 +40,19 @@ def write(path: Path, data: bytes, *, mode: int = 0o644, follow: bool = False) -
 
 
 def replace(path: Path, data: bytes, expected: bytes | None, *, mode: int = 0o644) -> float:
-    """As `write`, but only over a file that still holds `expected` (None: no file); return the new `st_mtime`.
+    """Write as `write` does, but only over a file that still holds `expected` (None: no file); return its `st_mtime`.
 
-    An editor takes no lock. Whatever it has saved by the moment of our swap is compared with `expected`, and if it is
-    another, it stands as it was saved; only for the microseconds of the comparison does a reader see ours. These gaps
-    remain: an editor that opened the file before the swap, did not empty it, and writes into it afterwards, writes into
-    the old file. Where the system cannot swap two files in one step (`exchange`), what is saved in the microseconds
-    between the last comparison and the rename is overwritten. And if we are killed in the microseconds in which
-    somebody's content is swapped out, it lies beside the file as a `.tmp` until the next write a minute later or more.
+    An editor takes no lock. Whatever it saved before the swap is compared with `expected` and, if it differs, put back
+    as it was; only for the microseconds of the comparison does a reader see the new content. These gaps remain:
 
-    Raises ChangedError when the content is another, StateError as `write` does.
+    - An editor that opened the file before the swap, didn't empty it, and writes to it afterwards writes to the old
+      file.
+    - If the system can't swap two files in one step (`exchange`), content saved in the microseconds between the last
+      comparison and the rename is overwritten.
+    - If this process is killed in the microseconds in which somebody's content is swapped out, that content stays
+      beside the file as a `.tmp` until the next write a minute later or more.
+
+    Raises ChangedError if the content differs, StateError as `write` does.
     """
     _target(path, follow=False)
     try:
@@ -66,9 +69,9 @@ def replace(path: Path, data: bytes, expected: bytes | None, *, mode: int = 0o64
 
 
 def take(path: Path) -> bytes:
-    """Delete a regular file and return what it held in the moment it went.
+    """Delete a regular file and return its content at that moment.
 
-    Raises StateError: it cannot be moved away, or it cannot be read and is still there.
+    Raises StateError if it can't be moved away, or if it can't be read, in which case it stays.
     """
     _target(path, follow=False)
     aside = _temporary_name(path)
@@ -97,9 +100,9 @@ def remove(path: Path) -> None:
 
 @contextmanager
 def undone_on_failure(path: Path) -> Iterator[None]:
-    """Have a file be again what it was, or gone again, where the block fails; that takes no room on a full disk.
+    """Restore a file if the block fails, or remove it if it was not there. Needs no space on a full disk.
 
-    Where the file system has no hard links, what replaced a file stays.
+    On a file system without hard links, a replaced file isn't restored.
     """
     there, link = path.exists(), _temporary_name(path)
     try:
@@ -120,7 +123,7 @@ def undone_on_failure(path: Path) -> Iterator[None]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make renames and deletions in `folder` durable where the file system can; never raises."""
+    """Make renames and deletions in `folder` durable if the file system can. Never raises."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -147,7 +150,7 @@ def _stat(path: Path) -> os.stat_result | None:
 
 
 def _create(temporary: Path, path: Path) -> None:
-    """Give a finished file its name unless something has it. Raises ChangedError, OSError."""
+    """Give a finished file its name, unless that is taken. Raises ChangedError, OSError."""
     try:
         os.link(temporary, path)
     except FileExistsError as error:
@@ -159,7 +162,7 @@ def _create(temporary: Path, path: Path) -> None:
 
 
 def _swap(temporary: Path, path: Path, data: bytes, expected: bytes) -> None:
-    """Put a finished file in the place of one that holds `expected`. Raises ChangedError, OSError."""
+    """Replace a file that holds `expected` with a finished one. Raises ChangedError, OSError."""
     if _content(path) != expected:
         raise ChangedError(path, _CHANGED)
     if not _exchanged(temporary, path):
@@ -169,8 +172,8 @@ def _swap(temporary: Path, path: Path, data: bytes, expected: bytes) -> None:
     held = _content(temporary)
     if held == expected:
         return
-    # Saved between comparison and swap: what we hold gets its place back. If something was saved over what we had
-    # placed there, it is later still and gets its place back, until what comes out is what we placed.
+    # Somebody saved between comparison and swap, so their content is swapped back. If what comes out is not what was
+    # placed there, it was saved even later and is swapped back too, until what was placed comes out.
     while _exchanged(temporary, path) and (out := _content(temporary)) != placed:
         placed, held = held, out
     raise ChangedError(path, _CHANGED)
@@ -184,7 +187,7 @@ def _exchanged(temporary: Path, path: Path) -> bool:
 
 
 def _content(path: Path) -> bytes | None:
-    """Return what a file holds, up to more than any state file; None for what is no readable file."""
+    """Return a file's content, up to a limit above any state file's; None if it is no readable file."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
@@ -204,7 +207,7 @@ def _temporary_name(target: Path) -> Path:
 
 @contextmanager
 def _temporary(target: Path, data: bytes, mode: int) -> Iterator[Path]:
-    """Yield a finished, synced file beside `target`, with its mode and owner; what is left of it goes afterwards."""
+    """Yield a finished, synced file beside `target`, with its mode and owner; if left, it is removed afterwards."""
     target.parent.mkdir(parents=True, exist_ok=True)
     _sweep(target)
     before = _stat(target)
@@ -242,12 +245,12 @@ def _adopt(descriptor: int, before: os.stat_result) -> None:
 
 
 def _prefix(target: Path) -> str:
-    """Return how the temporary files of a target begin; long names are cut to keep within the system's 255 bytes."""
+    """Return the prefix of a target's temporary files; long names are cut to stay within the system's 255 bytes."""
     return f".{os.fsdecode(os.fsencode(target.name)[:180])}."
 
 
 def abandoned(folder: Path, prefix: str = ".") -> list[Path]:
-    """Return the temporary files in a folder that killed writers left behind; `prefix` is how their names begin."""
+    """Return the temporary files with a prefix that killed writers left in a folder."""
     with suppress(OSError), os.scandir(folder) as entries:
         named = [each for each in entries if each.name.startswith(prefix) and each.name.endswith(".tmp")]
         return sorted(Path(each.path) for each in named if _is_abandoned(each))
@@ -255,7 +258,7 @@ def abandoned(folder: Path, prefix: str = ".") -> list[Path]:
 
 
 def is_temporary(name: str) -> bool:
-    """Tell whether a file is named as our temporary ones are (`_temporary_name`)."""
+    """Return whether a file has the name of a temporary file (`_temporary_name`)."""
     first, process, unique, last = ["", "", "", *name.rsplit(".", 3)][-4:]
     return first[:1] == "." and process.isdecimal() and len(unique) == _UNIQUE_BYTES * 2 and last == "tmp"
 
@@ -264,13 +267,13 @@ def _sweep(target: Path) -> None:
     """Delete temporary files that killed writers of this target left behind."""
     prefix = _prefix(target)
     for path in abandoned(target.parent, prefix):
-        if path.name[len(prefix) :].count(".") == 2:  # else of a target with a longer name
+        if path.name[len(prefix) :].count(".") == 2:  # else it belongs to a target with a longer name
             with suppress(OSError):
                 path.unlink()
 
 
 def _is_abandoned(entry: os.DirEntry[str]) -> bool:
-    """Tell whether a file is one of our temporary ones, and whoever wrote it does not any more."""
+    """Return whether a file is a temporary file whose writer is gone."""
     if not is_temporary(entry.name):
         return False
     process = entry.name.rsplit(".", 3)[-3]

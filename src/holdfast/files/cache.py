@@ -1,4 +1,4 @@
-"""Private files whose loss costs nothing but time: written whole, believed only when they are whole and our own."""
+"""Cache files, whose loss costs only time: written whole, and used only if they are whole and the user's own."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from holdfast import paths
 
 _DIGEST_BYTES = 32  # bytes of SHA-256 before the content
 _LIMIT_BYTES = 64 * 1024 * 1024  # bytes of one file
-_ABANDONED_S = 3_600.0  # seconds after which what a killed writer left goes
-_UNUSED_S = 30 * 86_400.0  # seconds after which a file that nobody wrote again goes
+_ABANDONED_S = 3_600.0  # seconds after which a killed writer's temporary file is deleted
+_UNUSED_S = 30 * 86_400.0  # seconds after which a file that was not rewritten is deleted
 
 
 def folder() -> Path:
-    """Return where they lie; it need not exist."""
+    """Return the folder of the cache files; it need not exist."""
     return paths.state_dir() / "cache"
 
 
 def read(path: Path) -> bytes | None:
-    """Return the content of a file, or None where there is none, it is not ours alone to write, or it is broken."""
+    """Return the content of a file; None if it is missing or broken, or if others could write it."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError):
@@ -42,15 +42,15 @@ def read(path: Path) -> bytes | None:
 
 
 def write(path: Path, body: bytes) -> None:
-    """Replace a file by this content, in one step; where that is not possible, nothing happens.
+    """Replace a file's content in one step; do nothing if that isn't possible.
 
-    Nor where Holdfast keeps nothing yet: to look at a home changes nothing in it. The file is not synced: after a crash
-    of the machine it may be broken, and then it does not count.
+    Nothing is written either if Holdfast has no state folder yet: looking at a home must not change it. The file is not
+    synced. After a crash of the machine it may be broken, and then it isn't used.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}.tmp")
     with suppress(OSError, ValueError):
         if not paths.state_dir().is_dir() or paths.ensure_private(path.parent).stat().st_mode & 0o022:
-            return  # what others may put files into is not ours
+            return  # a folder that others can write to isn't safe
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
             with os.fdopen(descriptor, "wb") as file:
@@ -64,7 +64,7 @@ def write(path: Path, body: bytes) -> None:
 
 
 def clear() -> None:
-    """Delete all of them: they hold names and compiled code of projects, and cost only time to be made again."""
+    """Delete all cache files, because they hold names and compiled code of projects."""
     with suppress(OSError):
         for file in folder().iterdir():
             with suppress(OSError):
@@ -78,7 +78,7 @@ def _sum(body: bytes) -> bytes:
 
 
 def _sweep(place: Path) -> None:
-    """Delete what is old, in about one of 32 writes: each costs a look at every file."""
+    """Delete old files in about one of 32 writes, because this looks at every file."""
     if time.time_ns() // 1_000 % 32:
         return
     now = time.time()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-LIMIT_BYTES = 32 * 1024 * 1024  # bytes
+LIMIT_BYTES = 32 * 1024 * 1024  # bytes of a document
 _GROWTH_BYTES = 64 * 1024  # bytes a file may gain while it is being opened
 _BOM = b"\xef\xbb\xbf"
 _FIRST_INDENT = regex(rb'\A\s*\{[ \t]*\r?\n([ \t]*)"')
@@ -26,7 +26,7 @@ _ESCAPED_LETTER = regex(rb"(?<!\\)(?:\\\\)*\\u(?!00[0-7])[0-9a-fA-F]{4}")
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One JSON object as it stood on disk: `data` parsed, `raw` the file's bytes, `mtime` in seconds since 1970."""
+    """A JSON object as it was on disk: `data` parsed, `raw` the file's bytes, `mtime` in seconds since 1970."""
 
     path: Path
     data: dict[str, Any]
@@ -44,16 +44,16 @@ class Document:
 def load(path: Path, limit: int = LIMIT_BYTES, *, within: Path | None = None) -> Document:
     """Read a JSON object; a byte order mark and CRLF are accepted.
 
-    `limit` is the largest size in bytes. With `within`, a path whose links lead out of that folder is refused.
-    Raises MissingError when there is no file, SchemaMismatch when it is JSON but no object, BrokenError when it was
-    read whole and is empty, not UTF-8, not JSON or gives a key twice, else StateError: a folder or device, too large,
-    closed to us. Each says what is wrong and where.
+    `limit` is the largest size in bytes. With `within`, a path whose links lead out of that folder is refused. Raises
+    MissingError if there is no file, SchemaMismatch if it is JSON but no object, BrokenError if it was read whole and
+    is empty, not UTF-8, not JSON or has a key twice, else StateError (a folder or device, too large, no permission).
+    Each says what is wrong and where.
     """
     return parse(path, *read(path, limit, within=within))
 
 
 def parse(path: Path, raw: bytes, mtime: float) -> Document:
-    """Return what a file's bytes say. Raises SchemaMismatch or BrokenError as `load` does."""
+    """Return a file's bytes as a document. Raises SchemaMismatch or BrokenError as `load` does."""
     return Document(path, _parse(path, raw), raw, mtime)
 
 
@@ -68,14 +68,14 @@ def read(path: Path, limit: int = LIMIT_BYTES, *, within: Path | None = None) ->
 
 
 def head(path: Path, limit: int, *, within: Path | None = None, whole: bool = False) -> tuple[bytes, os.stat_result]:
-    """Return a regular file's first `limit` bytes and its status. `within` and what is raised are those of `read`.
+    """Return a regular file's first `limit` bytes and its stat result.
 
-    With `whole` a larger file is not read at all.
+    With `whole`, a larger file isn't read at all. `within` and the exceptions are as in `read`.
     """
     if within is not None and leads_out(path, within):
         raise StateError(path, f"leads out of {within} through a symbolic link")
     try:
-        _check_kind(path, path.stat())  # opening a device can already do something
+        _check_kind(path, path.stat())  # merely opening a device can have effects
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except FileNotFoundError as error:
         raise MissingError(path, "no such file") from error
@@ -87,7 +87,7 @@ def head(path: Path, limit: int, *, within: Path | None = None, whole: bool = Fa
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             large = whole and info.st_size > limit
             raw: bytes | None = b"" if large else file.read(min(limit + whole, info.st_size + _GROWTH_BYTES))
-        if raw is None:  # a device that calls itself a regular file, such as /proc/kmsg
+        if raw is None:  # a device that poses as a regular file, such as /proc/kmsg
             raise StateError(path, "cannot be read: it holds nothing now, and is no file")
         if large or (whole and len(raw) > limit):
             raise LargeError(path, f"is larger than {limit} bytes")
@@ -99,13 +99,13 @@ def head(path: Path, limit: int, *, within: Path | None = None, whole: bool = Fa
 
 
 def leads_out(path: Path, within: Path) -> bool:
-    """Tell whether symbolic links lead a path, given as one below the folder `within`, out of that folder."""
+    """Return whether symbolic links lead a path below the folder `within` out of that folder."""
     name, top = os.fspath(path), os.fspath(within)
     if name.startswith(f"{top}/") and "/../" not in f"{name}/":
         place, linked = top, False
         for part in name[len(top) + 1 :].split("/"):  # cheaper than resolving: usually there is no link at all
             place = f"{place}/{part}"
-            linked = linked or os.path.islink(place)  # noqa: PTH114 - for each file that is read
+            linked = linked or os.path.islink(place)  # noqa: PTH114 - called for each file that is read
         if not linked:
             return False
     real, real_top = os.path.realpath(name), os.path.realpath(top)
@@ -113,7 +113,7 @@ def leads_out(path: Path, within: Path) -> bool:
 
 
 def _check_kind(path: Path, info: os.stat_result) -> None:
-    """Raise StateError unless a status is that of a regular file."""
+    """Raise StateError unless a stat result is that of a regular file."""
     if not stat.S_ISREG(info.st_mode):
         raise StateError(path, "is a folder" if stat.S_ISDIR(info.st_mode) else "is not a regular file")
 
@@ -121,9 +121,9 @@ def _check_kind(path: Path, info: os.stat_result) -> None:
 def render(data: dict[str, Any], like: bytes | None = None) -> bytes:
     """Return `data` as JSON in the style of `like`, a file's present bytes.
 
-    Kept are indentation, the spacing of colons, newlines, what follows the last brace, the byte order mark, and
-    whether other letters than ASCII are escaped. Without `like`: indent 2, a final newline, letters as they are
-    (I001-19). A lone surrogate is escaped. Raises TypeError or ValueError for what JSON cannot hold.
+    It keeps indentation, the spacing of colons, newlines, what follows the last brace, the byte order mark, and whether
+    non-ASCII letters are escaped. Without `like`: indent 2, a final newline, letters unescaped (I001-19). A lone
+    surrogate is escaped. Raises TypeError or ValueError for what JSON can't hold.
     """
     import json
 
@@ -135,13 +135,13 @@ def render(data: dict[str, Any], like: bytes | None = None) -> bytes:
         ensure_ascii=style.escaped,
         allow_nan=False,
     )
-    # Surrogates stand only inside strings, where Python's escape for them is also JSON's.
+    # Surrogates occur only inside strings, where Python's escape for them is JSON's too.
     body = text.replace("\n", style.newline).encode("utf-8", "backslashreplace")
     return style.mark + body + style.tail
 
 
 def save(path: Path, data: dict[str, Any], *, mode: int = 0o644) -> bool:
-    """Write `data` to `path` in our own style, unless these bytes are on disk; tell whether anything was written.
+    """Write `data` to `path` in Holdfast's style, unless the file has these bytes; return whether it was written.
 
     `mode` is for a new file. Raises StateError.
     """
@@ -158,10 +158,10 @@ def replace(
 ) -> Document:
     """Write `data` in the style of `like` over a file that still holds `expected` (None: no file); return it.
 
-    Nothing is written where `like` is what is to be there and says `data` already: an unchanged file rewritten would
-    break the model's next edit. Key order alone is no change. Raises ChangedError when somebody saved something else
-    meanwhile (`atomic.replace` says what that can miss), LargeError when it would have more than `limit` bytes, so that
-    `read` would refuse it, StateError.
+    Nothing is written if `like` is the expected file and has `data` already: rewriting an unchanged file would break
+    the model's next edit. Key order alone is no change. Raises ChangedError if somebody saved something else meanwhile
+    (`atomic.replace` says what that can miss), LargeError if it would have more than `limit` bytes, so that `read`
+    would refuse it, StateError.
     """
     if like is not None and like.raw == expected and same(like.data, data):
         return like
@@ -172,9 +172,9 @@ def replace(
 
 
 def same(one: Any, other: Any) -> bool:
-    """Tell whether two JSON values mean the same: unlike `==`, it tells 1 from true and from 1.0.
+    """Return whether two JSON values mean the same. Unlike `==`, it tells 1 from true and from 1.0.
 
-    The order of keys is no matter. What is nested too deeply to be compared counts as different.
+    The order of keys doesn't matter. Values nested too deeply to compare count as different.
     """
     try:
         return _meaning(one) == _meaning(other)
@@ -183,7 +183,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 def copy_aside(path: Path, raw: bytes, why: str = "corrupt") -> Path:
-    """Write what a file holds to `<name>.<why>-<time>` beside it and return that path; the file stays.
+    """Write a file's content `raw` to `<name>.<why>-<time>` beside it and return that path; the file stays.
 
     Raises StateError.
     """
@@ -196,7 +196,7 @@ def copy_aside(path: Path, raw: bytes, why: str = "corrupt") -> Path:
 
 
 def set_aside(path: Path) -> Path:
-    """Rename a broken file to `<name>.corrupt-<time>` (with a number when taken) and return its new path.
+    """Rename a broken file to `<name>.corrupt-<time>` (with a number if that is taken) and return its new path.
 
     Hold the folder's lock. Raises StateError.
     """
@@ -221,7 +221,7 @@ def _aside(path: Path, why: str = "corrupt") -> Path:
 
 
 def _rendered(path: Path, data: dict[str, Any], like: Document | None) -> bytes:
-    """Return `data` as the file is to hold it: what is unchanged keeps its very characters. Raises StateError."""
+    """Return `data` as the file's new bytes; unchanged parts keep their exact characters. Raises StateError."""
     try:
         kept = jsonkeep.rewritten(like.raw, data, escaped=_style(like.raw).escaped) if like else None
         return kept or render(data, like.raw if like else None)
@@ -230,7 +230,7 @@ def _rendered(path: Path, data: dict[str, Any], like: Document | None) -> bytes:
 
 
 class _Style(NamedTuple):
-    """How a JSON file is written down."""
+    """The style of a JSON file."""
 
     indent: str | None = "  "
     comma: str = ","
@@ -259,7 +259,7 @@ def _style(like: bytes) -> _Style:
 
 
 def _meaning(data: Any) -> str:
-    """Return a text that is equal for equal data only."""
+    """Return a text that is the same only for equal data."""
     import json
 
     return json.dumps(data, sort_keys=True)

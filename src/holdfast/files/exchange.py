@@ -1,4 +1,4 @@
-"""Swap what lies at two paths in one step, where the system knows such a step."""
+"""Swap two files in one step, on systems that can."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-_HERE = -100  # AT_FDCWD of Linux: paths are taken as they are
+_HERE = -100  # AT_FDCWD of Linux: relative paths start at the working directory
 _SWAP = 2  # RENAME_EXCHANGE of Linux, RENAME_SWAP of macOS
-# What a system, a file system or a sandbox answers that has no such step; a lack of rights shows in the plain rename.
+# Errors of systems, file systems and sandboxes without this step. A real lack of permission shows in the plain rename.
 _UNKNOWN = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM})
 
 
 def exchange(one: Path, other: Path) -> bool:
-    """Swap two files and return true; false where that cannot be done in one step, and then nothing was done.
+    """Swap two files in one step and return True; False if the system can't, in which case nothing was done.
 
-    Nobody ever sees either path empty. Raises OSError, for instance where one of the two is not there.
+    Nobody ever sees either path empty. Raises OSError, for example if one of the two doesn't exist.
     """
     call = _call()
     if call is None:
@@ -36,7 +36,7 @@ def exchange(one: Path, other: Path) -> bool:
 
 
 def _call() -> Callable[[bytes, bytes], int] | None:
-    """Return the system's call as a function of two paths, or None where it has none (or Python has no ctypes)."""
+    """Return the system call as a function of two paths, None if there is none (or Python has no ctypes)."""
     try:
         import ctypes
 

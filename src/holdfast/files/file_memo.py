@@ -1,4 +1,4 @@
-"""Telling by a file's status alone whether it still is what was read of it earlier."""
+"""Tell from a file's stat result alone whether it is unchanged since it was read."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 Stamp = tuple[int, int, int, int]
-"""Inode, size, and in nanoseconds the times of the last change of the content and of anything (`ctime`)."""
+"""Inode, size, `mtime` and `ctime` (the last change of anything), the times in nanoseconds."""
 
-SETTLED_NS = 2_000_000_000  # nanoseconds; of two edits within one tick of a file system's clock one stamp tells nothing
+SETTLED_NS = 2_000_000_000  # nanoseconds; two edits within one tick of a file system's clock give the same stamp
 
 
 def stamp(info: os.stat_result) -> Stamp:
-    """Return what of a file's status changes with its content; nobody can set the last part of it back."""
+    """Return the stamp of a stat result, which changes with the content. Nobody can set its `ctime` back."""
     return (info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
 
 
 def settled(seen: Stamp, now: int | None = None) -> bool:
-    """Tell whether a stamp is old enough to be believed: a later edit is sure to give another one.
+    """Return whether a stamp is old enough to be trusted: any later edit gives a different one.
 
     Args:
         seen: the file's stamp, taken before the file was read.
-        now: `time.time_ns()` at that moment; by default now.
+        now: `time.time_ns()` at that moment; the present by default.
     """
     return (time.time_ns() if now is None else now) - seen[3] > SETTLED_NS
 
 
 class Kept(Generic[Value]):
-    """What was read from files, kept in this process until their stamps change.
+    """Values read from files, kept in this process until the files' stamps change.
 
-    A process that lives long reads a file once and hands what it holds to the processes it forks.
+    A long-lived process reads a file once and passes its value on to the processes that it forks.
     """
 
     def __init__(self, read: Callable[[Path], Value]) -> None:
-        """Keep what `read` returns for a path; a missing file is its business, and is asked about every time."""
+        """Keep the results of `read` for paths. For a missing file, `read` is called every time."""
         self._read = read
         self._known: dict[Path, tuple[Stamp, Value]] = {}
 
     def get(self, path: Path) -> Value:
-        """Return what a file holds. It is shared: whoever gets it does not change it."""
+        """Return a file's value. It is shared, so don't change it."""
         try:
             now = stamp(path.stat())
         except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Edits of a JSON text in its own style that leave every other character as it is."""
+"""Edit a JSON text in its own style, leaving every other character as it is."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ if TYPE_CHECKING:
     from holdfast.files.jsontext import Node
 
 Steps = tuple[str | int, ...]
-"""The way from the root to a value: member names and element numbers."""
+"""The path from the root to a value: member names and element numbers."""
 
 
 class Editor:
     """A JSON text under edit; `text` is its present state.
 
-    Removing what was appended gives back the text as it was, but for blank space alone inside an empty container.
+    Removing what was appended restores the text, except for white space alone inside an empty container.
     """
 
     def __init__(self, text: str) -> None:
-        """Take a strict JSON text. Raises JSONTextError for any other."""
+        """Parse a strict JSON text. Raises JSONTextError for any other."""
         self.text = text
         self.root = jsontext.parse(text)
 
     def node(self, steps: Steps) -> Node | None:
-        """Return the node at `steps`, or None where the text has none."""
+        """Return the node at `steps`, None if the text has none."""
         node: Node | None = self.root
         for step in steps:
             if node is None:
@@ -37,7 +37,7 @@ class Editor:
         return node
 
     def value(self, steps: Steps) -> object:
-        """Return the value at `steps` as Python data; None also where the text has none."""
+        """Return the value at `steps` as Python data; None too if the text has none."""
         node = self.node(steps)
         return None if node is None else node.value(self.text)
 
@@ -68,7 +68,7 @@ class Editor:
         self._splice(container.start + 1, container.end - 1, body)
 
     def remove(self, steps: Steps) -> None:
-        """Take out the entry at `steps` with its comma and its blank space. Raises KeyError."""
+        """Remove the entry at `steps` with its comma and white space. Raises KeyError."""
         container = self._existing(steps[:-1])
         entries = container.entries
         index = _index(container, steps[-1])
@@ -82,7 +82,7 @@ class Editor:
             self._splice(entries[index].start, entries[index + 1].start, "")
 
     def replace(self, steps: Steps, value: str) -> None:
-        """Put the string `value` in place of what is at `steps`. Raises KeyError."""
+        """Replace the value at `steps` with the string `value`. Raises KeyError."""
         node = self._existing(steps)
         self._splice(node.start, node.end, json.dumps(value))
 

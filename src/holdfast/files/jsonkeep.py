@@ -1,4 +1,4 @@
-"""Changed data in the text of a JSON file, where all that did not change keeps its very characters."""
+"""Write changed data into the text of a JSON file, where unchanged parts keep their exact characters."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
     from holdfast.files.jsontext import Node
 
-LIMIT_BYTES = 512 * 1024  # bytes; a larger file is written afresh, for the parser here is slow
+LIMIT_BYTES = 512 * 1024  # bytes; larger files are rewritten in full, because this parser is slow
 
 
 def rewritten(raw: bytes, data: dict[str, Any], *, escaped: bool) -> bytes | None:
-    """Return the file `raw` with its content changed to `data`, or None where it cannot be changed in its own style.
+    """Return the file `raw` with its content changed to `data`, None if that isn't possible in its own style.
 
-    Entries keep their place, layout and spelling (`1.50`, an object on one line); what is new follows the last entry in
-    the style of the rest. `escaped` says whether new letters other than ASCII are escaped.
+    Entries keep their place, layout and spelling (`1.50`, an object on one line). New entries follow the last one in
+    the style of the rest. `escaped` tells whether new non-ASCII letters are escaped.
     """
     if len(raw) > LIMIT_BYTES:
         return None
@@ -33,12 +33,12 @@ def rewritten(raw: bytes, data: dict[str, Any], *, escaped: bool) -> bytes | Non
             return None
     except (jsontext.JSONTextError, ValueError, RecursionError):
         return None
-    # Surrogates stand only inside strings, where Python's escape for them is also JSON's.
+    # Surrogates occur only inside strings, where Python's escape for them is JSON's too.
     return new.encode("utf-8", "backslashreplace")
 
 
 class _Writer:
-    """Writes values in the place of those of a text, in its style."""
+    """Writes values in place of those in a text, in its style."""
 
     def __init__(self, text: str, style: Style, escaped: bool) -> None:
         self.text = text
@@ -46,7 +46,7 @@ class _Writer:
         self.escaped = escaped
 
     def value(self, node: Node, old: Any, new: Any) -> str:
-        """Return the text of `new` for the place of `node`, which says `old`."""
+        """Return the text of `new` in place of `node`, whose value is `old`."""
         if _meaning(old) == _meaning(new):
             return self.text[node.start : node.end]
         if node.entries and isinstance(old, dict) and isinstance(new, dict) and old.keys() & new.keys():
@@ -56,7 +56,7 @@ class _Writer:
         return self.fresh(new, indent_at(self.text, node.start) if self.style.multiline else None)
 
     def members(self, node: Node, old: dict[str, Any], new: dict[str, Any]) -> str:
-        """Return an object that keeps the members that are still there; new ones come last."""
+        """Return an object's text in which remaining members keep their place; new ones come last."""
         texts = [
             self.text[entry.start : entry.value.start] + self.value(entry.value, old[entry.key], new[entry.key])
             if entry.key in new and entry.key is not None
@@ -66,15 +66,15 @@ class _Writer:
         return self.container(node, texts, [(key, value) for key, value in new.items() if key not in old])
 
     def elements(self, node: Node, old: list[Any], new: list[Any]) -> str:
-        """Return an array whose elements are compared place by place."""
+        """Return an array's text, comparing its elements by position."""
         places = enumerate(node.entries)
         texts = [self.value(each.value, old[at], new[at]) if at < len(new) else None for at, each in places]
         return self.container(node, texts, [(None, value) for value in new[len(texts) :]])
 
     def container(self, node: Node, texts: Sequence[str | None], added: Sequence[tuple[str | None, Any]]) -> str:
-        """Return a container with a text for each entry, None for one that goes, and with what was added.
+        """Return a container's text, given each entry's text (None to remove it) and the added entries.
 
-        At least one entry stays.
+        At least one entry must stay.
         """
         entries = node.entries
         parts = [self.text[node.start : entries[0].start]]
@@ -89,7 +89,7 @@ class _Writer:
         return "".join([*parts, self.text[entries[-1].end : node.end]])
 
     def layout(self, node: Node) -> tuple[str, str | None]:
-        """Return what stands before a further entry of a container, and its indentation, None for one line."""
+        """Return the white space before a new entry of a container, and its indentation; None for one line."""
         last = node.entries[-1]
         blank = blank_before(self.text, last)
         inner = indent_at(self.text, last.start)
@@ -99,13 +99,13 @@ class _Writer:
         return (blank if len(node.entries) > 1 else self.style.gap), (inner if several else None)
 
     def colon(self, node: Node) -> str:
-        """Return what stands between key and value in an object, at its last entry if that is on one line."""
+        """Return the text between key and value in an object, as in its last entry if that is on one line."""
         last = node.entries[-1]
         between = self.text[last.key_end : last.value.start]
         return self.style.colon if "\n" in between else between
 
     def fresh(self, value: Any, outer: str | None) -> str:
-        """Return a value that is new; with `outer`, on lines that are indented by that."""
+        """Return the text of a new value; with `outer`, on several lines indented by that."""
         style = self.style
         if outer is None:
             return self.dumps(value, separators=("," + style.gap, style.colon))
@@ -113,7 +113,7 @@ class _Writer:
         return text.replace("\n", style.newline + outer)
 
     def dumps(self, value: Any, **layout: Any) -> str:
-        """Return a value as JSON text. Raises ValueError for what JSON cannot hold."""
+        """Return a value as JSON text. Raises ValueError for what JSON can't hold."""
         return json.dumps(value, ensure_ascii=self.escaped, allow_nan=False, **layout)
 
 

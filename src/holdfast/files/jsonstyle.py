@@ -1,4 +1,4 @@
-"""How a JSON text is laid out, so that what is added to it looks like the rest."""
+"""The layout of a JSON text, so that additions look like the rest."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _INDENT = regex(r"[ \t]*")
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """A layout: several lines or one, the line end, a step of indentation, what stands at colons and after commas."""
+    """A layout: several lines or one, the line end, one step of indentation, the text of colons and after commas."""
 
     multiline: bool = True
     newline: str = "\n"
@@ -27,9 +27,9 @@ class Style:
     gap: str = " "
 
     def render(self, value: object, key: str | None, outer: str | None) -> str:
-        """Return `value`, behind its `key` if it has one, as JSON text.
+        """Return `value`, after its `key` if it has one, as JSON text.
 
-        With `outer` it takes several lines, all but the first indented by that text; with None it takes one line.
+        With `outer` it takes several lines, all but the first indented by that text; with None it takes one.
         """
         if outer is None:
             body = json.dumps(value, separators=("," + self.gap, self.colon))
@@ -40,7 +40,7 @@ class Style:
 
 
 def style_of(text: str, root: Node) -> Style:
-    """Return the style of a parsed JSON text; an empty container has the default one: two spaces, an entry a line."""
+    """Return the style of a parsed JSON text; an empty container has the default: two spaces, one entry per line."""
     newline = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
     if not root.entries:
         return Style(newline=newline)
@@ -56,7 +56,7 @@ def style_of(text: str, root: Node) -> Style:
 
 
 def blank_before(text: str, entry: Entry) -> str:
-    """Return the blank space between an entry and the comma or bracket before it."""
+    """Return the white space between an entry and the comma or bracket before it."""
     start = entry.start
     while text[start - 1] in " \t\r\n":
         start -= 1

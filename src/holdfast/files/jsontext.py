@@ -1,4 +1,4 @@
-"""Where everything lies in a JSON text: a strict parser that yields spans instead of values."""
+"""Parse strict JSON into spans of the text instead of values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Kind = Literal["object", "array", "string", "number", "literal"]
 
 DEEPEST = 100
-"""Containers inside one another beyond this are refused: no settings file needs them, and recursion has an end."""
+"""The deepest nesting that is accepted: no settings file needs more, and recursion has a limit."""
 
 _BLANK = regex(r"[ \t\n\r]*")
 _STRING = regex(r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"')
@@ -62,7 +62,7 @@ class Node:
     entries: tuple[Entry, ...] = ()
 
     def get(self, key: str) -> Node | None:
-        """Return the value of an object's member, or None where there is none (or this is no object)."""
+        """Return the value of an object's member, None if there is none (or this is no object)."""
         return next((entry.value for entry in self.entries if entry.key == key), None)
 
     def value(self, text: str) -> Any:
@@ -73,13 +73,13 @@ class Node:
 def parse(text: str) -> Node:
     """Return the root of a strict JSON `text`, which may begin with a byte order mark.
 
-    Raises JSONTextError for anything else: comments, trailing commas, `NaN`, a key given twice in one object.
+    Raises JSONTextError for anything else: comments, trailing commas, `NaN`, a key twice in one object.
     """
     return _Parser(text).document()
 
 
 class _Parser:
-    """One left-to-right pass over a text; every method takes an offset and returns what it found there."""
+    """One left-to-right pass over a text. Every method takes an offset and returns what it finds there."""
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -1,4 +1,4 @@
-"""One writer at a time: an exclusive lock on a folder."""
+"""An exclusive lock on a folder, so that there is one writer at a time."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_LONGEST_PAUSE_S = 0.02  # seconds between two tries
-# Some network mounts take locks only on files open for writing; a folder may also be closed for reading.
+_LONGEST_PAUSE_S = 0.02  # longest pause between two attempts, in seconds
+# Some network mounts lock only files that are open for writing, and a folder may not be readable.
 _REFUSED = frozenset({errno.EBADF, errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS, errno.EACCES})
 
 
 class _Held(threading.local):
-    """How deep this thread of this process holds each folder."""
+    """How many times this thread of this process holds each folder's lock."""
 
     def __init__(self) -> None:
         self.process = os.getpid()
@@ -36,9 +36,9 @@ _held = _Held()
 def locked(folder: Path, *, timeout: float = 10.0) -> Iterator[None]:
     """Hold the only lock on `folder` (created if missing) for the length of the block.
 
-    The lock is on the folder itself, so no lock files litter projects; it ends with the process, however that ends.
-    The same thread may take it again inside; other threads and processes wait up to `timeout` seconds.
-    Raises StateError when it stays locked or the folder cannot be created.
+    The lock is on the folder itself, so no lock files litter projects. It ends with the process, however that ends. The
+    same thread may take it again inside the block; other threads and processes wait up to `timeout` seconds. Raises
+    StateError if the folder stays locked or can't be created.
     """
     depths, name = _depths(), os.path.realpath(folder)
     if name in depths:
@@ -58,7 +58,7 @@ def locked(folder: Path, *, timeout: float = 10.0) -> Iterator[None]:
 
 
 def _depths() -> dict[str, int]:
-    """Return what this thread holds; a forked child starts with nothing."""
+    """Return the locks that this thread holds; a forked child starts with none."""
     if _held.process != os.getpid():
         _held.process, _held.depths = os.getpid(), {}
     return _held.depths
@@ -83,7 +83,7 @@ def _acquire(folder: Path, timeout: float) -> int:
 
 
 def _attempt(place: Path, *, is_folder: bool) -> int | None:
-    """Return the descriptor that now holds the lock, or None while another one does. Raises OSError."""
+    """Return the descriptor that now holds the lock, None while somebody else holds it. Raises OSError."""
     if is_folder:
         place.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -103,7 +103,7 @@ def _attempt(place: Path, *, is_folder: bool) -> int | None:
 
 
 def _is_at(descriptor: int, place: Path) -> bool:
-    """Tell whether the locked thing still lies at its path: a folder may have been removed or renamed meanwhile."""
+    """Return whether the locked path is still the same: a folder may have been removed or renamed meanwhile."""
     try:
         return os.path.samestat(os.fstat(descriptor), place.stat())
     except FileNotFoundError:
@@ -111,7 +111,7 @@ def _is_at(descriptor: int, place: Path) -> bool:
 
 
 def _lock_file(folder: Path) -> Path:
-    """Return the stand-in for a folder that takes no lock; it is never unlinked, or waiters would split."""
+    """Return the lock file for a folder that can't be locked. It is never deleted, or waiters would lock two files."""
     import hashlib
 
     from holdfast.paths import ensure_private, state_dir
@@ -124,7 +124,7 @@ def _lock_file(folder: Path) -> Path:
 
 
 def _release(descriptor: int, owner: int) -> None:
-    # A child forked inside the block shares the lock: it must not end it, and must not prolong it.
+    # A child forked inside the block shares the lock and must neither end nor prolong it.
     if os.getpid() == owner:
         with suppress(OSError):
             fcntl.flock(descriptor, fcntl.LOCK_UN)

@@ -1,7 +1,7 @@
 """Keep secrets out of recordings, logs and reports.
 
-Redact before you cut, quote or escape: half a token, or one behind an escape, is harder to recognise. `beginning` and
-`ending` cut in that order. What arrives escaped already (JSON text, the `repr` of an exception) is recognised too.
+Redact before you cut, quote or escape: half a token, or one after an escape, is harder to recognise. `beginning` and
+`ending` do it in that order. Text that is already escaped (JSON text, the `repr` of an exception) is recognised too.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["MASK", "beginning", "ending", "redact", "redact_value", "secret_name"]
 
-_DEEPEST = 200  # levels; what lies deeper is masked whole
-_WINDOW_CHARS = 5_000  # no secret but a key block is longer, with its name: 4,096 characters of a value
-_COMMAND_CHARS = 200  # of a command's first words
+_DEEPEST = 200  # levels; anything deeper is masked as a whole
+_WINDOW_CHARS = 5_000  # no secret with its name is longer, except key blocks: values have up to 4,096 characters
+_COMMAND_CHARS = 200  # characters of each of a command's first words
 
 _Rule: TypeAlias = "tuple[tuple[str, ...], re.Pattern[str], str | Callable[[re.Match[str]], str]]"
 
@@ -31,11 +31,11 @@ _KEY_BLOCK = regex(
     r"(?:(?:[^-]|-(?!----)){0,20000}+-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
     rf"|{_BASE64_LINE}{{1,400}}+(?:(?:\s|\\+[nrt])+[A-Za-z0-9+/=]{{0,64}}\Z)?|\s[A-Za-z0-9+/=\s]{{0,64}}\Z)"
 )
-_KEY_BLOCK_END = regex(  # of a text whose beginning was cut away
+_KEY_BLOCK_END = regex(  # for a text whose beginning was cut off
     r"\A[A-Za-z0-9+/=]{0,128}(?:(?:\s|\\+[nr]){1,4}[A-Za-z0-9+/=]{4,128}){1,400}+(?:\s|\\+[nr]){1,4}"
     r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 )
-_RUN = regex(r"[A-Za-z0-9_.:~-]{10,}")  # what the prefix of a token stands in; ordinary text has few of them
+_RUN = regex(r"[A-Za-z0-9_.:~-]{10,}")  # the runs that contain prefixes of tokens; ordinary text has few
 _AWS_SECRET = regex(
     r"(?<![A-Za-z0-9/+=_-])(?=[A-Za-z0-9/+]{0,39}[A-Z])(?=[A-Za-z0-9/+]{0,39}[a-z])(?=[A-Za-z0-9/+]{0,39}[0-9])"
     r"[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_-])"
@@ -48,7 +48,7 @@ _VALUE = r"[^\s\"'\\]+"
 
 
 def _option(command: str, option: str) -> _Rule:
-    """Return the rule for a short option of a command, whose value is a password."""
+    """Return the rule for a command's short option whose value is a password."""
     blank = "" if option == "-p" and command in _GLUED else r"(?:[ \t]+|=)?"
     return (
         (command,),
@@ -57,20 +57,20 @@ def _option(command: str, option: str) -> _Rule:
     )
 
 
-_GLUED = ("mysql", "mariadb", "7z")  # `-pPASSWORD`; with a blank between them the password is asked for
-# Secrets that a command is given: as an argument, through a pipe, in a statement of SQL or a program's definition.
+_GLUED = ("mysql", "mariadb", "7z")  # `-pPASSWORD`; after `-p` and a space, the command asks for the password
+# Secrets given to commands: as an argument, through a pipe, in an SQL statement or in a definition of a program.
 _ARGUMENT = r"(?![\[$`<-])[^\s\"'`|;&<>\\]++"
-_WORDS_BETWEEN = r"[^\n|;&]{0,300}?"  # of a command, up to what is looked for
+_WORDS_BETWEEN = r"[^\n|;&]{0,300}?"  # a command's words up to the one that is looked for
 _OPENED = r"\\{0,4}[\"']?"
 _GAP = r"[ \t]+"
 
 
 def _before(words: tuple[str, ...], what: str, value: str = _ARGUMENT) -> _Rule:
-    """Return the rule for a value that stands behind something; one of the words stands in each such text."""
+    """Return the rule for a value after `what`; every text that matches contains one of the words."""
     return (words, regex(rf"({what}{_OPENED}){value}"), rf"\1{MASK}")
 
 
-_TAKERS = (  # what takes a secret from its standard input
+_TAKERS = (  # commands that read a secret from standard input
     rf"(?:--password-stdin|--with-token|passwd\b[^\n|;&]{{0,60}}?--stdin\b|chpasswd|sudo{_GAP}(?:-\w{{1,8}}{_GAP}){{0,4}}-\w{{0,8}}S"
     rf"|secret{_GAP}(?:put|set|create))"
 )
@@ -153,8 +153,8 @@ _COMMANDS: tuple[_Rule, ...] = (
         rf"\1{MASK}",
     ),
 )
-# Secrets known by what stands around them: words, one of which stands in lower case in every text in which the pattern
-# finds something; the secret and its surroundings; what takes their place.
+# Secrets recognised by their surroundings. Each rule has words, one of which is (in lower case) in every text that the
+# pattern matches; the pattern of the secret and its surroundings; the replacement.
 _RULES: tuple[_Rule, ...] = (
     *_COMMANDS,
     (("://",), regex(r"(://[^\s/:@\"'?#]{0,256}:)(?!\[|[{<$*]|%s)[^\s/\"'?#]{1,512}@"), rf"\1{MASK}@"),
@@ -204,7 +204,7 @@ _RULES: tuple[_Rule, ...] = (
         ),
         rf"\1{MASK}",
     ),
-    (  # of .npmrc and of Docker's config.json: base64 of a name and a password
+    (  # in .npmrc and Docker's config.json: base64 of a name and a password
         ("_auth", '"auth', "'auth"),
         regex(
             r"((?:_auth\s{0,4}=|[\"']auth\\{0,8}[\"']\s{0,4}:)\s{0,4}\\{0,8}[\"']?)[A-Za-z0-9+/]{8,}={0,2}(?![\w.-])"
@@ -227,23 +227,23 @@ _RULES: tuple[_Rule, ...] = (
 )
 
 
-# Looking for a word takes a hundredth of the time that a pattern takes, and most of what is said has none of them.
+# Looking for a word takes a hundredth of a pattern's time, and most texts have none of the words.
 _RULE_WORDS = tuple((word, number) for number, rule in enumerate(_RULES) for word in rule[0])
 
 
 def redact(text: str) -> str:
     """Return `text` with every secret in it replaced by `[redacted]`.
 
-    Known are the tokens and webhooks of common services, authorization headers, cookies, private key blocks, passwords
-    in URLs and in commands, and values given to secret-like names (`DB_PASSWORD=…`, `"api_key": "…"`, `--token …`).
-    Prose, code, hashes, ids and counts of tokens stay.
+    It recognises the tokens and webhooks of common services, authorization headers, cookies, private key blocks,
+    passwords in URLs and in commands, and values given to secret-like names (`DB_PASSWORD=…`, `"api_key": "…"`,
+    `--token …`). Prose, code, hashes, ids and token counts stay.
     """
     if "PRIVATE KEY" in text:
         text = _KEY_BLOCK.sub(MASK, text)
         text = _KEY_BLOCK_END.sub(MASK, text)
     if runs := " ".join(_RUN.findall(text)):
         if "AKIA" in runs or "ASIA" in runs:
-            text = _AWS_SECRET.sub(MASK, text)  # recognised by the id in the same text, so before that is masked
+            text = _AWS_SECRET.sub(MASK, text)  # recognised by the key id in the same text, so before that is masked
         text = masked_tokens(text, runs)
     lower = text.lower()
     for number in sorted({number for word, number in _RULE_WORDS if word in lower}):
@@ -253,19 +253,19 @@ def redact(text: str) -> str:
 
 
 def beginning(text: str, limit: int) -> str:
-    """Return the first `limit` characters of `text` once secrets are masked: never half a secret.
+    """Return the first `limit` characters of `text` after masking secrets, so never half a secret.
 
-    Of a long text only as much is looked at as is needed.
+    Of a long text, only as much as needed is looked at.
     """
     looked_at = limit + 2 * _WINDOW_CHARS
     if len(text) <= looked_at:
         return redact(text)[:limit]
-    return redact(text[:looked_at])[:-_WINDOW_CHARS][:limit]  # half a secret can only stand at the very end
+    return redact(text[:looked_at])[:-_WINDOW_CHARS][:limit]  # half a secret can only be at the very end
 
 
 def ending(text: str, limit: int) -> str:
-    """Return the last `limit` characters of `text` once secrets are masked: never half a secret."""
-    looked_at = limit + 5 * _WINDOW_CHARS  # so that a key block at the end is seen whole
+    """Return the last `limit` characters of `text` after masking secrets, so never half a secret."""
+    looked_at = limit + 5 * _WINDOW_CHARS  # enough to see a whole key block at the end
     if len(text) <= looked_at:
         return redact(text)[-limit:]
     return redact(text[-looked_at:])[_WINDOW_CHARS:][-limit:]
@@ -274,7 +274,7 @@ def ending(text: str, limit: int) -> str:
 def redact_value(value: Any) -> Any:
     """Return a copy of a JSON-like value with secrets replaced.
 
-    They are looked for in its texts, under keys with secret-like names, and in lists of a command's arguments behind
+    They are looked for in its texts, under keys with secret-like names, and in lists of a command's arguments after
     such an option.
     """
     return _walk(value, secret=False, depth=0)
@@ -302,9 +302,10 @@ def _walk(value: Any, *, secret: bool, depth: int) -> Any:
 
 
 def _hidden(items: Sequence[Any]) -> frozenset[int]:
-    """Return the places in a list whose values are secret by what stands before them.
+    """Return the indexes of a list's values that are secret because of the values before them.
 
-    They follow an option (`["--password", "x"]`), are paired with a header's name, or the command line of all shows it.
+    They follow an option (`["--password", "x"]`), are paired with a header's name, or are secret in the command line
+    that the list forms.
     """
     found = set[int]()
     for number, (option, item) in enumerate(pairwise(items), 1):
@@ -313,7 +314,7 @@ def _hidden(items: Sequence[Any]) -> frozenset[int]:
         if (option.startswith("-") or len(items) == 2) and secret_name(option):
             found.add(number)
         elif option.startswith("-") or item.startswith("-"):
-            words = (*items[: min(2, number - 1)], option)  # `docker login`, and what stands before the item
+            words = (*items[: min(2, number - 1)], option)  # `docker login`, and the word before the item
             line = " ".join(str(each)[:_COMMAND_CHARS] for each in words)
             if redact(f"{line} {item}").endswith(MASK) and not redact(item).endswith(MASK):
                 found.add(number)

@@ -1,7 +1,7 @@
-"""Values given to names that say they are secret: `DB_PASSWORD=…`, `"api_key": "…"`, `--token …`, `X-Api-Key: …`.
+"""Mask values given to secret-like names: `DB_PASSWORD=…`, `"api_key": "…"`, `--token …`, `X-Api-Key: …`.
 
-A name is found first, which is cheap, and only then what stands around it is judged: an assignment in a shell or an
-.env file, a line of YAML, a header and an option hold a secret; a type, a call and another variable's name are code.
+A name is found first, which is cheap. Only then are its surroundings judged: an assignment in a shell or an .env file,
+a line of YAML, a header or an option holds a secret, while a type, a call or another variable's name is code.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from holdfast.files.tokenshapes import ESCAPE, MASK
 from holdfast.patterns import regex
 
-# How the name of a secret ends: DB_PASSWORD, accessToken, client-secret; not max_tokens, PASSWORD_FILE, secretary.
+# How names of secrets end: DB_PASSWORD, accessToken, client-secret; not max_tokens, PASSWORD_FILE, secretary.
 _KEYS = (
     "api|app|application|access|private|signing|encryption|account|master|service|auth|ssh|license|client|consumer"
     "|subscription|shared|storage|deploy|functions|secret|write"
@@ -23,11 +23,9 @@ _FOREIGN = (  # passwords in other languages
 _OTHERS = rf"passw(?:or)?d|passphrase|passcode|[_-]pwd|[_-]pass|secret|credentials?|cookie|token|{_FOREIGN}"
 _NUMBER = r"(?:[_-]?\d{1,3})?"
 _WHOLE = regex(rf"(?:authorization|{_OTHERS}|(?:{_KEYS})[_-]?key(?:[_-]base)?){_NUMBER}\Z", re.IGNORECASE)
-_KEY = "|".join(
-    f"(?<={of}key)|(?<={of}[ _-]key)" for of in _KEYS.split("|")
-)  # so that `key` is looked for, which is fast
+_KEY = "|".join(f"(?<={of}key)|(?<={of}[ _-]key)" for of in _KEYS.split("|"))  # looking for `key` first is fast
 _FOUND = regex(rf"(?:{_OTHERS}|pass(?==)|key(?:{_KEY})(?:[_-]base)?){_NUMBER}(?![a-z0-9])")  # in lower case
-_WORDS = (  # one is in every name
+_WORDS = (  # every name contains one of them
     *("pass", "pwd", "secret", "key", "credential", "cookie", "token", "kennwort", "contrase", "wachtwoord"),
     *("lösenord", "salasana", "jelszó", "пароль", "密", "パスワード", "비밀번호", "senha", "hasło", "haslo", "heslo"),
     "şifre",
@@ -42,7 +40,7 @@ _AFTER = regex(
 _QUOTED = regex(r"(?P<quote>\\{0,8}[\"'`]|&quot;)(?P<value>(?:(?!(?P=quote))[^\n]){1,4096}+)(?P=quote)")
 _WIDE = regex(
     r"(?:[^\s\"'`\\]|\\(?![abefnrtvux0\"'\\])){1,4096}"
-)  # to the next space, as a shell or an .env file has it
+)  # up to the next space, as in a shell or an .env file
 _NARROW = regex(r"[^\s\"'`&;,|)\\]{1,4096}")
 _NEXT_LINE = regex(  # a block of YAML
     r"[ \t]*(?:[|>][+-]?\d?)?[ \t]*(?:\r?\n|\\+n)[ \t]+"
@@ -55,14 +53,14 @@ _LINE_BEFORE = regex(
 _LINE_AFTER = regex(r"[ \t]*(?:#[^\r\n]*)?(?:\Z|[\r\n]|\\[nr]|[\"'`](?:\Z|[\s,}\])]))")
 _SETTER = regex(r"(?:ENV|ARG|[Ss]etx)[ \t]\Z")
 _WORD = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$-"
-_STEM_CHARS = 64  # before a name that are looked at
-_LONG_CHARS = 12  # characters of a secret in a table
-_SHORTEST_CHARS = 4  # characters of a secret in quotes that is no password
+_STEM_CHARS = 64  # characters before a name that are looked at
+_LONG_CHARS = 12  # the fewest characters of a secret in a table
+_SHORTEST_CHARS = 4  # the fewest characters of a secret in quotes that is no password
 _ESCAPE_LIMIT_CHARS = 10  # characters of an escape at most
-_AWS_SECRET_CHARS = 40  # one may begin with a slash
+_AWS_SECRET_CHARS = 40  # length of an AWS secret, which may begin with a slash
 _CLOSERS = (",", ")", ";")
 
-# What stands for a value, or says which kind one has: a placeholder, a type, a setting, a count.
+# Texts in place of a value, or about its kind: a placeholder, a type, a setting, a count.
 _PLAIN = regex(
     r"(?:true|false|null|none|nil|undefined|yes|no|on|off|required|optional|string|str|text|char|varchar|unknown"
     r"|erforderlich|obligator[ioa]{1,2}|obrigat[óo]ri[oa]|requise?|verplicht|wymagane|обязател[а-я]{2,5}|必填|必須"
@@ -72,21 +70,21 @@ _PLAIN = regex(
     re.IGNORECASE,
 )
 _CHAIN = regex(r"[A-Za-z_$][\w$]{0,40}(?:(?:\.|::|\?\.|->)[A-Za-z_$][\w$]{0,40})*+")  # a variable, an attribute, a type
-_CALL = regex(r"[&*!]?[A-Za-z_$][\w$.:]{0,80}(?:[(<]|\[(?![0-9;]{0,12}m))")  # not a colour's bracket
+_CALL = regex(r"[&*!]?[A-Za-z_$][\w$.:]{0,80}(?:[(<]|\[(?![0-9;]{0,12}m))")  # not the bracket of a colour code
 _DIGIT = regex(r"[0-9]")
 _DATE = regex(r"\d{4}-\d\d-\d\d")
 _PATH = regex(r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\][\w.@~/\\ -]*|https?://\S*|@\S*")
 
 
 def secret_name(name: str) -> bool:
-    """Tell whether a key or variable of this name holds a secret."""
+    """Return whether a key or variable of this name holds a secret."""
     return _WHOLE.search(name) is not None
 
 
 def masked_values(text: str) -> str:
-    """Return `text` with `[redacted]` in place of each value that a secret-like name is given."""
+    """Return `text` with `[redacted]` in place of each value given to a secret-like name."""
     lower = text.lower()
-    if len(lower) != len(text):  # only this one letter becomes two
+    if len(lower) != len(text):  # only this letter becomes two in lower case
         lower = text.replace("İ", "i").lower()
     for word in _WORDS:
         if word in lower:
@@ -106,7 +104,7 @@ def masked_values(text: str) -> str:
 
 
 def _masked_columns(text: str) -> str:
-    """Return `text` with `[redacted]` for what looks like a secret in the columns of tables that have such a name."""
+    """Return `text` with `[redacted]` for values that look like secrets in table columns with a secret-like name."""
     lines, secret = text.split("\n"), frozenset[int]()
     for number, line in enumerate(lines):
         cells = line.split("|")
@@ -133,30 +131,30 @@ def _cell(cell: str) -> str:
 
 
 class _Given:
-    """A secret-like name in a text, and how something is given to it.
+    """A secret-like name in a text, and the sign that gives it a value.
 
     Attributes:
-        text: all of it.
-        begin: where the whole word begins that ends with the name.
-        at: where what is given begins.
-        behind: where the sign ends.
+        text: the whole text.
+        begin: the offset at which the whole word begins that ends with the name.
+        at: the offset at which the value begins.
+        behind: the offset after the sign.
         word: the whole word: `--db-password`, `X-Api-Key`.
-        name: the secret-like end of it in lower case: `password`, `key`.
-        sign: what stands between them: `=`, `:`, …; empty if nothing does.
-        shut: whether a quotation ends behind the name.
+        name: its secret-like end in lower case: `password`, `key`.
+        sign: the sign between name and value: `=`, `:`, …; empty for none.
+        shut: whether a quotation ends after the name.
         blank: the white space around the sign.
     """
 
     __slots__ = ("at", "begin", "behind", "blank", "name", "shut", "sign", "text", "word")
 
     def __init__(self, text: str, start: int, end: int, name: str) -> None:
-        """Look around the name between two places."""
+        """Look around the name between offsets `start` and `end`."""
         after = _AFTER.match(text, end)
         assert after is not None  # it matches the empty text
         before = text[max(0, start - _STEM_CHARS) : start]
         begin = start - len(before) + len(before.rstrip(_WORD))
         for escape in ESCAPE.finditer(text, max(0, begin - _ESCAPE_LIMIT_CHARS), start):
-            begin = max(begin, escape.end())  # its letters are not the word's
+            begin = max(begin, escape.end())  # the letters of an escape don't belong to the word
         self.text, self.name = text, name
         self.begin, self.at, self.behind = begin, after.end(), after.start("space")
         self.word = text[begin:end]
@@ -166,18 +164,18 @@ class _Given:
 
     @property
     def password(self) -> bool:
-        """Whether the name leaves no doubt, so that also a plain word is a secret; a token can be a parser's."""
+        """Whether the name leaves no doubt, so that even a plain word is a secret; a token could be a parser's."""
         known = self.name.startswith("pass") or self.name[1:5] in ("pwd", "pass")
         return known or _OF_OTHERS.match(self.name) is not None
 
     @property
     def sure(self) -> bool:
-        """Whether the name belongs to a setting: a password's, or written as variables and headers are."""
+        """Whether the name belongs to a setting: a password's, or one written like a variable or a header."""
         return self.password or self.word.isupper() or "-" in self.word.strip("-")
 
 
 def _value(given: _Given) -> tuple[int, int] | None:
-    """Return where the secret stands that is given to the name, if one is."""
+    """Return the span of the secret given to the name, None if there is none."""
     text, at = given.text, given.at
     if given.sign in ("", ","):
         return _argument(given)
@@ -200,7 +198,7 @@ def _value(given: _Given) -> tuple[int, int] | None:
 
 
 def _argument(given: _Given) -> tuple[int, int] | None:
-    """Return where the value stands that follows the name as an argument of its own: `--token x`, `"--token", "x"`."""
+    """Return the span of a value that follows the name as a separate argument: `--token x`, `"--token", "x"`."""
     if given.shut != (given.sign == ",") or not (given.sign or given.blank):
         return None
     quoted = _QUOTED.match(given.text, given.at)
@@ -222,7 +220,7 @@ def _argument(given: _Given) -> tuple[int, int] | None:
 
 
 def _is_secret(quoted: re.Match[str], given: _Given) -> bool:
-    """Tell whether what is given in quotes is a secret."""
+    """Return whether a quoted value is a secret."""
     said = quoted["value"]
     plain = _PLAIN.match(said)
     if plain and (not said[plain.end() :].strip() or said[0] in "$<{*(%["):
@@ -239,7 +237,7 @@ def _is_secret(quoted: re.Match[str], given: _Given) -> bool:
 
 
 def _after_colon(given: _Given) -> tuple[int, int] | None:
-    """Return where a value without quotes stands behind `: ` or ` = `, in a line of its own, a header or a sentence."""
+    """Return the span of an unquoted value after `: ` or ` = `, on its own line, in a header or in a sentence."""
     text, begin, at = given.text, given.begin, given.at
     opened = text[begin - 1 : begin]
     if given.sure and given.sign == ":" and not given.shut and opened and opened in "\"'":  # -H 'X-Api-Key: x'
@@ -264,7 +262,7 @@ def _after_colon(given: _Given) -> tuple[int, int] | None:
 
 
 def _code(given: _Given) -> bool:
-    """Tell whether a value without quotes is code: a call, another variable, an attribute, a type."""
+    """Return whether an unquoted value is code: a call, another variable, an attribute, a type."""
     value = _NARROW.match(given.text, given.at)
     if value is None:
         return False
@@ -279,7 +277,7 @@ def _code(given: _Given) -> bool:
 
 
 def _random(said: str) -> bool:
-    """Tell whether a value looks like a secret by itself: letters and digits, and neither a date nor a type."""
+    """Return whether a value alone looks like a secret: letters and digits, but neither a date nor a type."""
     if len(said) < 6 or said.isalpha() or _PLAIN.match(said) or _DATE.match(said):
         return False
     return _has_digit(said)
@@ -290,5 +288,5 @@ def _has_digit(said: str) -> bool:
 
 
 def _names_a_path(said: str, given: _Given) -> bool:
-    """Tell whether a value says where a key, a cookie or credentials lie; a password may begin with a slash."""
+    """Return whether a value is the path of a key, a cookie or credentials; a password may begin with a slash."""
     return not given.password and len(said) != _AWS_SECRET_CHARS and _PATH.fullmatch(said) is not None

@@ -13,28 +13,28 @@ from holdfast.patterns import regex
 
 MASK = "[redacted]"
 
-# What ends in a letter or a digit and yet is no part of the word behind it: an escape (\n, \u000a, \x0a), a character
+# Texts that end in a letter or digit but aren't part of the word after them: an escape (\n, \u000a, \x0a), a character
 # in percent or quoted-printable encoding, a terminal's colour (ESC[0m).
 _ESCAPES = (r"\\[abefnrtv0]", r"\\u[0-9A-Fa-f]{4}", r"\\x[0-9A-Fa-f]{2}", "[%=][0-9A-Fa-f]{2}", r"[\[;0-9][mK]")
 ESCAPE = regex(r"\\(?:u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|[abefnrtv0])|%[0-9A-Fa-f]{2}|\[[0-9;]{0,12}[mK]")
 
-_MIXED = r"(?=[A-Za-z0-9]{0,24}[0-9])(?=[A-Za-z0-9]{0,24}[A-Z])(?=[A-Za-z0-9]{0,24}[a-z])"  # not a name in a program
+_MIXED = r"(?=[A-Za-z0-9]{0,24}[0-9])(?=[A-Za-z0-9]{0,24}[A-Z])(?=[A-Za-z0-9]{0,24}[a-z])"  # unlike a name in a program
 
 
 def edged(first: str) -> str:
-    """Return the pattern of what something begins with, where a word begins: `sk-`, but not in `desk-`.
+    """Return a pattern for a prefix at the beginning of a word: `sk-`, but not in `desk-`.
 
     Args:
-        first: a pattern of one width. It stands first in the result, so that looking for it is fast.
+        first: a pattern of fixed width. It comes first in the result, which makes the search fast.
     """
     before = "|".join(f"(?<={escape}{first})" for escape in _ESCAPES)
     return rf"{first}(?:(?<![A-Za-z0-9_-]{first})|{before})"
 
 
-# A service; words one of which stands in each of its secrets, within 10 or more letters, digits, `_`, `.`, `:`, `~` and
-# `-` unless slashes may follow; what a secret begins with, if that ends ordinary words too (`edged`); the rest of it.
-# What a group in round brackets matches is kept. Constants, because this is read on the hook path and hardly any of it
-# is ever compiled.
+# Each shape has a service's name; words, one of which is in each of its secrets, within a run of 10 or more letters,
+# digits, `_`, `.`, `:`, `~` and `-` unless slashes may follow; the secret's prefix, if ordinary words can end with it
+# too (`edged`); the rest of the pattern. Text that a group in parentheses matches is kept. These are constants, because
+# the hook path imports them and hardly any is ever compiled.
 SHAPES: tuple[tuple[str, str, str, str], ...] = (
     ("Anthropic", "sk-ant-", "", r"sk-ant-[\w-]{16,}"),
     ("OpenAI and OpenRouter", "sk-", "", r"sk-(?:proj|svcacct|service|admin|or)-[\w-]{16,}"),
@@ -185,7 +185,7 @@ def masked_tokens(text: str, runs: str) -> str:
     """Return `text` with `[redacted]` in place of each token.
 
     Args:
-        text: what may hold some.
+        text: the text.
         runs: every run in it of 10 or more letters, digits, `_`, `.`, `:`, `~` and `-`.
     """
     for number in sorted({number for word, number, slashed in _words() if word in (text if slashed else runs)}):
@@ -196,7 +196,7 @@ def masked_tokens(text: str, runs: str) -> str:
 
 @cache
 def _words() -> tuple[tuple[str, int, bool], ...]:
-    """Return each word with the number of its shape, and whether a slash may follow too soon for a run."""
+    """Return each word, the number of its shape, and whether a slash may come before a run is long enough."""
     return tuple(
         (word, number, "/" in rest) for number, (_, words, _, rest) in enumerate(SHAPES) for word in words.split()
     )

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 LIMIT_BYTES = 64 * 1024
 MAX_DOTS_PER_LINE = 200
-"""A key cannot span lines, and tomllib's time grows with the square of a key's parts: 32,000 parts take 17 s."""
+"""Dots allowed per line. A key can't span lines, and tomllib's time is quadratic in its parts: 32,000 take 17 s."""
 
 
 def load(path: Path, *, within: Path | None = None) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def load(path: Path, *, within: Path | None = None) -> dict[str, Any]:
 
     Raises:
         MissingError: there is no file.
-        StateError: it cannot be read, or it is not TOML; the reason says why.
+        StateError: it can't be read or isn't TOML; the reason says why.
     """
     import tomllib
 
@@ -38,5 +38,5 @@ def load(path: Path, *, within: Path | None = None) -> dict[str, Any]:
         raise StateError(path, f"is not UTF-8: byte at offset {error.start}") from error
     except RecursionError as error:
         raise StateError(path, "is not TOML that can be read: it is nested too deeply") from error
-    except ValueError as error:  # TOMLDecodeError is one; so is an integer of more than 4,300 digits
+    except ValueError as error:  # a TOMLDecodeError, or an integer of more than 4,300 digits
         raise StateError(path, f"is not TOML: {error}") from error

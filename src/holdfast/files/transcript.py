@@ -1,4 +1,4 @@
-"""What is asked of the transcripts that a client writes of its sessions."""
+"""The protocol for reading the transcripts that a client writes of its sessions."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ Reached = Literal["confirmed", "absent", "unknown"]
 
 
 class Transcripts(Protocol):
-    """Reads the transcripts of one client, which are never trusted. A module of the client's is one."""
+    """Reads one client's transcripts, which are never trusted. A module in the client's folder implements it."""
 
     TAIL: int
-    """How many bytes of a transcript's end are read."""
+    """The number of bytes read at the end of a transcript."""
     BOUNDARY: bytes
-    """What stands in the entry that notes a compaction."""
+    """Bytes that are in every entry about a compaction."""
 
     def size(self, path: str, /) -> int:
-        """Return a transcript's size in bytes; 0 where there is none."""
+        """Return a transcript's size in bytes; 0 if there is none."""
 
     def tail(self, path: str, /, *, most: int = ..., only: Pattern[bytes] | None = None) -> list[dict[str, Any]]:
-        """Return the entries of a transcript's last `most` bytes, oldest first; of lines that hold `only`."""
+        """Return the entries of a transcript's last `most` bytes, oldest first; only from lines that match `only`."""
 
     def divided(
         self, path: str, at: int, /, *, since: int = 0, only: Pattern[bytes] | None = None
     ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], int]:
-        """Return the entries of a transcript's end before byte `at` and from there on, and the byte behind them."""
+        """Return the entries at a transcript's end before byte `at`, those from there on, and the byte after them."""
 
     def head(self, path: str, /) -> list[dict[str, Any]]:
-        """Return the entries a transcript begins with."""
+        """Return the first entries of a transcript."""
 
     def reached(self, path: str, mark: str, since: int, /) -> Reached:
-        """Tell whether a text with this mark has reached the model, by what was written from byte `since` on."""
+        """Return whether a text with this mark has reached the model, according to the entries from byte `since` on."""
 
     def compacted(self, path: str, since: int, /) -> bool:
-        """Tell whether a compaction is noted whole from byte `since` on."""
+        """Return whether there is a complete compaction from byte `since` on."""
 
     def shares(self, path: str, other: str, /) -> bool:
-        """Tell whether two transcripts have entries in common, because one session goes on where the other was."""
+        """Return whether two transcripts share entries, because one session continues the other."""
 
 
 class Unread:
@@ -66,13 +66,13 @@ class Unread:
         return []
 
     def reached(self, path: str, mark: str, since: int) -> Reached:
-        """Return that nobody knows."""
+        """Return "unknown"."""
         return "unknown"
 
     def compacted(self, path: str, since: int) -> bool:
-        """Tell of none."""
+        """Return False."""
         return False
 
     def shares(self, path: str, other: str) -> bool:
-        """Tell of none."""
+        """Return False."""
         return False

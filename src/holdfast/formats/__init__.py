@@ -1,4 +1,4 @@
-"""The formats a workflow can be kept in: one folder each, known to all others by its record alone."""
+"""The formats that a workflow can be stored in: one folder each, which other code knows by its record alone."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 INDEX_LIMIT_BYTES = 1024 * 1024
 STATES_CHECK = "states"
-"""The check that all formats have in common, as a record's CHECK."""
+"""A record's CHECK if the format has no doctor check of its own, but adds to that of the state files."""
 
 
 class _Records(dict[str, "Record"]):
     def __missing__(self, name: str) -> Record:
-        """Return the record of a format that is gone: what the ledger kept of its workflows can still be shown."""
+        """Return a record for a format that is gone, so that its workflows in the ledger can still be shown."""
         from holdfast.formats.record import completed
 
         return completed({"NAME": name})
@@ -49,7 +49,7 @@ def index() -> bytes:
 
 
 def brought() -> dict[str, Record]:
-    """Return the records of the formats that other packages bring, as `holdfast install` has found them."""
+    """Return the records of the formats that other packages bring, as `holdfast install` found them, by name."""
     raw = index()
     if not raw:
         return {}
@@ -59,9 +59,9 @@ def brought() -> dict[str, Record]:
 
 
 RECORDS = _records()
-"""Every format's record by its name, in the order of their ranks; those of other packages follow ours."""
+"""Every format's record by name: Holdfast's own in the order of their ranks, then those of other packages."""
 OURS = tuple(RECORDS)
-"""The formats that Holdfast has itself."""
+"""The formats that come with Holdfast."""
 RECORDS.update(brought())
 NAMES = tuple(RECORDS)
 WITH_AGENTS = tuple(name for name, record in RECORDS.items() if record.AGENTS)
@@ -74,7 +74,7 @@ def module(name: str, part: str) -> str:
 
 
 def parts(part: str, names: Iterable[str]) -> dict[str, ModuleType]:
-    """Load a module of each of these formats, and return them by format, without those of broken packages."""
+    """Import a module of each of these formats and return the modules by format. Broken packages are left out."""
     found = {}
     for name in names:
         try:
@@ -86,5 +86,5 @@ def parts(part: str, names: Iterable[str]) -> dict[str, ModuleType]:
 
 
 def samples() -> dict[str, Sample]:
-    """Load the samples of the formats that have one, and return them by format."""
+    """Import the samples of the formats that have one, and return them by format."""
     return cast("dict[str, Sample]", parts("sample", (name for name in NAMES if RECORDS[name].SAMPLE)))

@@ -1,4 +1,4 @@
-"""What a format says of itself in `formats/NAME/record.py`, or in the index if another package brings it."""
+"""The record of a format: the constants in `formats/NAME/record.py`, or in the index for other packages' formats."""
 
 from __future__ import annotations
 
@@ -18,57 +18,66 @@ class Record(Protocol):
     NAME: str
     """The name for `--format` and `holdfast.toml`, and of the folder."""
     RANK: int
-    """Its place among the formats, from 0. The lower rank wins where nothing else decides."""
+    """Its place among the formats, from 0. The lower rank wins if nothing else decides."""
     ADAPTER: str
-    """The module that reads and writes its files (`workflow.registry.Format`). It loads where a path of PRESENCE is."""
+    """The module that reads and writes its files (`workflow.registry.Format`). Loads only if a PRESENCE path exists."""
     AGENTS: bool
     """Whether agents work on its units (`workflow.registry.AgentFormat`), which then move as agents finish."""
     UNIT: str
     """The word for one step of a workflow: phase, task."""
     IN_ORDER: bool
-    """Whether units follow one another. Then they go by number (`phase 2/5`), otherwise by id."""
+    """Whether units follow one another. Then they are named by number (`phase 2/5`), otherwise by id."""
     FINAL: tuple[str, ...]
-    """The statuses of a workflow after which nothing follows: `completed`, and `failed` if that is for good. Whether a
-    workflow is paused its adapter says (`Workflow.paused`)."""
+    """The statuses of a workflow that are final: `completed`, and `failed` if that is for good.
+
+    The adapter says whether a workflow is paused (`Workflow.paused`).
+    """
     RETRIED: tuple[str, ...]
-    """The statuses of a unit that end an attempt, so that another may begin. One that is blocked and isn't among them
-    holds up the workflow, and goes on as the same attempt."""
+    """The statuses of a unit that end an attempt, so that another may begin.
+
+    If `blocked` isn't among them, a blocked unit holds up the workflow and goes on as the same attempt.
+    """
     SPREAD: bool
-    """Whether a workflow has a folder to itself, with its units in files of their own."""
+    """Whether a workflow has its own folder, with its units in separate files."""
     SEVERAL: bool
-    """Whether a project may have several unfinished workflows of it."""
+    """Whether a project may have several unfinished workflows of this format."""
     PRESENCE: tuple[str, ...]
-    """Files or folders, one of which every project with such a workflow has."""
+    """Files or folders. Every project with such a workflow has at least one of them."""
     TOP: str
     """The folder that holds its state."""
     STATES: tuple[str, ...]
     """The state files."""
     VIEWS: tuple[str, ...]
-    """Files that follow from the state: lists, plans, summaries."""
+    """Files that are generated from the state or belong to it: lists, plans, summaries."""
     LISTS: tuple[str, ...]
-    """The views that list what is to be done. Holdfast never reads them back."""
+    """The views that list open work. Holdfast never reads them back."""
     SOURCES: tuple[str, ...]
-    """Files that people keep for themselves, from which it takes workflows over: its `detector` does so at events
-    (`workflow.registry.Detector`), its `outlook` says what is in them."""
+    """People's own files that describe workflows.
+
+    The format's `detector` takes these over at events (`workflow.registry.Detector`), and its `outlook` says what is in
+    them.
+    """
     SHARED: str
-    """What a team may commit, or nothing. If TOP isn't part of it, git ignores TOP from the start."""
+    """The path that a team may commit, or empty. If it doesn't contain TOP, git ignores TOP from the start."""
     VERBS: tuple[str, ...]
     """Lines of the guidance that name the commands that move a workflow; empty for the common ones."""
     REOPENING: str
-    """How you reopen a completed workflow; `{id}` stands for its id."""
+    """The words that say how to reopen a completed workflow; `{id}` stands for its id."""
     COMMANDS: str
     """The line of help for `holdfast NAME`, the `command` of `formats/NAME/commands`; empty without one."""
     MODEL_VERBS: tuple[str, ...]
-    """Its own commands that a model needs, without those meant for people."""
+    """Its own commands that a model may run, without those meant for people."""
     CHECK: str
-    """The name of its `holdfast doctor` check, the `look` of `formats/NAME/checks`; empty without one. As `states` it
-    adds to the check that all formats share."""
+    """The name of its `holdfast doctor` check, the function `look` in `formats/NAME/checks`; empty without one.
+
+    The name `states` adds it to the check that all formats share.
+    """
     SAMPLE: bool
-    """Whether its `sample` says how its workflows are begun and written, for the demo, the score and tests."""
+    """Whether it has a `sample` that begins and writes workflows, for the demo, the score and tests."""
 
 
 REQUIRED = ("NAME", "ADAPTER", "TOP", "PRESENCE", "STATES")
-"""What the record of another package must say. All else it may leave out, as one does that is older than a constant."""
+"""The constants that another package's record must have. It may lack the others, if it is older than them."""
 _USUAL: dict[str, object] = {
     "UNIT": "step",
     "IN_ORDER": True,
@@ -81,13 +90,13 @@ _KINDS = {kind: type(empty) for kind, empty in _EMPTY.items()}
 
 
 def completed(constants: Mapping[str, object]) -> Record:
-    """Return a record of these constants. What they leave out is what it usually is, or empty."""
+    """Return a record of these constants. A missing one gets its usual value, or an empty one."""
     empty = {key: _EMPTY[kind] for key, kind in Record.__annotations__.items()}
     return cast("Record", SimpleNamespace(**{**empty, **_USUAL, **constants}))
 
 
 def misshapen(constants: Mapping[str, object]) -> Iterator[str]:
-    """Yield what makes constants no record: one that is missing, or of another kind."""
+    """Yield why constants are no valid record: one is missing or has another type."""
     for key, kind in Record.__annotations__.items():
         given, wanted = constants.get(key), _KINDS[kind]
         if key not in constants:
@@ -98,7 +107,7 @@ def misshapen(constants: Mapping[str, object]) -> Iterator[str]:
 
 
 def listed(raw: bytes) -> list[Record]:
-    """Return the records in an index, in their order, without what is no record; none of one that can't be read."""
+    """Return the valid records in an index, in their order; none if the index can't be read."""
     import json
 
     try:

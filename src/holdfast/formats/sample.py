@@ -1,4 +1,4 @@
-"""What a format offers for the demo, the score and tests: how its workflows are begun, and written by hand."""
+"""What a format provides for the demo, the score and tests: how its workflows are begun and written by hand."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Unit(Protocol):
 
 
 class Planned(Protocol):
-    """A workflow that is to be written into files: its name, its steps and what it keeps beside them."""
+    """A workflow to write to files: its name, its steps and what else it holds."""
 
     title: str
     current: int
@@ -35,7 +35,7 @@ class Planned(Protocol):
 
     @property
     def variables(self) -> Mapping[str, str | list[str]]:
-        """All that its context keeps: `context`, decisions and the request."""
+        """All values of its context: `context`, decisions and the request."""
 
 
 class Sample(Protocol):
@@ -46,7 +46,7 @@ class Sample(Protocol):
     BEGINS: bool
     """Whether `holdfast start` begins its first step; else `holdfast next` does."""
     DELIVERS: bool
-    """Whether a step keeps deliverables beside what it hands over."""
+    """Whether a step stores deliverables besides its hand-over."""
 
 
 @runtime_checkable
@@ -54,12 +54,12 @@ class WritesState(Protocol):
     """A sample that knows how people write the state file by hand."""
 
     def state(self, planned: Planned, *, finished: bool = False) -> tuple[str, str]:
-        """Return the file's path and text; all steps are done if it is `finished`."""
+        """Return the file's path and text; with `finished`, all steps are done."""
 
 
 @runtime_checkable
 class WritesSource(Protocol):
-    """A sample of a format that takes workflows over from files which people keep for themselves."""
+    """A sample of a format that takes workflows over from people's own files."""
 
     def source(self, planned: Planned) -> tuple[str, str]:
-        """Return such a file's path and text. It names the current step alone."""
+        """Return such a file's path and text, which name only the current step."""

@@ -1,1 +1,1 @@
-"""The ledger: Holdfast's own memory of a project, one SQLite database in the user's state folder."""
+"""The ledger: Holdfast's SQLite database for a project, in the user's state folder."""

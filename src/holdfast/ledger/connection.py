@@ -1,4 +1,4 @@
-"""Connecting to a ledger's file, or to a stand-in for it in memory."""
+"""Connect to a ledger's file, or to a stand-in for it in memory."""
 
 from __future__ import annotations
 
@@ -13,30 +13,32 @@ if TYPE_CHECKING:
 
     from holdfast.ledger.patience import Patience
 
-_ROOM_BYTES = 1024 * 1024  # bytes that must be free on the disk, or the next write fails half way through an event
+_ROOM_BYTES = 1024 * 1024  # bytes that must be free on the disk, or a write could fail in the middle of an event
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 _BUSY = ("SQLITE_BUSY", "SQLITE_LOCKED")
 _LOG_LIMIT_BYTES = 512 * 1024
-"""How long the write-ahead log grows before it goes into the file. Events end without closing their connection, so that
-the next one reads all of the log first: 100 pages of 4 KB take it 0.15 ms. For the same reason SQLite never begins the
-log anew by itself."""
-_HEADER_BYTES = 100  # at the start of each SQLite file; see "The Database Header" in SQLite's file format
+"""Size of the write-ahead log from which it is moved into the file.
+
+Events end without closing their connection, so SQLite never restarts the log by itself, and each event first reads the
+whole log: 100 pages of 4 KB take 0.15 ms.
+"""
+_HEADER_BYTES = 100  # bytes of the header of an SQLite file; see "The Database Header" in SQLite's file format
 _LOST = (*_DAMAGED, *_BUSY, "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_FULL", "SQLITE_CANTOPEN", "SQLITE_PERM")
 _connected: set[str] = set()  # the files that this process has connected to
 
 
 def is_lost(error: Exception) -> bool:
-    """Tell whether an error of SQLite means that the file cannot be used, now or at all."""
+    """Return whether an SQLite error means that the file can't be used, now or ever."""
     return _code(error).startswith(_LOST)
 
 
 def is_busy(error: Exception) -> bool:
-    """Tell whether an error of SQLite means that another process has the lock."""
+    """Return whether an SQLite error means that another process has the lock."""
     return _code(error).startswith(_BUSY)
 
 
 def is_damaged(error: Exception) -> bool:
-    """Tell whether an error of SQLite means that the file's content is broken; of a sound one it says none of these."""
+    """Return whether an SQLite error means that the file's content is damaged."""
     return _code(error).startswith(_DAMAGED)
 
 
@@ -45,11 +47,11 @@ def _code(error: Exception) -> str:
 
 
 def connect(file: Path, patience: Patience) -> sqlite3.Connection:
-    """Return a connection to a ledger that can be written. It never waits for a lock by itself (`Patience.insist`).
+    """Return a connection to a writable ledger. It never waits for a lock by itself (`Patience.insist`).
 
     Raises:
-        schema.RefusedError: the file is of a later version, or no ledger of ours; nothing of it was changed.
-        OSError: it cannot be made or opened.
+        schema.RefusedError: the file has a later version or is no ledger; nothing in it was changed.
+        OSError: it can't be created or opened.
         sqlite3.Error: it is damaged, or locked for too long.
     """
     inspect(file)
@@ -65,10 +67,10 @@ def connect(file: Path, patience: Patience) -> sqlite3.Connection:
 
 
 def inspect(file: Path) -> None:
-    """Look at a file without its write-ahead log, so that SQLite mends nothing in somebody else's.
+    """Look at a file without its write-ahead log, so that SQLite repairs nothing in another program's file.
 
     Raises:
-        schema.RefusedError: it is of a later version, or no ledger of ours.
+        schema.RefusedError: it has a later version or is no ledger.
     """
     import sqlite3
 
@@ -81,9 +83,9 @@ def inspect(file: Path) -> None:
 
 
 def _is_marked(file: Path) -> bool:
-    """Tell from a file's header alone whether it is a ledger of a version we know: to have SQLite tell takes 0.7 ms.
+    """Return whether a file's header alone shows a ledger of a known version, because asking SQLite takes 0.7 ms.
 
-    Nothing is told of a file that this process has connected to: closing a descriptor of our own on it would end the
+    Returns False for a file that this process has connected to: closing another descriptor of it would release the
     locks that SQLite holds there (`_prepare`).
     """
     from holdfast.ledger import schema
@@ -114,11 +116,12 @@ def _dial(name: str, *, uri: bool = False) -> sqlite3.Connection:
 
 
 def _prepare(file: Path) -> None:
-    """Make sure that the file exists, is private and can be written. Raises OSError."""
+    """Make sure that the file exists, is private and writable. Raises OSError."""
     from holdfast.paths import ensure_private
 
     folder = ensure_private(file.parent)
-    # An existing file is not opened: closing it again would end the locks that SQLite holds on it in this process.
+    # An existing file is not opened, because closing it would release the locks that SQLite holds on it in this
+    # process.
     with suppress(FileExistsError):
         os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     info = file.stat()
@@ -135,7 +138,7 @@ def _prepare(file: Path) -> None:
 
 
 def _configure(connection: sqlite3.Connection, file: Path) -> None:
-    """Make sure that the file is ours, and switch it to write-ahead logging with a log that stays short."""
+    """Make sure that the file is a ledger, switch it to write-ahead logging, and keep the log short."""
     import sqlite3
 
     from holdfast.ledger import schema
@@ -147,7 +150,7 @@ def _configure(connection: sqlite3.Connection, file: Path) -> None:
     if not current:
         schema.adopt(connection, file)
     if not current or _size(file.with_name(f"{file.name}-wal")) > _LOG_LIMIT_BYTES:
-        with suppress(sqlite3.Error):  # whoever reads it meanwhile keeps it, and the next event tries again
+        with suppress(sqlite3.Error):  # a reader may prevent it; the next event tries again
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
@@ -157,15 +160,15 @@ def memory() -> sqlite3.Connection:
 
 
 def copy(file: Path, patience: Patience) -> sqlite3.Connection | None:
-    """Return a ledger in memory that holds what a file does; None where that cannot be read."""
+    """Return a ledger in memory with the content of a file; None if the file can't be read."""
     if not _is_file(file):
         return None
-    # Without its locks a file can be read that lies in a read-only folder, but not one that somebody is writing to.
+    # A file in a read-only folder can only be read without locks, which doesn't work while somebody writes to it.
     for access in ("mode=ro", "mode=ro&immutable=1"):
         connection = _dial(":memory:")
         try:
             _copy(f"{_uri(file)}?{access}", connection, patience)
-        except Exception as error:  # noqa: BLE001 - whatever it is, there is no copy
+        except Exception as error:  # noqa: BLE001 - whatever fails, there is no copy
             connection.close()
             if is_busy(error):
                 return None
@@ -175,12 +178,12 @@ def copy(file: Path, patience: Patience) -> sqlite3.Connection | None:
 
 
 def _copy(source: str, target: sqlite3.Connection, patience: Patience) -> None:
-    """Copy a ledger that is sound. Raises sqlite3.Error."""
+    """Copy a ledger. Raises sqlite3.Error, also if the copy is damaged."""
     import sqlite3
 
     def watch(status: int, remaining: int, total: int) -> None:
         if status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) and not patience.pause():
-            error = sqlite3.OperationalError("database is locked")  # `backup` itself would try for ever
+            error = sqlite3.OperationalError("database is locked")  # `backup` itself would retry forever
             error.sqlite_errorname = "SQLITE_BUSY"
             raise error
 

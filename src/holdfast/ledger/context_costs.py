@@ -1,4 +1,4 @@
-"""What was put into the model's context, a row of the ledger for each handler's part of a reply."""
+"""Context costs: what replies put into the model's context, with one row of the ledger per handler and reply."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ if TYPE_CHECKING:
 
     from holdfast.project import OpenProject
 
-UNITS_PER_TOKEN = 4  # UTF-16 units that are taken for a token; English prose and code have about so many
+UNITS_PER_TOKEN = 4  # UTF-16 units that count as a token; about right for English prose and code
 RULE = (
     f"characters are UTF-16 units, as the client counts; tokens are estimated: characters / {UNITS_PER_TOKEN}, "
     "rounded up"
 )
-KEPT = 100_000  # rows of a project; the oldest go
-_OFTEN = "00"  # with which digits an id begins that has the oldest rows looked for: one in 256
-_MOST = 2_000  # rows that go at once, more than come meanwhile
+KEPT = 100_000  # rows per project; the oldest go
+_OFTEN = "00"  # an id that begins with these digits, one in 256, makes the oldest rows go
+_MOST = 2_000  # rows that go at once, more than are added in between
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one handler put into the context at one sort of event of a session.
+    """What one handler put into the context at one kind of event of a session.
 
     Attributes:
-        session: whose.
-        event: with which event's replies.
-        handler: `place/name` of its file.
+        session: the session.
+        event: the event whose replies carried it.
+        handler: `place/name` of the handler's file.
         agent: whether it was a subagent's context, not the main conversation's.
-        units: how many UTF-16 units.
-        replies: in how many replies.
-        last_at: when it last did (UTC stamp).
+        units: UTF-16 units in all.
+        replies: the number of replies.
+        last_at: the time of the last reply (UTC stamp).
     """
 
     session: str
@@ -47,27 +47,27 @@ class Cost:
 
     @property
     def tokens(self) -> int:
-        """How many tokens that may be (`RULE`)."""
+        """The estimated number of tokens (`RULE`)."""
         return tokens(self.units)
 
 
 def tokens(units: int) -> int:
-    """Return how many tokens a number of UTF-16 units may be (`RULE`)."""
+    """Return the estimated number of tokens of a number of UTF-16 units (`RULE`)."""
     return -(-units // UNITS_PER_TOKEN)
 
 
 def note(project: OpenProject, session: str, event: str, units: Mapping[str, int], *, agent: bool) -> None:
-    """Note what a reply that was written has put into the context.
+    """Store what a written reply put into the context.
 
     Args:
-        project: where.
-        session: whose.
-        event: which event was answered.
-        units: how many UTF-16 units are whose; by `place/name` of the handler's file.
+        project: the project.
+        session: the session.
+        event: the event that was answered.
+        units: the number of UTF-16 units by `place/name` of the handler's file.
         agent: whether it went to a subagent.
 
     Raises:
-        LedgerError: the ledger refuses.
+        LedgerError: the ledger can't be read or written.
     """
     reply, now = new_id(), clock.stamp()
     with project.ledger.transaction():
@@ -83,7 +83,7 @@ def note(project: OpenProject, session: str, event: str, units: Mapping[str, int
 
 
 def drop_oldest(project: OpenProject) -> None:
-    """Drop the rows beyond those that are kept. Raises LedgerError."""
+    """Drop the oldest rows beyond `KEPT`, up to `_MOST` at once. Raises LedgerError."""
     project.ledger.run(
         "DELETE FROM costs WHERE id IN (SELECT id FROM costs WHERE project = ? AND at <"
         " (SELECT at FROM costs WHERE project = ? ORDER BY at DESC LIMIT 1 OFFSET ?) ORDER BY at LIMIT ?)",
@@ -92,15 +92,15 @@ def drop_oldest(project: OpenProject) -> None:
 
 
 def totals(project: OpenProject, *, session: str = "", since: str = "") -> list[Cost]:
-    """Return what was put into the context, the session that was active last first, the largest part of it first.
+    """Return the costs: the session that was active last first, and its largest cost first.
 
     Args:
-        project: where.
-        session: only of sessions whose id begins so; empty is of all.
-        since: not before this UTC stamp; empty is from the beginning.
+        project: the project.
+        session: only sessions whose id begins with this; empty for all.
+        since: the earliest UTC stamp; empty for no limit.
 
     Raises:
-        LedgerError: the ledger refuses.
+        LedgerError: the ledger can't be read or written.
     """
     rows = project.ledger.rows(
         "SELECT session, event, handler, agent, SUM(units) AS units, COUNT(*) AS replies, MAX(at) AS last_at"

@@ -1,4 +1,4 @@
-"""The ledger: Holdfast's own memory of a project, in SQLite."""
+"""The ledger as an open database: statements, transactions, and the fallback to memory."""
 
 from __future__ import annotations
 
@@ -18,20 +18,19 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-_CHECKPOINT_TIMEOUT_S = 5.0  # seconds to wait for those who read, until the write-ahead log can be emptied
-_PAUSE_S = 0.05  # seconds between two tries to do that
-PRUNED = 200  # rows that go at once; each event that adds one drops more than it adds
-_COPY_LIMIT_BYTES = 256 * 1024 * 1024  # of a ledger that is taken into memory, which takes 0.3 s
+_CHECKPOINT_TIMEOUT_S = 5.0  # seconds to wait for readers until the write-ahead log can be emptied
+_PAUSE_S = 0.05  # seconds between two attempts at that
+PRUNED = 200  # rows that go at once, more than any event adds
+_COPY_LIMIT_BYTES = 256 * 1024 * 1024  # bytes of a ledger that is copied to memory, which takes 0.3 s
 
 
 class Ledger:
     """One open ledger.
 
-    `file` is where it lies, None in memory. `problem` is None, or the sentence that says why it is in memory; then
-    everything works for this run and nothing is kept. `whole` tells whether all that was remembered is in it: in memory
-    it begins with what could be read of the file.
-    Statements commit by themselves unless inside `transaction()`. SQL stays portable: TEXT, INTEGER, BLOB,
-    `INSERT … ON CONFLICT`, no AUTOINCREMENT, rowid or REPLACE; ids come from `new_id()`.
+    `file` is its path, None in memory. `problem` is None, or a sentence that says why it is in memory; everything then
+    works for this run, but nothing is stored beyond it. `whole` tells whether it has all stored content: in memory it
+    starts with what could be read of the file. Statements commit by themselves unless inside `transaction()`. SQL stays
+    portable: TEXT, INTEGER, BLOB, `INSERT … ON CONFLICT`, no AUTOINCREMENT, rowid or REPLACE; ids come from `new_id()`.
     """
 
     def __init__(
@@ -50,15 +49,15 @@ class Ledger:
     def open(
         cls, file: Path | None, patience: Patience | None = None, tell: Callable[[str], None] = lambda problem: None
     ) -> Ledger:
-        """Open (or create, 0600 in a 0700 folder) the ledger at `file`; never raises for a file that cannot be used.
+        """Open the ledger at `file`, or create it (0600 in a 0700 folder). Never raises for an unusable file.
 
-        Where there is no file, or it is damaged, locked for too long, read-only, of a later version or its disk full,
-        the ledger is in memory and `problem` set. That may also happen later.
+        If there is no file, or it is damaged, locked for too long, read-only, of a later version, or its disk is full,
+        the ledger is in memory and `problem` is set. That may also happen later.
 
         Args:
-            file: where; None is in memory.
-            patience: the time there is to wait for other processes; by default an event's.
-            tell: told the problem when there is one.
+            file: its path; None for a ledger in memory.
+            patience: how long to wait for other processes; by default as long as an event may.
+            tell: called with the problem if there is one.
         """
         import sqlite3
 
@@ -77,29 +76,29 @@ class Ledger:
             return opened
 
     def run(self, sql: str, *values: object) -> int:
-        """Execute one statement with its `?` values and return how many rows it changed. Raises LedgerError."""
+        """Execute a statement with its `?` values and return how many rows it changed. Raises LedgerError."""
         return self._execute(sql, values)[1]
 
     def rows(self, sql: str, *values: object) -> list[dict[str, Any]]:
-        """Execute one statement and return all its rows, each by column name. Raises LedgerError."""
+        """Execute a statement and return all rows as dictionaries by column name. Raises LedgerError."""
         return self._execute(sql, values)[0]
 
     def one(self, sql: str, *values: object) -> dict[str, Any] | None:
-        """Execute one statement and return its first row, or None if there is none. Raises LedgerError."""
+        """Execute a statement and return the first row, None if there is none. Raises LedgerError."""
         return next(iter(self.rows(sql, *values)), None)
 
     def prune(self, project: str, table: str, at: str, kept: int, *, key: str = "id") -> None:
-        """Drop a table's rows of a project beyond the newest, a few at a time, so that no event waits for many.
+        """Drop a project's oldest rows from a table, a few at a time so that no event waits long.
 
         Args:
-            project: its key.
+            project: the project's key.
             table: the table's name.
-            at: the column of the moment by which rows are old; an index on project and moment is to be there.
-            kept: how many stay.
+            at: the column of the time that makes rows old; needs an index on project and this column.
+            kept: how many rows stay.
             key: the columns of its primary key.
 
         Raises:
-            LedgerError: the ledger refuses.
+            LedgerError: the ledger can't be read or written.
         """
         self.run(
             f"DELETE FROM {table} WHERE ({key}) IN"
@@ -108,7 +107,7 @@ class Ledger:
         )
 
     def tables(self) -> dict[str, tuple[str, ...]]:
-        """Return the tables there are, each with the names of its columns. Raises LedgerError."""
+        """Return the names of each table's columns, by table. Raises LedgerError."""
         names = self.rows("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
         return {
             str(row["name"]): tuple(column["name"] for column in self.rows(f"PRAGMA table_info({row['name']})"))
@@ -116,22 +115,22 @@ class Ledger:
         }
 
     def index_log(self) -> None:
-        """Make the indexes that only the log needs, unless they are there. Raises LedgerError."""
+        """Create the indexes that only the log needs, unless they exist. Raises LedgerError."""
         from holdfast.ledger import schema
 
-        with suppress(OSError):  # an upgrade may be going on, and the log is only slower without them
+        with suppress(OSError):  # during an upgrade; the log is only slower without them
             for statement in schema.statements(schema.LOG):
                 self.run(statement)
 
     def overwrite(self) -> None:
-        """Have everything that is deleted from now on overwritten with zeros. Raises LedgerError."""
+        """Overwrite everything that is deleted from now on with zeros. Raises LedgerError."""
         self.rows("PRAGMA secure_delete = ON")
 
     def scrub(self) -> bool:
-        """Write the file anew without what was deleted from it, and empty its write-ahead log.
+        """Rewrite the file without what was deleted from it, and empty its write-ahead log.
 
         Returns:
-            Whether nothing of it can be left in the file or its log; not while another process goes on reading.
+            Whether the file and its log are certainly free of it; False while another process keeps reading.
 
         Raises:
             LedgerError: it is locked for too long, or its disk is full.
@@ -146,10 +145,10 @@ class Ledger:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Make the statements of the block happen all or none; an exception undoes them and goes on.
+        """Apply all statements of the block or none; an exception undoes them and is raised again.
 
-        The outermost block takes the write lock at once, so that what it reads stays true; an inner block undoes
-        only itself. Raises LedgerError.
+        The outermost block takes the write lock at once, so that what it reads stays true. An inner block undoes only
+        itself. Raises LedgerError.
         """
         with self._guard:
             begin, commit, undo = _verbs(self._depth)
@@ -195,7 +194,7 @@ class Ledger:
             return cursor.fetchall(), cursor.rowcount
 
     def _mended(self, error: sqlite3.Error) -> bool:
-        """Give up a file that can no longer be used; tell whether to try again."""
+        """Fall back to memory if the file is lost; return whether to try the statement again."""
         if self.file is None or not connecting.is_lost(error):
             return False
         self._give_up(self.file, error)
@@ -204,13 +203,13 @@ class Ledger:
         return True
 
     def _give_up(self, file: Path, error: Exception) -> None:
-        """Go on in memory, with what can be read of the file, and say so."""
+        """Go on in memory with what can be read of the file, and report it."""
         import sqlite3
 
         from holdfast.ledger import schema
 
         with suppress(sqlite3.Error):
-            self._connection.close()  # undoes what was begun, and lets go of its locks
+            self._connection.close()  # undoes open changes and releases the locks
         copied = None
         with suppress(OSError):
             if not isinstance(error, schema.RefusedError) and file.stat().st_size <= _COPY_LIMIT_BYTES:
@@ -223,20 +222,20 @@ class Ledger:
 
 
 def _storable(value: object) -> object:
-    """Return a value as SQLite takes it: a file's name that is not UTF-8, as Linux has them, with escapes in it."""
+    """Return a value for SQLite. File names that aren't UTF-8, which Linux allows, get escapes."""
     if isinstance(value, str) and not value.isascii():
         return value.encode("utf-8", "backslashreplace").decode("utf-8")
     return value
 
 
 def _stand_in(copied: sqlite3.Connection | None) -> sqlite3.Connection:
-    """Return a ledger in memory with all tables, and with what was copied of a file's."""
+    """Return a ledger in memory with all tables, and with the content copied from a file, if any."""
     import sqlite3
 
     from holdfast.ledger import schema
 
     held = copied or connecting.memory()
-    with suppress(sqlite3.Error, OSError):  # what was copied need not be ours, and an upgrade may be going on
+    with suppress(sqlite3.Error, OSError):  # the copy need not be a ledger, and an upgrade may be going on
         schema.complete(held)
     return held
 

@@ -1,4 +1,4 @@
-"""How long one event, or one command, waits for other processes' locks on the ledger, all its waits together."""
+"""Patience: how long an event or a command waits for locks on the ledger, all waits together."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ T = TypeVar("T")
 
 EVENT_WAIT_S = 1.0
 COMMAND_WAIT_S = 10.0
-_SILENT_S = 1.0  # a command that waits longer says so
-_PAUSE_S = 0.005  # between two tries
+_SILENT_S = 1.0  # seconds after which a waiting command says that it waits
+_PAUSE_S = 0.005  # seconds between two attempts
 
 
 @dataclass
 class Patience:
-    """What is left of the time to wait.
+    """The time that is left to wait.
 
     Attributes:
         left: seconds.
-        say: tells a person at a terminal; None on the hook path, where the log is told.
-        told: what was said last about the ledger, so that an event says it once.
+        say: tells a person at a terminal; None on the hook path, where only the log is told.
+        told: the last message about the ledger, so that an event says it only once.
         waited: seconds spent so far.
     """
 
@@ -36,23 +36,23 @@ class Patience:
     waited: float = 0.0
 
     def rest(self) -> tuple[float, float, str]:
-        """Return what another process of the same event needs to know (`spent`), of JSON's types."""
+        """Return the state for another process of the same event (`spent`), as JSON values."""
         return self.left, self.waited, self.told
 
     def spent(self, rest: tuple[float, float, str]) -> None:
-        """Take over what another process of the same event had left (`rest`)."""
+        """Take over the state of another process of the same event (`rest`)."""
         self.left, self.waited, self.told = rest
 
     def insist(self, attempt: Callable[[], T], busy: Callable[[Exception], bool], file: Path | None = None) -> T:
-        """Return what `attempt` does; try again while it raises what `busy` recognises and there is time left.
+        """Return the result of `attempt`; retry while it raises what `busy` recognises and there is time left.
 
         Args:
-            attempt: what may meet another process's lock; when it does, it must have changed nothing.
-            busy: tells whether an exception means that.
-            file: what is locked, for the person who waits.
+            attempt: may meet another process's lock; in that case it must have changed nothing.
+            busy: returns whether an exception means such a lock.
+            file: the locked file, for the person who waits.
 
         Raises:
-            Exception: what `attempt` raised last.
+            Exception: the last one that `attempt` raised.
         """
         while True:
             try:
@@ -62,9 +62,9 @@ class Patience:
                     raise
 
     def pause(self, file: Path | None = None) -> bool:
-        """Let a moment pass, and return True; return False at once where no time is left."""
+        """Wait for a moment and return True; return False at once if no time is left."""
         if not self.waited:
-            # A handler has its own time limit: half of what remains of it is for the work that follows the wait.
+            # A handler has its own time limit; half of its remaining time is reserved for the work after the wait.
             limit = signal.getitimer(signal.ITIMER_REAL)[0]
             self.left = min(self.left, limit / 2) if limit else self.left
         if self.left <= 0:

@@ -1,9 +1,9 @@
-"""Which version of the ledger's schema a file has, and whether it is a ledger of ours at all.
+"""The schema of a ledger: recognise a ledger's version, and run the migrations that it lacks.
 
-`schema.sql` has the schema as numbered migrations. Two numbers say how far a ledger is. Its table `migrations` lists
-those it has. Its `user_version` is the last one that an earlier Holdfast could not live with: such a one leaves the
-file alone. A migration that only adds does not raise it, so an earlier copy of Holdfast, such as a server that is still
-running or a plugin that is not upgraded yet, goes on writing beside this one.
+`schema.sql` holds the schema as numbered migrations. Two numbers describe a ledger. Its table `migrations` lists those
+that it has. Its `user_version` is the last migration that earlier versions of Holdfast can't work with, so that they
+leave the file alone. A migration that only adds doesn't raise it, so an earlier Holdfast, such as a running server or a
+plugin that isn't upgraded yet, can go on writing beside this one.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
-APPLICATION_ID = 0x486F6C64  # "Hold"; SQLite keeps it in the file's header, where `file` and others can see it
-VERSION = 1  # the last migration that an earlier Holdfast could not live with; 1 is a ledger before the first of them
+APPLICATION_ID = 0x486F6C64  # "Hold"; in the file's header, where programs such as `file` see it
+VERSION = 1  # the last migration that earlier versions can't work with; 1 is a ledger before any such migration
 NEWEST = 3  # the last migration
 LOG = "for the log"  # the section of `schema.sql` with the indexes that only the log needs
-# The tables of ledgers that were made before files had a version; all of them have a column `project`.
+# The tables of ledgers from before files had a version; each has a column `project`.
 _UNNUMBERED = frozenset(
     (
         *("agent_heirs", "archive", "attempts", "costs", "deliveries", "extracts", "generations", "launches"),
@@ -31,9 +31,9 @@ _UNNUMBERED = frozenset(
 
 
 class RefusedError(Exception):
-    """A file that this Holdfast must not use; the text is the sentence a person needs.
+    """A file that this Holdfast must not use; the text is a sentence for people.
 
-    `later` tells a ledger of a later version from what is no ledger of ours.
+    `later` is True for a ledger of a later version, and False for a file that is no ledger.
     """
 
     def __init__(self, text: str, *, later: bool = False) -> None:
@@ -42,30 +42,30 @@ class RefusedError(Exception):
 
 
 def is_current(connection: sqlite3.Connection, file: Path) -> bool:
-    """Tell whether a ledger has all of the schema; False for one that `adopt` brings there, an empty file too.
+    """Return whether a ledger has the whole schema; False if it needs `adopt`, as an empty file does.
 
     Raises:
-        RefusedError: it is of a later version, or no ledger of ours.
-        sqlite3.Error: it cannot be read.
+        RefusedError: it has a later version or is no ledger.
+        sqlite3.Error: it can't be read.
     """
     return recognize(connection, file) and _newest(connection) >= NEWEST
 
 
 def recognize(connection: sqlite3.Connection, file: Path) -> bool:
-    """Tell whether a ledger is marked as one of this version; False for an empty file and one from before the marks.
+    """Return whether a ledger is marked with this version; False for an empty file and an unmarked ledger.
 
     Raises:
-        RefusedError: it is of a later version, or no ledger of ours.
-        sqlite3.Error: it cannot be read.
+        RefusedError: it has a later version or is no ledger.
+        sqlite3.Error: it can't be read.
     """
-    # Neither of the two reads the tables, so they work even where a newer SQLite wrote what ours does not understand.
+    # Neither reads the tables, so both work even if a newer SQLite wrote something that this one doesn't understand.
     application, number = _value(connection, "application_id"), _value(connection, "user_version")
     if application not in (0, APPLICATION_ID):
         whose = f"another program's SQLite database (application_id {application:#010x})"
         raise RefusedError(f"{file} is {whose}, so nothing is remembered until you move it away")
     later = not 0 <= number <= VERSION
     if application == 0 and _is_foreign(connection, later=later):
-        if _value(connection, "application_id") != 0:  # between the two looks another process has begun it
+        if _value(connection, "application_id") != 0:  # another process has created it in between
             return recognize(connection, file)
         whose = "an SQLite database without any table of Holdfast's"
         raise RefusedError(f"{file} is {whose}, so nothing is remembered until you move it away")
@@ -79,12 +79,12 @@ def recognize(connection: sqlite3.Connection, file: Path) -> bool:
 
 
 def adopt(connection: sqlite3.Connection, file: Path) -> None:
-    """Bring a ledger to this version in one transaction; of two processes that try, the second finds it done.
+    """Bring a ledger to this version in one transaction. If two processes try, the second finds it done.
 
     Raises:
         RefusedError: another process has brought it to a later version meanwhile.
-        sqlite3.Error: it cannot be written, or is locked.
-        OSError: the migrations cannot be read.
+        sqlite3.Error: it can't be written, or is locked.
+        OSError: the migrations can't be read.
     """
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -100,11 +100,11 @@ def adopt(connection: sqlite3.Connection, file: Path) -> None:
 
 
 def complete(connection: sqlite3.Connection) -> None:
-    """Run the migrations that a ledger lacks: those of one that is in memory, or inside the transaction of `adopt`.
+    """Run the migrations that a ledger lacks. Use it for a ledger in memory, or inside the transaction of `adopt`.
 
     Raises:
-        sqlite3.Error: it cannot be written.
-        OSError: the migrations cannot be read.
+        sqlite3.Error: it can't be written.
+        OSError: the migrations can't be read.
     """
     for number in range(_newest(connection) + 1, NEWEST + 1):
         present = columns(connection)
@@ -119,7 +119,7 @@ def statements(section: str) -> list[str]:
     """Return the statements of a section of `schema.sql`: `migration N`, or `LOG`.
 
     Raises:
-        OSError: the file is missing, or lacks the section: an upgrade is replacing the files one by one.
+        OSError: the file is missing or lacks the section, because an upgrade is replacing the files one by one.
     """
     from pathlib import Path
 
@@ -133,16 +133,16 @@ def statements(section: str) -> list[str]:
 
 
 def columns(connection: sqlite3.Connection) -> dict[str, list[str]]:
-    """Return the tables of a ledger, each with the names of its columns. Raises sqlite3.Error."""
+    """Return the names of each table's columns, by table. Raises sqlite3.Error."""
     names = _rows(connection, "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
     return {name: [row[1] for row in _rows(connection, f"PRAGMA table_info({name})")] for (name,) in names}
 
 
 def _columns_lacking(statement: str, present: Mapping[str, Collection[str]]) -> Iterator[str]:
-    """Yield what adds the columns that a table lacks, each with its default or empty, if a statement makes a table."""
+    """Yield statements that add the missing columns, with their defaults, of the table that a statement creates."""
     import sqlite3
 
-    table = statement.removeprefix("CREATE TABLE IF NOT EXISTS ").split()[0]  # of an index that is "CREATE"
+    table = statement.removeprefix("CREATE TABLE IF NOT EXISTS ").split()[0]  # "CREATE" for the statement of an index
     if table in present:
         with closing(sqlite3.connect(":memory:")) as scratch:
             scratch.execute(statement)
@@ -152,7 +152,7 @@ def _columns_lacking(statement: str, present: Mapping[str, Collection[str]]) -> 
 
 
 def _newest(connection: sqlite3.Connection) -> int:
-    """Return the last migration that a ledger has; 1 before the first of them."""
+    """Return the last migration that a ledger has; 1 before the first."""
     import sqlite3
 
     try:
@@ -168,20 +168,20 @@ def _value(connection: sqlite3.Connection, pragma: str) -> int:
 
 
 def _rows(connection: sqlite3.Connection, sql: str) -> list[tuple[Any, ...]]:
-    """Return the rows of a query as tuples, however the connection gives them."""
+    """Return the rows of a query as tuples, whatever the connection's row factory."""
     with closing(connection.execute(sql)) as cursor:
         cursor.row_factory = None
         return cursor.fetchall()
 
 
 def _is_foreign(connection: sqlite3.Connection, *, later: bool) -> bool:
-    """Tell whether a database without an application id has tables, and none that an unnumbered ledger has."""
+    """Return whether a database without an application id has tables, but none of an unnumbered ledger."""
     import sqlite3
 
     try:
         names = {name for (name,) in _rows(connection, "SELECT name FROM sqlite_master WHERE type = 'table'")}
     except sqlite3.Error:
-        if later:  # its tables need not be known to our SQLite
+        if later:  # this SQLite need not understand its tables
             return False
         raise
     return bool(names) and not any(

@@ -1,14 +1,14 @@
-"""What Holdfast remembers of sessions; a handler uses the functions named here, and no module below.
+"""What Holdfast remembers of sessions, for handlers: use the functions listed here, not the modules below.
 
-Each takes the handler's `event` and `context`, and notes what it learns in the ledger. Those that have something to say
-return messages, of which `holdfast.deliver` makes outcomes. All are loaded on first use, and raise `HoldfastError` only
-where the ledger refuses.
+Each takes the handler's `event` and `context` and writes what it learns to the ledger. Functions with something to tell
+return messages, which `holdfast.deliver` turns into outcomes. All are loaded on first use, and raise `HoldfastError`
+only if the ledger can't be read or written.
 
-- A session lives: `join`, `touch`, `leave`, `crashed`.
+- A session's life: `join`, `touch`, `leave`, `crashed`.
 - A compaction: `compacts_agent`, `save`, `restore`, `restore_agent`, `lost`, `keep_summary`, `report_losses`.
-- What is said once: `greet`, `news`, `former_ledger`.
+- What a session is told once: `greet`, `news`, `former_ledger`.
 - Required reading: `note_read`, `forget_reading`, `unread`, `reading_that_holds`, `reminder_due`, `reminded`.
-- Agents that an event tells of: `start_agent`, `note_agent`, `note_result`, `note_failure`, `note_notice`, `rest`,
+- Agents that an event reports on: `start_agent`, `note_agent`, `note_result`, `note_failure`, `note_notice`, `rest`,
   `end_agents`.
 - Phases that agents move: `launch_agent`, `finish_agent`, `settle_agents`, `abandon_calls`, `report`, `report_unmoved`.
 - To-do lists: `correct_todos`, `note_task`.

@@ -1,4 +1,4 @@
-"""Why is a workflow detected, saved and restored here, or not? (R001-27)"""
+"""Explain why a workflow is detected, saved and restored here, or why not (R001-27)."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _MEANINGS = {
 def explain(project: Workspace, session: str | None = None) -> dict[str, Any]:
     """Return everything that decides about saving and restoring in a project; nothing is written.
 
-    Keys: root; candidates (files looked at, with reasons and warnings; `notable` where one may be surprised that it
-    does not count; `kind` is what those refused for much the same reason share); detected (the extract or None);
-    state_files (every one, with created, updated, phase and status); problems; left_alone (files of other programs, and
-    whether they are in the way); accumulating (older files of a workflow, finished ones); would_save (action, path);
-    prospects (what each unfinished workflow gets at the next compaction, of `session` if it is known, and why);
-    would_restore (the refs of those the model gets to see then, that in full first).
+    Keys: root; candidates (files looked at, with reasons and warnings; `notable` marks those whose refusal may
+    surprise; files refused for much the same reason share a `kind`); detected (the extract or None); state_files (all
+    of them, with created, updated, phase and status); problems; left_alone (files of other programs, and whether they
+    are in the way); accumulating (older files of a workflow, and finished ones); would_save (action, path); prospects
+    (what each unfinished workflow gets at the next compaction, of `session` if given, and why); would_restore (the refs
+    that the model will see then, the one in full first).
     """
     seen, found = outlook.outlooks(project), registry.all_found(project)
     piling = {workflow.path: workflow for each in seen for workflow in each.files}
@@ -62,10 +62,10 @@ def explain(project: Workspace, session: str | None = None) -> dict[str, Any]:
 
 
 def text(explanation: Mapping[str, Any], *, everything: bool = False) -> str:
-    """Return an explanation as plain text for people, paths as seen from the project's root.
+    """Return an explanation as plain text for people, with paths relative to the project's root.
 
-    Up to fifty candidates have a line each; of more, with `everything` too, and else those that matter, with the others
-    counted by reason.
+    Up to fifty candidates have a line each. Beyond that only those that matter do, and the others are counted by
+    reason, unless `everything` is set.
     """
     root = f"{explanation['root']}/"
     save = explanation["would_save"]
@@ -98,7 +98,7 @@ def text(explanation: Mapping[str, Any], *, everything: bool = False) -> str:
 
 
 def _saying(save: Mapping[str, Any]) -> str:
-    """Return what the next PreCompact would do, in words."""
+    """Say what the next PreCompact would do."""
     meaning = _MEANINGS.get(save["action"], save["action"])
     if save["action"] == "buried" and save["path"]:
         return f"{_MEANINGS['gone']} to bring it back: {save['way'] or 'change it there'}"
@@ -106,12 +106,12 @@ def _saying(save: Mapping[str, Any]) -> str:
 
 
 def _created(at: str) -> str:
-    """Return when a state file says it was made, nothing where it does not say it."""
+    """Say when a state file was created; empty if the file doesn't tell."""
     return f"created {at}, " if at else ""
 
 
 def _detected(extract: Mapping[str, Any] | None, root: str) -> list[str]:
-    """Return the workflow that was found, as far as the files tell."""
+    """Describe the detected workflow as far as the files tell; no lines without one."""
     if extract is None:
         return []
     number = f" {extract['current']}" if extract["current"] else ""

@@ -1,4 +1,4 @@
-"""What a handler holds, its event and its context, as far as workflows and sessions ask for it."""
+"""Protocols of a handler's event and context, as far as workflows and sessions need them."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Event(Protocol):
 
     @property
     def transcript_path(self) -> str:
-        """Where the session's transcript lies; empty if the client doesn't say."""
+        """The path of the session's transcript; empty if the client doesn't say."""
 
     @property
     def cwd(self) -> str:
-        """Where the model is working."""
+        """The model's working directory."""
 
     @property
     def agent_id(self) -> str | None:
@@ -46,10 +46,10 @@ class Event(Protocol):
         """Whether it happened in a subagent, which shares its parent's `session_id`."""
 
     def notice_in(self, entry: Mapping[str, Any]) -> Notice | None:
-        """Read what an entry of the transcript says of an agent that ended."""
+        """Return the notification of an agent's end that an entry of the transcript holds, if any."""
 
     def answer_in(self, entry: Mapping[str, Any]) -> Answer | None:
-        """Read what an entry of the transcript says a call returned."""
+        """Return the result of a call that an entry of the transcript holds, if any."""
 
 
 class Call(Event, Protocol):
@@ -57,7 +57,7 @@ class Call(Event, Protocol):
 
     @property
     def tool_name(self) -> str:
-        """The tool."""
+        """The tool's name."""
 
     @property
     def tool_input(self) -> Mapping[str, Any]:
@@ -65,7 +65,7 @@ class Call(Event, Protocol):
 
     @property
     def tool_use_id(self) -> str | None:
-        """The call; None from older clients."""
+        """The id of the call; None from older clients."""
 
 
 class Returned(Call, Protocol):

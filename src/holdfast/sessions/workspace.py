@@ -1,4 +1,4 @@
-"""The workflow records of a project (`workflow.records.Records`), kept in its ledger."""
+"""The workflow records of a project (`workflow.records.Records`), stored in its ledger."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class Workspace(OpenProject):
-    """An open project with everything that formats ask for.
+    """An open project with everything that formats need.
 
-    What most events need is loaded with this module, the rest when it is asked for.
+    This module loads only what most events need, and the rest on first use.
     """
 
     @classmethod
     def of(cls, project: OpenProject) -> Workspace:
-        """Return an open project as a workspace; both have the same ledger, whichever opens it."""
+        """Return an open project as a workspace. Both share one ledger, whichever opens it."""
         if isinstance(project, cls):
             return project
         made = cls.__new__(cls)
@@ -33,7 +33,7 @@ class Workspace(OpenProject):
 
     @property
     def problem(self) -> str | None:
-        """Why nothing is remembered after this run; None if it is."""
+        """Why nothing is remembered after this run; None if all is well."""
         return self.ledger.problem
 
     keep = earlier.keep
@@ -52,37 +52,37 @@ class Workspace(OpenProject):
         history.observe(self, workflow, error=error, at=at)
 
     def shelve(self, workflow: Workflow) -> None:
-        """Put a workflow whose file gives way into the archive (`archive.shelve`)."""
+        """Put a workflow whose file is about to be replaced into the archive (`archive.shelve`)."""
         from holdfast.sessions.history import archive
 
         archive.shelve(self, workflow)
 
     def steps(self, workflow: str, unit: str) -> dict[str, StepRun]:
-        """Return what came of a unit's steps (`stepruns.of`)."""
+        """Return the results of a unit's steps (`stepruns.of`)."""
         from holdfast.sessions.history import stepruns
 
         return stepruns.of(self, workflow, unit)
 
     def record_step(self, workflow: str, unit: str, step: str, outcome: Outcome, output: str) -> None:
-        """Record what came of a step (`stepruns.record`)."""
+        """Record the result of a step (`stepruns.record`)."""
         from holdfast.sessions.history import stepruns
 
         stepruns.record(self, workflow, unit, step, outcome, output)
 
     def remember(self, path: Path, name: str, digest: str, content: Mapping[str, Any]) -> None:
-        """Remember what was taken over into a file (`extracts.remember`)."""
+        """Store what was taken over into a file (`extracts.remember`)."""
         from holdfast.sessions.history import extracts
 
         extracts.remember(self, path, name, digest, content)
 
     def remembered(self, path: Path) -> dict[str, Any] | None:
-        """Return what was taken over into a file last (`extracts.last`)."""
+        """Return what was last taken over into a file (`extracts.last`)."""
         from holdfast.sessions.history import extracts
 
         return extracts.last(self, path)
 
     def saved_to(self, name: str, digest: str) -> Path | None:
-        """Return the file that this was taken over into (`extracts.saved_to`)."""
+        """Return the file that an extract was taken over into (`extracts.saved_to`)."""
         from holdfast.sessions.history import extracts
 
         return extracts.saved_to(self, name, digest)
@@ -94,7 +94,7 @@ class Workspace(OpenProject):
         extracts.bury(self, name, digest)
 
     def is_buried(self, name: str, digest: str) -> bool:
-        """Tell whether there is a tombstone (`extracts.is_buried`)."""
+        """Return whether there is a tombstone (`extracts.is_buried`)."""
         from holdfast.sessions.history import extracts
 
         return extracts.is_buried(self, name, digest)

@@ -1,1 +1,1 @@
-"""Workflows as they lie on disk: the right wing, which knows nothing of events."""
+"""Workflows on disk: the neutral model over all formats. Knows nothing of events."""

@@ -1,4 +1,4 @@
-"""Which phase an agent was launched for, and what its result delivers (I000-14, I000-15)."""
+"""Find the phase that an agent was launched for, and what its result delivers (I000-14, I000-15)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from holdfast.workflow.model import Phase, Workflow
 
-_HANDOVER_LIMIT_CHARS = 300  # characters of a hand-over taken from an unmarked result
+_HANDOVER_LIMIT_CHARS = 300  # characters of a hand-over that is taken from a result without markers
 _READ_LIMIT_CHARS = 100_000  # characters of a prompt or result that are looked at
 _MARKERS = {
     "deliverable": "deliverables",
@@ -22,19 +22,19 @@ _MARKERS = {
     "context for next": "handover",
     "context for next phase": "handover",
 }
-_DECORATION = " \t*_`#:.\"'()[]"  # of a line that holds an id alone
+_DECORATION = " \t*_`#:.\"'()[]"  # characters that may surround an id alone on a line
 _SEPARATORS = regex(r"[^a-z0-9+=<>|~$]+")
-_BETWEEN = regex(r"(?<!\d) | (?!\d)")  # blanks but those between two numbers
+_BETWEEN = regex(r"(?<!\d) | (?!\d)")  # spaces, except those between two numbers
 _ZEROS = regex(r"(?<!\d)0+(?=\d)")
 _LABEL = regex(r"(?:phase|task|step)?(\d{1,9})(?:(?: |of)(\d{1,9}))?")
 GENERIC_AGENTS = frozenset(
     {"agent", "claude", "claude-code-guide", "default", "explore", "fork", "general-purpose", "plan", "worker"}
 )
-"""Kinds of agents, in lower case, that the client offers for any purpose: who launches one says nothing by it."""
+"""Kinds of agents, in lower case, that the client offers for any purpose. Launching one is evidence of nothing."""
 
 
 class _Name(NamedTuple):
-    """A phase with its title and its id as they are compared (`_plain`)."""
+    """A phase with its title and id in the form in which they are compared (`_plain`)."""
 
     phase: Phase
     title: str
@@ -45,7 +45,7 @@ def extract_result(text: str) -> tuple[tuple[str, ...], str]:
     """Return the deliverables and the hand-over that an agent's last message names.
 
     Marker lines `DELIVERABLES:` and `CONTEXT_FOR_NEXT:` (in any case, bold or as headings) are followed by text on the
-    line or by lines below. Without a hand-over the first paragraph is it, shortened to 300 characters at a word.
+    same line or by lines below. Without a marked hand-over, it is the first paragraph, cut at a word to 300 characters.
     """
     blocks = _blocks(text[:_READ_LIMIT_CHARS])
     deliverables = [item for line in blocks["deliverables"] for item in _split(line)]
@@ -54,15 +54,15 @@ def extract_result(text: str) -> tuple[tuple[str, ...], str]:
 
 
 def match_phase(workflow: Workflow, text: str, agent: str) -> Phase | None:
-    """Return the phase an agent was launched for, or None when there is no evidence of one (I000-15).
+    """Return the phase an agent was launched for, None without evidence (I000-15).
 
-    A phase that the launch refers to decides (`referenced`). Without a reference a specific kind of agent counts for
+    A phase that the launch refers to decides (`referenced`). Without a reference, a specific kind of agent counts for
     the phase that is due, if no other unfinished phase names that kind.
 
     Args:
         workflow: the workflow.
         text: the call's description, one line, followed by its prompt.
-        agent: `subagent_type`; without one only a reference counts.
+        agent: `subagent_type`; if it is empty, only a reference counts.
     """
     phases, due = referenced(workflow, text), _due(workflow)
     return likeliest(phases, agent, due) if phases else by_agent(workflow, agent, due)
@@ -72,13 +72,13 @@ def referenced(workflow: Workflow, text: str) -> list[Phase]:
     """Return the phases that a launch refers to: its description or, if that refers to none, its prompt's first line.
 
     A line refers to a phase if it is the phase's id, its exact title, or both, whatever their case, spacing and
-    punctuation; a number may stand in front of the title, as in `Phase 2: Write tests`. A mention among other words is
-    no reference: helpers quote the plan.
+    punctuation. A number may come before the title, as in `Phase 2: Write tests`. A mention among other words is no
+    reference, because prompts quote the plan.
     """
     description, _, prompt = text.partition("\n")
     names = [_Name(each, _plain(each.title), _unpadded(_plain(each.id))) for each in workflow.phases]
     for each in (description, prompt.lstrip().partition("\n")[0][:_READ_LIMIT_CHARS]):
-        line = each.strip().lstrip("> ")  # a quotation's mark; elsewhere it may mean something
+        line = each.strip().lstrip("> ")  # the mark of a quotation; elsewhere `>` may mean something
         plain = _plain(line)
         found = [name.phase for name in names if plain and _refers(plain, line, name, workflow)]
         verbatim = [phase for phase in found if line.casefold().endswith(phase.title.strip().casefold())]
@@ -88,9 +88,9 @@ def referenced(workflow: Workflow, text: str) -> list[Phase]:
 
 
 def likeliest(phases: Sequence[Phase], agent: str, due: Collection[str]) -> Phase | None:
-    """Choose among phases that a launch can refer to, such as two of the same title; None where it is in doubt.
+    """Choose among phases that a launch can refer to, such as two with the same title; None if it is unclear.
 
-    An unfinished one goes before the others, and of several the one with this agent, else the one that is due.
+    Unfinished phases come before finished ones. Of several, the one with this agent counts, else the one that is due.
     """
     unfinished = [phase for phase in phases if phase.status != "completed"] or phases[:1]
     own = [phase for phase in unfinished if bare(phase.agent) == bare(agent)]
@@ -114,12 +114,12 @@ def by_agent(workflow: Workflow, agent: str, due: Collection[str]) -> Phase | No
 
 
 def bare(agent: str) -> str:
-    """Return the name of an agent as the client knows it; people write it with an @."""
+    """Return an agent's name as the client knows it, without the @ that people write."""
     return agent.strip().removeprefix("@")
 
 
 def _due(workflow: Workflow) -> tuple[str, ...]:
-    """Return the id of the phase that is current or, while none is, of the first one that is pending."""
+    """Return the id of the current phase or, if none is current, of the first pending one; empty for none."""
     unfinished = [phase for phase in workflow.phases if phase.status != "completed"]
     current = next((phase for phase in unfinished if phase.number == workflow.current), None)
     due = current or next((phase for phase in unfinished if phase.status == "pending"), None)
@@ -127,7 +127,7 @@ def _due(workflow: Workflow) -> tuple[str, ...]:
 
 
 def _refers(plain: str, line: str, name: _Name, workflow: Workflow) -> bool:
-    """Tell whether a line, plain and as it is, refers to a phase."""
+    """Return whether a line, given in plain form and as it is, refers to a phase."""
     phase, title, id_ = name
     if plain == title or line.strip(_DECORATION).casefold() == phase.id.casefold():
         return True
@@ -139,7 +139,7 @@ def _refers(plain: str, line: str, name: _Name, workflow: Workflow) -> bool:
 
 
 def _is_label(text: str, name: _Name, workflow: Workflow) -> bool:
-    """Tell whether what stands before a phase's title, plain, is its id or number."""
+    """Return whether the plain text before a phase's title is its id or number."""
     if _unpadded(text) in (name.id, f"{workflow.unit}{name.id}"):
         return True
     label = _LABEL.fullmatch(text)
@@ -151,8 +151,8 @@ def _is_label(text: str, name: _Name, workflow: Workflow) -> bool:
 def _by_number(workflow: Workflow, plain: str) -> list[Phase]:
     """Return the phase that `Phase N/M` counts, or the one that is due if a bare `Phase N` can mean it.
 
-    Ids and the Markdown view count from 0 (R000-08, R000-23), the guidance from 1; so a bare number can mean either of
-    two phases, and the one that is not due is left alone.
+    Ids and the Markdown view count from 0 (R000-08, R000-23), the guidance from 1. A bare number can therefore mean
+    either of two phases, and only the one that is due counts.
     """
     label = _LABEL.fullmatch(plain)
     if not label or not plain.startswith("phase"):
@@ -164,15 +164,15 @@ def _by_number(workflow: Workflow, plain: str) -> list[Phase]:
 
 
 def _numbers(phase: Phase) -> set[int]:
-    """Return what a phase is counted as: its place from 1 on, and the number in its id."""
+    """Return the numbers of a phase: its place from 1, and the number in its id."""
     counted = re.fullmatch(r"phase_(\d{1,9})", phase.id)
     return {phase.number, int(counted[1])} if counted else {phase.number}
 
 
 def _plain(text: str) -> str:
-    """Return a text without its case, spacing and punctuation, so that equal ones mean the same.
+    """Return a text without case, spacing and punctuation, so that texts can be compared.
 
-    Two numbers stay apart: `1.2` is not `12`. Of a text that is nothing but punctuation that is all there is.
+    Two numbers stay apart: `1.2` is not `12`. A text of nothing but punctuation stays as it is.
     """
     folded = text.casefold()
     words = _SEPARATORS.sub(" ", folded) if folded.isascii() else _letters(folded)
@@ -180,7 +180,7 @@ def _plain(text: str) -> str:
 
 
 def _letters(text: str) -> str:
-    """Return a text of any language with a blank for each character that separates words or decorates them."""
+    """Return a text of any language with a space for each character that separates or decorates words."""
     from unicodedata import category, normalize
 
     kinds = ((each, category(each)) for each in normalize("NFKC", text).casefold())
@@ -192,7 +192,7 @@ def _unpadded(plain: str) -> str:
 
 
 def _blocks(text: str) -> dict[str, list[str]]:
-    """Return the lines under each marker, and the rest; a heading or, after text, an empty line ends a block."""
+    """Return the lines under each marker, and the rest. A heading ends a block, as does an empty line after text."""
     found: dict[str, list[str]] = {"deliverables": [], "handover": [], "rest": []}
     block = "rest"
     for line in text.splitlines():
@@ -209,7 +209,7 @@ def _blocks(text: str) -> dict[str, list[str]]:
 
 
 def _marker(raw: str) -> tuple[str, str] | None:
-    """Return which block a line begins, and what stands on the line itself."""
+    """Return the block that a line begins, and the text on the line itself; None if it begins none."""
     field = markdown.field(raw)
     if field and (name := _MARKERS.get(field.words.replace("_", " "))):
         return name, field.value
@@ -225,7 +225,7 @@ def _is_heading(raw: str) -> bool:
 
 
 def _split(raw: str) -> list[str]:
-    """Return the deliverables on a line: a list item, a JSON array, or several divided by `;` or, if paths, by `,`."""
+    """Return the deliverables on a line: a list item, a JSON array, or several separated by `;` or, for paths, `,`."""
     line = markdown.line(raw)
     parts = [line.text] if line.kind == "item" else _array(raw) or _divided(raw)
     return [markdown.plain(part) for part in parts if part and part.lower() not in ("none", "-")]

@@ -1,4 +1,4 @@
-"""What a subagent is told of the work it was launched for: its workflow's reminders, and its own part once more."""
+"""What a subagent is told about its work: its workflow's reminders, and after a compaction its own task again."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ if TYPE_CHECKING:
 
     from holdfast.workflow.model import Brief, Phase, Workflow
 
-START_LIMIT_UNITS = 1_500  # UTF-16 units of what a new agent is told beside its task
+START_LIMIT_UNITS = 1_500  # UTF-16 units of what a new agent is told besides its task
 TASK_LIMIT_UNITS = 6_000  # UTF-16 units of its task
-LIMIT_UNITS = 9_500  # UTF-16 units of what it is told after its own compaction; the client cuts at 10,000
+LIMIT_UNITS = 9_500  # UTF-16 units of the text after its own compaction; the client cuts at 10,000
 PROMPT_LIMIT_UNITS = 2_000  # UTF-16 units of its prompt
-_HANDOVER_LIMIT_CHARS = 1_000  # characters of what the phase before handed over
-_MORE_UNITS = 40  # units kept free for the line that counts what was left out
+_HANDOVER_LIMIT_CHARS = 1_000  # characters of the previous phase's hand-over
+_MORE_UNITS = 40  # units reserved for the line that counts what was left out
 _FENCE = (wording.OPEN, wording.CLOSE)
 _END = "That is this agent's part alone; the main conversation keeps its own."
 
 
 def reminders(workflow: Workflow, phase: Phase | None, *, root: Path, brief: Brief | None = None) -> str:
-    """Return a workflow's key reminders, required reading and task for an agent that begins; empty where there is none.
+    """Return a workflow's key reminders, required reading and task for a new agent; empty if it has none of these.
 
     Args:
-        workflow: what it works for.
-        phase: the phase it was launched for, if it was for one.
+        workflow: the workflow that it works for.
+        phase: the phase that it was launched for, None for none.
         root: the project's root.
-        brief: what its format gives it of that phase.
+        brief: the format's text about that phase, None for none.
     """
     if not workflow.reminders and not workflow.reading and not brief:
         return ""
@@ -53,16 +53,16 @@ def given_back(
     root: Path,
     brief: Brief | None = None,
 ) -> str:
-    """Return what an agent was launched for, for after its own compaction.
+    """Return what an agent was launched for, to tell it after its own compaction.
 
     Args:
-        agent_type: its name.
-        description: what its launch is said to be for.
-        prompt: what it was told.
-        workflow: the workflow it works for, if it does.
-        phase: the phase of it that it works for.
+        agent_type: the kind of agent.
+        description: the launch's short description.
+        prompt: the launch's prompt.
+        workflow: the workflow that it works for, None for none.
+        phase: the phase that it works for, None for none.
         root: the project's root.
-        brief: what its format gives it of that phase.
+        brief: the format's text about that phase, None for none.
     """
     told = f": {wording.quoted(description)}" if description.strip() else ""
     text = wording.clean(prompt).strip()
@@ -98,7 +98,7 @@ def _part(workflow: Workflow, phase: Phase) -> list[str]:
 
 
 def _task(brief: Brief) -> list[str]:
-    """Return a task in whole lines as far as they go, how many were left out, and what prints them all."""
+    """Return as many whole lines of a task as fit, the number left out, and the command that prints all."""
     lines, left = list[str](), TASK_LIMIT_UNITS
     for each in map(wording.clean, brief.lines):
         cost = wording.size([each])
@@ -115,12 +115,12 @@ def _phase(workflow: Workflow, phase: Phase) -> str:
 
 
 def _kept(workflow: Workflow, root: Path, budget: int) -> list[str]:
-    """Return reminders and reading in whole lines, both as far as they go, and how many were left out."""
+    """Return as many whole lines of reminders and reading as fit, and the number left out."""
     sections = [facts.reminders(workflow), *facts.reading(workflow, facts.presence(root))]
     lines = [[each.heading, *(fact.line("…") for fact in each.facts)] for each in sections if each.facts]
     counts = [0] * len(lines)
     left = budget - _MORE_UNITS
-    for number in range(1, max(map(len, lines), default=0)):  # in turn, so that neither takes the other's place
+    for number in range(1, max(map(len, lines), default=0)):  # alternating, so that both get room
         for index, listed in enumerate(lines):
             cost = wording.size(listed[: number + 1] if number == 1 else listed[number : number + 1])
             if counts[index] == number - 1 and number < len(listed) and cost <= left:
@@ -132,5 +132,5 @@ def _kept(workflow: Workflow, root: Path, budget: int) -> list[str]:
 
 
 def _first(text: str, most: int) -> str:
-    """Return the beginning of a text, at most so many UTF-16 units, no letter cut in two."""
+    """Return the beginning of a text, at most `most` UTF-16 units, without cutting a character in two."""
     return text.encode("utf-16-le", "replace")[: 2 * most].decode("utf-16-le", "ignore")

@@ -1,7 +1,6 @@
-"""What a workflow is given beyond its format's schema, kept in a file of its own.
+"""Extras: values of a workflow beyond its format's schema, stored in a file beside the state.
 
-The state file beside it keeps exactly the keys of its schema (R000-02, R002-08), whatever `start` and `update` were
-given.
+The state file itself has exactly the keys of its schema (R000-02, R002-08), whatever `start` and `update` get.
 """
 
 from __future__ import annotations
@@ -30,14 +29,14 @@ _KEYS = (TYPE, READING, REMINDERS, CONTEXT)
 
 
 def beside(state: Path) -> Path:
-    """Return where what a state file has no place for is kept: `workflow.json` has `workflow.extra.json`."""
+    """Return the path of a state file's extras: `workflow.extra.json` for `workflow.json`."""
     return state.with_name(f"{state.stem}.extra.json")
 
 
 def merged(project: Records, workflow: Workflow) -> tuple[Workflow, tuple[Problem, ...]]:
-    """Return a workflow with what the file beside it adds, and what is wrong with that file; never raises for it.
+    """Return a workflow with what its extras file adds, and the problems of that file, which never raise.
 
-    Keys of this kind that a person wrote into the state file itself come first (R000-38: extras do not break it).
+    Such keys that a person wrote into the state file itself come first (R000-38: extras do not break it).
     """
     try:
         file = _load(project, beside(workflow.path))
@@ -62,7 +61,7 @@ def merged(project: Records, workflow: Workflow) -> tuple[Workflow, tuple[Proble
 
 
 def held(project: Records, state: Path, workflow_id: str) -> dict[str, Any]:
-    """Return the reading, reminders and context kept beside a state file, as far as they can be read."""
+    """Return the reading, reminders and context in a state file's extras, as far as they can be read."""
     try:
         file = _load(project, beside(state))
     except StateError:
@@ -76,10 +75,11 @@ def held(project: Records, state: Path, workflow_id: str) -> dict[str, Any]:
 
 @contextmanager
 def begun(project: Records, state: Path, workflow_id: str, start: Start) -> Iterator[None]:
-    """Write what a new workflow is given, or remove what an earlier one left; hold the folder's lock.
+    """Write a new workflow's extras, or remove those of an earlier workflow. Hold the folder's lock.
 
-    The state file is written in the block, so that, killed between the two, this one is nobody's and nothing is lost.
-    Where that fails, this file is again as it was. Raises SchemaMismatch over a file of something else, StateError.
+    Write the state file in the block. If the process is killed in between, the extras belong to no workflow and nothing
+    is lost. If the block fails, the extras file is restored. Raises SchemaMismatch over a file of something else,
+    StateError.
     """
     path = beside(state)
     given = {
@@ -95,12 +95,12 @@ def begun(project: Records, state: Path, workflow_id: str, start: Start) -> Iter
             statefile.write(project, path, data, before, why="start")
         yield
     if before is not None and not any(given.values()):
-        with suppress(StateError):  # it names another workflow, so nothing of it counts
+        with suppress(StateError):  # it names another workflow, so it is never used
             statefile.discard(project, path, why="start of another workflow")
 
 
 def add(project: Records, state: Path, workflow_id: str, changes: Changes) -> None:
-    """Add readings, reminders and context to what the workflow has; hold the folder's lock.
+    """Add reading, reminders and context to a workflow's extras. Hold the folder's lock.
 
     Raises SchemaMismatch over a file of something else, StateError.
     """
@@ -121,9 +121,9 @@ def _add(project: Records, path: Path, workflow_id: str, changes: Changes) -> No
 
 
 def _load(project: Records, path: Path) -> StateFile | None:
-    """Return the file, None where there is none.
+    """Return an extras file, None if there is none.
 
-    Raises StateError when it is broken, SchemaMismatch when it is no extra.
+    Raises StateError if it is broken, SchemaMismatch if it is something else.
     """
     try:
         file = statefile.read(project, path)
@@ -135,7 +135,7 @@ def _load(project: Records, path: Path) -> StateFile | None:
 
 
 def _replaceable(project: Records, path: Path) -> StateFile | None:
-    """Return the file to be rewritten, if any; one that is broken beyond its generations is set aside."""
+    """Return the file to rewrite, if any. A broken one without a generation is set aside."""
     try:
         return _load(project, path)
     except SchemaMismatch:

@@ -1,4 +1,4 @@
-"""The facts of a workflow, section by section, each as a short line and whole."""
+"""The facts of a workflow by section, each as a short line and in full."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _WORDS = {"active": "in_progress"}
-REPEATED_UNITS = 80  # units of a value that the compaction's summary has whole
-_DEEPEST = 4  # levels of a context value that are taken apart
-FACTS = 2_000  # of a section that are rendered; the state file has the others
-ENTRIES = 1_000  # of the required reading: each is a file to look at
-VALUE_CHARS = 100_000  # of a value that are rendered where it is given whole
+REPEATED_UNITS = 80  # characters of a value that the compaction's summary has in full
+_DEEPEST = 4  # levels to which a context value is taken apart
+FACTS = 2_000  # facts of a section that are rendered; the state file has the rest
+ENTRIES = 1_000  # entries of the required reading that are rendered; each is a file to look at
+VALUE_CHARS = 100_000  # characters of a value that are rendered in full
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One thing to know: `label` in front of `value`, `mark` behind it."""
+    """One thing to know: `label` before `value`, `mark` after it, and the value's `limit` in characters on a line."""
 
     value: str
     label: str = ""
@@ -36,7 +36,7 @@ class Fact:
     limit: int = wording.VALUE_LIMIT_CHARS
 
     def line(self, pointer: str) -> str:
-        """Return the fact on one line, a long value shortened with `pointer`."""
+        """Return the fact on one line; a long value is cut and followed by `pointer`."""
         label = f"{wording.one_line(self.label, 80)} " if self.label else ""
         return f"- {label}{wording.one_line(self.value, self.limit, pointer)}{self.mark}"
 
@@ -50,7 +50,7 @@ class Fact:
 
 
 class Section(NamedTuple):
-    """Facts under a heading; `left` is how many more there are, which nobody looked at."""
+    """Facts under a heading; `left` counts further ones that were not looked at."""
 
     heading: str
     facts: tuple[Fact, ...]
@@ -63,7 +63,7 @@ def status_word(status: str) -> str:
 
 
 def reading(workflow: Workflow, files: Callable[[str], str | None]) -> tuple[Section, Section]:
-    """Return the required reading, each entry with what `files` says of it, and what of it is outside the project."""
+    """Return the required reading, each entry with the word of `files`, and the entries outside the project."""
     entries = workflow.reading[:ENTRIES]
     marked = [(entry, files(entry)) for entry in entries]
     inside = [Fact(entry, mark=f" ({state})" if state else "") for entry, state in marked if state != OUTSIDE]
@@ -78,7 +78,7 @@ def reminders(workflow: Workflow) -> Section:
 
 
 def open_phases(workflow: Workflow) -> Section:
-    """Return the phases still to be done, as a checklist; nothing where only the current one is known."""
+    """Return the unfinished phases as a checklist; no facts if only the current one is known."""
     unfinished = [phase for phase in workflow.phases if phase.status != "completed"]
     known = unfinished if len(unfinished) > 1 else []
     return _section(
@@ -87,7 +87,7 @@ def open_phases(workflow: Workflow) -> Section:
 
 
 def finished_phases(workflow: Workflow) -> Section:
-    """Return what the finished phases delivered and handed over, the last first."""
+    """Return the deliverables and hand-overs of finished phases, the last phase first."""
     found: list[Fact] = []
     said = [
         each for each in reversed(workflow.phases) if each.status == "completed" or each.deliverables or each.handover
@@ -102,13 +102,13 @@ def finished_phases(workflow: Workflow) -> Section:
 
 
 def context(workflow: Workflow) -> Section:
-    """Return the context variables; a large list or object gives a line for each of its values."""
+    """Return the context variables. A large list or object gives a fact for each of its values."""
     found = list(islice(_flat(workflow.context), FACTS + 1))
     return Section("Context:", tuple(found[:FACTS]), max(len(workflow.context) - FACTS, len(found) - FACTS, 0))
 
 
 def shorter(section: Section, recap: str) -> Section:
-    """Return a section with those long values shortened that a summary has word for word, whatever its line breaks."""
+    """Return a section whose long values are shortened if a summary has them word for word (line breaks aside)."""
     said = " ".join(recap.split())
     if not said:
         return section
@@ -123,17 +123,17 @@ def shorter(section: Section, recap: str) -> Section:
 
 
 def lines(heading: str, given: Iterable[str]) -> Section:
-    """Return lines of our own as a section."""
+    """Return Holdfast's own lines as a section."""
     return _section(heading, tuple(given), lambda text: Fact(text, limit=2 * wording.VALUE_LIMIT_CHARS))
 
 
 def _section(heading: str, given: Sequence[T], fact: Callable[[T], Fact]) -> Section:
-    """Return a section with a fact for each of what is given, as far as that is rendered."""
+    """Return a section with a fact for each given item, up to `FACTS`."""
     return Section(heading, tuple(map(fact, given[:FACTS])), max(len(given) - FACTS, 0))
 
 
 def presence(root: Path) -> Callable[[str], str | None]:
-    """Return a function that says of an `@path` that it is outside the project, or "missing" (I001-21)."""
+    """Return a function that says whether an `@path` is outside the project or "missing" (I001-21); else None."""
 
     def state(entry: str) -> str | None:
         if outside(root, entry):

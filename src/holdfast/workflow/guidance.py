@@ -1,4 +1,4 @@
-"""Guidance: the text that puts a workflow back into the model's context after a compaction (R001-17, R001-18)."""
+"""Guidance: the text that restores a workflow to the model's context after a compaction (R001-17, R001-18)."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["Guidance", "build", "compile", "line", "summary", "write_sidecar"]
 
 LIMIT_UNITS = 9_500  # UTF-16 units of the whole text; the client cuts at 10,000
-HEAD_UNITS = 2_000  # UTF-16 units that still reach the model when the client cuts
-_BEFORE = 3  # phases whose hand-over stands beside the next step
+HEAD_UNITS = 2_000  # UTF-16 units that still reach the model if the client cuts the text
+_BEFORE = 3  # phases whose hand-over is shown with the next step
 _VERBS = (
     "Its state is moved on with the command line (files under .claude/ cannot be edited): `holdfast next` says what"
     ' is next, `holdfast done --note "…"` completes the phase, `holdfast update` adds reminders, reading, context.',
@@ -31,19 +31,19 @@ SUMMARY_LIMIT_CHARS = 600  # characters of PreCompact's text
 _HEADING = "⚠️ WORKFLOW RESTORED AFTER COMPACTION ⚠️"
 _CONTENTS = "Contents of required reading this session has read:"
 _FENCE = (wording.OPEN, wording.CLOSE)
-SIDECAR_LIMIT_CHARS = 1_000_000  # characters of the sidecar, about
-_MORE_UNITS = 80  # units kept free for the line that counts what was left out
+SIDECAR_LIMIT_CHARS = 1_000_000  # approximate limit of the sidecar
+_MORE_UNITS = 80  # units reserved for the line that counts what was left out
 
 
 class Guidance(NamedTuple):
-    """What a workflow's state comes to in words.
+    """The guidance of a workflow.
 
     Attributes:
-        text: for the model.
-        sidecar_text: everything whole.
+        text: the text for the model.
+        sidecar_text: the full version.
         omitted: how many lines only the sidecar has.
-        mark: the text's digest, 12 hexadecimal digits that stand in it; by it the text is found in a transcript.
-        inlined: the entries of the required reading whose contents stand in it.
+        mark: the text's digest, 12 hexadecimal digits that are part of it; with it the text is found in a transcript.
+        inlined: the entries of the required reading whose contents are in the text.
     """
 
     text: str
@@ -67,7 +67,7 @@ def compile(
 ) -> Guidance:
     """Write the sidecar and return the guidance that points to it.
 
-    There is none where it cannot be written, or is not wanted (`beside`), for the user keeps the file out of capture.
+    There is no sidecar if it can't be written, or if `beside` is False because the user excludes the file from capture.
     """
 
     def made(sidecar: Path | None) -> Guidance:
@@ -99,15 +99,24 @@ def build(
     contents: Sequence[tuple[str, str]] = (),
     recap: str = "",
 ) -> Guidance:
-    """Return a workflow's guidance; nothing is written, and the same state gives the same bytes.
+    """Return a workflow's guidance. Nothing is written, and the same state gives the same bytes.
 
-    `sidecar` is the absolute path the sidecar's text will have, None where there is none; `others` get a line each;
-    `agents` and `notes` are lines of our own; `files` says of an `@path` what is to be known of it in a word, by
-    default "missing" (I001-21); `contents` are entries of the required reading with their files' texts, given whole or
-    not at all, and only where nothing else was left out; `recap` is the compaction's own summary, and what it has word
-    for word is said shorter behind what must be kept. The order is the document's, and a section without facts has no
-    heading (I001-20). Always inline are workflow, phase, next step and the sidecar's path and hash; then reminders,
-    reading and open to-dos as far as whole lines go in 2,000 UTF-16 units; then the rest up to 9,500.
+    The order is the document's, and a section without facts has no heading (I001-20). Workflow, phase, next step and
+    the sidecar's path and hash are always inline. Then come reminders, reading and open to-dos as far as whole lines
+    fit in 2,000 UTF-16 units, then the rest up to 9,500.
+
+    Args:
+        workflow: the workflow.
+        root: the project's root.
+        sidecar: the absolute path of the sidecar, None for none.
+        others: workflows that get a line each.
+        agents: Holdfast's lines about agents.
+        notes: Holdfast's further lines.
+        files: returns a word about an `@path`, by default "missing" if it is (I001-21).
+        contents: entries of the required reading with their files' texts, included whole or not at all, and only if
+            nothing else was left out.
+        recap: the compaction's own summary; facts that it has word for word are shortened, except in the sections that
+            come first.
     """
     required, outside = facts.reading(workflow, files or facts.presence(root))
     first = [facts.reminders(workflow), required, facts.open_phases(workflow)]
@@ -132,16 +141,14 @@ def build(
     body = page.fill((1, 0, 2, 3, 4, 5, 6, 7, 8), by=range(9), budget=budget, fair=True)
     more = [f"+{page.left} more in {'the sidecar' if sidecar else 'the state file'}"] if page.left else []
     more += left
-    room = (
-        LIMIT_UNITS + 1 - sum(map(wording.size, (lead, head, body, tail)))
-    )  # behind the last line there is no line break
+    room = LIMIT_UNITS + 1 - sum(map(wording.size, (lead, head, body, tail)))  # the last line has no line break
     given, inlined = _contents(contents, room) if not page.left else ([], ())
     text, mark = wording.marked([*lead, *head, *body, *more, *given, *tail])
     return Guidance(text, whole, page.left, mark, inlined)
 
 
 def line(workflow: Workflow) -> str:
-    """Return a workflow in one line: `"Title" (format): phase 2/5 "Build", in_progress`."""
+    """Return a workflow as one line: `"Title" (format): phase 2/5 "Build", in_progress`."""
     name = f"{wording.quoted(workflow.title)} ({workflow.format})"
     if workflow.finished:
         how_many = workflow.total if workflow.in_order and workflow.status == "completed" else workflow.position
@@ -154,10 +161,10 @@ def line(workflow: Workflow) -> str:
 
 
 def summary(workflows: Iterable[Workflow]) -> str:
-    """Return what the summariser of a compaction is told: at most SUMMARY_LIMIT_CHARS, empty without a workflow.
+    """Return what to tell a compaction's summariser, at most SUMMARY_LIMIT_CHARS; empty without a workflow.
 
-    Plain text, a workflow a line, in the fence of all text from files: PreCompact's stdout becomes instructions of the
-    summariser, and the client repeats it to the model.
+    It is plain text, with a line for each workflow, fenced like all text from files: PreCompact's stdout becomes
+    instructions of the summariser, and the client repeats it to the model.
     """
     lines = [line(workflow) for workflow in workflows if not workflow.finished]
     text = ""
@@ -171,7 +178,7 @@ def summary(workflows: Iterable[Workflow]) -> str:
 
 
 class _Page:
-    """The lines of all sections, handed out in whole lines as far as budgets go."""
+    """The lines of all sections, handed out as whole lines within budgets."""
 
     def __init__(self, sections: Sequence[Section], pointer: str) -> None:
         self._headings = [section.heading for section in sections]
@@ -184,10 +191,10 @@ class _Page:
         return sum(map(len, self._lines))
 
     def fill(self, order: Iterable[int], *, by: Iterable[int], budget: int, fair: bool = False) -> list[str]:
-        """Return lines within `budget` UTF-16 units, the sections served in the order `by` and shown in `order`.
+        """Return lines within `budget` UTF-16 units; sections get room in the order `by` and are shown in `order`.
 
-        With `fair` each section first gets an equal share, so that a long one leaves no other without a line; what
-        is not used up goes to the sections in their order.
+        With `fair`, each section first gets an equal share, so that a long one can't push out the others. Unused room
+        then goes to the sections in their order.
         """
         open_sections = [index for index in by if self._lines[index]]
         counts = dict.fromkeys(open_sections, 0)
@@ -224,7 +231,7 @@ class _Page:
 
 
 def _contents(contents: Sequence[tuple[str, str]], room: int) -> tuple[list[str], tuple[str, ...]]:
-    """Return the files' texts that fit, each fenced and whole, and their entries."""
+    """Return the files' texts that fit whole, each fenced, and their entries."""
     given, inlined = [_CONTENTS], []
     for entry, text in contents:
         shown = wording.clean(text).removesuffix("\n")
@@ -267,7 +274,7 @@ def _next(workflow: Workflow, pointer: str) -> list[str]:
 
 
 def _leads_to(workflow: Workflow, phase: Phase, step: Step) -> bool:
-    """Tell whether what a phase hands over is for the next step: it is the one before, or that depends on it."""
+    """Return whether a phase's hand-over is for the next step: it comes right before, or the step depends on it."""
     if workflow.in_order:
         return phase.number == step.number - 1
     return phase.id in workflow.needs
@@ -284,7 +291,7 @@ def _notes(workflow: Workflow) -> list[str]:
 
 
 def _left_out(workflow: Workflow, sections: Iterable[Section]) -> list[str]:
-    """Say how much of a workflow nobody looked at, where it is too large for that."""
+    """Say how much of a workflow was not looked at because it is too large; empty if nothing."""
     left = sum(section.left for section in sections)
     if not left:
         return []
@@ -313,15 +320,15 @@ def _whole(workflow: Workflow, sections: Sequence[Section]) -> str:
 
 
 def _acknowledgement(workflow: Workflow) -> str:
-    """Return the line to acknowledge with (R001-18); its title is a file's text, so it stands among the data."""
+    """Return the acknowledgement (R001-18); it is part of the fenced data, because the title comes from a file."""
     stands = workflow.progress_text[:1].upper() + workflow.progress_text[1:]
     return f"Acknowledgement: ✅ Workflow restored: {wording.one_line(workflow.title)}, {stands}"
 
 
 def _action(workflow: Workflow, *, reads: bool) -> list[str]:
-    """Return what the workflow's protocol asks for (R001-18), as facts (I001-20), and the verbs that move it on.
+    """Return what the workflow's protocol asks for (R001-18), as facts (I001-20), and the commands that move it.
 
-    Nothing here comes from a file. `reads` is whether there is anything to read.
+    No text here comes from a file. `reads` tells whether there is required reading.
     """
     asked = [
         "printing the line after `Acknowledgement:`, unchanged",

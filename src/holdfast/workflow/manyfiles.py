@@ -1,4 +1,4 @@
-"""Which entries of a folder an event looks at where there are more than it can."""
+"""Choose which entries of a very large folder an event looks at."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MOST = 10_000  # entries that one event looks at
-HOT = 512  # of them those that were changed last, as far as that is known
+HOT = 512  # last changed entries among them, as far as known
 _FORMAT = 1
 
 
 def newest(
     top: Path, entries: Mapping[str, int], changed: Callable[[str], int], wanted: Collection[str] = ()
 ) -> tuple[dict[str, int], int]:
-    """Look at the entries of a folder, of very many at some of them.
+    """Look at the entries of a folder, or at some of very many.
 
-    First come those that are wanted, those found to be changed last at earlier events, those with the highest number at
-    the beginning of their names and those that were probably made last (by their inodes). The rest takes turns, so that
-    some events later every entry was looked at.
+    First come those that are wanted, those found to be the last changed at earlier events, those with the highest
+    number at the beginning of their names, and those that were probably created last (by their inodes). The rest take
+    turns, so that every entry is looked at within a few events.
 
     Args:
         top: the folder.
-        entries: the name of each entry with its inode, as listing the folder tells it.
-        changed: looks at an entry and returns when it was changed, in nanoseconds; 0 where that is not known.
-        wanted: names that are looked at in any case.
+        entries: the inode of each entry by name, from listing the folder.
+        changed: looks at an entry and returns when it was changed, in nanoseconds since 1970; 0 if unknown.
+        wanted: names that are always looked at.
 
     Returns:
-        What `changed` said of those that were looked at, and how many were not.
+        The result of `changed` for each entry that was looked at, and how many were not.
     """
     if len(entries) <= MOST:
         return {name: changed(name) for name in entries}, 0
@@ -58,7 +58,7 @@ def newest(
 
 
 def leave(top: Path, left: int) -> None:
-    """Remember how many entries of a folder the last event that looked for one has left out."""
+    """Store how many entries of a folder the last event left out."""
     if left:
         cache.write(_file(top, "left"), marshal.dumps((_FORMAT, os.fsencode(top), left)))
     else:
@@ -67,7 +67,7 @@ def leave(top: Path, left: int) -> None:
 
 
 def left(top: Path) -> int:
-    """Return how many entries of a folder were left out, as `leave` has it."""
+    """Return how many entries of a folder were left out, as stored by `leave`."""
     body = cache.read(_file(top, "left"))
     try:
         form, place, count = marshal.loads(body) if body else (_FORMAT, os.fsencode(top), 0)
@@ -83,7 +83,7 @@ def _number(name: str) -> tuple[int, str]:
 
 
 def _kept(top: Path) -> tuple[str, list[str]]:
-    """Return whose turn came last, and which entries were changed last."""
+    """Return the last entry that had its turn, and the last changed entries."""
     body = cache.read(_file(top, "turn"))
     try:
         form, place, cursor, hot = marshal.loads(body) if body else (None, b"", "", [])

@@ -1,4 +1,4 @@
-"""A line of Markdown by itself: its kind, its text, and its label and value."""
+"""One line of Markdown, without its context: its kind, its text, and its label and value."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ Kind = Literal[
     "example",
 ]
 
-LONGEST_CHARS = 20_000  # characters of a line; nobody looks at more
+LONGEST_CHARS = 20_000  # characters of a line that are looked at
 MARK = regex(r"(?P<mark>[-*+]|\d{1,9}[.)])(?P<space>\s+|$)")
-"""The mark of a list's item, whatever the number."""
+"""The mark of a list item, with any number."""
 
-_MARK_CHARS = 4  # a number of more digits is a year at the beginning of a sentence
+_MARK_CHARS = 4  # characters of an item's mark; a longer number is a year at the beginning of a sentence
 _EMPHASIS = ("***", "**", "*", "__", "_", "`")
 _ENTRY = regex(r"(?:(?<=[\s,(\[`*])|^)@[^\s,;`()\[\]]*[\w/*]")
-_HEAD_CHARS = 500  # of a line before its colon that are looked at
+_HEAD_CHARS = 500  # characters of a line in which a label's colon is looked for
 _WORD = regex(r"\w+")
 _SIGN = r"(?:[^\x00-\x7f\w\s]{1,4}\s*)?"
 OPENING = rf"\s*(?:>\s*)*(?:(?:[-*+]|\d{{1,3}}[.)])\s+)?(?:#{{1,6}}\s+(?:\d{{1,3}}[.)]\s+)?)?{_SIGN}[*_`]{{0,3}}{_SIGN}"
-"""What may stand before a label, as a regular expression."""
+"""A regular expression of what may come before a label."""
 
-# The same label in another language may stand on either side, as people write for two readers.
+# The same label in another language may come before or after it, because people write for two readers.
 _HEAD = regex(
     rf"{OPENING}(?:[^\x00-\x7f\W]{{1,20}}\s?[/／]\s?)?(?P<words>\w.*?)"
     r"(?:\s?[/／(（]\s?[^\x00-\x7f\W][^\s:：*]{0,20}[)）]?)?[*_`]{0,3}\s*"
@@ -53,20 +53,20 @@ _SPEAKING = (
     "set, sets, use, see, say, says, write, add, put, mark, change, update, find, like, to, as, a, an, the, of, with"
     ", is, or, and, when, if, its, your, from, in, into"
 )
-_LEADING = frozenset(_SPEAKING.split(", "))  # words before a label that is only spoken of
+_LEADING = frozenset(_SPEAKING.split(", "))  # words before a label that is only mentioned
 
 
 class Line(NamedTuple):
     """A line of Markdown.
 
     Attributes:
-        kind: what it is; one in `scanner.HIDDEN` says nothing itself.
-        raw: the line without comments and tags; an underlined heading with `#`, a table's row with a bar in front.
-        text: what stands behind the marks of a heading, item or quote, without a check box; else the line, stripped.
-        depth: a heading's level, the marks of a quote, the column of an item's mark.
-        box: what stands between the brackets of a check box.
-        cells: of a table's row, the one below its head included.
-        number: of the line in the text, from 0.
+        kind: its kind; lines of the kinds in `scanner.HIDDEN` say nothing themselves.
+        raw: the line without comments and tags. An underlined heading has a `#`, and a table's row a bar in front.
+        text: the text after the marks of a heading, item or quote, without a checkbox; else the stripped line.
+        depth: a heading's level, the number of a quote's marks, or the column of an item's mark.
+        box: the character between the brackets of a checkbox; None without one.
+        cells: the cells of a table's row, the rule below the head included.
+        number: the line's number in the text, from 0.
         fenced: whether the line belongs to fenced code.
     """
 
@@ -81,7 +81,7 @@ class Line(NamedTuple):
 
 
 def line(raw: str, number: int = 0) -> Line:
-    """Return what a line is by itself."""
+    """Return a line with its kind, regardless of its context."""
     raw = raw[:LONGEST_CHARS]
     bare = raw.strip()
     if not bare:
@@ -107,18 +107,18 @@ def line(raw: str, number: int = 0) -> Line:
 
 
 def is_rule(raw: str) -> bool:
-    """Tell whether a line is the one between a table's head and its rows."""
+    """Return whether a line is the rule between a table's head and its rows."""
     return "|" in raw and "-" in raw and not raw.strip(" \t>|:-")
 
 
 def entries(raw: str) -> list[str]:
-    """Return the `@path` entries of a line; a path has a dot or a slash in it, so that `@alice` is none."""
+    """Return the `@path` entries in a line. A path has a dot or a slash in it, so `@alice` isn't one."""
     return [entry for entry in _ENTRY.findall(raw) if "/" in entry or "." in entry] if "@" in raw else []
 
 
 def plain(text: str) -> str:
-    """Return text without spaces and emphasis marks around it; marks inside stay."""
-    start, end = _trimmed(text, 0, len(text))  # a copy for each pair of marks would take time with their square
+    """Return text without surrounding spaces and emphasis marks; marks inside stay."""
+    start, end = _trimmed(text, 0, len(text))  # positions, because a copy per pair of marks takes quadratic time
     while size := next((len(mark) for mark in _EMPHASIS if _wraps(mark, text, start, end)), 0):
         start, end = _trimmed(text, start + size, end - size)
     text = text[start:end]
@@ -128,7 +128,7 @@ def plain(text: str) -> str:
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return where a part of a text begins and ends without the white space around it."""
+    """Return start and end of a part of a text without the white space around it."""
     while start < end and text[start].isspace():
         start += 1
     while start < end and text[end - 1].isspace():
@@ -141,22 +141,22 @@ def _wraps(mark: str, text: str, start: int, end: int) -> bool:
 
 
 def _level(raw: str) -> int:
-    """Return a heading's level, or 0 for any other line."""
+    """Return a heading's level, 0 for any other line."""
     marks = raw[:9].lstrip(" ")
     level = len(marks) - len(marks.lstrip("#"))
     return level if raw[:4].lstrip(" ")[:1] == "#" and level < 7 and marks[level : level + 1] in (" ", "\t") else 0
 
 
 def item(bare: str) -> re.Match[str] | None:
-    """Return the mark of a list's item at the beginning of a text, or None."""
+    """Return the match of a list item's mark at the beginning of a text, or None."""
     match = MARK.match(bare) if bare[:1] in ("-", "*", "+") or bare[:1].isdigit() else None
     return match if match and match["space"] and len(match["mark"]) <= _MARK_CHARS else None
 
 
 def _unboxed(text: str) -> tuple[str, str | None]:
-    """Return a text without the check box before it, and what stands in the box, which is no letter but `x`.
+    """Return a text without its leading checkbox, and the character in the box, which is `x` or no letter.
 
-    A box right before a word is one, but stays in the text; a link's brackets are none.
+    A box right before a word counts but stays in the text. The brackets of a link don't count.
     """
     box, behind = text[1:2], text[3:4]
     if text[:1] != "[" or text[2:3] != "]" or behind in {"(", "[", ":"} or (box.isalnum() and box not in "xX"):
@@ -166,27 +166,27 @@ def _unboxed(text: str) -> tuple[str, str | None]:
 
 def _cells(inner: str) -> tuple[str, ...]:
     inner = inner[1:-1] if inner.endswith("|") and len(inner) > 1 else inner[1:]
-    parts = inner.replace("\\|", "\n").split("|")  # a line has no end of line in it
+    parts = inner.replace("\\|", "\n").split("|")  # a line has no line break in it
     return tuple(part.replace("\n", "\\|").strip() for part in parts)
 
 
 def columns(space: str) -> int:
-    """Return how many columns white space takes; a tab ends at the next fourth one."""
+    """Return how many columns white space takes; tab stops are every four columns."""
     return len(space.expandtabs(4))
 
 
 class Field(NamedTuple):
-    """A label's words in small letters with single spaces, and its value without marks around it."""
+    """A label's words in lower case with single spaces, and its value without surrounding marks."""
 
     words: str
     value: str
 
 
 def field(raw: str) -> Field | None:
-    """Return the label, in small letters (I001-1), and value of a line, or None for any other line.
+    """Return a line's label, in lower case (I001-1), and value, or None for any other line.
 
-    The label begins the line, so that prose has none (I001-2). Marks of quotes, lists, headings and emphasis may stand
-    before it, a sign such as 📍, and a number in a heading.
+    The label begins the line, so that prose has none (I001-2). It may be preceded by marks of quotes, lists, headings
+    and emphasis, by a sign such as 📍, and in a heading by a number.
     """
     at = _colon(raw)
     if at < 0 or not (head := _HEAD.fullmatch(raw[:at])):
@@ -196,7 +196,7 @@ def field(raw: str) -> Field | None:
 
 
 def name(text: str) -> str:
-    """Return text as names are compared: in small letters, with single spaces, without marks at either end."""
+    """Return text as names are compared: in lower case, with single spaces, without marks at either end."""
     start, end = 0, len(text)
     while start < end and not text[start].isalnum():
         start += 1
@@ -206,12 +206,12 @@ def name(text: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text in small letters."""
+    """Return the words of a text in lower case."""
     return _WORD.findall(text.lower())
 
 
 def _colon(raw: str) -> int:
-    """Return where the colon of a label stands, or -1. One in parentheses belongs to the label's words."""
+    """Return the position of a label's colon, or -1. A colon in parentheses belongs to the label's words."""
     at = 0
     while found := [place for sign in ":：" if (place := raw.find(sign, at, _HEAD_CHARS)) >= 0]:
         at = min(found)
@@ -225,9 +225,9 @@ def _colon(raw: str) -> int:
 
 
 def parts(raw: str) -> list[str]:
-    """Return what stands on a line side by side as `Label: value | Label: value`; any other line as it is.
+    """Return the parts of a line such as `Label: value | Label: value`; any other line as one part.
 
-    Bold labels may also follow each other with a comma, a dash or mere spaces between.
+    Bold labels may also be separated by a comma, a dash or just spaces.
     """
     if raw.count(":") + raw.count("：") < 2 or raw.lstrip().startswith("|"):
         return [raw]
@@ -242,6 +242,6 @@ def parts(raw: str) -> list[str]:
 
 
 def _leads(part: str) -> bool:
-    """Tell whether a text leads up to a label that is only spoken of."""
+    """Return whether the label after a text is only mentioned."""
     bare = part.rstrip()
     return bare[-1:] in ("(", ":", '"', "'", "“", "‘") or (bare[-1:].isalnum() and words(bare[-40:])[-1] in _LEADING)

@@ -1,4 +1,4 @@
-"""The neutral view of a workflow, whatever format it is kept in."""
+"""The neutral view of a workflow, whatever its format."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Origin = Literal["agent", "plan"]
 class Phase:
     """One step of a workflow.
 
-    `number` counts from 1; `handover` is the context this phase leaves for the next one; `place` is its own file,
-    relative to the root, where it has one.
+    `number` counts from 1. `handover` is the context that this phase leaves for the next one. `place` is its own file,
+    relative to the root, if it has one.
     """
 
     id: str
@@ -35,27 +35,27 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class Workflow:
-    """A workflow as its file says, bounded and typed.
+    """A workflow as in its file, with valid types and bounds.
 
     Attributes:
-        format: the name of the format it is kept in.
-        id: what the format calls it: `wf_…` for hybrid, the file's stem for compaction.
-        title: the workflow's name or the user's request.
-        kind: `workflow_type`; empty where the format has none.
-        phases: all that the format knows; may be fewer than `total`.
-        current: the number of the current phase from 1, or None before the first and after the last.
-        phase: the current phase's title, empty where there is none; `phase_status` likewise.
-        reading: entries with `@` in front.
+        format: the name of its format.
+        id: its id in the format: `wf_…` for hybrid, the file's stem for compaction.
+        title: its name or the user's request.
+        kind: its `workflow_type`; empty if the format has none.
+        phases: all phases that the format knows; may be fewer than `total`.
+        current: the number of the current phase from 1; None before the first and after the last.
+        phase: the current phase's title, empty for none; `phase_status` likewise.
+        reading: entries, each with a leading `@`.
         updated_at: the file's `st_mtime` as a UTC stamp.
         raw: the file's bytes (of the generation, if `recovered`).
-        origin: whether an agent keeps it, or it was derived from a plan and nobody touched it since (I001-9).
-        plan_at: when that plan was last changed (UTC stamp); empty where there is none.
-        recovered: the file is broken and this is its last generation.
-        beside: another file, relative to the root, that holds a part of it; empty if none does.
-        paused: whether it was paused on purpose: it waits for somebody to resume it, and is not given back unasked.
-        due: the ids of the phases to work on, the active ones in front of those that can be begun now; empty where the
-            phases follow one another.
-        needs: the ids of the phases whose results the first of those is built on; empty likewise.
+        origin: `agent` if agents maintain it, `plan` if it was derived from a plan and not touched since (I001-9).
+        plan_at: when that plan last changed (UTC stamp); empty without one.
+        recovered: whether the file is broken and this is its last generation.
+        beside: another file, relative to the root, that holds a part of it; empty for none.
+        paused: whether it was paused on purpose: it waits for somebody to resume it and isn't restored unasked.
+        due: the ids of the phases to work on, the active ones before those that can be begun now; empty if the phases
+            follow one another.
+        needs: the ids of the phases whose results the first of `due` builds on; empty if the phases follow one another.
     """
 
     format: str
@@ -92,26 +92,26 @@ class Workflow:
 
     @property
     def in_order(self) -> bool:
-        """Whether its phases follow one another and are called by number; else by id."""
+        """Whether its phases follow one another and are named by number; otherwise they are named by id."""
         return RECORDS[self.format].IN_ORDER
 
     @property
     def spread(self) -> bool:
-        """Whether it has a folder to itself, with its phases in files of their own."""
+        """Whether it has its own folder, with its phases in separate files."""
         return RECORDS[self.format].SPREAD
 
     def named(self, phase: Phase) -> str:
-        """Return what a phase is called in a sentence: `phase 2/5`, or `task IMPL-1.2`."""
+        """Return a phase's name in a sentence: `phase 2/5`, or `task IMPL-1.2`."""
         return f"{self.unit} {phase.number}/{self.total}" if self.in_order else f"{self.unit} {phase.id}"
 
     @property
     def finished(self) -> bool:
-        """Whether nothing follows: all of it is done. A failed workflow is not unless its format says so (I000-9)."""
+        """Whether its status is final. A failed workflow is finished only if its format says so (I000-9)."""
         return self.status in RECORDS[self.format].FINAL
 
     @property
     def resumable(self) -> bool:
-        """Whether a session that comes may go on with it unasked: it is neither finished nor paused."""
+        """Whether a session may go on with it unasked: it is neither finished nor paused."""
         return not self.finished and not self.paused
 
     @property
@@ -121,20 +121,20 @@ class Workflow:
 
     @property
     def key(self) -> str:
-        """What the ledger calls it: where it lies and which one it is, for a path may be used again."""
+        """Its key in the ledger: its path and its id, because a path may be used again."""
         return f"{self.ref}#{self.id}"
 
     @property
     def place(self) -> str:
-        """The state file's path relative to the root, or whole when it lies elsewhere."""
-        place = self.path.as_posix()  # asked for over and over: text is ten times as fast as paths here
+        """The state file's path: relative to the root, or absolute if it is outside."""
+        place = self.path.as_posix()  # called very often, and text is ten times as fast as paths here
         return place if self.root is None else place.removeprefix(f"{self.root.as_posix().rstrip('/')}/")
 
     @property
     def position(self) -> str:
-        """`2/5`: the current phase of all; `0/5` before the first, `5/5` when finished.
+        """`2/5`: the current phase of all; `0/5` before the first, `5/5` at the end.
 
-        Of tasks, which need not be worked on in their order, it is how many are completed.
+        For tasks, which need not be done in order, the number of completed ones.
         """
         if not self.in_order:
             return f"{sum(phase.status == 'completed' for phase in self.phases)}/{self.total}"
@@ -142,27 +142,27 @@ class Workflow:
 
     @property
     def progress_text(self) -> str:
-        """Where it stands, in a sentence: `phase 2/5`, or `4/7 tasks completed`."""
+        """Its progress in a sentence: `phase 2/5`, or `4/7 tasks completed`."""
         return f"{self.unit} {self.position}" if self.in_order else f"{self.position} {self.unit}s completed"
 
     @property
     def current_name(self) -> str:
-        """What its current phase is called in lists: its title, and of a task the id in front."""
+        """Its current phase's name in lists: the title, for a task with the id in front."""
         if self.in_order or self.current is None or not self.phase:
             return self.phase
         return f"{self.phases[self.current - 1].id} {self.phase}"
 
     @property
     def word(self) -> str:
-        """The status that people see: `paused`, or its own."""
+        """The status that people see: `paused` if it is, else its own."""
         return "paused" if self.paused else self.status
 
     @property
     def percent(self) -> int:
-        """How much of it is done, 0 to 100: completed phases of all."""
+        """The percentage of completed phases, 0 to 100."""
         if self.status == "completed" and self.in_order:
             return 100
-        # A format that does not list every phase counts those behind the current one.
+        # If the format doesn't list every phase, unlisted phases before the current one count as completed.
         unlisted = max((self.current or 1) - 1, 0) - sum(phase.number < (self.current or 1) for phase in self.phases)
         done = sum(phase.status == "completed" for phase in self.phases) + unlisted
         return 100 * done // self.total if self.total else 0
@@ -180,7 +180,7 @@ class Foreign(NamedTuple):
 
     Attributes:
         path: where it is.
-        meaning: what this means for you; follows the path in a sentence.
+        meaning: what this means for you, as the rest of a sentence that begins with the path.
         in_the_way: whether you can't use the format while the file is there.
     """
 
@@ -193,7 +193,7 @@ class Foreign(NamedTuple):
 class Found:
     """What a format found in a project, the newest first.
 
-    `left` is how many were not looked at: changed before those that were, or too large beside them.
+    `left` is the number of workflows that were not looked at, because others changed later or used up the room.
     """
 
     workflows: tuple[Workflow, ...] = ()
@@ -202,7 +202,7 @@ class Found:
 
 
 class Step(NamedTuple):
-    """What to do next: the phase, the agent for it, the prompt to hand that agent and one sentence for the model."""
+    """The next step: the phase, its agent, the prompt for that agent and one sentence for the model."""
 
     number: int
     total: int
@@ -214,9 +214,9 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What a new workflow is made of; `phases` are (title, agent) pairs and `total` counts phases not yet named.
+    """The values of a new workflow: `phases` are (title, agent) pairs, and `total` counts phases without a name too.
 
-    With `replace` an unfinished workflow that is in its way gives way, and stays in the archive as it was.
+    With `replace`, an unfinished workflow in its way is archived as it is.
     """
 
     title: str
@@ -232,10 +232,10 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What to change in a workflow: None leaves a value as it is, lists and `context` are added to what is there.
+    """What to change in a workflow: None leaves a value as it is, lists and `context` are added to the present ones.
 
-    `current` counts from 1, `phase` is the current phase's title, `status` its status; `deliverables` and `handover`
-    belong to the current phase, where the format keeps them. `error` is what failed or blocks it; the ledger keeps it.
+    `current` counts from 1, `phase` is the current phase's title, `status` its status. `deliverables` and `handover`
+    belong to the current phase, if the format stores them. `error` is what failed or blocks it, for the ledger.
     """
 
     current: int | None = None
@@ -251,12 +251,12 @@ class Changes:
 
 
 class Restored(NamedTuple):
-    """What came of putting an earlier content back.
+    """The result of restoring an earlier content.
 
     Attributes:
-        workflow: as it is now.
-        changed: whether the file was written; it may have held that very content.
-        aside: a copy of what it held, where that is no generation; None where it is one.
+        workflow: the workflow as it is now.
+        changed: whether the file was written; not if it held that very content.
+        aside: a copy of the file's previous content if that isn't a generation; else None.
     """
 
     workflow: Workflow
@@ -265,13 +265,13 @@ class Restored(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """What came of a phase's agent.
+    """The result of moving a phase because of its agent.
 
     Attributes:
-        workflow: as it is now.
+        workflow: the workflow as it is now.
         changed: whether anything changed.
-        remark: what is out of the ordinary about it, in a few words.
-        notes: what the model is to be told beside, a sentence each.
+        remark: what is unusual about it, in a few words.
+        notes: further sentences for the model.
     """
 
     workflow: Workflow
@@ -281,11 +281,11 @@ class Judged(NamedTuple):
 
 
 class Brief(NamedTuple):
-    """What an agent is given of the phase it was launched for.
+    """What an agent is told about the phase that it was launched for.
 
     Attributes:
         lines: its text, which may be long.
-        command: what prints all of it.
+        command: the command that prints all of it.
     """
 
     lines: tuple[str, ...]
@@ -293,15 +293,15 @@ class Brief(NamedTuple):
 
 
 class Detected(NamedTuple):
-    """What was done about the files in which people describe a workflow.
+    """The result of saving what people's own files describe.
 
     Attributes:
-        path: the state file that has it now, if there is one.
-        report: what to note in the log; empty where nothing was found.
+        path: the state file that has it now, None for none.
+        report: what to write to the log; empty if nothing was found.
         failed: whether it could not be saved.
-        unread: the key of the workflow, if the file that describes it was not read to its end.
-        removed: the key of the workflow, if its state file was removed and it is not saved again for that.
-        outdated: a file that is in progress and too old to be saved unasked, relative to the root.
+        unread: the key of the workflow if the file that describes it was not read to its end; else empty.
+        removed: the key of the workflow if it isn't saved because its state file was removed; else empty.
+        outdated: a file in progress that is too old to be saved unasked, relative to the root; else empty.
     """
 
     path: Path | None = None

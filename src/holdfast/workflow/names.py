@@ -18,12 +18,12 @@ def slug(name: str) -> str:
 
 
 def faithful(name: str) -> bool:
-    """Tell whether the slug still says the whole name, so that a folder of that name can be taken for its own."""
+    """Return whether the slug still contains the whole name, so that a folder with that slug can be its own."""
     return words(name)[:_SLUG_LIMIT_CHARS].replace("-", "") == key(name)
 
 
 def key(name: str) -> str:
-    """Return what two spellings of one name have in common: its letters and digits in lower case."""
+    """Return a name's letters and digits in lower case, which are the same for all of its spellings."""
     return "".join(c for c in name.casefold() if c.isalnum()) or name.strip().casefold()
 
 

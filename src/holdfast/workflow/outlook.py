@@ -1,4 +1,4 @@
-"""What the formats that take workflows over from people's own files see there, and would save next."""
+"""What formats see in people's own files, and what they would save next."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 class Outlook(NamedTuple):
-    """What a format sees, as it is told to people and programs.
+    """What one format sees.
 
     Attributes:
         candidates: the files that were looked at: path, method, accepted, reasons, notable, kind, warnings.
         detected: the workflow that was found (`name`, `current`, `total`, `phase`, `source`, …), or None.
-        action: what the next save does: created, updated, unchanged, buried, none, or why it can do nothing.
-        path: the state file that it is done to.
-        saved: the workflow as it is then; None where nothing is written.
-        files: the workflow in every state file of the format, older files of the same one too.
+        action: what the next save would do: created, updated, unchanged, buried, none, or why it can't do anything.
+        path: the state file that it would do that to.
+        saved: the workflow after that; None if nothing would be written.
+        files: the workflow in every state file of the format, older files of the same workflow included.
     """
 
     candidates: tuple[Mapping[str, Any], ...] = ()
@@ -39,19 +39,19 @@ class Forecaster(Protocol):
     """The module `outlook` in the folder of a format whose record has SOURCES."""
 
     def outlook(self, project: Records) -> Outlook:
-        """Look at all files; write nothing, and never raise for what they hold."""
+        """Look at all files. Never writes, and never raises for their contents."""
 
     def looked_at(self, candidates: Sequence[Mapping[str, Any]], root: str, *, everything: bool) -> list[str]:
-        """Return what is told of candidates, a line each; without `everything` of many only those that matter."""
+        """Return a line for each candidate; of many, only for those that matter, unless `everything` is set."""
 
 
 def outlooks(project: Records) -> list[Outlook]:
-    """Return what each format that takes workflows over sees in a project."""
+    """Return the outlook of each format that takes workflows over from people's own files."""
     return [forecaster.outlook(project) for forecaster in _forecasters().values()]
 
 
 def looked_at(candidates: Sequence[Mapping[str, Any]], root: str, *, everything: bool) -> list[str]:
-    """Return a line for each candidate, as its format words it, paths as seen from `root`."""
+    """Return a line for each candidate, in its format's words, with paths relative to `root`."""
     lines = []
     for name, forecaster in _forecasters().items():
         tops = tuple(f"{root}{source.partition('/*')[0]}" for source in RECORDS[name].SOURCES)

@@ -1,4 +1,4 @@
-"""Required reading that leads out of the project: it is listed, and nobody is asked to read it."""
+"""Required reading outside the project: it is listed, but nobody is asked to read it."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 OUTSIDE = "outside the project"
-# What could be taken for a path in an entry. Not what follows a bracket, as in `app/(admin)/page.tsx`.
+# What a reader could take for a path in an entry, except after a bracket, as in `app/(admin)/page.tsx`.
 _WORD = regex(r"(?<![)\]}>\w])[\w.~$/{][\w.~$/{}\\+-]*")
 
 
 def outside(root: Path, entry: str) -> bool:
-    """Tell whether an entry of the required reading names something outside the project, links resolved.
+    """Return whether an entry of the required reading names something outside the project, links resolved.
 
-    Anybody can plant a workflow's file, so it makes no difference who wrote the entry. What a reader could take for a
+    Anybody can plant a workflow's file, so it doesn't matter who wrote the entry. Whatever a reader could take for a
     path counts as well: a path in quotes or after other words, one with a variable in it, a URL.
 
     Args:
-        root: the project's root, a real path.
-        entry: with or without `@`.
+        root: the project's root, links resolved.
+        entry: the entry, with or without `@`.
     """
     plain = entry.removeprefix("@")
     shown = clean(plain)
@@ -35,7 +35,7 @@ def outside(root: Path, entry: str) -> bool:
 
 
 def _visible(text: str) -> str:
-    """Return a text without the signs that nobody sees, such as joiners: a reader takes the rest for the path."""
+    """Return a text without invisible characters such as joiners: a reader sees only the rest."""
     if text.isascii():
         return text
     import unicodedata

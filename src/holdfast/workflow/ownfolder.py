@@ -1,4 +1,4 @@
-"""Files of ours in the project: readable by their owner alone, ignored by git, no link followed."""
+"""Holdfast's own folder in a project: files only for their owner, ignored by git, no links followed."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _IGNORED = b"*\n"
-_HEAD_BYTES = 64 * 1024  # bytes in which it shows that a file is ours
+_HEAD_BYTES = 64 * 1024  # bytes that are read to recognise a file of Holdfast's
 
 
 def place(root: Path, name: str) -> Path:
-    """Return where our file of that name lies in a project."""
+    """Return the path of a file in Holdfast's folder of a project."""
     return paths.sidecar_dir(root) / name
 
 
 def existing(root: Path) -> Path | None:
-    """Return our folder in a project; None if there is none, or if a link on the way leads to another project's."""
+    """Return Holdfast's folder in a project; None if there is none, or if a link leads to it."""
     folder = paths.sidecar_dir(root)
     try:
         statefile.guard(root, folder)
@@ -32,9 +32,9 @@ def existing(root: Path) -> Path | None:
 
 
 def wrote(path: Path) -> bool:
-    """Tell whether a file in our folder is of our making: a sidecar, a report, what git ignores, half of one of them.
+    """Return whether Holdfast wrote a file in its folder: a sidecar, a report, `.gitignore`, or a temporary file.
 
-    What a person changed there still is, as long as it begins as we write it; a link never is.
+    A file that a person edited still counts if it begins as Holdfast wrote it. A link never counts.
     """
     if path.is_symlink() or not path.is_file():
         return False
@@ -52,11 +52,11 @@ def wrote(path: Path) -> bool:
 
 
 def put(root: Path, path: Path, data: bytes) -> None:
-    """Write a file of ours (0600), and beside it what keeps the folder out of git; the same bytes are not rewritten.
+    """Write a file (0600) to Holdfast's folder, with a `.gitignore` for the folder. Unchanged files aren't rewritten.
 
     Raises:
-        StateError: a link lies in the way.
-        OSError: it cannot be written.
+        StateError: a link is in the way.
+        OSError: it can't be written.
     """
     statefile.guard(root, path)
     _write(path.parent / ".gitignore", _IGNORED)
@@ -70,4 +70,4 @@ def _write(path: Path, data: bytes) -> None:
     except StateError:
         pass
     atomic.write(path, data, mode=0o600)
-    path.chmod(0o600)  # one that was there before keeps its mode otherwise
+    path.chmod(0o600)  # else an existing file would keep its mode

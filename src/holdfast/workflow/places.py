@@ -1,4 +1,4 @@
-"""Where workflows and what is said of them lie in a project, known without loading any format."""
+"""The paths of workflows in a project, from the formats' records alone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-ASIDE = ("*.corrupt-*", "*.kept-*")  # what is set aside, beside the file it was
+ASIDE = ("*.corrupt-*", "*.kept-*")  # copies that are set aside beside a file
 
 
 def states() -> tuple[str, ...]:
@@ -19,17 +19,17 @@ def states() -> tuple[str, ...]:
 
 
 def is_state(root: Path, path: Path) -> bool:
-    """Tell whether a path in the project at `root` is one that a format keeps a workflow at."""
+    """Return whether a path in the project at `root` is a format's state file."""
     return _among(root, path, states())
 
 
 def is_list(root: Path, path: Path) -> bool:
-    """Tell whether a path in the project at `root` is a list that a format generates from its state."""
+    """Return whether a path in the project at `root` is a list that a format generates from its state."""
     return _among(root, path, tuple(pattern for record in RECORDS.values() for pattern in record.LISTS))
 
 
 def private(root: Path, path: Path) -> Path | None:
-    """Return the folder of this machine's own state that a path lies in; None for what a team may share."""
+    """Return the folder of private state that contains a path; None for what a team may share."""
     for record in RECORDS.values():
         if record.SHARED != record.TOP and path.is_relative_to(root / record.TOP):
             return root / record.TOP
@@ -37,14 +37,14 @@ def private(root: Path, path: Path) -> Path | None:
 
 
 def kept(root: Path, path: Path) -> bool:
-    """Tell whether a path in the project at `root` holds a workflow, or says something of one."""
+    """Return whether a path in the project at `root` is a state file, a list or a source of a workflow."""
     return any(_among(root, path, (*each.STATES, *each.LISTS, *each.SOURCES)) for each in RECORDS.values())
 
 
 def folders(root: Path) -> list[Path]:
-    """Return the folders of the project at `root` that the formats write to, as far as they are there.
+    """Return the existing folders in the project at `root` that the formats write to.
 
-    A folder may be a symbolic link itself; what lies behind one is left out.
+    A folder may be a symbolic link itself, but folders behind a link are left out.
     """
     found = []
     for record in RECORDS.values():
@@ -55,12 +55,12 @@ def folders(root: Path) -> list[Path]:
 
 
 def _behind(root: Path, folder: Path) -> bool:
-    """Tell whether a folder below the root lies behind a symbolic link."""
+    """Return whether a folder below the root is behind a symbolic link."""
     return any(each.is_symlink() for each in folder.parents if each not in (root, *root.parents))
 
 
 def _among(root: Path, path: Path, patterns: tuple[str, ...]) -> bool:
-    """Tell whether a path below a root fits one of the patterns, part by part."""
+    """Return whether a path below a root matches one of the patterns, component by component."""
     if not path.is_relative_to(root):
         return False
     inner = path.relative_to(root)

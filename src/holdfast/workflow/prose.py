@@ -1,4 +1,4 @@
-"""Bounded reading of the texts that people and models write, in any encoding."""
+"""Read texts that people and models write, bounded in size and in any encoding."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from holdfast.files import document
 if TYPE_CHECKING:
     from pathlib import Path
 
-LIMIT_BYTES = 256 * 1024  # bytes of one file
-_ODD = {"\u2028": "\n", "\u2029": "\n", "\u200b": "", "\u2060": "", "\ufeff": ""}  # ends of lines, and invisible
+LIMIT_BYTES = 256 * 1024  # bytes of one file that are read
+_ODD = {"\u2028": "\n", "\u2029": "\n", "\u200b": "", "\u2060": "", "\ufeff": ""}  # line ends, and invisible characters
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -24,7 +24,7 @@ _BYTE_ORDER_MARKS = (
 
 
 class Text(NamedTuple):
-    """What a file says, when it was changed (`st_mtime`), and whether it was read to its end."""
+    """A file's text, its modification time (`st_mtime`), and whether it was read to its end."""
 
     text: str
     mtime: float
@@ -34,8 +34,8 @@ class Text(NamedTuple):
 def read(path: Path, within: Path) -> Text | None:
     """Return the text of a regular file's first 256 KB, or None if there is no such file.
 
-    UTF-8, UTF-16 and UTF-32 are recognised, anything else is taken as Windows' Latin-1. Raises OSError, also for a
-    path whose links lead out of `within`, the project's root.
+    UTF-8, UTF-16 and UTF-32 are recognised; anything else is read as Windows-1252. Raises OSError, also for a path
+    whose links lead out of `within`, the project's root.
     """
     try:
         raw, info = document.head(path, LIMIT_BYTES, within=within)
@@ -53,7 +53,7 @@ def read(path: Path, within: Path) -> Text | None:
 def decode(raw: bytes, *, whole: bool = True) -> str:
     """Return bytes as text with `\\n` line ends, without invisible characters.
 
-    Without `whole` the last character may have been cut in two. UTF-8 with a few wrong bytes in it stays UTF-8.
+    Without `whole`, the last character may be cut in two. UTF-8 with a few wrong bytes is still read as UTF-8.
     """
     wide = next((encoding for mark, encoding in _BYTE_ORDER_MARKS if raw.startswith(mark)), "") or _wide(raw)
     for encoding in (wide,) if wide else ("utf-8-sig",):
@@ -69,7 +69,7 @@ def decode(raw: bytes, *, whole: bool = True) -> str:
 
 
 def _wide(raw: bytes) -> str:
-    """Return the encoding of UTF-16 without a byte order mark, told by where its zero bytes are, or nothing."""
+    """Return the encoding of UTF-16 without a byte order mark, found by its zero bytes; empty for other bytes."""
     sample = raw[:4096]
     even, odd = sample[::2].count(0), sample[1::2].count(0)
     if max(even, odd) * 4 < len(sample) or min(even, odd) * 8 > max(even, odd):
@@ -80,7 +80,7 @@ def _wide(raw: bytes) -> str:
 def _plain_text(text: str) -> str:
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    text = text.rstrip("\x00")  # what a crash may leave behind
+    text = text.rstrip("\x00")  # zeros that a crash may leave
     if text.isascii():
         return text
     for sign, instead in _ODD.items():

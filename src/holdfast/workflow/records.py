@@ -1,4 +1,4 @@
-"""What formats and state files ask of whoever remembers a project's workflows; they know no ledger."""
+"""The protocol through which formats and state files store what they must remember; they know no ledger."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Outcome = Literal["completed", "failed", "skipped"]
 
 
 class StepRun(NamedTuple):
-    """What came of a step.
+    """The result of a step.
 
     Attributes:
         step: its name.
         outcome: how it ended.
-        output: what it put out; secrets are masked.
-        failures: how often it has failed since it was taken the last time.
-        at: when, last (UTC stamp).
+        output: its output, secrets masked.
+        failures: how often it has failed in a row.
+        at: when it was last recorded (UTC stamp).
     """
 
     step: str
@@ -33,10 +33,10 @@ class StepRun(NamedTuple):
 
 
 class Records(Protocol):
-    """A project with what is remembered of its workflows.
+    """A project with what is stored of its workflows.
 
-    What raises LedgerError raises it where the memory refuses. `keep`, `observe` and `shelve` log that instead, for no
-    change of a workflow fails because of it.
+    Methods that raise LedgerError do so if the store fails. `keep`, `observe` and `shelve` log the failure instead, so
+    that no change of a workflow fails because of it.
     """
 
     @property
@@ -49,40 +49,40 @@ class Records(Protocol):
 
     @property
     def problem(self) -> str | None:
-        """Why nothing is remembered after this run; None if it is."""
+        """Why nothing is stored beyond this run; None if all is well."""
 
     def contains(self, path: Path) -> bool:
-        """Tell whether a path lies in this project. Raises ValueError for what no path can be."""
+        """Return whether a path is in this project. Raises ValueError for an impossible path."""
 
     # Earlier contents of files.
 
     def keep(self, path: Path, raw: bytes, *, why: str) -> str | None:
-        """Keep a content of a file; return the generation's id, None if it is not kept or is the latest already."""
+        """Store a content of a file; return the generation's id, None if it isn't stored or is the latest already."""
 
     def latest(self, path: Path, most: int) -> bytes | None:
-        """Return the content that was kept last of a file, unless it has more bytes than `most`. Raises LedgerError."""
+        """Return a file's last stored content; None without one, or above `most` bytes. Raises LedgerError."""
 
     def holds(self, path: Path, raw: bytes) -> bool:
-        """Tell whether a content was kept last of a file and outlives this run."""
+        """Return whether a content is a file's last stored one and outlives this run."""
 
     def generations(self, path: Path) -> list[dict[str, Any]]:
-        """Return what was kept of a file, the latest first, each with `id` and `why`. Raises LedgerError."""
+        """Return a file's generations, the latest first, each with `id` and `why`. Raises LedgerError."""
 
     def content(self, generation: str) -> bytes | None:
-        """Return what the generation with this id holds, None if there is none. Raises LedgerError."""
+        """Return the content of the generation with this id, None if there is none. Raises LedgerError."""
 
-    # What becomes of workflows.
+    # How workflows move and end.
 
     def observe(self, workflow: Workflow, *, error: str = "", at: str | None = None) -> None:
-        """Note what moved in a workflow; `error` is what fails or blocks its phase, `at` when it moved (UTC stamp)."""
+        """Store what moved in a workflow; `error` is what fails or blocks its phase, `at` when it moved (UTC stamp)."""
 
     def shelve(self, workflow: Workflow) -> None:
-        """Put a workflow whose file gives way into the archive as it is."""
+        """Put a workflow whose file is about to be replaced into the archive as it is."""
 
-    # Whose they are.
+    # Who owns them.
 
     def lately(self, session: str) -> list[str]:
-        """Return the keys of a session's workflows, and of those that lately were anybody's or set free."""
+        """Return the keys of a session's workflows, and of those that lately got an owner or were released."""
 
     def owner(self, workflow: Workflow) -> str | None:
         """Return the session that owns a workflow, None if none does. Raises LedgerError."""
@@ -93,24 +93,24 @@ class Records(Protocol):
     # The steps of a unit.
 
     def steps(self, workflow: str, unit: str) -> dict[str, StepRun]:
-        """Return what came of a unit's steps, by their names; `workflow` is a key. Raises LedgerError."""
+        """Return the results of a unit's steps, by step name; `workflow` is a key. Raises LedgerError."""
 
     def record_step(self, workflow: str, unit: str, step: str, outcome: Outcome, output: str) -> None:
-        """Record what came of a step; what was recorded before gives way. Raises LedgerError."""
+        """Record the result of a step, in place of an earlier one. Raises LedgerError."""
 
-    # What a file was made of, one small value each.
+    # What was taken over into a file, one small value each.
 
     def remember(self, path: Path, name: str, digest: str, content: Mapping[str, Any]) -> None:
-        """Remember what was taken over into a file: whose name it has, its hash and JSON values. Raises LedgerError."""
+        """Store what was taken over into a file: its name, its hash and JSON values. Raises LedgerError."""
 
     def remembered(self, path: Path) -> dict[str, Any] | None:
-        """Return the name, digest and content that were remembered last of a file, or None. Raises LedgerError."""
+        """Return the name, digest and content that were stored last for a file, or None. Raises LedgerError."""
 
     def saved_to(self, name: str, digest: str) -> Path | None:
-        """Return the file for which this was remembered, also one that is gone, or None. Raises LedgerError."""
+        """Return the file that this was stored for, even if it is gone, or None. Raises LedgerError."""
 
     def bury(self, name: str, digest: str) -> None:
-        """Leave a tombstone: this is over, and never creates a file again. Raises LedgerError."""
+        """Leave a tombstone: this is done with and never creates a file again. Raises LedgerError."""
 
     def is_buried(self, name: str, digest: str) -> bool:
-        """Tell whether there is a tombstone for this. Raises LedgerError."""
+        """Return whether there is a tombstone for this. Raises LedgerError."""

@@ -1,4 +1,4 @@
-"""The adapters of the formats: what each offers, loaded when it is first asked for, and what they find together."""
+"""The registry of format adapters: their protocols, loaded on first use, and what they find together."""
 
 from __future__ import annotations
 
@@ -35,29 +35,29 @@ Value = TypeVar("Value")
 
 
 class Format(Protocol):
-    """What a module in `formats/NAME/` offers as its adapter.
+    """The adapter of a format, a module in `formats/NAME/`.
 
-    All but `find`, `candidates`, `step` and `parsed` write the state; they raise StateError when the file cannot be
-    read or written, SchemaMismatch when it has another schema, and TransitionError when the change is refused.
+    All functions but `find`, `candidates`, `step` and `parsed` write the state. They raise StateError if the file can't
+    be read or written, SchemaMismatch if it has another schema, and TransitionError if the change is refused.
     """
 
     NAME: str
 
     def find(self, project: Records) -> Found:
-        """Return the project's workflows of this format; never writes and never raises for what a file holds."""
+        """Return the project's workflows of this format. Never writes, and never raises for the content of a file."""
 
     def candidates(self, project: Records, keys: Collection[str]) -> Found:
-        """Return as `find` does the workflows an event can be about: those last changed, those with these keys.
+        """Return, as `find` does, the workflows that an event can be about: the last changed and those with these keys.
 
-        A key may end with its `#`: then the workflow that is kept at that path is meant. What is generated from a file
-        that somebody changed by hand may be brought in step with it.
+        A key may end with its `#`, which means the workflow stored at that path. If somebody changed a file by hand,
+        the files generated from it may be updated.
         """
 
     def start(self, project: Records, start: Start) -> Workflow:
         """Create a workflow."""
 
     def begin(self, project: Records, workflow: Workflow) -> Workflow:
-        """Start the first pending phase; nothing happens while one is active."""
+        """Start the first pending phase; do nothing while one is active."""
 
     def done(self, project: Records, workflow: Workflow, *, note: str = "", everything: bool = False) -> Workflow:
         """Complete the current phase (or, with `everything`, all) and advance; the last one completes the workflow."""
@@ -66,78 +66,79 @@ class Format(Protocol):
         """Apply changes to the workflow."""
 
     def step(self, workflow: Workflow) -> Step | None:
-        """Return what to do next, or None when all is done."""
+        """Return the next step, None if all is done."""
 
     def parsed(self, project: Records, path: Path, raw: bytes) -> Workflow:
-        """Return what a content of a state file says. Raises SchemaMismatch, or StateError where it is broken."""
+        """Return the workflow in a content of a state file. Raises SchemaMismatch, or StateError if it is broken."""
 
     def restore(self, project: Records, path: Path, raw: bytes, *, why: str, replace: bool) -> Restored:
-        """Make a state file hold an earlier content again, and bring all that follows from it in step.
+        """Restore an earlier content of a state file, and update everything generated from it.
 
-        Another workflow that is unfinished and in its place gives way only with `replace`.
+        Another unfinished workflow in its place is replaced only with `replace`.
         """
 
     def written(self, project: Records, workflow: Workflow, path: Path, *, why: str) -> Workflow | None:
-        """Return a workflow as it is after somebody wrote a file, or None when the file is none of its own.
+        """Return a workflow as it is after somebody wrote one of its files; None if the file isn't its own.
 
-        What follows from the file is brought in step with it. What the writer is to be told is among its warnings.
+        What is generated from the file is updated. The workflow's warnings hold what to tell the writer.
         """
 
 
 @runtime_checkable
 class FindsForeignFiles(Protocol):
-    """What an adapter may offer besides: it names other programs' files at its places."""
+    """An optional ability of an adapter: to find other programs' files at its paths."""
 
     def foreign(self, project: Records) -> Iterable[Foreign]:
-        """Yield the files that Holdfast leaves alone; never write, and never raise for what a file holds."""
+        """Yield the files that Holdfast leaves alone. Never writes, and never raises for the content of a file."""
 
 
 class Detector(Protocol):
     """The module `detector` in the folder of a format whose record has SOURCES."""
 
     def save(self, project: Records, *, written: Path | None = None) -> Detected:
-        """Merge what the files say into a state file; never raises for what they hold.
+        """Merge what the files say into a state file. Never raises for their contents.
 
-        Where one was just `written`, it is among those that are looked at, and none counts as outdated.
+        A file that was just `written` is always looked at, and then none counts as outdated.
         """
 
     def skipped(self, project: Records) -> list[str]:
-        """Return a line for each kind of files of which some were not looked at, with what to do about it."""
+        """Return a line for each kind of file of which some were not looked at, with what to do about it."""
 
     def outdated(self, project: Records, place: str) -> str:
-        """Return what a session is told of an outdated file; empty where it is in progress no more."""
+        """Return what to tell a session about an outdated file; empty if it is no longer in progress."""
 
 
 class AgentFormat(Format, Protocol):
-    """What a format offers besides whose phases are worked on by agents and move by what those report."""
+    """The adapter of a format whose phases agents work on and move with their reports."""
 
     def match_phase(self, workflow: Workflow, text: str, agent: str) -> Phase | None:
-        """Return the phase an agent was launched for, or None when it is for none.
+        """Return the phase an agent was launched for, or None.
 
-        `text` is the call's description followed by its prompt; without an `agent` only what is named there counts.
+        `text` is the call's description followed by its prompt. If `agent` is empty, only a reference in the text
+        counts.
         """
 
     def judge(self, project: Records, workflow: Workflow, phase_id: str, status: Status, words: str) -> Judged:
         """Make a phase active, completed or failed because of its agent, which said `words`.
 
-        What no hook may do does nothing, or raises TransitionError where the agent's words are lost by that.
+        What no hook may do does nothing, or raises TransitionError if the agent's words would be lost.
         """
 
     def brief(self, project: Records, workflow: Workflow, phase: Phase) -> Brief | None:
-        """Return what an agent is given of a phase, where its format keeps more of it than a prompt says."""
+        """Return what to tell an agent about a phase if the format has more than the prompt; else None."""
 
     def ready(self, workflow: Workflow) -> tuple[Phase, ...]:
         """Return the phases that can be begun now and worked on in parallel."""
 
     def undoing(self, phase_id: str) -> str:
-        """Return the command by which a person makes a completed phase active again."""
+        """Return the command with which a person makes a completed phase active again."""
 
 
 def get(name: str) -> Format:
     """Return a format's adapter.
 
-    Whatever fails in one of another package is a HoldfastError that names the package.
-    Raises HoldfastError for a name that is no format, and for one of another package that can't be loaded.
+    Raises HoldfastError for an unknown name, and for another package's format that can't be loaded. Whatever fails in
+    such a format is a HoldfastError that names the package.
     """
     if name not in RECORDS:
         raise HoldfastError(f"there is no format {name!r}; known are {', '.join(sorted(RECORDS))}")
@@ -155,9 +156,9 @@ def of_agents(name: str) -> AgentFormat:
 
 
 def detected(ask: Callable[[Detector], Value]) -> Iterator[Value]:
-    """Ask the detector of each format that takes over workflows from people's own files, and yield the answers.
+    """Ask the detector of each format that takes workflows over from people's own files, and yield the answers.
 
-    One of another package that fails is a line in the log, and costs the others nothing.
+    If the detector of another package fails, that is only a line in the log.
     """
     names = (name for name, record in RECORDS.items() if record.SOURCES)
     for name, module in formats.parts("detector", names).items():
@@ -170,7 +171,7 @@ def detected(ask: Callable[[Detector], Value]) -> Iterator[Value]:
 
 
 def agents_work_on(project: Records, session: str) -> list[Workflow]:
-    """Return the workflows that agents can be working on at an event of a session, finished ones too."""
+    """Return the workflows that agents can be working on at an event of a session, finished ones included."""
 
     keys = project.lately(session)
     names = [name for name in _present(project) if RECORDS[name].AGENTS]
@@ -184,9 +185,9 @@ def all_found(project: Records) -> Found:
 
 
 def candidates(project: Records, session: str, path: Path | None = None) -> Found:
-    """Return, in the same order, the workflows an event of a session can be about, however many others there are.
+    """Return, in the same order, the workflows that an event of a session can be about, however many others there are.
 
-    Those are the one kept at `path`, the session's own, those that lately were anybody's or set free, and the last
+    These are the one stored at `path`, the session's own, those that lately got an owner or were released, and the last
     changed of each format, as far as `statefile.BUDGET_BYTES` goes.
     """
 
@@ -198,22 +199,22 @@ def candidates(project: Records, session: str, path: Path | None = None) -> Foun
 
 
 def foreign(project: Records, *names: str) -> list[Foreign]:
-    """Return other programs' files at the places of all formats or those named, also where these have no workflow."""
+    """Return other programs' files at the paths of all formats, or of those named, even if these have no workflow."""
     found = list[Foreign]()
     for name in names or RECORDS:
-        with suppress(*(() if name in formats.OURS else (Exception,))):  # what is wrong with it is said elsewhere
+        with suppress(*(() if name in formats.OURS else (Exception,))):  # its problem is reported elsewhere
             adapter = get(name)
             found += adapter.foreign(project) if isinstance(adapter, FindsForeignFiles) else ()
     return found
 
 
 def _present(project: Records) -> list[str]:
-    """Return the formats that a project can have workflows of; a format that it has none of is not even loaded."""
+    """Return the formats that a project can have workflows of, so that the others aren't even loaded."""
     return [name for name, record in RECORDS.items() if any(_there(project.root / path) for path in record.PRESENCE)]
 
 
 def _asked(project: Records, name: str, ask: Callable[[Format], Found]) -> Found:
-    """Return what a format finds. One of another package that fails is a problem, and costs the others nothing."""
+    """Return what a format finds. If another package's format fails, that is a problem of its own only."""
     try:
         found = ask(get(name))
         if not isinstance(found, Found):
@@ -231,7 +232,7 @@ def _guarded(name: str, module: ModuleType) -> object:
 
 
 class _Brought:
-    """A module of another package: what fails in it is said to be that package's, and ends none of our events."""
+    """A module of another package. Its failures become HoldfastErrors that name the package and end no event."""
 
     def __init__(self, name: str, module: ModuleType) -> None:
         self._name = name
@@ -256,7 +257,7 @@ def _unusable(name: str, error: BaseException) -> str:
 
 
 def _there(path: Path) -> bool:
-    """Tell whether something lies at a path, also something that cannot be looked at: the format says what is wrong."""
+    """Return whether something is at a path, even something unreadable: the format reports what is wrong with it."""
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):

@@ -1,4 +1,4 @@
-"""Markdown line by line: what each line is, and which lines only show something."""
+"""Scan Markdown line by line: the kind of each line, and which lines are only code, comments or examples."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     from holdfast.workflow.markdown import Kind
 
 HIDDEN = frozenset({"underline", "fence", "code", "comment", "example"})
-"""The kinds of lines that say nothing themselves."""
+"""The kinds of lines that make no statement of their own."""
 
-_NESTED = 64  # fence lines looked ahead for the end of a fence that has fences in it
+_NESTED = 64  # fence lines to look ahead for the end of a fence that contains fences
 _TAG = regex(r"</?(?:b|strong|i|em|u|kbd|mark|p|div|span|center|font|summary|details|br)\b[^<>]{0,200}>", re.IGNORECASE)
 _METADATA = regex(r"<!--[ \t]*([\w -]{1,40}:[ \t]*[^\n|>]{1,200}?)[ \t]*-->")
 _EXAMPLE = regex(
     r"\b(?:e\.g\.|examples?|for instance|samples?|looks? like|such as|templates?|format|snippet|syntax)", re.IGNORECASE
 )
-_BOXED = ("!!! ", "!!!\t", "??? ", "???\t", "???+ ", "???+\t", "=== ", "===\t")  # what MkDocs indents text below
+_BOXED = ("!!! ", "!!!\t", "??? ", "???\t", "???+ ", "???+\t", "=== ", "===\t")  # MkDocs indents text below these
 
 
 def scan(text: str) -> list[Line]:
-    """Return all lines of a text, each with what it is.
+    """Return all lines of a text, each with its kind.
 
-    Hidden kinds are code, comments, the underlines of headings, and indented or quoted blocks right below a line that
+    Hidden are code, comments, the underlines of headings, and indented or quoted blocks right below a line that
     announces an example.
     """
     raw = text.split("\n")
@@ -50,7 +50,7 @@ def scan(text: str) -> list[Line]:
 
 
 def lines(text: str) -> list[Line]:
-    """Return the lines of a text that say something."""
+    """Return the lines of a text that aren't hidden."""
     return [each for each in scan(text) if each.kind not in HIDDEN]
 
 
@@ -59,7 +59,7 @@ def _untagged(raw: str) -> str:
 
 
 def metadata(text: str) -> list[str]:
-    """Return the comments that are a label with one value, such as `<!-- status: done -->`, without their marks."""
+    """Return the comments with one label and value, such as `<!-- status: done -->`, without their marks."""
     return _METADATA.findall(text) if "<!--" in text else []
 
 
@@ -81,7 +81,7 @@ def tables(lines: list[Line]) -> Iterator[tuple[tuple[str, ...], list[tuple[str,
 
 def _outside(raw: list[str], hidden: dict[int, Line]) -> Iterator[tuple[int, str]]:
     """Yield the lines outside fenced code and comments."""
-    at, closing = 0, True  # `closing`: there may still be the end of a comment further down
+    at, closing = 0, True  # `closing`: whether a comment may still end further down
     while at < len(raw):
         number, each, at = at, raw[at], at + 1
         if fence := _fence(each):
@@ -110,7 +110,7 @@ def _uncommented(raw: str) -> str:
 
 
 def _fence(raw: str) -> tuple[str, str] | None:
-    """Return the marks of a line that begins or ends fenced code, and what stands behind them."""
+    """Return the marks of a line that begins or ends fenced code, and the text after them; None for other lines."""
     if "```" not in raw and "~~~" not in raw:
         return None
     bare = raw[: markdown.LONGEST_CHARS].lstrip(" \t>")
@@ -125,7 +125,7 @@ def _fence(raw: str) -> tuple[str, str] | None:
 def _after_fence(raw: list[str], at: int, opened: tuple[str, str]) -> tuple[int, bool]:
     """Return the index after the fenced code that begins before `at`, and whether a fence ends it.
 
-    People put fences into fences of the same length; where that comes out even it is read so, else as Markdown does.
+    People put fences of the same length into each other. If the fences pair up, they are read so, else as in Markdown.
     """
     depth, seen, first = 1, 0, None
     for number in range(at, len(raw)):
@@ -159,7 +159,7 @@ def _said(raw: Iterable[tuple[int, str]], hidden: dict[int, Line]) -> Iterator[t
 
 
 def _announces(raw: str) -> bool:
-    """Tell whether a line says that an example follows."""
+    """Return whether a line announces an example."""
     if ":" not in raw[-8:]:
         return False
     end = raw[-200:].rstrip("*_ \t")
@@ -169,13 +169,13 @@ def _announces(raw: str) -> bool:
 def _uncoded(kept: list[tuple[int, str]], hidden: dict[int, Line]) -> Iterator[tuple[int, str]]:
     """Yield the lines without indented code: four columns or more after an empty line, counted from a list's text.
 
-    A text that is indented as a whole is text (I001-2). What stands below a list's item, a footnote or a box that some
-    Markdown knows is indented from there.
+    If the whole text is indented, nothing is code (I001-2). Text below a list item, a footnote or a box of some
+    Markdown dialects counts from there.
     """
     if all(each[:1] in (" ", "\t") for _, each in kept if each.strip()):
         yield from kept
         return
-    insides: list[int] = []  # the columns where the texts of the open items begin
+    insides: list[int] = []  # columns at which the texts of the open items begin
     empty, code = True, False
     for number, each in kept:
         bare = each.lstrip(" \t")
@@ -198,7 +198,7 @@ def _uncoded(kept: list[tuple[int, str]], hidden: dict[int, Line]) -> Iterator[t
 
 
 def _inside(bare: str, indent: int) -> int:
-    """Return the column where the text of a list's item, a footnote or the like begins, or 0 for any other line."""
+    """Return the column at which the text of a list item, a footnote or the like begins, 0 for any other line."""
     if match := markdown.MARK.match(bare):
         behind = indent + len(match["mark"])
         text = markdown.columns(" " * behind + match["space"])
@@ -208,7 +208,7 @@ def _inside(bare: str, indent: int) -> int:
 
 
 def _barred(raw: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """Yield the lines with a bar before the rows of tables that people write without."""
+    """Yield the lines, with a bar added before rows of tables that have none."""
     inside = False
     for (number, each), (_, under) in zip_longest(raw, raw[1:], fillvalue=(0, "")):
         inside = "|" in each and (inside or is_rule(under))
@@ -217,7 +217,7 @@ def _barred(raw: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
 
 
 def _headed(raw: list[tuple[int, str]], hidden: dict[int, Line]) -> Iterator[tuple[int, str]]:
-    """Yield the lines with underlined headings as `#` headings. Three hyphens are a rule, or end front matter."""
+    """Yield the lines, with underlined headings as `#` headings. Three hyphens are a rule, or end front matter."""
     above = ""
     for at, (number, each) in enumerate(raw):
         if number in hidden:

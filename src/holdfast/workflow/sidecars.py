@@ -1,4 +1,4 @@
-"""The sidecar: the file in the project that holds the guidance's overflow, where the model may read it."""
+"""The sidecar: the file in the project with the full version of the guidance, which the model may read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def place(root: Path, workflow: Workflow) -> Path:
-    """Return where a workflow's sidecar lies."""
+    """Return the path of a workflow's sidecar."""
     return ownfolder.place(root, f"{workflow.format}-{names.slug(workflow.title)}.md")
 
 
@@ -28,7 +28,7 @@ def digest(text: str) -> str:
 def write_sidecar(root: Path, workflow: Workflow, text: str) -> tuple[Path, str] | None:
     """Write a workflow's sidecar (0600, ignored by git, no link followed) and return its path and SHA-256.
 
-    A sidecar that says the same already is not rewritten. None, and a line in the log, when it cannot be written.
+    An unchanged sidecar isn't rewritten. If it can't be written, returns None and writes a line to the log.
     """
     path = place(root, workflow)
     try:

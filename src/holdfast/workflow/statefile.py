@@ -1,4 +1,4 @@
-"""State files: read with the last generation behind them, written atomically with every content kept."""
+"""State files: read with the last generation as a fallback, written atomically, with every content kept."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ T = TypeVar("T")
 LIMIT_BYTES = 4 * 1024 * 1024  # bytes of one state file: a thousand phases of 4,000 characters each
 BUDGET_BYTES = (
     2 * LIMIT_BYTES
-)  # bytes of state files of one format that an event reads, those of the session's own workflow first
+)  # bytes of one format's state files that an event reads, those of the session's own workflow first
 TOO_LARGE = (
     f"is larger than {LIMIT_BYTES // 1024**2} MB, so it is neither read nor changed; "
     "take out what is not needed any more, or move it away"
 )
 _LARGE_BYTES = 256 * 1024
 _large: dict[Path, Document] = {}
-"""The last large file that this process has read."""
+"""The last large file that this process read."""
 
-TRIES = 20  # of a change over a file that somebody else keeps saving
+TRIES = 20  # attempts to change a file that somebody else keeps saving
 _PAUSE_S = 0.01  # seconds between two looks at a file
-_RECENT_S = 2.0  # seconds since its last change in which a broken file may be one that is being saved
-_STILL_S = 0.3  # seconds without a change after which it is not
-_WATCH_LIMIT_S = 1.0  # seconds such a file is watched, if it is changed over and over
+_RECENT_S = 2.0  # seconds after its last change in which a broken file may still be in the middle of being saved
+_STILL_S = 0.3  # seconds without a change after which it isn't
+_WATCH_LIMIT_S = 1.0  # seconds for which such a file is watched if it keeps changing
 
 
 class Room:
-    """How many bytes of state files of one format an event may still read."""
+    """The bytes of one format's state files that an event may still read."""
 
     def __init__(self, left: int = BUDGET_BYTES) -> None:
         self.left = left
 
     def take(self, sizes: Iterable[int]) -> bool:
-        """Tell whether files of these sizes have room, which is taken then; one that is too large takes none."""
+        """Return whether files of these sizes have room, and take it. Files too large to be read take none."""
         needed = sum(size for size in sizes if size <= LIMIT_BYTES)
         if needed > self.left:
             return False
@@ -58,9 +58,10 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class StateFile:
-    """What a state file says; where it is broken, what its last generation said, and `broken` says what is wrong.
+    """The content of a state file or, if it is broken, of its last generation.
 
-    `present` is what the file itself holds, broken or not; None where not even that could be read.
+    `broken` says what is wrong with the file; empty if nothing is. `present` holds the file's own bytes, broken or not;
+    None if they could not be read.
     """
 
     document: Document
@@ -69,17 +70,17 @@ class StateFile:
 
     @property
     def path(self) -> Path:
-        """Where the file lies."""
+        """The file's path."""
         return self.document.path
 
     @property
     def repairable(self) -> bool:
-        """Whether the file was read whole and is broken, so that its last generation may take its place."""
+        """Whether the file was read whole and is broken, so that its last generation may replace it."""
         return bool(self.broken) and self.present is not None
 
     @property
     def data(self) -> dict[str, Any]:
-        """The JSON object; not to be changed in place."""
+        """The JSON object. Don't change it in place."""
         return self.document.data
 
 
@@ -97,15 +98,15 @@ def guard(root: Path, path: Path) -> None:
 def _is_link(path: Path) -> bool:
     try:
         return path.is_symlink()
-    except OSError:  # in a folder that is closed to us; reading says so
+    except OSError:  # in an unreadable folder; reading reports that
         return False
 
 
 def read(project: Records, path: Path) -> StateFile:
-    """Return a state file, or its last generation where it cannot be read. Reading never writes.
+    """Return a state file, or its last generation if it can't be read. Reading never writes.
 
-    Raises MissingError when there is no file (a file that was removed stays removed), and StateError when it is broken
-    and no generation is known: SchemaMismatch when it is JSON of another kind.
+    Raises MissingError if there is no file (a removed file stays removed), and StateError if it is broken and has no
+    generation; SchemaMismatch if it is JSON of another kind.
     """
     guard(project.root, path)
     raw: bytes | None = None
@@ -130,14 +131,13 @@ def rewrite(
 ) -> tuple[StateFile, bool]:
     """Change a state file; return it as it is now and whether it was written. Hold the folder's lock.
 
-    `edit` gets the file as it is and returns what it is to say; what it raises passes through. People and the model's
-    Edit tool take no lock: where one of them saved the file between our reading and our writing, nothing of that is
-    overwritten, and `edit` is asked again with what they saved (`atomic.replace` says which gaps remain), up to TRIES
-    times. A file whose new content is its old one is not written; with `repair` a broken one is even then, from its
-    last generation.
+    `edit` gets the file as it is and returns its new content; its exceptions pass through. People and the model's Edit
+    tool take no lock. If one of them saves the file between this function's reading and writing, nothing is overwritten
+    and `edit` is called again with what they saved, up to TRIES times (`atomic.replace` says which gaps remain). An
+    unchanged file isn't written, but with `repair` a broken one is, from its last generation.
 
-    Raises MissingError, SchemaMismatch when it is JSON of another kind by now, StateError when it is broken beyond its
-    generations, ChangedError when somebody saves it over and over.
+    Raises MissingError, SchemaMismatch if it is JSON of another kind by now, StateError if it is broken and has no
+    generation, ChangedError if somebody keeps saving it.
     """
 
     def attempt() -> tuple[StateFile, bool]:
@@ -151,7 +151,7 @@ def rewrite(
 
 
 def insist(attempt: Callable[[], T]) -> T:
-    """Return what `attempt` does, tried again each time it raises ChangedError, up to TRIES times in all."""
+    """Return the result of `attempt`, which is retried while it raises ChangedError, up to TRIES times in all."""
     for number in range(1, TRIES):
         try:
             return attempt()
@@ -162,11 +162,11 @@ def insist(attempt: Callable[[], T]) -> T:
 
 
 def write(project: Records, path: Path, data: dict[str, Any], before: StateFile | None, *, why: str) -> StateFile:
-    """Write `data` to a state file, unless it says that already, and return the file as it is now.
+    """Write `data` to a state file, unless it is unchanged, and return the file as it is now.
 
-    `before` is what `read` returned, None for a new file. The content before and after is kept as a generation. What
-    a broken file holds is kept beside it, once it is sure that nobody is in the middle of saving it. Hold the folder's
-    lock. Raises ChangedError when the file is not as it was read (`insist` and `rewrite` try again), StateError.
+    `before` is the result of `read`, None for a new file. The contents before and after are kept as generations. The
+    content of a broken file is copied aside, once it is certain that nobody is in the middle of saving it. Hold the
+    folder's lock. Raises ChangedError if the file is not as it was read (`insist` and `rewrite` retry), StateError.
     """
     guard(project.root, path)
     if before is None:
@@ -187,7 +187,7 @@ def write(project: Records, path: Path, data: dict[str, Any], before: StateFile 
 
 
 def present(project: Records, path: Path) -> StateFile | None:
-    """Return a state file as `read` does, None where there is none; a broken one is watched for a moment first.
+    """Return a state file as `read` does, None if there is none. A broken one is watched for a moment first.
 
     Raises SchemaMismatch and StateError as `read` does.
     """
@@ -199,11 +199,11 @@ def present(project: Records, path: Path) -> StateFile | None:
 
 
 def restore(project: Records, path: Path, raw: bytes, before: StateFile | None, *, why: str) -> Path | None:
-    """Make a state file hold an earlier content again, byte for byte. Hold the folder's lock.
+    """Restore an earlier content of a state file byte for byte. Hold the folder's lock.
 
-    What it holds now is kept as a generation first; where it is broken, or the ledger keeps nothing, as a copy beside
-    it, which is returned. `before` is what `present` returned. Raises ChangedError when the file is not as it was read
-    (`insist` tries again), SchemaMismatch over JSON of another kind, StateError.
+    The present content is kept as a generation first. If it is broken, or the ledger stores nothing, it is copied
+    aside, and the copy's path is returned. `before` is the result of `present`. Raises ChangedError if the file is not
+    as it was read (`insist` retries), SchemaMismatch over JSON of another kind, StateError.
     """
     guard(project.root, path)
     aside: Path | None
@@ -224,10 +224,10 @@ def restore(project: Records, path: Path, raw: bytes, before: StateFile | None, 
 
 
 def discard(project: Records, path: Path, *, why: str) -> Path | None:
-    """Remove a state file and keep as a generation what it held when it went; a broken one is set aside.
+    """Remove a state file and keep its last content as a generation; a broken one is set aside.
 
-    JSON of another kind is another tool's, and stays. Where the ledger keeps nothing, a copy stays, which is
-    returned (`keep_aside`). Raises StateError, also when the file may not be read: then it stays.
+    JSON of another kind belongs to another tool and stays. If the ledger stores nothing, a copy stays, whose path is
+    returned (`keep_aside`). Raises StateError, also if the file may not be read: then it stays.
     """
     guard(project.root, path)
     try:
@@ -241,7 +241,7 @@ def discard(project: Records, path: Path, *, why: str) -> Path | None:
     last = atomic.take(path)
     if last == found.raw:
         return aside
-    try:  # saved by somebody in this very moment
+    try:  # somebody saved it at this very moment
         document.parse(path, last, found.mtime)
         project.keep(path, last, why=why)
         return keep_aside(project, path, last)
@@ -250,9 +250,9 @@ def discard(project: Records, path: Path, *, why: str) -> Path | None:
 
 
 def keep_aside(project: Records, path: Path, raw: bytes) -> Path | None:
-    """Keep what a state file holds that is about to go as `<name>.kept-<time>` beside it, if the ledger does not.
+    """Copy the content of a state file that is about to go to `<name>.kept-<time>`, unless the ledger has it.
 
-    Returns the copy, None where the ledger has it. Raises StateError.
+    Returns the copy's path, None if the ledger has the content. Raises StateError.
     """
     if project.holds(path, raw):
         return None
@@ -265,11 +265,11 @@ def keep_aside(project: Records, path: Path, raw: bytes) -> Path | None:
 def set_aside(project: Records, path: Path, *, ours: bool = False) -> Path:
     """Rename a file that was read whole and is broken, and return its new path. Hold the folder's lock.
 
-    Another program may have a file of that name, unless it is `ours` alone.
+    Another program may use a file of that name, unless it is `ours` alone.
 
-    Raises ChangedError when it is whole after all, for somebody was in the middle of saving it, SchemaMismatch when
-    it is JSON of another kind or does not begin as JSON does, and StateError when it may not be read (outside the
-    project, behind a link, a folder, too large, closed to us): that is left alone.
+    Raises ChangedError if it is valid after all, because somebody was in the middle of saving it, SchemaMismatch if it
+    is JSON of another kind or doesn't begin like JSON, and StateError if it may not be read (outside the project,
+    behind a link, a folder, too large, no permission); such a file is left alone.
     """
     guard(project.root, path)
     with suppress(BrokenError):
@@ -286,19 +286,19 @@ def set_aside(project: Records, path: Path, *, ours: bool = False) -> Path:
 
 @contextmanager
 def _out_of_git(root: Path, path: Path) -> Iterator[None]:
-    """Keep the folder of this machine's state out of git, if the block writes the first file into it."""
+    """Keep a folder of private state out of git if the block writes its first file."""
     from holdfast.workflow import places
 
     folder = places.private(root, path)
     first = folder is not None and not (folder.is_dir() and any(folder.iterdir()))
     yield
     if folder is not None and first:
-        with suppress(StateError, OSError):  # the state is there, and that is what counts
+        with suppress(StateError, OSError):  # the state is written, which is what matters
             atomic.write(folder / ".gitignore", b"*\n")
 
 
 def _readable(project: Records, path: Path) -> StateFile:
-    """Return a state file; one that cannot be read and has no generation is watched for a moment first."""
+    """Return a state file. One that can't be read and has no generation is watched for a moment first."""
     try:
         return read(project, path)
     except (MissingError, SchemaMismatch, LargeError):
@@ -308,10 +308,10 @@ def _readable(project: Records, path: Path) -> StateFile:
 
 
 def _watched(project: Records, path: Path) -> StateFile:
-    """Return a file when it is whole, or broken and at rest: an editor may be in the middle of saving it.
+    """Return a file once it is valid, or broken and no longer changing: an editor may be in the middle of saving it.
 
-    An editor that empties the file before it fills it is seen in between. Raises as `read` does, and StateError when
-    somebody goes on saving what is broken.
+    An editor that empties a file before filling it can be caught in between. Raises as `read` does, and StateError if
+    somebody keeps saving a broken file.
     """
     ends = time.monotonic() + _WATCH_LIMIT_S
     while time.monotonic() < ends:
@@ -332,7 +332,7 @@ def _watched(project: Records, path: Path) -> StateFile:
 
 
 def _look(path: Path) -> tuple[int, int, int] | None:
-    """Return what changes when a file is saved: inode, size and time in nanoseconds; None without one."""
+    """Return what changes when a file is saved: inode, size, mtime in nanoseconds; None without a file."""
     try:
         info = os.lstat(path)
     except OSError:
@@ -343,9 +343,9 @@ def _look(path: Path) -> tuple[int, int, int] | None:
 def _write_over_broken(
     project: Records, path: Path, before: StateFile, put: Callable[[bytes], Document]
 ) -> tuple[Document, Path]:
-    """Copy what a broken file holds aside and put something over it; return both.
+    """Copy a broken file's content aside and write over the file; return the new document and the copy's path.
 
-    `put` gets what is to be there still.
+    `put` does the writing. It gets the bytes that must still be in the file.
     """
     now = _watched(project, path)
     if now.present != before.present:
@@ -363,7 +363,7 @@ def _write_over_broken(
 
 
 def _is_json(path: Path, raw: bytes) -> bool:
-    """Tell whether what is no state of ours is JSON all the same: then another tool made it, and it is not broken."""
+    """Return whether a file that is no state is valid JSON: then it is another tool's, and not broken."""
     try:
         document.parse(path, raw, 0.0)
     except SchemaMismatch:
@@ -374,13 +374,13 @@ def _is_json(path: Path, raw: bytes) -> bool:
 
 
 def _parsed(path: Path, raw: bytes, mtime: float) -> Document:
-    """Return what a file's bytes say; those of a large file are not parsed again while they are the same."""
+    """Return a file's bytes parsed. A large file isn't parsed again while its bytes are the same."""
     last = _large.get(path)
     if last is not None and last.raw == raw:
         return document.Document(path, last.data, raw, mtime)
     found = document.parse(path, raw, mtime)
     if len(raw) > _LARGE_BYTES:
-        _large.clear()  # one is enough: an event asks for the same file several times
+        _large.clear()  # one entry is enough: an event reads the same file several times
         _large[path] = found
     return found
 

@@ -1,4 +1,4 @@
-"""What a status written by hand means."""
+"""The meaning of statuses that are written by hand."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ STATES = {
         ", under reviewed, inreview, underreview, testing, validated, verified, failed, partial"
     ),
 }
-"""What people write for each state. Hyphens and underscores may stand for blanks; in "in progress", nothing may."""
+"""The words that people write for each state. Hyphens and underscores may replace spaces; "inprogress" counts too."""
 
 SIGNS = {
     "✅": "completed",
@@ -50,10 +50,10 @@ SIGNS = {
     "❌": "dropped",
     "⏭": "dropped",
 }
-"""What a sign says alone."""
+"""The state that a sign means on its own."""
 
 ORNAMENTS = "".join(SIGNS) + "⏳⌛🚧🏗🟡🟢🟠🔵⚪🔴🔜📋▶"
-"""The signs that may stand with a status: some of them say nothing alone."""
+"""The signs that may accompany a status; some of them mean nothing on their own."""
 
 ARROWS = ("→", "➜", "➔", "=>", "->")
 
@@ -62,52 +62,52 @@ DENIALS = _each(
     ", unless, will, be, to, from, ready, awaiting, waiting, isn, aren, wasn, un, non, blocked, paused, hold, stalled"
     ", canceled, cancelled, abandoned, superseded, done, complete, completed"
 )
-"""Words before "in progress" with which it says something else."""
+"""Words before "in progress" that change its meaning."""
 
 LATER = _each("next, after, before, until, later, soon, from, to, not, upcoming")
-"""Words that say of a phase that it is not the one a plan is at."""
+"""Words that say that a phase is not the current one."""
 
 UNITS = _each("phase, stage, step, part, milestone, sprint, iteration, task, wave, batch, week")
 UNITS |= {f"{unit}s" for unit in UNITS}
-"""What a status may say of a part that is in progress."""
+"""Words for a part that a status may call in progress."""
 
 WHOLES = ("current", "overall", "project", "implementation", "progress", "phase", "work", "development")
-"""Of what a status may be that is the plan's own."""
+"""Words before "status" that make it the plan's own."""
 
 PARTS = _each(
     "phase, step, task, stage, milestone, sprint, wave, batch, part, iteration, epic, story, ticket, item, workstream"
     ", track, section, zone, module, feature, requirement, deliverable"
 )
-"""The first words of headings under which a status is that part's."""
+"""First words of headings under which a status belongs to that part."""
 
 SUMMARIES = _each("overview, status, summary, info, metadata")
-"""Words in numbered headings that are none of a part."""
+"""Words in numbered headings that don't make a part."""
 
 ASIDES = _each(
     "decision, adr, risk, bug, issue, question, finding, option, alternative, example, template, legend, dependency"
     ", dependencies, related, history, changelog, log, journal, note"
 )
-"""The first words of headings under which a status is nobody's."""
+"""First words of headings under which a status is ignored."""
 
 LEGENDS = _each("legend, icon, icons, symbol, symbols, emoji, emojis, notation")
 LEGENDS_OF_STATUS = _each("values, codes, indicators, definitions")
 LEGEND_NAMES = _each("key, keys, marker, markers, meaning, meanings, convention, conventions, states, statuses")
-"""Words in the heading of a legend; those that make one behind "status"; and its whole names."""
+"""Words in the heading of a legend; words that make one after "status"; whole names of legends."""
 
 SIGN_COLUMNS = _each("icon, emoji, symbol, mark, marker, sign, code, key, status, state")
-"""The first columns of tables that are legends."""
+"""Names of the first column in tables that are legends."""
 
 SPEAKING = _each(
     "to, as, a, an, mean, means, until, once, when, if, not, was, were, use, set, mark, marked, unless, before, after"
     ", from, with, emoji, icon, of, the"
 )
-"""Words before a status that is only spoken of."""
+"""Words before a status that is only mentioned."""
 
 NOTHING = _each("none, nothing, n/a, empty, tbd") | {""}
-"""What stands below a heading on a board that has nothing below it."""
+"""Texts below a heading on a board that mean that it is empty."""
 
 _LIMIT_CHARS = 400  # characters of a status that are looked at
-_HYPHENS = "-\u00ad\u2010\u2011\u2012\u2013\u2014\u2015\u2212"  # whatever an editor puts between two words
+_HYPHENS = "-\u00ad\u2010\u2011\u2012\u2013\u2014\u2015\u2212"  # all hyphens and dashes that editors insert
 _PROGRESS = rf"in[\s_\{_HYPHENS}]*progress"
 _BLANKS = str.maketrans(dict.fromkeys(f"_{_HYPHENS}", " "))
 _GAP = r"[\s_-]+"  # between the words of other states
@@ -137,13 +137,13 @@ _STILL = regex(
     rf"\W*(?:(?:it|this|we|work|is|are|but|still|currently|now|actively|again|remains?|yet)\W+){{1,5}}{_PROGRESS}\b",
     re.IGNORECASE,
 )
-_EMPHASIS = regex(r"(?<![^\W_])_+|_+(?![^\W_])")  # the underscores that are no part of a word
+_EMPHASIS = regex(r"(?<![^\W_])_+|_+(?![^\W_])")  # underscores that aren't part of a word
 _ANSWERED = regex(rf"{_PROGRESS}[\s*`]*(?:\?\W*(?:no|nope|not|never|n)\b|\s?[:=]\s*(?:no|false)\W*$)", re.IGNORECASE)
 _SPOKEN_OF = regex(
     rf"\b{_PROGRESS}\s+(?:is|are|was|were|will|can|should|must|may|means?|items?|tasks?|work|things?)\b"
     r"|\b(?:moved|returned|reverted|changed|set|back)\s+(?:back\s+)?(?P<to>to)\s+",
     re.IGNORECASE,
-)  # things in progress, and "moved to"
+)  # "in progress items are …", and "moved to"
 _OF_A_PART = regex(
     rf"[,;|·/]\W{{0,4}}{_PROGRESS}\W{{0,4}}\([^()]{{0,80}}?\b(?:{'|'.join(sorted(UNITS))})\b", re.IGNORECASE
 )
@@ -157,15 +157,15 @@ _PHASE = regex(
 def word(text: str) -> str | None:
     """Return the first state that a text names, or None.
 
-    One of in_progress, not_started, blocked and completed, which are R001-07's, active, dropped for a thing nobody goes
-    on with, or other for what is none of these. "Not in progress" and "not done" count as not_started.
+    It is in_progress, not_started, blocked or completed, as in R001-07, or active, dropped (nobody goes on with it), or
+    other (none of these). "Not in progress" and "not done" count as not_started.
     """
     match = _WORD.search(_STRUCK.sub(" ", _cut(text)))
     return match.lastgroup if match else None
 
 
 def opening(text: str) -> str | None:
-    """Return the state a text begins with, signs before it left out, or None; a lone 🔄 is in_progress."""
+    """Return the state that a text begins with, ignoring signs before it, or None; a lone 🔄 is in_progress."""
     match = _WORD.match(markdown.name(_cut(text)))
     if match:
         return match.lastgroup
@@ -173,24 +173,24 @@ def opening(text: str) -> str | None:
 
 
 def pure(text: str) -> str | None:
-    """Return the state a text is the name of and nothing else, or None."""
+    """Return the state if a text is its name and nothing else, or None."""
     match = _WORD.fullmatch(markdown.name(_cut(text)))
     return match.lastgroup if match else None
 
 
 def literal(text: str) -> re.Match[str] | None:
-    """Return where a text says "🔄 In Progress" as the documents write it, or None (R001-22)."""
+    """Return the match of "🔄 In Progress" as the documents write it, or None (R001-22)."""
     return _LITERAL.search(text) if _SIGN in text else None
 
 
 def mentions_progress(text: str) -> bool:
-    """Tell whether a text has the words "in progress" in it, whatever it says of them."""
+    """Return whether a text contains the words "in progress", whatever it says about them."""
     low = text.lower()
     return "progress" in low and "inprogress" in "".join(low.translate(_BLANKS).split())
 
 
 def choices(text: str) -> bool:
-    """Tell whether a status offers several states and none is picked: a template, or a legend (I001-14)."""
+    """Return whether a status offers several states and picks none, as in a template or a legend (I001-14)."""
     text = _STRUCK.sub(" ", _cut(text))
     if _picked(text) is not None:
         return False
@@ -203,12 +203,12 @@ def choices(text: str) -> bool:
 
 
 def listed(text: str) -> set[str]:
-    """Return the states that stand as such between the `|`, `,`, `/` or `·` of a text; a legend has several."""
+    """Return the states that are whole parts of a text split at `|`, `,`, `/` or `·`; a legend has several."""
     return {state for part in _CHOICE.split(_ASIDE.sub(" ", _cut(text))) if (state := pure(part))}
 
 
 def marked(text: str) -> tuple[str, str | None]:
-    """Return a title without the status mark behind or before it, and the mark's state.
+    """Return a title without the status mark after or before it, and the mark's state.
 
     Marks are `✅`, `🔄 In Progress`, `[COMPLETE]`, `(in progress, 60%)`, `— Done` and the like.
     """
@@ -227,7 +227,7 @@ def marked(text: str) -> tuple[str, str | None]:
 
 
 def _dashed(title: str) -> tuple[str, str | None]:
-    """Return a title without the state behind a dash, and that state."""
+    """Return a title without the state after a dash, and that state; None for none."""
     tail = title[-120:]
     for at, sign in enumerate(tail):
         if sign in "–—-" and tail[:at][-1:].isspace():
@@ -239,10 +239,11 @@ def _dashed(title: str) -> tuple[str, str | None]:
 
 
 def in_progress(text: str) -> bool:
-    """Tell whether a status says that the whole is in progress, with or without an emoji (I001-14).
+    """Return whether a status says that the whole is in progress, with or without an emoji (I001-14).
 
-    What is struck through, in parentheses, denied or over does not count; of `a → b` the last state counts, of boxes
-    the last that is ticked. "Phase 1 complete, phase 2 in progress" counts, "Complete, follow-up in progress" does not.
+    Text that is struck through, in parentheses, denied or past doesn't count. Of `a → b` the last state counts, of
+    checkboxes the last ticked one. "Phase 1 complete, phase 2 in progress" counts, "Complete, follow-up in progress"
+    doesn't.
     """
     text = _STRUCK.sub(" ", _cut(text))
     picked = _picked(text)
@@ -267,10 +268,10 @@ def in_progress(text: str) -> bool:
 
 
 def phase(text: str) -> tuple[int, int | None] | None:
-    """Return the number, and the total if it is said, of the phase that a status names as the one it is at, or None.
+    """Return the number, and the total or None, of the phase that a status names as current; None for none.
 
-    "Phase 1 complete, phase 2 in progress" is at 2, "In progress (Phase 3/5)" at 3 of 5; "Phase 2 done" says no more
-    than that, and neither does "phase 3 next".
+    "Phase 1 complete, phase 2 in progress" is at 2, "In progress (Phase 3/5)" at 3 of 5. "Phase 2 done" and "phase 3
+    next" name no current phase.
     """
     named: tuple[int, int | None] | None = None
     for piece in _PIECE.split(_STRUCK.sub(" ", _cut(text))):
@@ -291,14 +292,14 @@ def _sign(text: str) -> str | None:
 
 
 def _cut(text: str) -> str:
-    """Return the beginning of a status without runs of spaces and emphasis, "In progress? No" as what it says."""
+    """Return the beginning of a status without runs of spaces and emphasis; "In progress? No" becomes "not started"."""
     text = _RUNS.sub("  ", text[:_LIMIT_CHARS])
     text = _EMPHASIS.sub("", text) if "_" in text else text
     return _ANSWERED.sub("not started", text) if "?" in text or ":" in text or "=" in text else text
 
 
 def _named_in_brackets(text: str) -> bool:
-    """Tell whether a few words have "In Progress" for a translation or an explanation, as in `WIP (In Progress)`."""
+    """Return whether a few words are explained by "In Progress" in brackets, as in `WIP (In Progress)`."""
     match = _NAMED.fullmatch(text)
     return match is not None and pure(match["inside"]) == "in_progress" and opening(match["words"]) in (None, "active")
 
@@ -309,7 +310,7 @@ def _says(clause: str) -> bool:
 
 
 def _picked(text: str) -> str | None:
-    """Return what is ticked, or what alone is bold, in a status that shows its choices; None without choices."""
+    """Return the ticked or the only bold choice of a status that shows its choices; None without choices."""
     boxes = _BOX.findall(text)
     if len(boxes) > 1 or _BOX.match(text.lstrip()):
         return next((words for box, words in reversed(boxes) if box.strip("[] ☐")), "")
@@ -319,14 +320,14 @@ def _picked(text: str) -> str | None:
 
 
 def _offered(text: str) -> str:
-    """Return what stands in brackets around the whole of a status, else nothing."""
+    """Return the content of brackets around a whole status, else an empty text."""
     bare = text.strip("*_` \t\u00a0")
     inside = bare[1:-1] if bare[:1] in _BRACKETS and bare[-1:] in _BRACKETS.values() else ""
     return "" if any(sign in inside for sign in "[]{}<>()") else inside
 
 
 def _latest(text: str) -> str:
-    """Return the last state of a history such as `a → b`, or all of any other text."""
+    """Return the last state of a history such as `a → b`, and any other text unchanged."""
     divided = text
     for arrow in ARROWS:
         divided = divided.replace(arrow, ARROWS[0])

@@ -1,4 +1,4 @@
-"""The to-do list a workflow stands for; one way only, to-dos never move a workflow (R000-32)."""
+"""A workflow's to-do list. Sync goes one way: to-dos never move a workflow (R000-32)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = ["correct", "covers", "digest", "one_line", "request", "wanted"]
 
 _STATUS = {"completed": "completed", "active": "in_progress"}
 _BOX = {"completed": "[x]", "in_progress": "[>]", "pending": "[ ]"}
-_MOST = 100  # lines of a request
+_MOST = 100  # to-dos in a request
 
 
 def wanted(workflow: Workflow) -> list[dict[str, str]]:
     """Return a to-do for each phase in order, as TodoWrite takes them (R000-31).
 
-    A phase that failed or is blocked is pending there (I000-12).
+    A failed or blocked phase is pending there (I000-12).
     """
     return [
         {
@@ -35,7 +35,7 @@ def wanted(workflow: Workflow) -> list[dict[str, str]]:
 
 
 def digest(todos: Sequence[Mapping[str, Any]]) -> str:
-    """Return a SHA-256 over content and status of a list, to tell whether it changed."""
+    """Return the SHA-256 of a list's contents and statuses in hexadecimal, to tell whether it changed."""
     import hashlib
     import json
 
@@ -44,10 +44,10 @@ def digest(todos: Sequence[Mapping[str, Any]]) -> str:
 
 
 def correct(todos: Sequence[Any], workflow: Workflow) -> tuple[list[Any], list[str]]:
-    """Return a TodoWrite list in which items that stand for phases have their phase's status, and those corrected.
+    """Return a TodoWrite list in which items for phases have their phase's status, and the contents of corrected items.
 
-    An item stands for a phase when its content is the phase's title (the n-th of several with one title for the n-th
-    such item). Everything else, all other keys and the order stay as they are.
+    An item is for a phase if its content is the phase's title; if several phases share a title, the n-th such item is
+    for the n-th of them. Everything else, all other keys and the order stay as they are.
     """
     statuses: dict[str, list[str]] = defaultdict(list)
     for todo in wanted(workflow):
@@ -65,7 +65,7 @@ def correct(todos: Sequence[Any], workflow: Workflow) -> tuple[list[Any], list[s
 
 
 def covers(todos: Sequence[Any], workflow: Workflow) -> bool:
-    """Tell whether a list has every phase of the workflow with its status, among whatever else."""
+    """Return whether a list has every phase of the workflow with its status; other items don't matter."""
     given = Counter(
         (item.get("content"), item.get("status"))
         for item in todos
@@ -75,9 +75,9 @@ def covers(todos: Sequence[Any], workflow: Workflow) -> bool:
 
 
 def request(workflow: Workflow, ids: Mapping[str, str]) -> str:
-    """Return the text that asks the model for the list (I000-11); where there is no to-do tool it is a checklist.
+    """Return the text that asks the model for the list (I000-11); without a to-do tool it serves as a checklist.
 
-    `ids` are the known Task-tool ids by subject.
+    `ids` are the known ids of the Task tools by subject.
     """
     todos = wanted(workflow)
     lines = [f"Workflow: {one_line(workflow.title, 80)}"]

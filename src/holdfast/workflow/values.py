@@ -1,4 +1,4 @@
-"""Tolerant reading of values that people and models keep by hand: what can be understood is, the rest is warned of."""
+"""Tolerant reading of values written by hand: whatever can be understood is used, the rest gives warnings."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ if TYPE_CHECKING:
 
 
 def text(value: Any) -> str:
-    """Return a value as text: a string as it is, nothing as empty, anything else as JSON."""
+    """Return a value as text: a string as it is, None as empty, anything else as JSON."""
     if isinstance(value, str):
         return value
     return "" if value is None else json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 def texts(value: Any, name: str, warnings: list[str]) -> tuple[str, ...]:
-    """Return a list's values as non-empty texts; a single text counts as a list of one, and a warning names `name`.
+    """Return a list's values as non-empty texts. Anything that isn't a list of texts gives a warning with `name`.
 
-    Of an object each member counts.
+    A single value counts as a list of one, and each member of an object counts.
     """
     if value is None:
         return ()
@@ -32,10 +32,10 @@ def texts(value: Any, name: str, warnings: list[str]) -> tuple[str, ...]:
 
 
 def entries(value: Any, name: str, warnings: list[str]) -> tuple[str, ...]:
-    """Return required reading as entries with `@`, each once, as `texts` reads them.
+    """Return required reading as entries with `@`, each once, read as in `texts`.
 
-    A text may hold several, one a line; of an object its path counts: that of a "path" or "file", else a key or value
-    that looks like one.
+    A text may hold several entries, one a line. An object stands for its path: the value of "path" or "file", else a
+    key or value that looks like a path.
     """
     if isinstance(value, str):
         warnings.append(f'"{name}" is not a list')
@@ -51,7 +51,7 @@ def entries(value: Any, name: str, warnings: list[str]) -> tuple[str, ...]:
 
 
 def number(value: Any) -> int | None:
-    """Return a whole number, also from text or a whole float, or None."""
+    """Return a value as an integer, from text or a whole float too, or None."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
@@ -64,7 +64,7 @@ def number(value: Any) -> int | None:
 
 
 def mapping(value: Any, name: str, warnings: list[str]) -> Mapping[str, Any]:
-    """Return an object as it is and anything else under its own name, with a warning."""
+    """Return an object as it is, and any other value as `{name: value}`, with a warning."""
     if isinstance(value, dict):
         return value
     if value in (None, "", []):
@@ -74,14 +74,14 @@ def mapping(value: Any, name: str, warnings: list[str]) -> Mapping[str, Any]:
 
 
 def members(value: Any) -> dict[str, Any]:
-    """Return the members of an object, a copy of its own; of anything else none."""
+    """Return a copy of an object, and an empty one for anything else."""
     return dict(value) if isinstance(value, dict) else {}
 
 
 def added(existing: Any, new: tuple[str, ...]) -> Any:
-    """Return a list with the new texts at its end that it did not have; what is no list is made one.
+    """Return a list with those new texts at its end that it didn't have; any other value becomes a list first.
 
-    A reading counts as there whether or not it has its `@`.
+    A leading `@` makes no difference to whether a text is there already.
     """
     if existing is None:
         existing = []
@@ -92,12 +92,12 @@ def added(existing: Any, new: tuple[str, ...]) -> Any:
 
 
 def _member(key: str, value: Any) -> str:
-    """Return a member of an object as `key: value`; a key that is merely ticked off stands for itself."""
+    """Return a member of an object as `key: value`; only the key if the value is None, true or empty."""
     return key if value is None or value is True or value == "" else f"{key}: {text(value)}"
 
 
 def _path(item: Mapping[str, Any]) -> str:
-    """Return the path an object names, or the object as text."""
+    """Return the path in an object, or the object as text."""
     named = [item.get("path"), item.get("file"), *item.values(), *item]
     for each in named:
         if isinstance(each, str) and each.strip() and not each.strip().count(" ") and ("/" in each or "." in each):
@@ -106,6 +106,6 @@ def _path(item: Mapping[str, Any]) -> str:
 
 
 def at(entry: str) -> str:
-    """Return a reading entry with `@` in front (R001-08)."""
+    """Return a reading entry with a leading `@` (R001-08)."""
     entry = entry.strip()
     return entry if entry.startswith("@") else f"@{entry}"

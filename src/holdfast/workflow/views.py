@@ -1,4 +1,4 @@
-"""A workflow as programs and people read it on the command line."""
+"""Views of a workflow on the command line, as JSON values and as text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MARKS = {"completed": "[x]", "active": "[>]", "failed": "[!]", "blocked": "[-]",
 
 
 def row(workflow: Workflow) -> dict[str, Any]:
-    """Return a workflow's line of `holdfast list --json`: the same keys for every format."""
+    """Return a workflow's row for `holdfast list --json`, with the same keys for every format."""
     return {
         "format": workflow.format,
         "id": workflow.id,
@@ -53,7 +53,7 @@ def step(workflow: Workflow, following: Step | None) -> dict[str, Any]:
 
 
 def call(following: Step) -> str:
-    """Return how a step's agent is launched, in the client's own names (I000-16); its prompt stands below."""
+    """Return the line on how to launch a step's agent, in the client's own names (I000-16); the prompt follows it."""
     if not following.agent:
         return "Prompt:"
     agent, title = one_line(following.agent), one_line(following.title)
@@ -82,6 +82,6 @@ def _phase(phase: Phase) -> dict[str, Any]:
 
 
 def ways(workflow: Workflow) -> str:
-    """Say how an unfinished workflow that is in the way of another can be ended."""
+    """Say how to end an unfinished workflow that is in the way of another."""
     finish = "" if workflow.status == "failed" else f"finish it with `holdfast done --all {workflow.id}`, or "
     return f"{finish}give --replace to let it go as it is"

@@ -46,22 +46,22 @@ NAME = files.NAME
 
 
 def find(project: Records) -> Found:
-    """Return the workflows, several at once (R001-04), the last changed first.
+    """Return the workflows, of which there may be several (R001-04), the last changed first.
 
-    Each is read from its newest readable file; the older files of its name are warned of (I001-7).
+    Each is read from its newest readable file. For older files of the same name it gets a warning (I001-7).
     """
     return _found(*files.scan(project))
 
 
 def candidates(project: Records, keys: Collection[str]) -> Found:
-    """Return as `find` does the workflows whose files were changed last, and those the ledger calls by these keys."""
+    """Return, as `find` does, the workflows whose files changed last, and those with these keys."""
     places = [key.removeprefix(f"{NAME}:").rpartition("#")[0] for key in keys if key.startswith(f"{NAME}:")]
     paths, left = compaction_near.places(files.folder(project), [project.root / place for place in places])
     return replace(_found(*files.scan(project, paths)), left=left)
 
 
 def foreign(project: Records) -> Iterator[Foreign]:
-    """Yield the JSON files beside the state files that are not named as one."""
+    """Yield the JSON files beside the state files that are not named like one."""
     for path in sorted(files.folder(project).glob("*/*.json")):
         if not path.match("state-*.json"):
             yield Foreign(path, "is not named state-*.json, so it is not read as a workflow's state")
@@ -79,9 +79,10 @@ def _found(entries: list[files.Entry], problems: list[Problem]) -> Found:
 
 
 def start(project: Records, start: Start) -> Workflow:
-    """Create the state file of a workflow at its first phase (R001-11), with `replace` in place of one of its name.
+    """Create the state file of a workflow at its first phase (R001-11).
 
-    Raises TransitionError when a workflow of this name is unfinished, HoldfastError without a name.
+    With `replace`, unfinished workflows of the same name are archived and their files removed. Raises TransitionError
+    if a workflow of this name is unfinished, or without a name.
     """
     if not start.title.strip():
         raise TransitionError("a workflow needs a name")
@@ -95,14 +96,14 @@ def start(project: Records, start: Start) -> Workflow:
                 f"{views.ways(before[0])}"
             )
         created = statefile.insist(lambda: _created(project, start))
-        for workflow in before:  # only now: where the new file cannot be written, the old one stays
+        for workflow in before:  # only now, so that the old file stays if the new one can't be written
             project.shelve(workflow)
             statefile.discard(project, workflow.path, why="replaced")
         return created
 
 
 def begin(project: Records, workflow: Workflow) -> Workflow:
-    """Set a current phase that is not started to in progress; anything else stays."""
+    """Set the current phase to in progress if it is not started; change nothing else."""
 
     def edit(data: dict[str, Any], now: Workflow) -> dict[str, Any]:
         return _at(data, now, status="in_progress") if now.phase_status == "pending" else data
@@ -114,11 +115,12 @@ def begin(project: Records, workflow: Workflow) -> Workflow:
 def done(project: Records, workflow: Workflow, *, note: str = "", everything: bool = False) -> Workflow:
     """Complete the current phase and start the next one in the same file (R001-12).
 
-    After the last phase, or with `everything`, the workflow is complete: a tombstone is left, its state files are
-    removed (their content stays as generations) and the folder if it is empty (I001-3, R001-19, R001-20). When
-    somebody else completed the phase meanwhile nothing happens. `note` is kept as what the phase leaves for the next.
-    Raises TransitionError when the workflow was completed already, by hand: then only `everything` removes its files;
-    and where the file does not say whether this is the last phase.
+    After the last phase, or with `everything`, the workflow is complete: a tombstone is left, and its state files are
+    removed (their content stays as generations), with the folder if it is empty (I001-3, R001-19, R001-20). Nothing
+    happens if somebody else completed the phase meanwhile. `note` is stored as the phase's hand-over to the next.
+
+    Raises TransitionError if the workflow was completed already, by hand (then only `everything` removes its files), or
+    if the file doesn't tell whether this is the last phase.
     """
     if workflow.finished and not everything:
         raise TransitionError(
@@ -145,10 +147,11 @@ def done(project: Records, workflow: Workflow, *, note: str = "", everything: bo
 
 
 def update(project: Records, workflow: Workflow, changes: Changes) -> Workflow:
-    """Apply changes in the same file; created_at and everything not named stay (R001-12).
+    """Apply changes in the same file. `created_at` and everything that isn't named stay (R001-12).
 
-    A broken file is replaced by its last generation with the changes in it, also where they change nothing.
-    Raises TransitionError for a phase out of bounds, a status the format does not know, or deliverables.
+    A broken file is replaced by its last generation with the changes applied, even if they change nothing. Raises
+    TransitionError for a phase out of bounds, a status the format doesn't know, an error without a blocked phase, or
+    deliverables.
     """
 
     def edit(data: dict[str, Any], now: Workflow) -> dict[str, Any]:
@@ -159,7 +162,7 @@ def update(project: Records, workflow: Workflow, changes: Changes) -> Workflow:
 
 
 def step(workflow: Workflow) -> Step | None:
-    """Return the current phase as the next thing to do, or None when the workflow is finished."""
+    """Return the current phase as the next step, None if the workflow is finished."""
     if workflow.finished or workflow.current is None:
         return None
     number = workflow.current
@@ -176,7 +179,7 @@ def step(workflow: Workflow) -> Step | None:
 
 @contextmanager
 def _held(project: Records, workflow: Workflow) -> Iterator[None]:
-    """Hold the lock on a workflow's file. Raises MissingError when it is gone, StateError."""
+    """Hold the lock on a workflow's file. Raises MissingError if the file is gone, StateError if it is unusable."""
     statefile.guard(project.root, workflow.path)
     if not workflow.path.exists():
         raise MissingError(workflow.path, "the state file is gone; `holdfast list` shows what is left")
@@ -190,12 +193,12 @@ def _created(project: Records, start: Start) -> Workflow:
         return files.write(project, path, _fresh(start), None, why="start").workflow
     except StateError:
         with suppress(OSError):
-            path.parent.rmdir()  # made for it, unless others are in it
+            path.parent.rmdir()  # the folder was made for the file, unless other files are in it
         raise
 
 
 def _unsure(now: Workflow) -> str:
-    """Return why a phase cannot be taken for the last one."""
+    """Say why a phase can't be taken for the last one."""
     return (
         f"{now.place} does not say how many phases {quoted(now.title)} has, or is beyond the last, so it is not known "
         f"whether this was the last one: `holdfast update --total N` says it, `holdfast done --all` completes all of it"
@@ -241,7 +244,7 @@ def _at(
     name: str | None = None,
     status: str | None = None,
 ) -> dict[str, Any]:
-    """Return the state with its phase changed, and the title of the one that was current kept."""
+    """Return the state with its phase changed. If the workflow moves, the title of the old phase is kept in a list."""
     where = spot(data, [])
     moves = current is not None and current != where.current
     data, phase = _touched(data), data.get("phase")
@@ -262,7 +265,7 @@ def _touched(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _noted(data: dict[str, Any], now: Workflow, note: str) -> dict[str, Any]:
-    """Return the state with what the current phase leaves for the next one, among the free context (R001-05)."""
+    """Return the state with the current phase's hand-over `note` in the free context (R001-05)."""
     if note.strip():
         context = dict(values.mapping(data.get("context"), "context", []))
         kept = values.mapping(context.get(files.NOTES), files.NOTES, [])
@@ -281,5 +284,5 @@ def _fresh(start: Start) -> dict[str, Any]:
 
 
 def written(project: Records, workflow: Workflow, path: Path, *, why: str) -> Workflow | None:
-    """Return a workflow whose state file somebody wrote, or None for another file; nothing follows from it."""
+    """Return a workflow if the written file is its state file, else None; nothing else needs to follow the write."""
     return workflow if path == workflow.path else None

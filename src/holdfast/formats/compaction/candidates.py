@@ -1,4 +1,4 @@
-"""Which state files of the `compaction` format an event looks at where there are many."""
+"""Choose which state files of the `compaction` format an event reads if there are many."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from holdfast.workflow import manyfiles, statefile
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-MOST = 16  # files an event reads, the last changed; what nobody touched before so many others waits for a person
-SEARCHED = 512  # files among which the one of a given workflow is looked for, where it is not among those
-HOT = 64  # folders an event always looks into, those with the last changed files
-RESCAN_S = 600.0  # seconds after which it looks into all again, for what was changed there by hand meanwhile
+MOST = 16  # last changed files that an event reads; older ones are read only by commands
+SEARCHED = 512  # last changed files that are searched for a given workflow if it isn't among those
+HOT = 64  # folders that an event always looks into: those with the last changed files
+RESCAN_S = 600.0  # seconds after which it looks into all folders again, for changes by hand
 _FORMAT = 1
 
 
 class _Listed(NamedTuple):
-    """A state file: when it was last changed, its name and its path."""
+    """A state file: when it was last changed (nanoseconds since 1970), its name and its path."""
 
     changed: int
     name: str
@@ -35,19 +35,18 @@ class _Listed(NamedTuple):
 def places(
     top: Path, wanted: Collection[Path] = (), folder: str = "", *, most: int = 0, anew: bool = False
 ) -> tuple[list[Path], int]:
-    """Return the state files that are wanted, then the last changed, with how many others there are.
+    """Return the wanted state files, then the last changed ones, with the number of all others.
 
-    The first is among them in any case, the others as far as `statefile.BUDGET_BYTES` goes.
-
-    Among more folders than `HOT` a change in one that is not hot is noticed at once where a folder came or went or
-    Holdfast wrote it, else within `RESCAN_S`.
+    The first file is always among them, the others as far as `statefile.BUDGET_BYTES` goes. With more than `HOT`
+    folders, a change in another folder is noticed at once if a folder came or went or if Holdfast wrote it, else within
+    `RESCAN_S` seconds.
 
     Args:
         top: the folder of all state files; it need not exist.
-        wanted: files that count whenever they were changed.
-        folder: the name of a folder whose files count whenever they were changed, the last changed of them.
-        most: how many files are returned for being changed last, instead of `MOST`.
-        anew: look into other folders than the hot ones, too.
+        wanted: files that count however old they are.
+        folder: the name of a folder whose last changed files count however old they are.
+        most: how many last changed files to return, instead of `MOST`.
+        anew: whether to look into all folders, not only the hot ones.
 
     Returns:
         The files and the number.
@@ -64,12 +63,12 @@ def places(
 
 def _size(path: str) -> int:
     with suppress(OSError):
-        return os.stat(path).st_size  # noqa: PTH116 - of each of many, for each event
+        return os.stat(path).st_size  # noqa: PTH116 - called for many files per event
     return 0
 
 
 def changed(path: Path) -> None:
-    """Have every folder looked into again at the next event, where a file was written in one that was not hot."""
+    """Make the next event look into every folder again if the written file is in one that was not hot."""
     top = path.parent.parent
     kept = _kept(top)
     if kept and path.parent.name not in kept[2]:
@@ -78,9 +77,10 @@ def changed(path: Path) -> None:
 
 
 def _look(top: Path, *, anew: bool = False) -> tuple[list[_Listed], int]:
-    """Return the state files in a folder's folders, or in the hot ones of many, with how many there are in all.
+    """Return the state files in the folders of `top`, or in its hot folders, with the number of all state files.
 
-    Of very many folders some are looked into (`manyfiles.newest`), and the others count as a file each.
+    If there are very many folders, only some are looked into (`manyfiles.newest`), and each of the others counts as one
+    file.
     """
     try:
         seen, now = stamp(top.stat()), time.time()
@@ -106,7 +106,7 @@ def _look(top: Path, *, anew: bool = False) -> tuple[list[_Listed], int]:
 
 
 def _kept(top: Path) -> tuple[Stamp, float, tuple[str, ...], int] | None:
-    """Return what the last look into all folders left: the folder's stamp, when, the hot ones, how many files."""
+    """Return what the last look into all folders stored: `top`'s stamp, the time, the hot folders, the file count."""
     body = cache.read(_file(top))
     if body is None:
         return None
@@ -118,7 +118,7 @@ def _kept(top: Path) -> tuple[Stamp, float, tuple[str, ...], int] | None:
 
 
 def _listed(top: Path, folder: str) -> list[_Listed]:
-    """Return the state files in a folder, of very many some; what cannot be looked at counts as changed first."""
+    """Return the state files in a folder, or some of very many. A file whose time can't be read counts as oldest."""
     inner = (each for each in _inside(f"{top}/{folder}") if each.name.startswith("state-"))
     entries = {each.name: each for each in inner if each.name.endswith(".json")}
 

@@ -1,4 +1,4 @@
-"""What is odd in the `compaction` format's files: warnings, files that pile up, and what memory files and plans say."""
+"""Check the `compaction` format's files: warnings, files that pile up, and what memory files and plans say."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 
 def look(project: Workspace) -> Iterator[Finding]:
-    """Read the state files, and what a workflow could be detected in; nothing is written."""
+    """Check the state files and the files in which a workflow could be detected; nothing is written."""
     entries, _ = file.scan(project)
     kept = [entry.workflow for entry in entries]
-    yield from states.unsound(kept, notice)  # people may keep such a file by hand, in a schema that is theirs
+    yield from states.unsound(kept, notice)  # people may keep such a file by hand, in their own schema
     yield from _piled_up(project, kept)
     yield from _said(project)
 
 
 def _piled_up(project: Workspace, kept: Iterable[Workflow]) -> Iterator[Finding]:
-    """Say which files are left of a finished workflow, or older ones of a newer file's."""
+    """Yield the files that are left of finished workflows, and files with a newer one of the same workflow."""
     current = {each.path for each in adapter.find(project).workflows}
     for workflow in kept:
         if workflow.path not in current:
@@ -43,7 +43,7 @@ def _piled_up(project: Workspace, kept: Iterable[Workflow]) -> Iterator[Finding]
 
 
 def _said(project: Workspace) -> Iterator[Finding]:
-    """Say what `holdfast explain` warns of in the files that people keep, as far as they count."""
+    """Yield the warnings of `holdfast explain` about the memory file and the accepted plan."""
     for candidate in detect(project, everything=True).candidates:
         if candidate.accepted or candidate.method == memory.FILE:
             for warning in candidate.warnings:

@@ -1,4 +1,4 @@
-"""The end of a `compaction` workflow: its tombstone, its generations and the removal of its files."""
+"""Complete a `compaction` workflow: leave its tombstone, keep its generations, remove its files."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 
 
 def complete(project: Records, entry: Entry) -> Workflow:
-    """Bury a workflow and remove its state files (R001-19); hold the folder's lock.
+    """Leave a tombstone for a workflow and remove its state files (R001-19).
 
-    Only `state-*.json` files that name this workflow go, then their folder if nothing else is in it (I001-3,
-    R001-20). Returns the completed workflow, whose path no longer exists. Raises StateError.
+    Only `state-*.json` files that name this workflow are removed, then their folder if nothing else is in it (I001-3,
+    R001-20). Hold the folder's lock. Returns the completed workflow, whose path no longer exists. Raises StateError.
     """
     workflow = entry.workflow
-    # The tombstone first: killed between the two, the worst is a finished file left over, not a workflow revived.
+    # The tombstone comes first: a process killed in between then leaves a finished file, and can't revive the workflow.
     _bury(project, workflow)
     entries, _ = files.scan(project)
     asides = []
     same = {each.workflow.path for each in entries if names.key(each.workflow.title) == names.key(workflow.title)}
     for path in sorted(same | {workflow.path}):
         asides.append(statefile.discard(project, path, why="complete"))
-        for left_over in path.parent.glob(f".{path.name}.*.tmp"):  # of a writer that was killed; nobody writes now
+        for left_over in path.parent.glob(f".{path.name}.*.tmp"):  # a killed writer left it
             left_over.unlink(missing_ok=True)
         _remove_empty(project, path.parent)
     warnings = [f"{path.name} stays in {path.parent}, for the ledger has not kept it" for path in asides if path]
@@ -52,8 +52,8 @@ def _bury(project: Records, workflow: Workflow) -> None:
 
 
 def _claims(project: Records, workflow: Workflow) -> set[tuple[str, str]]:
-    """Return (name, digest) of every extract that could create this workflow's file again."""
-    detected = detect(project, everything=True).extracts  # also of plans that are not the newest: they may be, one day
+    """Return (name, digest) of each extract that could create this workflow's file again."""
+    detected = detect(project, everything=True).extracts  # plans that aren't the newest, too: they may become it
     claims = {(names.key(each.name), each.digest) for each in detected if _names(each, workflow)}
     last = project.remembered(workflow.path)
     return claims | ({(last["name"], last["digest"])} if last else set())

@@ -1,4 +1,4 @@
-"""Saves what a memory file or a plan says of a workflow (R001-13, I001-6); detection is loaded only where it looks."""
+"""Save what a memory file or a plan says about a workflow (R001-13, I001-6). Loads detection on first use."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def skipped(project: Records) -> list[str]:
 
 
 def outdated(project: Records, place: str) -> str:
-    """Say how an old plan is taken up; see `workflow.registry.Detector`."""
+    """Say how to take up an old plan; see `workflow.registry.Detector`."""
     from holdfast.formats.compaction.detection import plans
 
     return plans.hint(project.root, place)
@@ -61,7 +61,7 @@ def _saved(project: Records, extract: Extract) -> Detected:
 
 
 def _left_alone(project: Records, plan: Extract) -> str:
-    """Return where an old plan lies that would make a new state file; it is left to whoever takes it up."""
+    """Return the path of an old plan that would create a state file and waits until somebody takes it up; or empty."""
     from holdfast.formats.compaction import adapter
 
     with suppress(HoldfastError):

@@ -1,4 +1,4 @@
-"""The state file of the `compaction` format: where it lies, what is in it, and how it reads as a workflow."""
+"""The state file of the `compaction` format: its path, its content, and how it reads as a workflow."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 NAME = "compaction"
 FOLDER = "untracked/workflow-state"
 TYPES = ("planning", "qa-loop", "implementation", "custom")  # R001-06
-PHASES, NOTES, DERIVED = "phases", "phase_notes", "derived_from"  # our own keys of the free `context` (R001-05)
+PHASES, NOTES, DERIVED = "phases", "phase_notes", "derived_from"  # Holdfast's keys in the free `context` (R001-05)
 
 _COUNTS = {"planning": (6,), "qa-loop": (2, 3)}  # how many phases a type usually has (I001-22)
 _STAMP = regex(r"\d{8}_\d{6}")
@@ -48,10 +48,10 @@ def folder(project: Records) -> Path:
 
 
 def scan(project: Records, only: Iterable[Path] | None = None) -> tuple[list[Entry], list[Problem]]:
-    """Return every state file that is one, the last changed first, and a problem for each other (I001-11).
+    """Return every valid state file, the last changed first, and a problem for each other file (I001-11).
 
-    With `only` just of these. Of files changed at the same moment, as after a checkout, the one with the later time in
-    its name goes first.
+    `only` limits this to some paths. Of files changed at the same moment, as after a checkout, the one with the later
+    time in its name comes first.
     """
     entries: list[Entry] = []
     problems: list[Problem] = []
@@ -74,13 +74,13 @@ def scan(project: Records, only: Iterable[Path] | None = None) -> tuple[list[Ent
 def load(project: Records, path: Path) -> Entry:
     """Return one state file.
 
-    Raises MissingError, StateError when it is broken, SchemaMismatch when it is something else.
+    Raises MissingError, StateError if it is broken, SchemaMismatch if it is something else.
     """
     return entry(project, statefile.read(project, path))
 
 
 def entry(project: Records, file: StateFile) -> Entry:
-    """Return a state file that was read with the workflow in it. Raises SchemaMismatch when it is something else."""
+    """Return a state file that was read, with its workflow. Raises SchemaMismatch if it is something else."""
     if not _is_ours(file.data):
         raise SchemaMismatch(file.path, 'is no workflow state ("workflow" as a text, with "phase"); it is left alone')
     return Entry(file, view(project, file))
@@ -95,17 +95,17 @@ def rewrite(
     error: str = "",
     repair: bool = False,
 ) -> Entry:
-    """Change a state file (`statefile.rewrite`), note what moved by it, and return the file as it is now.
+    """Change a state file (`statefile.rewrite`), note what moved, and return the file as it is now.
 
     `edit` gets a copy of the content, which it may change at its top level, and the workflow in it; it returns the new
-    content. `error` is what blocks the current phase; the ledger keeps it. Hold the folder's lock. Raises
-    SchemaMismatch, MissingError, StateError.
+    content. `error` is what blocks the current phase, for the ledger. Hold the folder's lock. Raises SchemaMismatch,
+    MissingError, StateError.
     """
 
     def apply(file: StateFile) -> dict[str, Any]:
         before = entry(project, file)
         data = edit(dict(file.data), before.workflow)
-        project.observe(before.workflow)  # what a person moved by hand has its own time
+        project.observe(before.workflow)  # what was moved by hand before keeps its own time
         return data
 
     file, changed = statefile.rewrite(project, path, apply, why=why, repair=repair)
@@ -116,13 +116,12 @@ def rewrite(
 
 
 def write(project: Records, path: Path, data: dict[str, Any], before: StateFile | None, *, why: str) -> Entry:
-    """Write `data` to a state file (`statefile.write`), note what moved by it, and return the file as it is now.
+    """Write `data` to a state file (`statefile.write`), note what moved, and return the file as it is now.
 
-    Hold the folder's lock. Raises ChangedError when the
-    file is not as it was read, StateError.
+    Hold the folder's lock. Raises ChangedError if the file is not as it was read, StateError.
     """
     if before is not None:
-        project.observe(view(project, before))  # what a person moved by hand has its own time
+        project.observe(view(project, before))  # what was moved by hand before keeps its own time
     file = statefile.write(project, path, data, before, why=why)
     candidates.changed(path)
     workflow = view(project, file)
@@ -131,15 +130,15 @@ def write(project: Records, path: Path, data: dict[str, Any], before: StateFile 
 
 
 def parsed(project: Records, path: Path, raw: bytes) -> Workflow:
-    """Return what a content of a state file says. Raises SchemaMismatch, or StateError where it is broken."""
+    """Return the workflow in a content of a state file. Raises SchemaMismatch, or StateError if it is broken."""
     return entry(project, StateFile(document.parse(path, raw, now().timestamp()), present=raw)).workflow
 
 
 def restore(project: Records, path: Path, raw: bytes, *, why: str, replace: bool) -> Restored:
-    """Make a state file hold an earlier content again; one that was completed and is gone comes back with it.
+    """Restore an earlier content of a state file, also of one that was completed and removed.
 
-    Another unfinished workflow that somebody wrote into this file gives way only with `replace`. Raises
-    TransitionError, SchemaMismatch, StateError.
+    Another unfinished workflow in this file is replaced only with `replace`. Raises TransitionError, SchemaMismatch,
+    StateError.
     """
     wanted = parsed(project, path, raw)
     statefile.guard(project.root, path)
@@ -156,7 +155,7 @@ def restore(project: Records, path: Path, raw: bytes, *, why: str, replace: bool
                     f"{there.place} holds {quoted(there.title)}, which is unfinished; complete it first, or give "
                     "--replace"
                 )
-            project.observe(there)  # what a person moved by hand has its own time
+            project.observe(there)  # what was moved by hand before keeps its own time
         aside = statefile.restore(project, path, raw, before, why=why)
         candidates.changed(path)
         workflow = entry(project, statefile.read(project, path)).workflow
@@ -168,7 +167,7 @@ def restore(project: Records, path: Path, raw: bytes, *, why: str, replace: bool
 
 
 def view(project: Records, file: StateFile) -> Workflow:
-    """Return what a state file says as a workflow, with a warning for everything that is not as R001-05 asks.
+    """Return a state file as a workflow, with a warning for everything that isn't as R001-05 asks.
 
     The document's own examples get no warning (R001-10).
     """
@@ -207,7 +206,7 @@ def view(project: Records, file: StateFile) -> Workflow:
 def fresh(name: str, kind: str, where: Spot, content: Mapping[str, Any]) -> dict[str, Any]:
     """Return the content of a new state file in the schema's key order; an unknown type becomes custom (I001-8).
 
-    `content` gives "reading", "reminders" and "context". `created_at` is set here and nowhere else (R001-09).
+    `content` has "reading", "reminders" and "context". `created_at` is set only here (R001-09).
     """
     return {
         "workflow": name,
@@ -221,9 +220,9 @@ def fresh(name: str, kind: str, where: Spot, content: Mapping[str, Any]) -> dict
 
 
 def new_path(project: Records, name: str) -> Path:
-    """Return the path of a new state file for this workflow: R001-01 with the present second, the next when taken.
+    """Return the path for a new state file of this workflow: R001-01 with the present second, or the next free one.
 
-    It lies in a folder of the workflow's own (R001-04), where the document's examples have it (R001-26).
+    It is in a folder of the workflow's own (R001-04), as in the document's examples (R001-26).
     """
     from datetime import timedelta
 
@@ -234,9 +233,9 @@ def new_path(project: Records, name: str) -> Path:
 
 
 def titled(data: dict[str, Any], number: int, title: str) -> dict[str, Any]:
-    """Return the state with a phase's title among those its context lists, where the current one is not enough.
+    """Return the state with a phase's title added to the list in its context.
 
-    A list that is not ours, or a title that stands there already, stays as it is.
+    A list that isn't Holdfast's, or a title that is there already, stays as it is.
     """
     context = dict(values.mapping(data.get("context"), "context", []))
     listed = context.get(PHASES, [])
@@ -249,12 +248,12 @@ def titled(data: dict[str, Any], number: int, title: str) -> dict[str, Any]:
 
 
 def title_of(workflow: Workflow, number: int) -> str:
-    """Return the title of a phase by its number, `Phase N` where none is known."""
+    """Return the title of a phase by its number, `Phase N` if it has none."""
     return next((phase.title for phase in workflow.phases if phase.number == number), "") or f"Phase {number}"
 
 
 def _plan_at(project: Records, context: Mapping[str, Any]) -> str:
-    """Return when the plan was last changed that a workflow was derived from; empty without one."""
+    """Return when the plan that a workflow was derived from last changed (UTC stamp); empty without one."""
     with suppress(OSError, ValueError):
         if place := values.text(context.get(DERIVED, "")):
             return stamp(from_mtime((project.root / place).stat().st_mtime))
@@ -262,12 +261,12 @@ def _plan_at(project: Records, context: Mapping[str, Any]) -> str:
 
 
 def _named_at(entry: Entry) -> str:
-    """Return the time in a state file's name (R001-01), empty where there is none."""
+    """Return the time in a state file's name (R001-01), empty for none."""
     return "".join(_STAMP.findall(entry.workflow.path.name)[-1:])
 
 
 def _is_ours(data: Mapping[str, Any]) -> bool:
-    """Tell whether a state is one of this format: named, or without a name but with its phase and more beside it."""
+    """Return whether a state has this format: a name and another key or, without a name, its phase and another key."""
     others = [key for key in _OTHER_KEYS if key in data]
     if data.get("workflow") is not None:
         return isinstance(data["workflow"], (str, int, float)) and bool(others)
@@ -315,7 +314,7 @@ def _status(where: Spot) -> Status:
 
 
 def _titles(listed: Any) -> list[tuple[str, str]]:
-    """Return (title, agent) of each phase listed in the context; empty when the list is not ours."""
+    """Return (title, agent) of each phase listed in the context; empty if the list isn't Holdfast's."""
     if not isinstance(listed, list):
         return []
     found = []
@@ -330,7 +329,7 @@ def _titles(listed: Any) -> list[tuple[str, str]]:
 
 
 def _notes(kept: Any) -> dict[int, str]:
-    """Return what each finished phase left for the next, by its number; empty when the object is not ours."""
+    """Return each finished phase's hand-over by its number; empty if the object isn't Holdfast's."""
     if not isinstance(kept, dict) or not all(key.isdecimal() and isinstance(note, str) for key, note in kept.items()):
         return {}
     return {int(key): note for key, note in kept.items()}

@@ -1,4 +1,4 @@
-"""What memory files and plans say, and what the next save makes of it: for `explain` and `forget` (R001-27)."""
+"""What memory files and plans say, and what the next save would do, for `explain` and `forget` (R001-27)."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
     from holdfast.workflow.records import Records
 
-_MANY = 50  # plans the text names one by one
-_NEWEST = 3  # plans it names whatever they say, when there are more
-_ALIKE = 10  # of them, for each kind of reason
+_MANY = 50  # plans that the text lists one by one
+_NEWEST = 3  # newest plans that it lists in any case if there are more
+_ALIKE = 10  # plans that it lists for each kind of reason then
 _FAR = (planstatus.COMPLETED, planstatus.DROPPED, planstatus.SILENT)
 
 
 def outlook(project: Records) -> Outlook:
-    """Look at every memory file, plan and state file; nothing is written."""
+    """Look at the memory file, every plan and every state file; nothing is written."""
     detection = detect(project, everything=True)
     extract = detection.extract
     intent = _intent(project, extract)
@@ -47,7 +47,7 @@ def outlook(project: Records) -> Outlook:
 
 
 def looked_at(candidates: Sequence[Mapping[str, Any]], root: str, *, everything: bool) -> list[str]:
-    """Return a line for each candidate; of very many for those that matter, and one for each reason of the others."""
+    """Return a line for each candidate; of very many, one for each that matters and for each reason of the others."""
     planned = [each for each in candidates if each["method"] != memory.FILE]
     told = candidates if everything or len(planned) <= _MANY else _chosen(candidates, planned)
     lines = []
@@ -65,7 +65,7 @@ def looked_at(candidates: Sequence[Mapping[str, Any]], root: str, *, everything:
 
 
 def _chosen(candidates: Sequence[Mapping[str, Any]], planned: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the candidates to be named: what counts, the newest, and as many as there is room for that come near."""
+    """Return the candidates to list: those that count, the newest, and as many near misses as there is room for."""
     first = [each for each in candidates if each["accepted"] or each["method"] == memory.FILE] + planned[:_NEWEST]
     kinds = {each["kind"]: None for each in sorted(planned, key=lambda each: not each["notable"])}
     near = [[each for each in planned if each["kind"] == kind][:_ALIKE] for kind in kinds if kind not in _FAR]
@@ -101,7 +101,7 @@ def _extract(extract: Extract) -> dict[str, Any]:
 
 
 def _intent(project: Records, extract: Extract | None) -> Intent | str:
-    """Return what the next PreCompact would do, or why it could do nothing."""
+    """Return what the next PreCompact would do, or why it can't do anything."""
     try:
         return adapter.intend(project, extract)
     except StateError as error:
@@ -109,7 +109,7 @@ def _intent(project: Records, extract: Extract | None) -> Intent | str:
 
 
 def _saved(project: Records, intent: Intent) -> Workflow | None:
-    """Return the workflow that PreCompact would write, as it is then; None where it writes none."""
+    """Return the workflow that PreCompact would write; None if it writes none."""
     if intent.action not in ("created", "updated") or intent.path is None or intent.data is None:
         return None
     written = Document(intent.path, dict(intent.data), b"", clock.now().timestamp())

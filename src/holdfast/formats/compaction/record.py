@@ -1,4 +1,4 @@
-"""What is known of the `compaction` format without loading it."""
+"""The record of the `compaction` format: what is known without loading it."""
 
 NAME = "compaction"
 RANK = 1

@@ -1,4 +1,4 @@
-"""A `compaction` workflow as people write it: its state file (R001-05), or the memory file it comes from (R001-21)."""
+"""A sample `compaction` workflow, written as people do: a state file (R001-05), or a memory file (R001-21)."""
 
 from __future__ import annotations
 

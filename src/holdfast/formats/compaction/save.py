@@ -1,4 +1,4 @@
-"""PreCompact's save: what memory files and plans say newly is merged into the state file (I001-6)."""
+"""The save of PreCompact: merge what memory files and plans newly say into the state file (I001-6)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
     from holdfast.workflow.records import Records
 
-_HELD = "held"  # beside an extract's values in the ledger: the phase the state file had when it was last seen
+_HELD = "held"  # key beside an extract's values in the ledger: the state file's phase when it was last seen
 _PHASE = ("current", "total", "phase", "status")
 
 Action = Literal["created", "updated", "unchanged", "buried", "none"]
@@ -31,9 +31,10 @@ Action = Literal["created", "updated", "unchanged", "buried", "none"]
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """What a save did: the workflow as it is now, and the state file; None where there is none.
+    """What a save did: the workflow as it is now, and its state file; None for none.
 
-    What is buried has the path of the state file that was removed, if it was not completed.
+    If the action is `buried`, `path` is the state file that was removed without completing the workflow; None if it was
+    completed.
     """
 
     workflow: Workflow | None
@@ -45,7 +46,8 @@ class Saved:
 class Intent:
     """What a save would do: write `data` to `path`, over `entry` if the file exists.
 
-    What is buried has the path of the state file that was removed, if it was not completed.
+    If the action is `buried`, `path` is the state file that was removed without completing the workflow; None if it was
+    completed.
     """
 
     action: Action
@@ -57,10 +59,10 @@ class Intent:
 def save(project: Records, extract: Extract | None) -> Saved:
     """Merge an extract into its workflow's state file, or create one.
 
-    A value is taken over only where the extract changed since the one last seen for that file, or, without one, when
-    the memory file is newer than the state file; so an old memory file never rolls a phase back. A workflow that was
-    completed, or whose file was removed while the extract stayed the same, is not created again. Nothing new: no
-    write. Raises StateError.
+    A value is taken over only if it differs from the extract last seen for that file or, without one, if the memory
+    file is newer than the state file. So an old memory file never sets a phase back. A workflow that was completed, or
+    whose file was removed while the extract stayed the same, isn't created again. Without anything new, nothing is
+    written. Raises StateError.
     """
     first = intend(project, extract)
     if extract is None or first.action in ("buried", "none"):
@@ -86,8 +88,8 @@ def intend(project: Records, extract: Extract | None) -> Intent:
 def existing(project: Records, extract: Extract) -> Entry | None:
     """Return the newest readable state file of the extract's workflow (I001-4, I001-7).
 
-    By the `workflow` field first, by the folder's name second, by what the ledger remembers third. Of very many files
-    those that changed last are searched.
+    It is found by its `workflow` field, else by its folder's name, else by the ledger. Of very many files, those that
+    changed last are searched.
     """
     key, short = names.key(extract.name), names.slug(extract.name)
     place = _saved_to(project, extract)
@@ -112,7 +114,7 @@ def _among(entries: list[Entry], extract: Extract, key: str, short: str, place: 
 
 
 def _of_folder(entries: list[Entry], key: str) -> list[Entry]:
-    """Return the files in a folder that can be of a workflow; of several workflows' the one that is called alike."""
+    """Return the files in a folder that may be a workflow's: all if they are one workflow's, else those named alike."""
     keys = [names.key(entry.workflow.title) for entry in entries]
     if len(set(keys)) < 2:
         return entries
@@ -120,9 +122,9 @@ def _of_folder(entries: list[Entry], key: str) -> list[Entry]:
 
 
 def remember(project: Records, workflow: Workflow, extract: Extract) -> None:
-    """Note the extract as the last one seen for a state file, with the phase that file held then.
+    """Store the extract as the last one seen for a state file, with the file's current phase.
 
-    A ledger that refuses is logged and costs no save.
+    A ledger error is only logged.
     """
     path, content = workflow.path, {**extract.content, _HELD: workflow.current}
     if (_last(project, path) or {}).get("content") == content:
@@ -163,7 +165,7 @@ def _carry_out(project: Records, extract: Extract, intent: Intent) -> Saved:
 
 
 def _taken(extract: Extract, last: Mapping[str, Any] | None, entry: Entry) -> dict[str, Any]:
-    """Return the values of an extract that are to be taken over; an empty mapping for none."""
+    """Return the values of an extract to take over; an empty mapping for none."""
     content = extract.content
     if last is None:
         newer = extract.mtime > entry.file.document.mtime and not entry.workflow.finished
@@ -181,12 +183,12 @@ def _taken(extract: Extract, last: Mapping[str, Any] | None, entry: Entry) -> di
 
 
 def _moved_since(entry: Entry, seen: Mapping[str, Any], mtime: float) -> bool:
-    """Tell whether the state's own phase moved after the memory file was last written: then it knows better."""
+    """Return whether the state's own phase moved after the memory file was last written, so that it wins."""
     return _HELD in seen and seen[_HELD] != entry.workflow.current and entry.file.document.mtime >= mtime
 
 
 def _merged(entry: Entry, taken: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the state file's content with the taken values in it; lists only grow, nothing is cleared (R001-15)."""
+    """Return the state file's content with the taken values; lists only grow, and nothing is cleared (R001-15)."""
     data = dict(entry.file.data)
     if any(taken.get(field) is not None for field in _PHASE):
         data["phase"] = _moved(entry, taken)
@@ -201,7 +203,7 @@ def _merged(entry: Entry, taken: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _moved(entry: Entry, taken: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the phase object after the taken values; a total that was not found gives way to the number (I001-17)."""
+    """Return the phase object with the taken values. If no total was found, a higher number raises it (I001-17)."""
     now = spot(entry.file.data, [])
     total: int | None = taken.get("total")
     current: int | None = taken.get("current")
@@ -233,7 +235,7 @@ def _saved_to(project: Records, extract: Extract) -> Path | None:
 
 
 def _is_buried(project: Records, extract: Extract) -> bool:
-    """Tell whether the workflow was completed: there is a tombstone."""
+    """Return whether the workflow was completed, so that there is a tombstone."""
     try:
         return project.is_buried(names.key(extract.name), extract.digest)
     except LedgerError as error:

@@ -1,4 +1,4 @@
-"""Where a `compaction` workflow stands: its phase object, as R001-05 has it or as people keep it by hand."""
+"""The position of a `compaction` workflow: its phase object, as in R001-05 or as people write it by hand."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ WORDS: dict[Status, str] = {neutral: word for word, neutral in NEUTRAL.items()}
 
 
 class Spot(NamedTuple):
-    """Where the workflow stands: 1 <= current <= total (I001-17); `word` is one of R001-07.
+    """The position of a workflow: 1 <= current <= total (I001-17); `word` is a status word of R001-07.
 
-    Not `counted` where the file gives no total; `beyond` where it gives a phase after the last.
+    `counted` is False if the file gives no total. `beyond` is True if it gives a phase after the last.
     """
 
     current: int
@@ -56,7 +56,7 @@ class Spot(NamedTuple):
 
 
 def spot(data: Mapping[str, Any], warnings: list[str]) -> Spot:
-    """Return where a state file's workflow stands; what is out of bounds is brought within them and warned of."""
+    """Return the position in a state file. Numbers out of bounds are corrected, with a warning."""
     phase = data.get("phase")
     current, total, name, word = _raw_phase(phase)
     first = current if current is not None else 1
@@ -77,8 +77,7 @@ def spot(data: Mapping[str, Any], warnings: list[str]) -> Spot:
 def moved(phase: Any, now: Spot, **changes: Any) -> dict[str, Any]:
     """Return a phase object with some of its values changed: `current`, `total`, `name`, `status`.
 
-    None is no change. A value that is there and is not changed stays as somebody wrote it, whatever it is; one that is
-    missing is filled in.
+    None is no change. An unchanged value stays as it was written, whatever it is. A missing one is filled in.
     """
     kept = dict(phase) if isinstance(phase, dict) else {}
     stands = {"current": now.current, "total": now.total, "name": now.name, "status": now.word}
@@ -97,7 +96,7 @@ def _warn_of_number(name: str, value: Any, read: int | None, taken: int, warning
 
 
 def _raw_phase(phase: Any) -> tuple[int | None, int | None, str, str]:
-    """Return number, total, name and status as kept by hand: an object, or text such as `2/5 - Build`."""
+    """Return number, total, name and status as written by hand: an object, or text such as `2/5 - Build`."""
     if not isinstance(phase, dict):
         number, total, name = memory.position(values.text(phase).strip())
         return number, total, name or "", ""
@@ -110,7 +109,7 @@ def _raw_phase(phase: Any) -> tuple[int | None, int | None, str, str]:
 
 
 def _word(status: str, warnings: list[str]) -> str:
-    """Return the word of R001-07 that a status is or means, signs around it left out; an unclear one is in progress."""
+    """Return the word of R001-07 for a status, ignoring signs around it; an unknown one counts as in progress."""
     word = _BETWEEN.sub("_", _AROUND.sub("", status.lower()))
     word = _SPELLINGS.get(word, word)
     if word not in NEUTRAL:

@@ -53,7 +53,7 @@ NAME = files.NAME
 def find(project: Records) -> Found:
     """Return the project's one workflow, or a problem if its file can't be read.
 
-    The file alone says where the workflow stands, in any session (R000-36). Without it there is none, and hooks find
+    The file alone holds the state, for every session (R000-36). Without the file there is no workflow, and hooks have
     nothing to do (R000-27).
     """
     try:
@@ -68,7 +68,7 @@ def find(project: Records) -> Found:
 
 
 def candidates(project: Records, keys: Collection[str]) -> Found:
-    """Return what `find` does: there is one workflow of this format at most. Its view follows a change by hand."""
+    """Return what `find` does, since there is at most one workflow; redraw its view if the file was changed by hand."""
     found = find(project)
     for workflow in found.workflows:
         redraw(project, workflow)
@@ -76,7 +76,7 @@ def candidates(project: Records, keys: Collection[str]) -> Found:
 
 
 def start(project: Records, start: Start) -> Workflow:
-    """Create the workflow with its phases (R000-33); a finished one gives way and stays in the archive.
+    """Create the workflow with its phases (R000-33). A finished one is replaced and stays in the archive.
 
     A phase without an agent gets general-purpose (R000-09). Raises TransitionError, SchemaMismatch.
     """
@@ -95,9 +95,9 @@ def begin(project: Records, workflow: Workflow) -> Workflow:
 
 
 def done(project: Records, workflow: Workflow, *, note: str = "", everything: bool = False) -> Workflow:
-    """Complete the current phase, leave `note` for the next (R000-34) and start it; the last completes the workflow.
+    """Complete the current phase and start the next, which gets `note` (R000-34); the last completes the workflow.
 
-    When somebody else completed the phase meanwhile nothing happens. Raises TransitionError when it failed, or when
+    Nothing happens if somebody else completed the phase meanwhile. Raises TransitionError if the phase failed, or if
     the workflow was completed already or lists no phases.
     """
     if workflow.finished:
@@ -117,10 +117,10 @@ def done(project: Records, workflow: Workflow, *, note: str = "", everything: bo
 
 
 def update(project: Records, workflow: Workflow, changes: Changes) -> Workflow:
-    """Apply changes to the current phase, or to phase `changes.current`, which becomes active without a status.
+    """Apply changes to the current phase, or to phase `changes.current`, which becomes active if no status is given.
 
-    Reading, reminders and context are kept in a file beside the state (`extras`). A broken state file is replaced
-    by its last generation with the changes in it, also where they change nothing. Raises TransitionError.
+    Reading, reminders and context are kept in a file beside the state (`extras`). A broken state file is replaced by
+    its last generation with the changes applied, even if they change nothing. Raises TransitionError.
     """
 
     def edit(data: dict[str, Any]) -> None:
@@ -134,9 +134,9 @@ def update(project: Records, workflow: Workflow, changes: Changes) -> Workflow:
 
 
 def step(workflow: Workflow) -> Step | None:
-    """Return the active, failed or next pending phase with its agent's prompt (R000-34, R000-35), or None at the end.
+    """Return the active, failed or next pending phase with its agent's prompt (R000-34, R000-35); None at the end.
 
-    Its context is what the phase before it left; the first phase has none (I000-4).
+    The prompt's context is the hand-over of the phase before it; the first phase has none (I000-4).
     """
     phase = _due(workflow)
     if phase is None:
@@ -160,11 +160,11 @@ def move(
     error: str = "",
     by: Mover = "hook",
 ) -> tuple[Workflow, bool]:
-    """Change one phase in a single read and write under the lock, the view after it (R000-21, R000-24).
+    """Change one phase in a single read and write under the lock, then write the view (R000-21, R000-24).
 
-    Returns the workflow as it is now and whether anything changed. What is not allowed does nothing when `by` a hook
-    and raises TransitionError for a person; `status` None writes only deliverables and hand-over. `error` is what a
-    failed phase said; the ledger keeps it.
+    Returns the workflow as it is now and whether anything changed. A move that isn't allowed does nothing if `by` is a
+    hook and raises TransitionError for a person. With `status` None, only deliverables and hand-over are written.
+    `error` is what a failed phase said, for the ledger.
     """
 
     def edit(data: dict[str, Any]) -> None:
@@ -177,10 +177,10 @@ def move(
 
 
 def judge(project: Records, workflow: Workflow, phase_id: str, status: Status, words: str) -> Judged:
-    """Move a phase because of its agent; what a finished one delivers is read from its words (I000-14).
+    """Move a phase because of its agent. The deliverables of a finished one are read from its words (I000-14).
 
-    First the result is extracted, then the state is written, then the view (R000-28). Raises StateError if state or
-    view can't be written: judging again writes what is missing.
+    The result is extracted first, then the state is written, then the view (R000-28). Raises StateError if state or
+    view can't be written; another call writes what is missing.
     """
     deliverables, handover = extract_result(words) if status == "completed" else ((), "")
     error = words if status == "failed" else ""
@@ -191,17 +191,17 @@ def judge(project: Records, workflow: Workflow, phase_id: str, status: Status, w
 
 
 def brief(project: Records, workflow: Workflow, phase: Phase) -> None:
-    """Give an agent nothing of its phase but its prompt, which has the hand-over in it."""
+    """Return None: an agent gets no brief of its phase, since its prompt holds the hand-over."""
 
 
 def ready(workflow: Workflow) -> tuple[Phase, ...]:
-    """Return the phase that is due, if none is active: one is active at a time (R000-15)."""
+    """Return the phase that is due, if no phase is active, because only one is active at a time (R000-15)."""
     due = None if any(each.status == "active" for each in workflow.phases) else _due(workflow)
     return (due,) if due else ()
 
 
 def undoing(phase_id: str) -> str:
-    """Return the command by which a person makes a completed phase active again (I000-15)."""
+    """Return the command with which a person makes a completed phase active again (I000-15)."""
     return f"holdfast hybrid reopen {phase_id}"
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with the `hybrid` format's files: another program's in their place, a bad value, a view out of step."""
+"""Check the `hybrid` format's files: files of other programs in their place, bad values, an outdated view."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
-_NEEDED = {"id": "a text", "task": "a text", "phases": "a list"}  # without which a file is no hybrid workflow
+_NEEDED = {"id": "a text", "task": "a text", "phases": "a list"}  # a hybrid workflow has all of these
 _A = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
 
 
 def look(project: Workspace) -> Iterator[Finding]:
-    """Read the state file, its view and the file beside it; nothing is written."""
+    """Check the state file, its view and the file beside it; nothing is written."""
     theirs = list(foreign(project))
     for each in states.in_the_way(project, theirs):
         own = each.path == hybrid_file.path(project) and not access.remedy(each.path)
@@ -41,20 +41,20 @@ def look(project: Workspace) -> Iterator[Finding]:
 
 
 def _in_the_way(project: Workspace, path: Path) -> Finding:
-    """Say what stands in the state file's place: without it the hybrid format cannot be used at all."""
+    """Return the finding about a file in the state file's place, without which the format can't be used at all."""
     hindered = "so no workflow of the hybrid format can be kept here"
     try:
         data = document.load(path, within=project.root).data
     except StateError as error:
         return problem(f"{path}: {error.reason}, {hindered}", states.aside(path))
     faults = _faults(data)
-    if not any(key in data for key in _NEEDED):  # another tool's, which is in its right
+    if not any(key in data for key in _NEEDED):  # another tool's file, which may be there
         return notice(f"{path}: {_listed(list(faults.values()))}, {hindered}", states.aside(path))
     return problem(f"{path}: {_listed(list(faults.values()))}, {hindered}", f'correct "{next(iter(faults))}" in {path}')
 
 
 def _faults(data: dict[str, Any]) -> dict[str, str]:
-    """Return field -> what is wrong with it, of a file that is no hybrid workflow (`hybrid_file.check`)."""
+    """Return what is wrong with a file that is no hybrid workflow, by field (`hybrid_file.check`)."""
     found = {}
     for key, wanted in _NEEDED.items():
         fits = isinstance(data.get(key), (str, int, float) if key != "phases" else list)
@@ -73,7 +73,7 @@ def _listed(words: list[str]) -> str:
 
 
 def _view(project: Workspace) -> Iterator[Finding]:
-    """Say that the Markdown view shows another state than the hybrid workflow has."""
+    """Yield a finding if the Markdown view doesn't show the workflow's state."""
     path = project.root / view.FILE
     try:
         file = hybrid_file.load(project)
@@ -83,7 +83,7 @@ def _view(project: Workspace) -> Iterator[Finding]:
             return
         present = None
     except StateError:
-        return  # broken or another's: said above
+        return  # broken, or another program's: reported above
     if not file.broken and present != _wanted(file.data):
         what = "is missing" if present is None else f"does not show what {file.path} says"
         yield notice(f"{path}, the view of the workflow, {what}", "holdfast doctor --fix", partial(_redraw, project))
@@ -104,12 +104,12 @@ def _redraw(project: Workspace) -> str:
 
 
 def _extra(project: Workspace, found: Iterable[Workflow]) -> Iterator[Finding]:
-    """Say that the file beside the hybrid workflow belongs to another one."""
+    """Yield a finding if the file beside the state file belongs to another workflow."""
     path = extras.beside(hybrid_file.path(project))
     try:
         named = str(statefile.read(project, path).data.get("id", ""))
     except StateError:
-        return  # missing, or said above
+        return  # missing, or reported above
     ids = {each.id for each in found}
     if named not in ids:
         present = f"{hybrid_file.FILE} holds {next(iter(ids))}" if ids else f"{hybrid_file.FILE} holds none"

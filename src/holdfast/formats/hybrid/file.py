@@ -22,11 +22,11 @@ NAME = "hybrid"
 FILE = ".claude/state/workflow.json"
 STATUSES: tuple[Status, ...] = ("pending", "active", "completed", "failed")  # of workflow and phase (R000-05, R000-10)
 
-# The state file that this process looked at last: an event asks for it several times.
+# The state file that this process read last, because an event asks for it several times.
 _viewed: list[tuple[StateFile, Workflow]] = []
 
 _PHASE_KEYS = ("id", "title", "agent", "status", "deliverables", "context_for_next")  # R000-07
-_TELLING = ("title", "deliverables", "context_for_next")  # which other tools' phases do not have
+_TELLING = ("title", "deliverables", "context_for_next")  # keys that phases of other tools don't have
 
 _SPELLINGS: dict[str, Status] = {
     "not_started": "pending",
@@ -41,14 +41,14 @@ _SPELLINGS: dict[str, Status] = {
 
 
 def path(project: Records) -> Path:
-    """Return where the state file lies (R000-01); it need not exist."""
+    """Return the path of the state file (R000-01); it need not exist."""
     return project.root / FILE
 
 
 def load(project: Records) -> StateFile:
     """Return the state file.
 
-    Raises MissingError, StateError when it is broken, SchemaMismatch when it has another schema.
+    Raises MissingError, StateError if it is broken, SchemaMismatch if it has another schema.
     """
     file = statefile.read(project, path(project))
     check(file)
@@ -77,7 +77,7 @@ def fresh(id_: str, task: str, phases: Iterable[tuple[str, str]]) -> dict[str, A
 
 
 def complete(phase: Any, number: int) -> dict[str, Any]:
-    """Return a phase as an object with all of the schema's keys; what it has of them, and others, is kept.
+    """Return a phase as an object with all of the schema's keys. Keys that it has stay, other tools' included.
 
     Without an id it gets `phase_N`, N its position from 0 (R000-08).
     """
@@ -94,15 +94,15 @@ def _id(phase: Any, number: int) -> str:
 
 
 def status(value: Any) -> Status | None:
-    """Return the status a hand-kept value means, signs around it left out, or None."""
+    """Return the status that a value written by hand means, ignoring signs around it, or None."""
     word = re.sub(r"[\s_-]+", "_", re.sub(r"^\W+|\W+$", "", values.text(value).lower()))
     return next((known for known in STATUSES if known == word), _SPELLINGS.get(word))
 
 
 def position(data: Mapping[str, Any], phase: Any) -> int | None:
-    """Return the index of the phase with this id, or None; a number that is no id counts as the index (I000-2).
+    """Return the index of the phase with this id, or None. A number that is no id counts as the index (I000-2).
 
-    Of several phases with one id the first that is not completed is meant: phases run in their order.
+    If several phases have the id, the first that isn't completed is meant, because phases run in order.
     """
     phases, wanted = data["phases"], values.text(phase)
     same = [number for number, each in enumerate(phases) if _id(each, number) == wanted]
@@ -114,7 +114,7 @@ def position(data: Mapping[str, Any], phase: Any) -> int | None:
 
 
 def view(project: Records, file: StateFile) -> Workflow:
-    """Return what the state file says as a workflow, with a warning for everything that is not as the schema has it."""
+    """Return the state file as a workflow, with a warning for everything that doesn't follow the schema."""
     if not any(seen.data is file.data and seen == file and known.root == project.root for seen, known in _viewed):
         _viewed[:] = [(file, _view(project, file))]
     return _viewed[0][1]
@@ -151,9 +151,9 @@ def _view(project: Records, file: StateFile) -> Workflow:
 
 
 def _is_phase(given: Any, *, titles: bool) -> bool:
-    """Tell whether a phase can be ours: partly filled, but not one of another tool's.
+    """Return whether a phase can be of this format: it may be incomplete, but not another tool's.
 
-    A mere title can be one only where `titles` says so, for many tools list those.
+    A mere title counts only with `titles`, because many tools have lists of titles.
     """
     if isinstance(given, dict):
         return any(key in given for key in _TELLING) or (bool(given) and set(given) <= set(_PHASE_KEYS))
@@ -189,7 +189,7 @@ def _warn_of_same_ids(phases: tuple[Phase, ...], warnings: list[str]) -> None:
 
 
 def _current(data: Mapping[str, Any], phases: tuple[Phase, ...], warnings: list[str]) -> int | None:
-    """Return the current phase's index; where the file names none, the active phase is it."""
+    """Return the current phase's index; if the file names none, that of the active phase."""
     named = data.get("current_phase")
     index = None if named in (None, "") else position(data, named)
     if index is None and named not in (None, ""):

@@ -1,4 +1,4 @@
-"""Files of other programs at the places that the `hybrid` format uses, or that its document leaves to others."""
+"""Find files of other programs at the paths that the `hybrid` format uses, or that its document leaves to others."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OTHERS = {
 
 
 def foreign(project: Records) -> Iterator[Foreign]:
-    """Yield the files that are left as they are (I000-20, R000-37)."""
+    """Yield the files of other programs, which are never changed (I000-20, R000-37)."""
     try:
         hybrid_file.load(project)
     except SchemaMismatch as error:
@@ -35,7 +35,7 @@ def foreign(project: Records) -> Iterator[Foreign]:
             in_the_way=True,
         )
     except StateError:
-        pass  # missing or broken, but not somebody else's
+        pass  # missing or broken, but not another program's
     view = project.root / hybrid_view.FILE
     if why := _view(project, view):
         said = f"{why}; it is left alone, so a hybrid workflow has no view here. Rename it to get one"
@@ -46,7 +46,7 @@ def foreign(project: Records) -> Iterator[Foreign]:
 
 
 def _view(project: Records, path: Path) -> str:
-    """Return why the file where the view belongs is not ours, or nothing."""
+    """Say why the file in the view's place isn't Holdfast's; empty if it is, or if there is none."""
     begins = hybrid_view.generate_markdown({}).partition("\n")[0]
     try:
         statefile.guard(project.root, path)

@@ -1,4 +1,4 @@
-"""Contents of the hybrid format's state file that are not of its own making: earlier ones, and those of a hand."""
+"""Contents of the hybrid format's state file that it did not just write: earlier ones, and changes by hand."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 
 def parsed(project: Records, path: Path, raw: bytes) -> Workflow:
-    """Return what a content of the state file says. Raises SchemaMismatch, or StateError where it is broken."""
+    """Return the workflow in a content of the state file. Raises SchemaMismatch, or StateError if it is broken."""
     file = StateFile(document.parse(path, raw, clock.now().timestamp()), present=raw)
     files.check(file)
     return store.view(project, file)
 
 
 def restore(project: Records, path: Path, raw: bytes, *, why: str, replace: bool) -> Restored:
-    """Make the state file hold an earlier content again, the view after it.
+    """Restore an earlier content of the state file, then write the view.
 
-    Another workflow that is there gives way as to a new one: a finished one always, an unfinished one with `replace`;
-    both stay in the archive. Raises TransitionError, SchemaMismatch, StateError.
+    Another workflow in the file is replaced as by a new one: always if it is finished, else with `replace`. It goes
+    into the archive. Raises TransitionError, SchemaMismatch, StateError.
     """
     wanted = parsed(project, path, raw)
     statefile.guard(project.root, path)
@@ -45,11 +45,11 @@ def restore(project: Records, path: Path, raw: bytes, *, why: str, replace: bool
             files.check(before)
             now = store.view(project, before)
             if before.present == raw:
-                hybrid_view.write(project, before.data)  # a killed writer may have left it behind
+                hybrid_view.write(project, before.data)  # a killed writer may have left the view outdated
                 return Restored(now, changed=False)
             if now.id != wanted.id:
                 _make_room(project, now, replace=replace)
-            project.observe(now)  # what a person moved by hand has its own time
+            project.observe(now)  # what was moved by hand before keeps its own time
         aside = statefile.restore(project, path, raw, before, why=why)
         return Restored(store.noted(project, statefile.read(project, path)), changed=True, aside=aside)
 
@@ -58,7 +58,7 @@ def restore(project: Records, path: Path, raw: bytes, *, why: str, replace: bool
 
 
 def _make_room(project: Records, now: Workflow, *, replace: bool) -> None:
-    """Let the workflow in the file give way to another one's earlier content. Raises TransitionError."""
+    """Archive the workflow in the file before another's content replaces it. Raises TransitionError."""
     if not now.finished and not replace:
         raise TransitionError(
             f"{now.place} holds {now.id} {quoted(now.title)}, which is {now.status} at phase {now.position}; complete "
@@ -68,7 +68,7 @@ def _make_room(project: Records, now: Workflow, *, replace: bool) -> None:
 
 
 def written(project: Records, workflow: Workflow, path: Path, *, why: str) -> Workflow | None:
-    """Return a workflow whose state file somebody wrote, or None for another file; the view follows from it."""
+    """Return a workflow, its view redrawn, if the written file is its state file, else None."""
     if path != workflow.path:
         return None
     redraw(project, workflow)
@@ -76,7 +76,7 @@ def written(project: Records, workflow: Workflow, path: Path, *, why: str) -> Wo
 
 
 def redraw(project: Records, workflow: Workflow) -> None:
-    """Bring a view of ours in step with a state that was changed after it was written, by hand for one (R000-24)."""
+    """Redraw Holdfast's view if the state file was changed after it was written, for example by hand (R000-24)."""
     view = project.root / hybrid_view.FILE
     try:
         if workflow.recovered or view.stat().st_mtime_ns > workflow.path.stat().st_mtime_ns:
@@ -87,6 +87,6 @@ def redraw(project: Records, workflow: Workflow) -> None:
             with locked(workflow.path.parent):
                 hybrid_view.write(project, files.load(project).data)
     except FileNotFoundError:
-        return  # who took it away wants none
+        return  # whoever removed the view wants none
     except (OSError, StateError) as error:
         log.write("warning", f"the view of the workflow was not brought in step: {error}")

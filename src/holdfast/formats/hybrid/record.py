@@ -1,4 +1,4 @@
-"""What is known of the `hybrid` format without loading it."""
+"""The record of the `hybrid` format: what is known without loading it."""
 
 NAME = "hybrid"
 RANK = 0
@@ -6,7 +6,7 @@ ADAPTER = "holdfast.formats.hybrid.adapter"
 AGENTS = True
 UNIT = "phase"
 IN_ORDER = True
-DEFAULT_AGENT = "general-purpose"  # of a phase that names none (R000-09)
+DEFAULT_AGENT = "general-purpose"  # the agent of a phase that names none (R000-09)
 FINAL: tuple[str, ...] = ("completed",)
 RETRIED: tuple[str, ...] = ("failed",)
 SPREAD = False

@@ -1,4 +1,4 @@
-"""A `hybrid` workflow as people write it (R000-02), with the keys that they add to it (R000-38)."""
+"""A sample `hybrid` workflow, written as people do (R000-02), with the keys that they add (R000-38)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one state file of the `hybrid` format under its lock: each change is a single read and write (R000-21)."""
+"""The one state file of the `hybrid` format: each change is a single read and write under its lock (R000-21)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def create(project: Records, start: Start) -> Workflow:
-    """Write the state of a new workflow, with its view; a finished one gives way (I000-17).
+    """Write the state of a new workflow, with its view; a finished workflow is replaced (I000-17).
 
     Raises TransitionError over an unfinished workflow and without a title, SchemaMismatch over a file of another
     schema, StateError.
@@ -42,9 +42,9 @@ def change(
 ) -> tuple[Workflow, bool]:
     """Run `edit` on the state under the lock; return the workflow as it is now and whether it changed.
 
-    It may run several times: on what somebody else saved meanwhile, too (`statefile.rewrite`, also for `repair`).
-    `error` is what a phase that failed said; the ledger keeps it. Raises MissingError, SchemaMismatch, StateError,
-    and what `edit` raises.
+    `edit` may run several times, if somebody else saves meanwhile (`statefile.rewrite`, which explains `repair` too).
+    `error` is what a failed phase said, for the ledger. Raises MissingError, SchemaMismatch, StateError, and what
+    `edit` raises.
     """
     path = files.path(project)
     statefile.guard(project.root, path)
@@ -55,32 +55,32 @@ def change(
         files.check(file)
         data = copy.deepcopy(file.data)
         edit(data)
-        project.observe(view(project, file))  # what a person moved by hand has its own time
+        project.observe(view(project, file))  # what was moved by hand before keeps its own time
         return data
 
     with locked(path.parent):
         after, changed = statefile.rewrite(project, path, apply, why=why, repair=repair)
         if changed:
             return noted(project, after, error), True
-        hybrid_view.write(project, after.data)  # a killed writer may have left it behind
+        hybrid_view.write(project, after.data)  # a killed writer may have left the view outdated
         workflow = view(project, after)
         project.observe(workflow, error=error)
         return workflow, False
 
 
 def view(project: Records, file: StateFile) -> Workflow:
-    """Return what the state file says as a workflow, with what the file beside it adds."""
+    """Return the state file as a workflow, with what the file beside it adds."""
     return extras.merged(project, files.view(project, file))[0]
 
 
 def expect(data: dict[str, Any], workflow_id: str) -> None:
-    """Raise HoldfastError unless the state is that of the workflow with this id."""
+    """Raise HoldfastError unless the state belongs to the workflow with this id."""
     if values.text(data["id"]) != workflow_id:
         raise HoldfastError(f"{files.FILE} holds the workflow {values.text(data['id'])}, not {workflow_id}")
 
 
 def index_of(data: dict[str, Any], phase_id: str) -> int:
-    """Return the index of the phase with this id (I000-2). Raises HoldfastError naming the ids there are."""
+    """Return the index of the phase with this id (I000-2). Raises HoldfastError that names the known ids."""
     index = files.position(data, phase_id)
     if index is None:
         known = ", ".join(
@@ -92,7 +92,7 @@ def index_of(data: dict[str, Any], phase_id: str) -> int:
 
 def _created(project: Records, start: Start) -> Workflow:
     before, aside = _replaceable(project, replace=start.replace)
-    if before is not None:  # it may have been completed by hand, and its file gives way now
+    if before is not None:  # store its end now: it may have been completed by hand
         project.observe(gone := view(project, before))
         project.keep(before.path, before.document.raw, why="before start")
         aside = statefile.keep_aside(project, before.path, before.document.raw)
@@ -110,7 +110,7 @@ def _created(project: Records, start: Start) -> Workflow:
 
 
 def noted(project: Records, file: StateFile, error: str = "") -> Workflow:
-    """Write the Markdown view of a file that was just written, also at the end (I000-10), and note what moved in it."""
+    """Write the Markdown view of a file that was just written, at the end too (I000-10), and note what moved."""
     hybrid_view.write(project, file.data)
     workflow = view(project, file)
     project.observe(workflow, error=error, at=clock.stamp())
@@ -118,9 +118,9 @@ def noted(project: Records, file: StateFile, error: str = "") -> Workflow:
 
 
 def _replaceable(project: Records, *, replace: bool) -> tuple[StateFile | None, Path | None]:
-    """Return the file a new workflow takes the place of, if any, or where a broken one was set aside.
+    """Return the file that a new workflow replaces, if any, or where a broken one was set aside.
 
-    An unfinished workflow gives way only with `replace`.
+    An unfinished workflow is replaced only with `replace`.
     """
     try:
         file = files.load(project)
@@ -140,11 +140,11 @@ def _replaceable(project: Records, *, replace: bool) -> tuple[StateFile | None, 
 
 
 def _new_id(before: StateFile | None) -> str:
-    """Return `wf_` with the present date and time in UTC (R000-03); the workflow before never has this id (I000-17)."""
+    """Return `wf_` with the present date and time in UTC (R000-03), but never the previous workflow's id (I000-17)."""
     from datetime import timedelta
 
     moment = clock.now()
     ids = [f"wf_{clock.file_stamp(moment + timedelta(seconds=number))}" for number in range(60)]
     last = values.text(before.data["id"]) if before else ""
-    # An id a little ahead was counted up in this very second; one far ahead is the clock's doing and no obstacle.
+    # An id slightly in the future was counted up within this second. One far in the future comes from a wrong clock.
     return ids[ids.index(last) + 1] if last in ids[:-1] else ids[0]

@@ -36,9 +36,9 @@ def move(
 ) -> None:
     """Change a phase of `data` in place (R000-14), and what follows from it.
 
-    A status the phase has already is no move: then, and by a hook always, only what is still empty is filled in
-    (I000-8). What is refused raises TransitionError for a person and does nothing for a hook. Without `status` only
-    deliverables and hand-over are written.
+    Setting the status that a phase has is no move. Then, and always for a hook, only empty fields are filled (I000-8).
+    A refused move raises TransitionError for a person and does nothing for a hook. Without `status`, only deliverables
+    and hand-over are written.
     """
     phase = _opened(data, index)
     old = files.status(phase["status"]) or "pending"
@@ -56,7 +56,7 @@ def move(
 
 
 def reopen(data: dict[str, Any], index: int) -> None:
-    """Make a finished phase the active one, for people only (I000-15); the one that was active is pending again."""
+    """Make a finished phase active again, for people only (I000-15); the active one becomes pending."""
     phase = _opened(data, index)
     if files.status(phase["status"]) not in ("completed", "failed"):
         raise TransitionError(f"phase {phase['id']} is {phase['status']}; only a finished phase can be reopened")
@@ -68,13 +68,13 @@ def reopen(data: dict[str, Any], index: int) -> None:
 
 
 def check_error(data: dict[str, Any], index: int | None, error: str) -> None:
-    """Raise TransitionError over the error text of a phase that did not fail: nobody would ever see it."""
+    """Raise TransitionError for the error text of a phase that did not fail, because nobody would ever see it."""
     if error and (index is None or _statuses(data)[index] != "failed"):
         raise TransitionError("an error belongs to a phase that failed; give --status failed with it")
 
 
 def due(data: dict[str, Any]) -> int | None:
-    """Return the index of the phase that is active, failed or, of the pending ones, the next; None at the end."""
+    """Return the index of the active, else the failed, else the next pending phase; None at the end."""
     statuses = _statuses(data)
     for wanted in ("active", "failed", "pending"):
         if wanted in statuses:
@@ -90,7 +90,7 @@ def begin(data: dict[str, Any]) -> None:
 
 
 def done(data: dict[str, Any], seen: int | None, note: str) -> None:
-    """Complete the phase that is due and advance; `seen` is the one the caller means, which may be completed by now."""
+    """Complete the phase that is due and advance, unless phase `seen`, which the caller means, is completed by now."""
     if seen is not None and _statuses(data)[seen] == "completed":
         return
     index = due(data)
@@ -99,9 +99,9 @@ def done(data: dict[str, Any], seen: int | None, note: str) -> None:
 
 
 def finish(data: dict[str, Any], note: str) -> None:
-    """Complete all phases that remain, for people only; `note` is left by the one that was due.
+    """Complete all remaining phases, for people only; `note` becomes the hand-over of the one that was due.
 
-    Raises TransitionError when one failed: it goes on with a retry, and nothing makes a success of it (R000-14).
+    Raises TransitionError if a phase failed: only a retry lets it go on, and nothing turns it into a success (R000-14).
     """
     failed = next((number for number, status in enumerate(_statuses(data)) if status == "failed"), None)
     if failed is not None:
@@ -119,7 +119,7 @@ def finish(data: dict[str, Any], note: str) -> None:
 
 
 def _opened(data: dict[str, Any], index: int) -> dict[str, Any]:
-    """Return a phase to be changed, put into `data` with all of the schema's keys."""
+    """Return a phase for changing, after completing it in `data` with all of the schema's keys."""
     phase = files.complete(data["phases"][index], index)
     data["phases"][index] = phase
     return phase
@@ -131,7 +131,7 @@ def _statuses(data: dict[str, Any]) -> list[Status]:
 
 
 def _refusal(data: dict[str, Any], index: int, old: Status, new: Status | None) -> str:
-    """Return why a phase cannot go from one status to another now, or nothing."""
+    """Say why a phase can't go from one status to another now; empty if it can."""
     name = data["phases"][index]["id"]
     if new not in files.STATUSES:
         return f"a phase cannot be {new!r}; it can be {', '.join(files.STATUSES)}"
@@ -149,11 +149,11 @@ def _refusal(data: dict[str, Any], index: int, old: Status, new: Status | None) 
 def _early(
     data: dict[str, Any], index: int, old: Status, new: Status | None, *, deliverables: bool, handover: bool
 ) -> str:
-    """Return why a person cannot say yet how a phase ended or what it leaves, or nothing.
+    """Say why a person can't say yet how a phase ended or what it delivered; empty if they can.
 
-    A forgotten start is caught up with (I000-6), but not past another phase that is active or failed; a hook may: the
-    agents of several phases can run side by side, and what they did is done. There is no hand-over before a phase is
-    completed (R000-12), and nothing is delivered before it began (R000-11).
+    A forgotten start is made up for (I000-6), but not past another phase that is active or failed. A hook may do that,
+    because the agents of several phases can run side by side, and what they did is done. There is no hand-over before a
+    phase is completed (R000-12), and no deliverable before it began (R000-11).
     """
     name, after = data["phases"][index]["id"], new or old
     if old == "pending" and new in ("completed", "failed") and (obstacle := _obstacle(data, index)):
@@ -168,7 +168,7 @@ def _early(
 
 
 def _obstacle(data: dict[str, Any], index: int) -> str:
-    """Return what keeps a phase from becoming active: one at a time (R000-15), and none past a failed one (I000-9)."""
+    """Say what keeps a phase from becoming active: one at a time (R000-15), none past a failed one (I000-9)."""
     statuses = _statuses(data)
     for other, status in enumerate(statuses):
         name = files.complete(data["phases"][other], other)["id"]
@@ -187,10 +187,10 @@ def _write(phase: dict[str, Any], deliverables: Sequence[str], handover: str, *,
 
 
 def _settle(data: dict[str, Any], index: int, advance: bool) -> None:
-    """Bring the workflow's status (R000-13) and current phase (R000-06) in line with a phase that moved.
+    """Set the workflow's status (R000-13) and current phase (R000-06) after a phase moved.
 
-    After a completed phase the next one is active (R000-35), unless `advance` is false (I000-7); after the last one the
-    workflow is completed. A failed phase fails the workflow at once (I000-9).
+    After a completed phase the next one becomes active (R000-35), unless `advance` is false (I000-7). After the last
+    one the workflow is completed. A failed phase fails the workflow at once (I000-9).
     """
     statuses, phases = _statuses(data), data["phases"]
     if all(status == "completed" for status in statuses):
@@ -202,12 +202,12 @@ def _settle(data: dict[str, Any], index: int, advance: bool) -> None:
         _opened(data, following)["status"] = "active"
         data["current_phase"] = phases[following]["id"]
     elif statuses[index] != "completed" or data.get("current_phase") is None:
-        running = statuses.index("active") if "active" in statuses else index  # another one may have failed beside it
+        running = statuses.index("active") if "active" in statuses else index  # it may have failed beside an active one
         data["current_phase"] = phases[running]["id"]
 
 
 def _following(statuses: list[Status], index: int) -> int | None:
-    """Return the phase to start after one that completed: the next pending one, or an earlier one that was left out."""
+    """Return the phase to start after a completed one: the next pending one, else an earlier one that was skipped."""
     if "active" in statuses or "failed" in statuses:
         return None
     order = [*range(index + 1, len(statuses)), *range(index)]

@@ -25,8 +25,8 @@ _NUMBERED = regex(r"phase_(\d{1,6})")
 def generate_markdown(workflow: Mapping[str, Any]) -> str:
     """Return the view of a state (the JSON object of the state file) in the form of R000-23 and I000-13.
 
-    It depends on the state alone (R000-20) and shows its status, so that of a completed workflow too (R000-25). Line
-    breaks inside values become spaces; N is the number in the phase's id.
+    It depends on the state alone (R000-20) and shows its status, a completed workflow's too (R000-25). Line breaks
+    inside values become spaces. N is the number in the phase's id.
     """
     phases = [files.complete(phase, number) for number, phase in enumerate(workflow.get("phases") or [])]
     current = next((phase for phase in phases if phase["id"] == workflow.get("current_phase")), None)
@@ -43,10 +43,10 @@ def generate_markdown(workflow: Mapping[str, Any]) -> str:
 
 
 def write(project: Records, workflow: Mapping[str, Any]) -> None:
-    """Write the view of a state, if it differs; hold the state's lock.
+    """Write the view of a state if it differs. Hold the state's lock.
 
-    A file that does not begin as a view does is somebody else's and stays; that, and a view that cannot be written, is
-    logged and costs no state.
+    A file that doesn't begin like a view belongs to somebody else and stays. That, and a view that can't be written, is
+    only logged.
     """
     try:
         insist(project, workflow)
@@ -55,7 +55,7 @@ def write(project: Records, workflow: Mapping[str, Any]) -> None:
 
 
 def insist(project: Records, workflow: Mapping[str, Any]) -> None:
-    """Write the view of a state as `write` does. Raises StateError when it cannot be written."""
+    """Write the view of a state as `write` does. Raises StateError if it can't be written."""
     path = project.root / FILE
     statefile.guard(project.root, path)
     wanted = generate_markdown(workflow).encode("utf-8", "replace")
@@ -74,7 +74,7 @@ def _present(project: Records) -> bytes | None:
 
 
 def _row(phase: Mapping[str, Any], number: int) -> str:
-    """Return a phase's line; a failed phase is marked (I000-12)."""
+    """Return a phase's line, in which a failed phase is marked (I000-12)."""
     match = _NUMBERED.fullmatch(values.text(phase["id"]))
     line = f"Phase {match[1] if match else number}: {_line(phase['title'])}"
     status = files.status(phase["status"])

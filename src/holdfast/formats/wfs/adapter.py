@@ -56,9 +56,9 @@ __all__ = [
 
 NAME = views.NAME
 SUMMARY_LIMIT_CHARS = 20_000
-"""Characters of an agent's last words that become a task's summary."""
+"""Characters of an agent's last message that become a task's summary."""
 MOST = 16
-"""Sessions an event reads: those that are marked or wanted, and the last changed."""
+"""Last changed sessions that an event reads, besides those that are marked or wanted."""
 
 
 def find(project: Records) -> Found:
@@ -68,9 +68,9 @@ def find(project: Records) -> Found:
 
 
 def candidates(project: Records, keys: Collection[str]) -> Found:
-    """Return the sessions an event can be about: those with these keys, those that are marked, the last changed.
+    """Return the sessions that an event can be about: those with these keys, the marked ones, the last changed.
 
-    The first is read however large it is, the others as far as `statefile.BUDGET_BYTES` goes.
+    The first is read whatever its size, the others as far as `statefile.BUDGET_BYTES` goes.
     """
     at = {each.name: each for each in store.folders(project)}
     paths = [key.removeprefix(f"{NAME}:").rpartition("#")[0] for key in keys if key.startswith(f"{NAME}:")]
@@ -81,12 +81,11 @@ def candidates(project: Records, keys: Collection[str]) -> Found:
 
 
 def start(project: Records, start: Start) -> Workflow:
-    """Make a session whose tasks are the phases given, one after the other, and make it the active one (R002-09).
+    """Make a session with the given phases as tasks, one after the other, and activate it (R002-09).
 
     Raises:
-        TransitionError: the type is none, or a session of this title is unfinished and does not give way (`replace`:
-            then it is paused).
-        StateError: it cannot be written.
+        TransitionError: the type is unknown, or a session of this title is unfinished (with `replace` it is paused).
+        StateError: it can't be written.
     """
     if start.kind and start.kind not in choice.COMPLEXITIES:
         raise TransitionError(f"a wfs session's type is one of {', '.join(choice.COMPLEXITIES)}, not {start.kind!r}")
@@ -110,7 +109,7 @@ def start(project: Records, start: Start) -> Workflow:
 
 
 def begin(project: Records, workflow: Workflow) -> Workflow:
-    """Begin the next task that can be begun; nothing happens while one is active."""
+    """Begin the next task that can be begun; do nothing while one is active."""
     session = _going(project, workflow)
     board = index.board(project, session.folder)
     due = next(iter(board.current), None)
@@ -122,8 +121,8 @@ def begin(project: Records, workflow: Workflow) -> Workflow:
 def done(project: Records, workflow: Workflow, *, note: str = "", everything: bool = False) -> Workflow:
     """Complete the current task with `note` as its summary and begin the next; the last one completes the session.
 
-    When somebody else completed the task meanwhile nothing happens. With `everything` the session is ended, and tasks
-    that are left stay as they are: nothing is said to be done that is not. Raises TransitionError.
+    Nothing happens if somebody else completed the task meanwhile. With `everything`, the session is ended and its
+    remaining tasks stay as they are, so that nothing claims to be done that isn't. Raises TransitionError.
     """
     session = _session(project, workflow)
     if workflow.finished:
@@ -142,15 +141,15 @@ def done(project: Records, workflow: Workflow, *, note: str = "", everything: bo
 
 
 def update(project: Records, workflow: Workflow, changes: Changes) -> Workflow:
-    """Change the current task, or task number `changes.current`: its status, its title, its summary.
+    """Change the status, title or summary of the current task, or of task number `changes.current`.
 
-    Reading, reminders and context are kept beside the session's state (`extras`). The title of another task means that
-    task. Raises TransitionError.
+    If `changes.phase` is the title of another task, that task is changed instead. Reading, reminders and context are
+    stored beside the session's state (`extras`). Raises TransitionError.
     """
     session, notes = _session(project, workflow), list[str]()
     if changes.total not in (None, workflow.total) or changes.deliverables:
         raise TransitionError(f"{session.name} has the tasks it lists, {workflow.total}, and their summaries")
-    if changes.error and changes.status not in ("blocked", "failed"):  # else it would be any blocked task's
+    if changes.error and changes.status not in ("blocked", "failed"):  # else it would belong to any blocked task
         raise TransitionError("an error belongs to a task that is blocked; give --status blocked with it")
     task, title = _task_meant(workflow, changes)
     jump = changes.current is not None or (title is None and changes.phase is not None)
@@ -167,7 +166,7 @@ def update(project: Records, workflow: Workflow, changes: Changes) -> Workflow:
 
 
 def _task_meant(workflow: Workflow, changes: Changes) -> tuple[Phase | None, str | None]:
-    """Return the task that a change is about, and what it is to be called from now on. Raises TransitionError."""
+    """Return the task that a change is about, and its new title, None for none. Raises TransitionError."""
     number, title = workflow.current, changes.phase
     other = next((each for each in workflow.phases if title and each.title == title), None)
     if changes.current is not None:
@@ -192,7 +191,7 @@ def _move(
     *,
     anyway: bool,
 ) -> list[str]:
-    """Move a task and give it a title or a summary; return what is to be told of it beside."""
+    """Move a task and give it a title or a summary; return notes for the user."""
     done = list[transitions.After]()
     if status == "completed":
         done.append(transitions.complete(project, session, task.id, summary))
@@ -209,11 +208,11 @@ def _move(
 
 
 def judge(project: Records, workflow: Workflow, phase_id: str, status: Status, words: str) -> Judged:
-    """Move a task because of its agent: what that said is the summary of a completed one; a failed one is blocked.
+    """Move a task because of its agent: a completed one gets the agent's words as summary, a failed one is blocked.
 
-    A hook completes no session: that its tasks are all done is said, and left to who works in it. Raises
-    TransitionError where the session is completed, so that what its agent said is not kept, StateError where
-    task, session or list cannot be written: to judge it again writes what is still missing.
+    A hook never completes a session. If all tasks are done, that is reported and left to whoever works in it. Raises
+    TransitionError if the session is completed, so that the agent's words aren't stored, and StateError if task,
+    session or list can't be written; another call writes what is missing.
     """
     session = _session(project, workflow)
     remark = ""
@@ -233,13 +232,13 @@ def judge(project: Records, workflow: Workflow, phase_id: str, status: Status, w
     observed = _observed(
         project, views.workflow(project, after.session, after.board), words if status == "failed" else ""
     )
-    with locked(session.folder):  # where it cannot be written, the task is judged again
+    with locked(session.folder):  # if it can't be written, the task is judged again
         lists.insist(project, after.session, after.board)
     return Judged(observed, after.changed, remark, after.notes)
 
 
 def brief(project: Records, workflow: Workflow, phase: Phase) -> Brief | None:
-    """Return a task with all that comes to it from elsewhere, as its agent is given it (R002-44)."""
+    """Return a task as its agent gets it, with everything it inherits (R002-44); None if it can't be read."""
     import json
 
     from holdfast.formats.wfs import context as contexts
@@ -260,7 +259,7 @@ def brief(project: Records, workflow: Workflow, phase: Phase) -> Brief | None:
 
 
 def undoing(phase_id: str) -> str:
-    """Return the command by which a person makes a completed task active again."""
+    """Return the command with which a person makes a completed task active again."""
     return f"holdfast wfs task reopen {phase_id}"
 
 
@@ -297,7 +296,7 @@ def _read(project: Records, folders: Iterable[Path], total: int, room: Room | No
 
 
 def _changed(folder: Path) -> int:
-    """Return when a session's state was last changed; Holdfast writes it with each of its tasks."""
+    """Return when a session's state was last changed (ns since 1970); Holdfast writes it with each of its tasks."""
     with suppress(OSError):
         return os.stat(places.state(folder)).st_mtime_ns  # noqa: PTH116 - of each of many, for each event
     return 0
@@ -314,7 +313,7 @@ def _session(project: Records, workflow: Workflow) -> Session:
 
 
 def _going(project: Records, workflow: Workflow) -> Session:
-    """Return a session that is not paused. Raises TransitionError: it is, and nobody goes on with it by accident."""
+    """Return a session. Raises TransitionError if it is paused, so that nobody goes on with it by accident."""
     session = _session(project, workflow)
     if session.standing == "paused":
         raise TransitionError(f"{session.name} is paused; holdfast wfs resume {session.name} goes on with it")

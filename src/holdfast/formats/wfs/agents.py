@@ -1,4 +1,4 @@
-"""Which task of a `wfs` session an agent was launched for."""
+"""Find the task of a `wfs` session that an agent was launched for."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ READ_LIMIT_CHARS = 100_000  # characters of a prompt that are looked at
 
 
 def match(workflow: Workflow, text: str, agent: str) -> Phase | None:
-    """Return the task an agent was launched for, or None when there is no evidence of one.
+    """Return the task an agent was launched for, None without evidence.
 
     The evidence is the same as in every format (`assignments.match_phase`), but a launch that names the ids of other
-    tasks is in doubt: it may look at a container, which nobody can work on (R002-17), or at finished tasks. So the kind
-    of agent counts only if no other id is named, and the prompt's first line only if the description names no other.
+    tasks is doubtful: the agent may look at a container, which nobody can work on (R002-17), or at finished tasks. So
+    the kind of agent counts only if no other id is named, and the prompt's first line only if the description names no
+    other.
 
     Args:
         workflow: the session.
         text: the call's description, one line, followed by its prompt.
-        agent: `subagent_type`; without one only a reference counts.
+        agent: `subagent_type`; if it is empty, only a reference counts.
     """
     description, _, prompt = text[:READ_LIMIT_CHARS].partition("\n")
     referred = assignments.referenced(workflow, text)

@@ -1,4 +1,4 @@
-"""All tasks of a session of the `wfs` format at a glance: which are whose, how far they are, which can be begun."""
+"""The board of a `wfs` session: its tasks, their hierarchy and status, and which of them can be begun."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Board:
     """The tasks of a session.
 
     Attributes:
-        tasks: in the order of their numbers; those whose id is none come last, by their files' names.
+        tasks: in the order of their numbers; those with an invalid id come last, by file name.
         problems: the files that could not be read.
-        changed: when one of the files was last changed, in seconds since 1970; 0 without any.
+        changed: when one of the files last changed, in seconds since 1970; 0 without files.
     """
 
     tasks: tuple[Brief, ...] = ()
@@ -33,12 +33,12 @@ class Board:
 
     @cached_property
     def leaves(self) -> tuple[Brief, ...]:
-        """The tasks that can be worked on: those that are no containers (R002-17)."""
+        """The tasks that can be worked on: all but containers (R002-17)."""
         return tuple(each for each in self.tasks if not self.is_container(each))
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """The names of the files that are known, without `.json`; of a broken one by what was kept of it."""
+        """The names of the readable task files without `.json`, broken ones with a kept generation included."""
         return frozenset(each.name for each in self.tasks)
 
     @cached_property
@@ -47,16 +47,16 @@ class Board:
         return bool(self.leaves) and all(each.status == "completed" for each in self.leaves) and not self.problems
 
     def get(self, id_: str) -> Brief | None:
-        """Return the task with an id, however many zeros it is written with; of two the first file's.
+        """Return the task with an id, ignoring leading zeros; if two files have it, the first.
 
-        Where no task has it, a file of that name counts, and an id that is written as no id can be.
+        If no task has the id, a file of that name counts, or an id written exactly so though it is invalid.
         """
         key = ids.key(id_)
         found = self._by_key.get(key) if key else None
         return found or next((each for each in self.tasks if id_ in (each.id, each.name)), None)
 
     def find(self, id_: str) -> Brief:
-        """Return the task with an id. Raises HoldfastError naming those there are, or that it is not unique."""
+        """Return the task with an id. Raises HoldfastError if there is none, naming the known ones, or several."""
         found = self.get(id_)
         if found is None:
             known = ", ".join(each.id for each in self.tasks[:20]) or "none"
@@ -77,11 +77,11 @@ class Board:
         return self._children.get(task.key, ()) if task.key else ()
 
     def is_container(self, task: Brief) -> bool:
-        """Tell whether a task has subtasks, or says so of itself (R002-17)."""
+        """Return whether a task has subtasks or is marked as a container (R002-17)."""
         return task.is_container or bool(self.children(task))
 
     def status(self, task: Brief) -> Status:
-        """Return how far a task is; a container is as far as its subtasks are (R002-18, I002-4)."""
+        """Return a task's status; a container's follows from its subtasks (R002-18, I002-4)."""
         if not self.is_container(task):
             return task.status
         found = {each.status for each in self.children(task)}
@@ -91,14 +91,14 @@ class Board:
         return next((each for each in ranked if each in found), "pending")
 
     def waits_for(self, task: Brief) -> list[str]:
-        """Return the ids a task depends on, by itself or through its container, that are not completed or unknown."""
+        """Return the ids that a task or its container depends on and that are not completed, or unknown."""
         above = self.get(task.parent) if task.parent else None
         wanted = [*task.depends_on, *(above.depends_on if above and above is not task else ())]
         return [id_ for id_ in dict.fromkeys(wanted) if not self._is_done(id_)]
 
     @cached_property
     def executable(self) -> tuple[Brief, ...]:
-        """The leaves that can be begun now, in order: they are pending and wait for nothing."""
+        """The leaves that can be begun now, in order: those that are pending and wait for nothing."""
         return tuple(each for each in self.leaves if each.status == "pending" and not self.waits_for(each))
 
     @cached_property

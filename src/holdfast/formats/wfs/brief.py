@@ -1,4 +1,4 @@
-"""What a task file of the `wfs` format says in short: all that other tasks, lists and sessions need of it."""
+"""The brief of a `wfs` task file: what other tasks, lists and sessions need of it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MEANT: dict[str, Status] = {
     "not_started": "pending",
     "blocked": "blocked",
     "completed": "completed",
-    "dropped": "blocked",  # it is not done, and nobody goes on with it by himself
+    "dropped": "blocked",  # it isn't done, and nobody goes on with it unasked
 }
 
 
@@ -38,13 +38,13 @@ class Brief(NamedTuple):
 
     Attributes:
         name: the name of its file without `.json`.
-        id: what the file says its id is; the file's name where it says none.
+        id: the id in the file; without one, the file's name.
         title: its title.
-        status: what its status means; a container's own, which says nothing, is pending.
-        said: its status as it is written.
+        status: the meaning of its status; `pending` for a container, whose own status says nothing.
+        said: its status as written.
         kind: `meta.type`.
         agent: `meta.agent`.
-        parent: `context.parent`, or what its id says where the file says none.
+        parent: `context.parent`; without one, the parent in its id.
         depends_on: the ids it depends on.
     """
 
@@ -60,17 +60,17 @@ class Brief(NamedTuple):
 
     @property
     def key(self) -> Key | None:
-        """What its id means; None where it is none."""
+        """The key of its id; None for an invalid id."""
         return ids.key(self.id)
 
     @property
     def is_container(self) -> bool:
-        """Whether it is written down as one; a task with subtasks is one anyhow."""
+        """Whether its file calls it one; a task with subtasks is one anyway (`Board.is_container`)."""
         return self.said == "container"
 
 
 def of(name: str, data: Mapping[str, Any]) -> Brief:
-    """Return what a task file says in short, whatever stands in it.
+    """Return the brief of a task file, whatever the file holds.
 
     Args:
         name: the file's name without `.json`.
@@ -93,6 +93,6 @@ def of(name: str, data: Mapping[str, Any]) -> Brief:
 
 
 def meaning(said: str) -> Status:
-    """Return what a task's status means; of one that nobody knows nothing is done (R002-16)."""
+    """Return the meaning of a task's status; an unknown one means pending (R002-16)."""
     word = said.casefold()
     return _KNOWN.get(word) or _MEANT.get(statuses.pure(said) or "", "pending")

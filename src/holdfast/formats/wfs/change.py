@@ -1,4 +1,4 @@
-"""Changing a session's tasks in the `wfs` format, under the lock of its folder; its state and its list follow."""
+"""Change the tasks of a `wfs` session under its folder's lock, then update its state and its list."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 @contextmanager
 def changing(project: Records, session: Session, *, why: str) -> Iterator[Change]:
-    """Change tasks of a session: what is done in the block is followed by the session's state and its list.
+    """Change tasks of a session in a block, after which the session's state and list are updated.
 
     Raises:
-        TransitionError: the session is completed, so that nobody who comes late brings it back.
-        StateError: its folder has gone, or cannot be written.
+        TransitionError: the session is completed; a late change must not revive it.
+        StateError: its folder is gone or can't be written.
     """
     statefile.guard(project.root, places.state(session.folder))
     if not session.folder.is_dir():
@@ -43,7 +43,7 @@ def changing(project: Records, session: Session, *, why: str) -> Iterator[Change
         try:
             yield change
         finally:
-            if change.written or sys.exc_info()[0] is None:  # also after half of a change: what was written is followed
+            if change.written or sys.exc_info()[0] is None:  # also after half a change
                 change.close()
 
 
@@ -62,21 +62,21 @@ class Change:
 
     @property
     def board(self) -> Board:
-        """The session's tasks as they are now, read again when something was written."""
+        """The session's tasks as they are now, read again after each write."""
         if self._board is None:
             self._board = index.board(self._project, self.session.folder)
         return self._board
 
     def exists(self, path: str) -> bool:
-        """Tell whether a path, relative to the project, is there."""
+        """Return whether a path, relative to the project, exists."""
         return (self._project.root / path).exists()
 
     def read(self, name: str) -> dict[str, Any]:
-        """Return what a task's file holds. Raises StateError."""
+        """Return the JSON object in a task's file. Raises StateError."""
         return statefile.read(self._project, places.task(self.session.folder, name)).data
 
     def edit(self, name: str, change: Callable[[dict[str, Any]], None]) -> bool:
-        """Change a task's file, all else in it unchanged; tell whether it was written. Raises StateError."""
+        """Change a task's file and return whether it was written. All else in it stays. Raises StateError."""
         path = places.task(self.session.folder, name)
 
         def apply(file: StateFile) -> dict[str, Any]:
@@ -90,7 +90,7 @@ class Change:
         return written
 
     def create(self, name: str, data: dict[str, Any]) -> None:
-        """Write the file of a new task. Raises StateError where there is one already."""
+        """Write the file of a new task. Raises StateError if there is one already."""
         path = places.task(self.session.folder, name)
         if os.path.lexists(path):
             raise StateError(path, "is there already")
@@ -98,14 +98,14 @@ class Change:
         self.written, self._board = True, None
 
     def summarise(self, name: str, text: str) -> None:
-        """Write what came of a task; an earlier text is kept as a generation. Raises StateError."""
+        """Write a task's summary; an earlier one is kept as a generation. Raises StateError."""
         path = places.summary(self.session.folder, name)
         with suppress(MissingError):
             self._project.keep(path, document.read(path, within=self._project.root)[0], why=f"before {self._why}")
         atomic.write(path, text.encode("utf-8", "replace"))
 
     def close(self) -> None:
-        """Bring the session's state (R002-46, I002-24) and its list (R002-45, I002-3) in step with the tasks."""
+        """Update the session's state (R002-46, I002-24) and its list (R002-45, I002-3) from the tasks."""
         self.session = follow(self._project, self.session, self.board, why=self._why)
         if news := lists.news(self._project, *self._before, self._listed):
             self.notes.append(news)
@@ -113,7 +113,7 @@ class Change:
 
 
 def follow(project: Records, session: Session, board: Board, *, why: str) -> Session:
-    """Write into a session's state what follows from its tasks; hold its folder's lock. Raises StateError."""
+    """Write into a session's state what follows from its tasks. Hold its folder's lock. Raises StateError."""
 
     def apply(file: StateFile) -> dict[str, Any]:
         return followed(file.data, board)
@@ -123,7 +123,7 @@ def follow(project: Records, session: Session, board: Board, *, why: str) -> Ses
 
 
 def followed(said: Mapping[str, Any], board: Board) -> dict[str, Any]:
-    """Return what a session's state is to say, of what it says, where its tasks are these (R002-46, I002-24)."""
+    """Return the state `said` with what follows from these tasks (R002-46, I002-24)."""
     data = copy.deepcopy(dict(said))
     progress = data.get("progress")
     data["progress"] = progress = dict(progress) if isinstance(progress, dict) else {}
@@ -140,7 +140,7 @@ def followed(said: Mapping[str, Any], board: Board) -> dict[str, Any]:
 
 
 def _step_back(data: dict[str, Any], board: Board) -> None:
-    """Take back that the work is done where a task was opened again, or another one made."""
+    """Go back from REVIEW to IMPLEMENT if a task was reopened or added."""
     _, implement, review = sessions.PHASES
     if data.get("current_phase") == review and board.leaves and not board.finished:
         data["current_phase"] = implement
@@ -149,7 +149,7 @@ def _step_back(data: dict[str, Any], board: Board) -> None:
 
 
 def _passed(board: Board) -> Iterator[tuple[str, str]]:
-    """Return the phases that are behind a session because of its tasks, each with the one that follows it."""
+    """Yield the phases that a session has passed according to its tasks, each with the following phase."""
     plan, implement, review = sessions.PHASES
     if any(each.status != "pending" for each in board.leaves):
         yield plan, implement

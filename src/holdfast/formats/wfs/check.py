@@ -1,4 +1,4 @@
-"""Looking through sessions of the `wfs` format for all that is wrong with them, at once."""
+"""Check sessions of the `wfs` format and report everything that is wrong at once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ AS_IT_IS = "the session is completed, so it stays as it is"
 
 
 def look(project: Records, folders: Sequence[Path]) -> Iterator[Finding]:
-    """Yield what is wrong with sessions: markers, states, their tasks against the nine rules, their lists."""
+    """Yield what is wrong with sessions: markers, states, tasks that break the nine rules, lists."""
     marked = markers.active(project)
     if os.path.lexists(places.top(project)) and not places.top(project).is_dir():
         yield Finding(
@@ -52,7 +52,7 @@ def look(project: Records, folders: Sequence[Path]) -> Iterator[Finding]:
 
 
 def elsewhere(project: Records) -> Iterator[Finding]:
-    """Yield where sessions lie in which nothing is done, with what is wrong with the tasks of those that go on."""
+    """Yield the sessions in other folders, which Holdfast doesn't work on, and what is wrong with their tasks."""
     folders = places.elsewhere(project)
     for folder in folders:
         file = places.inner(project, folder)
@@ -72,7 +72,7 @@ def elsewhere(project: Records) -> Iterator[Finding]:
 
 
 def tasks(project: Records, folder: Path) -> Iterator[Finding]:
-    """Yield what is wrong with a session's task files; files are named relative to its folder."""
+    """Yield what is wrong with a session's task files, which are named relative to its folder."""
     board = index.board(project, folder)
     for problem in board.problems:
         remedy = _remedy(project, problem.path, known=problem.path.stem in board.names)
@@ -102,7 +102,7 @@ def _session(project: Records, folder: Path, marked: Sequence[str]) -> Iterator[
     yield from _fields(session)
     over = session.standing == "completed"
     if session.drift:
-        stale = over and folder.name in marked  # one marker too many: whoever counts them takes it for active
+        stale = over and folder.name in marked  # the marker makes other tools take it for active
         yield Finding(0, places.SESSION, "status", session.said, session.drift, MEND, wrong=stale)
     for said, remedy in views.contradictions(session, board):
         yield Finding(0, places.SESSION, "status", session.said, said, remedy)
@@ -115,7 +115,7 @@ def _session(project: Records, folder: Path, marked: Sequence[str]) -> Iterator[
 
 
 def _remedy(project: Records, path: Path, *, known: bool = True) -> str:
-    """Return what to do about a file that cannot be used; a repair mends one that is missing, or broken and `known`."""
+    """Return what to do about an unusable file. A repair fixes one that is missing, or broken and `known`."""
     try:
         statefile.guard(project.root, path)
         document.load(path, statefile.LIMIT_BYTES)
@@ -129,7 +129,7 @@ def _remedy(project: Records, path: Path, *, known: bool = True) -> str:
 
 
 def _fields(session: Session) -> Iterator[Finding]:
-    """Yield what a session's state says that the schema does not know (R002-08)."""
+    """Yield values in a session's state that the schema doesn't know (R002-08)."""
     data = session.file.data
     known = {"type": choice.COMPLEXITIES, "current_phase": sessions.PHASES}
     if data.get("session_id") != session.name:

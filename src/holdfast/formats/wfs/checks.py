@@ -1,4 +1,4 @@
-"""Whether sessions of the `wfs` format hold together: their markers, states, tasks and lists."""
+"""Check whether sessions of the `wfs` format are consistent: markers, states, tasks and lists."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
 
 _MENDED = (check.MEND, check.ANEW)
-"""The remedies of what a repair sets right."""
+"""The remedies of findings that a repair can fix."""
 
 
 def look(project: Workspace) -> Iterator[Finding]:
-    """Look for what `holdfast wfs repair` would set right, and for what a person has to."""
+    """Yield what `holdfast wfs repair` would fix, and what a person has to."""
     if folders.linked(project.root, places.top(project) / "any"):
-        return  # the folders check says it; behind a link nothing is looked for
+        return  # the check of folders reports it; links are not followed
     kept = store.folders(project)
     repairs = list(wfs_repair.found(project))
     told = [_repair(project, each) for each in repairs]
@@ -47,7 +47,7 @@ def _repair(project: Workspace, repair: wfs_repair.Repair) -> Finding:
 
 
 def _mend(project: Workspace, what: str) -> str:
-    """Set right what was found, if it still is to be."""
+    """Run a repair if it is still needed; return what it did, or an empty text."""
     for each in wfs_repair.found(project):
         if each.what == what:
             each.do()
@@ -56,7 +56,7 @@ def _mend(project: Workspace, what: str) -> str:
 
 
 def _tasks(project: Workspace, folder: Path, repairs: Sequence[str]) -> Iterator[Finding]:
-    """Say in a line for each session how many rules its tasks break; a file that cannot be read has its own."""
+    """Yield one finding for all rules that a session's tasks break, and one for each file that can't be read."""
     broken = [each for each in check.tasks(project, folder) if each.rule]
     for each in broken:
         if not each.field and not any(f"{folder.name}/{each.file}" in what for what in repairs):

@@ -1,4 +1,4 @@
-"""What the `wfs` format derives: how complex a session is, of what type a task is, which agent works on it."""
+"""Values that the `wfs` format derives: a session's complexity, a task's type, the agent that works on it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from holdfast.patterns import regex
 
 Complexity = Literal["simple", "medium", "complex"]
 COMPLEXITIES: tuple[Complexity, ...] = ("simple", "medium", "complex")
-"""What a session's type can be, in order."""
+"""The types of a session, in ascending order."""
 TYPES = ("feature", "bugfix", "refactor", "test-gen", "test-fix", "docs")
-"""What a task's type can be (R002-20)."""
+"""The types of a task (R002-20)."""
 PLANNER, DEVELOPER, TESTER, GENERAL = "@action-planning-agent", "@code-developer", "@test-fix-agent", "@general-purpose"
 AGENTS = (DEVELOPER, PLANNER, TESTER, GENERAL)
-"""The agents the document knows (R002-21); others are possible, and reported as others."""
+"""The agents that the document knows (R002-21). Others are possible, and reported as unknown."""
 
-_MEDIUM, _COMPLEX = 5, 16  # leaves from which on a session is that (R002-41, I002-21)
+_MEDIUM, _COMPLEX = 5, 16  # leaf tasks from which a session is medium or complex (R002-41, I002-21)
 _TESTS = r"(?:unit |integration |e2e |end-to-end |regression |acceptance )?tests?"
 _TYPE_WORDS = (
     ("test-fix", regex(rf"\b(?:run|execute|fix|repair|stabili[sz]e|debug)\b.*\b{_TESTS}\b|\b(?:failing|flaky)\b", 2)),
@@ -29,12 +29,12 @@ _REVIEW = regex(r"^\W*(?:code )?(?:review|audit)\b", 2)
 
 
 def complexity(leaves: int) -> Complexity:
-    """Return how complex a session with so many leaf tasks is: fewer than 5, up to 15, more (R002-41)."""
+    """Return a session's complexity by its number of leaf tasks: simple below 5, complex above 15 (R002-41)."""
     return "complex" if leaves >= _COMPLEX else "medium" if leaves >= _MEDIUM else "simple"
 
 
 def upgraded(now: str, leaves: int) -> str:
-    """Return a session's type now that it has so many leaf tasks: never a lower one (R002-42).
+    """Return a session's type for its number of leaf tasks, never a lower one than now (R002-42).
 
     A type that the document doesn't know stays.
     """
@@ -45,16 +45,16 @@ def upgraded(now: str, leaves: int) -> str:
 
 
 def type_of(title: str) -> str:
-    """Return a task's type as its title tells, a feature where nothing else is said.
+    """Return a task's type by its title, `feature` by default.
 
-    "Run …/fix … tests" is test-fix, "write … tests" test-gen, words of documentation docs, of a bug bugfix, of order
-    refactor; the first of these that is named counts.
+    "Run …/fix … tests" is test-fix and "write … tests" is test-gen. Words for documentation mean docs, for bugs bugfix,
+    for tidying refactor. The first of these types that matches counts.
     """
     return next((name for name, words in _TYPE_WORDS if words.search(title)), "feature")
 
 
 def agent_of(kind: str, title: str) -> str:
-    """Return which agent a task is for (R002-43, I002-20).
+    """Return the agent for a task (R002-43, I002-20).
 
     | what the task is | agent |
     |---|---|

@@ -1,4 +1,4 @@
-"""What an agent is given for a task of the `wfs` format: the task whole, with all that comes to it from elsewhere."""
+"""What an agent gets for a `wfs` task: the whole task, with everything that it inherits."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 
 _MAY_BE_EMPTY = (*rules.CONTEXT, *variables.ALIASES)
 _APPROACH = "implementation_approach"
-_READ_LIMIT_BYTES = 64 * 1024  # bytes of a summary that are looked at
+_READ_LIMIT_BYTES = 64 * 1024  # bytes of a summary that are read
 
 
 class Given(NamedTuple):
-    """A task as its agent is given it (R002-44).
+    """A task as its agent gets it (R002-44).
 
     Attributes:
         task: the whole JSON object, with what is inherited and the variables filled in.
         session: the session's name.
         phase: the session's phase.
-        held: what the session itself was given to read, to keep in mind and to know.
-        unresolved: what could not be filled in, each with where it stands and why.
+        held: the session's own reading, reminders and context.
+        unresolved: what could not be filled in, each with its place and the reason.
     """
 
     task: dict[str, Any]
@@ -43,28 +43,28 @@ class Given(NamedTuple):
     unresolved: tuple[str, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """Return it in the document's form, with what the session holds and what is unresolved where there is any."""
+        """Return it as JSON values in the document's form, with what is unresolved, if anything."""
         workflow = {"session": self.session, "phase": self.phase, **self.held}
         said: dict[str, Any] = {"task": self.task, "workflow": workflow}
         return said | ({"unresolved": list(self.unresolved)} if self.unresolved else {})
 
 
 def given(project: Records, session: Session, board: Board, task: Brief, outputs: Mapping[str, str]) -> Given:
-    """Return a task with all that comes to it from elsewhere.
+    """Return a task with everything that it inherits.
 
-    In this order (R002-31, R002-32): from the session what it holds; from its parent what that inherited itself, its
-    shared context, and by what and how its work is done; of what it depends on the summaries; then what its own file
-    says, with variables filled in from outputs and properties.
+    These come in this order (R002-31, R002-32): what its session holds; from its parent, what that inherited itself,
+    its shared context, acceptance, artifacts and approach; the summaries of its dependencies; then the content of its
+    own file, with variables filled in from outputs and properties.
 
     Args:
-        project: where.
-        session: whose task it is.
+        project: the project.
+        session: the task's session.
         board: the session's tasks.
         task: the task.
-        outputs: what its steps have put out, by the names of their variables.
+        outputs: the output of its steps, by variable name.
 
     Raises:
-        StateError: its file cannot be read.
+        StateError: its file can't be read.
     """
     data = copy.deepcopy(read(project, session, task.name))
     context = data.get("context")
@@ -91,7 +91,7 @@ def given(project: Records, session: Session, board: Board, task: Brief, outputs
 
 
 def own(project: Records, session: Session, task: Brief) -> Mapping[str, Any]:
-    """Return the context that a task's own file gives it; nothing where it cannot be read."""
+    """Return the context in a task's own file; empty if the file can't be read."""
     with suppress(StateError):
         return values.members(read(project, session, task.name).get("context"))
     return {}
@@ -100,12 +100,12 @@ def own(project: Records, session: Session, task: Brief) -> Mapping[str, Any]:
 def known(
     session: Session, board: Board, task: Brief, context: Mapping[str, Any], outputs: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return what each variable of a task's texts stands for (R002-30); a step's output goes before a property."""
+    """Return the values of a task's variables (R002-30); a step's output beats a property."""
     return variables.properties(context, list(summaries(session, board, task).values())) | dict(outputs)
 
 
 def summaries(session: Session, board: Board, task: Brief) -> dict[str, str]:
-    """Return where the summaries of what a task depends on lie, relative to the project's root, by id."""
+    """Return the paths of the summaries of a task's dependencies, relative to the project's root, by id."""
     found: dict[str, str] = {}
     for each in before(board, task):
         path = places.summary(session.folder, each.id)
@@ -115,13 +115,13 @@ def summaries(session: Session, board: Board, task: Brief) -> dict[str, str]:
 
 
 def before(board: Board, task: Brief) -> list[Brief]:
-    """Return the leaves a task depends on; a container stands for its subtasks, for it has no summary itself."""
+    """Return the leaves that a task depends on. A container counts as its subtasks, since it has no summary itself."""
     wanted = [each for id_ in task.depends_on if (each := board.get(id_))]
     return list(dict.fromkeys(leaf for each in wanted for leaf in (board.children(each) or (each,))))
 
 
 def summary(session: Session, id_: str) -> str:
-    """Return a task's summary (of a huge one the beginning) on one line, without its heading; empty without one."""
+    """Return a task's summary on one line, without its heading; empty without one. Only the beginning of a huge one."""
     with suppress(StateError):
         raw, _ = document.head(
             places.summary(session.folder, id_), _READ_LIMIT_BYTES, within=session.folder.parent.parent
@@ -139,7 +139,7 @@ def _fill(
     task: Brief,
     outputs: Mapping[str, str],
 ) -> Iterator[str]:
-    """Fill in the variables of a task's texts; yield those that could not be, with where they stand."""
+    """Fill in the variables in a task's texts; yield those that could not be, each with its place and the reason."""
     values_of = known(session, board, task, data["context"], outputs)
     control = data.get("flow_control")
     if isinstance(control, dict):
@@ -180,7 +180,7 @@ def _filled(value: Any, field: str, known: Mapping[str, str], told: Mapping[str,
 
 
 def _outputs_of_steps(control: Mapping[str, Any]) -> dict[str, str]:
-    """Return which step puts out which variable."""
+    """Return the step that sets each variable, by variable name."""
     listed = control.get("pre_analysis")
     found: dict[str, str] = {}
     for number, each in enumerate(listed if isinstance(listed, list) else (), 1):
@@ -195,7 +195,7 @@ def _handed_down(parent: Mapping[str, Any]) -> list[str]:
 
 
 def _passed_on(parent: Mapping[str, Any]) -> dict[str, Any]:
-    """Return by what, on what and how a parent's work is done, which its subtasks inherit whole (R002-31)."""
+    """Return a parent's acceptance, artifacts, approach and target files, which subtasks inherit whole (R002-31)."""
     context, control = values.members(parent.get("context")), values.members(parent.get("flow_control"))
     passed = {
         "acceptance": list(values.texts(context.get("acceptance"), "", [])),
@@ -207,7 +207,7 @@ def _passed_on(parent: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def artifacts(context: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the artifacts of a task's context; what cannot be one is left out (`wfs_rules` names it)."""
+    """Return the artifacts in a task's context; invalid ones are left out (`rules` reports them)."""
     listed = context.get("artifacts")
     return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
 
@@ -234,5 +234,5 @@ def _missing_dependencies(session: Session, board: Board, task: Brief) -> Iterat
 
 
 def read(project: Records, session: Session, name: str) -> dict[str, Any]:
-    """Return what a task's file holds, or its last generation where it is broken. Raises StateError."""
+    """Return the content of a task's file, or its last generation if it is broken. Raises StateError."""
     return statefile.read(project, places.task(session.folder, name)).data

@@ -1,4 +1,4 @@
-"""Changing what a task file of the `wfs` format says: values are added, changed by name, or taken away."""
+"""Edit the content of a `wfs` task file: add, change and remove values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class _Field(NamedTuple):
-    """A field that can be changed: where it lies, what it holds, and by which key its entries are told apart."""
+    """An editable field: its path in the file, its empty value, and the key that identifies its entries."""
 
     path: str
     empty: Any
@@ -38,9 +38,9 @@ FIELDS = {
     "logic": _Field("flow_control.implementation_approach.logic_flow", []),
     "target-file": _Field("flow_control.target_files", []),
 }
-"""What can be changed, by the names of the command's options."""
+"""The editable fields, by the names of the command's options."""
 REMOVABLE = tuple(name for name in FIELDS if name not in ("title", "type", "agent"))
-"""What of that can be taken away: a task has to have the others."""
+"""The fields whose values can be removed; a task must have the others."""
 _KINDS: dict[type, str] = {str: "a text", list: "a list", dict: "an object"}
 
 
@@ -48,10 +48,10 @@ class Edit(NamedTuple):
     """A change of a task.
 
     Attributes:
-        given: what is added, by the names of `FIELDS`: a text replaces what is there, the entries of a list are added,
-            an object's members and entries with the key of one that is there change that.
-        removed: what is taken away first: a field's name with an entry of it (its text, path, or name), or with None
-            for all of them.
+        given: new values by the names of `FIELDS`. A text replaces the present one, and entries of a list are added. An
+            object's members, and entries with a known key, change the present ones.
+        removed: what is removed first: a field's name with one of its entries (by text, path, or name), or with None
+            for all.
     """
 
     given: Mapping[str, Any]
@@ -59,7 +59,7 @@ class Edit(NamedTuple):
 
 
 def apply(data: dict[str, Any], edit: Edit) -> list[str]:
-    """Change a task's object in place; return what was changed, a line each. Raises HoldfastError."""
+    """Change a task's object in place; return a line for each change. Raises HoldfastError."""
     said = list[str]()
     for name, entry in edit.removed:
         said += _remove(data, name, entry)
@@ -72,14 +72,14 @@ def apply(data: dict[str, Any], edit: Edit) -> list[str]:
 def refuse(
     name: str, before: Mapping[str, Any], after: Mapping[str, Any], board: Board, exists: Callable[[str], bool]
 ) -> list[str]:
-    """Refuse a change by which a task breaks a rule that it did not break; return what is remarked of it instead.
+    """Refuse a change that makes a task break a rule it did not break before; otherwise return new remarks.
 
     Args:
         name: the name of the task's file without `.json`.
-        before: what it holds; empty for a new one.
-        after: what it is to hold.
+        before: its present content; empty for a new task.
+        after: its new content.
         board: the session's tasks.
-        exists: tells whether a path, relative to the project, is there.
+        exists: returns whether a path, relative to the project, exists.
 
     Raises:
         HoldfastError: with each rule, its field, its value and what to do.
@@ -92,7 +92,7 @@ def refuse(
 
 
 def _same(found: Finding) -> tuple[int, str, str, str]:
-    """Return what a finding is known by though the entry it is about has moved in its list."""
+    """Return what identifies a finding even if its entry has moved within a list."""
     return found.rule, found.field.partition("[")[0], repr(found.value), found.problem
 
 
@@ -148,7 +148,7 @@ def _name(entry: Any, field: _Field) -> Any:
 
 
 def _reach(data: dict[str, Any], field: _Field) -> tuple[dict[str, Any], str, Any]:
-    """Return the object a field lies in, made where it is missing, its key there, and what it holds."""
+    """Return the object that contains a field (created if missing), the field's key in it, and its value."""
     *above, key = field.path.split(".")
     holder, walked = data, list[str]()
     for part in above:

@@ -1,4 +1,4 @@
-"""What is wrong with a file of a session in the `wfs` format, told with file, field, value and remedy (R002-33)."""
+"""A finding about a file of a `wfs` session, with file, field, value and remedy (R002-33)."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ RULES = {
     9: "artifacts are valid",
 }
 
-_SHOWN_CHARS = 80  # characters of a value
+_SHOWN_CHARS = 80  # characters of a value that are shown
 
 
 class Finding(NamedTuple):
-    """What is wrong with a session, or with a file of it.
+    """Something that is wrong with a session or one of its files.
 
     Attributes:
-        rule: which of `RULES` it breaks; 0 for a remark, which breaks none.
+        rule: the rule of `RULES` that it breaks; 0 if it breaks none.
         file: the file, relative to the session's folder.
-        field: the field, as in `context.focus_paths[0]`; empty where it is all of the file.
-        value: what stands there; None where nothing does.
-        problem: what is wrong with that.
+        field: the field, as in `context.focus_paths[0]`; empty for the whole file.
+        value: the field's value; None if it is missing.
+        problem: what is wrong with it.
         remedy: what to do about it.
-        unread: whether the file cannot be used at all.
-        wrong: whether it is more than a remark though it breaks no rule: it keeps the format from working.
+        unread: whether the file can't be used at all.
+        wrong: whether it is more than a remark although it breaks no rule, because the format can't work with it.
     """
 
     rule: int
@@ -50,7 +50,7 @@ class Finding(NamedTuple):
 
     @property
     def text(self) -> str:
-        """All of it in a sentence."""
+        """The whole finding in a sentence."""
         value = json.dumps(self.value, ensure_ascii=False) if self.value is not None else "missing"
         shown = value if len(value) <= _SHOWN_CHARS else f"{value[:_SHOWN_CHARS]}…"
         where = f"{self.file}: {self.field} is {shown}" if self.field else self.file

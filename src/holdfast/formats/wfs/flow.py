@@ -1,7 +1,7 @@
-"""The flow control of a task in the `wfs` format: which steps come before the work, and what is to be changed.
+"""The flow control of a `wfs` task: the steps before the work, and what the work changes.
 
-Holdfast plans these steps and records what came of them. It never runs the commands in task files (R002-29): they come
-from whoever wrote the file, and whoever works on the task decides about them.
+Holdfast plans these steps and records their results. It never runs the commands in task files (R002-29): they come from
+whoever wrote the file, and whoever works on the task decides about them.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 OnError = Literal["skip_optional", "fail", "retry_once", "manual_intervention"]
 ON_ERROR: tuple[str, ...] = get_args(OnError)
-"""What may be done when a step fails (R002-26); without a word it is `fail` (I002-6)."""
+"""What may happen when a step fails (R002-26); `fail` by default (I002-6)."""
 
 
 class Step(NamedTuple):
     """A step before the work (R002-25).
 
     Attributes:
-        name: what it is called.
-        action: what it is for.
-        commands: what is to be done, in order; task files in the wild have several.
-        output_to: the variable its output is; empty if it has none (I002-7).
-        on_error: what is to be done when it fails.
+        name: its name.
+        action: its purpose.
+        commands: its commands, in order; real task files may have several.
+        output_to: the variable that gets its output; empty for none (I002-7).
+        on_error: what happens when it fails.
     """
 
     name: str
@@ -37,12 +37,12 @@ class Step(NamedTuple):
 
 
 class Approach(NamedTuple):
-    """How the work is to be done (R002-27).
+    """How to do the work (R002-27).
 
     Attributes:
-        description: what is to be done.
-        points: where something is to be changed.
-        flow: in which order what happens.
+        description: what to do.
+        points: where to change something.
+        flow: what happens, in order.
     """
 
     description: str
@@ -51,7 +51,7 @@ class Approach(NamedTuple):
 
 
 def steps(task: Mapping[str, Any]) -> tuple[Step, ...]:
-    """Return a task's steps in their order; what cannot be understood as one is left out (`wfs_rules` names it)."""
+    """Return a task's steps in their order; invalid ones are left out (`rules` reports them)."""
     listed = values.members(task.get("flow_control")).get("pre_analysis")
     return (
         tuple(_step(each, number) for number, each in enumerate(listed, 1) if isinstance(each, dict))
@@ -61,7 +61,7 @@ def steps(task: Mapping[str, Any]) -> tuple[Step, ...]:
 
 
 def approach(task: Mapping[str, Any]) -> Approach:
-    """Return how a task's work is to be done; a text, or a list of steps as later versions have it, counts too."""
+    """Return a task's approach, which may also be a text, or a list of steps as in later versions."""
     given = values.members(task.get("flow_control")).get("implementation_approach")
     if isinstance(given, dict):
         return Approach(
@@ -75,7 +75,7 @@ def approach(task: Mapping[str, Any]) -> Approach:
 
 
 def target_files(task: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what a task changes: `file:function:lines`, `file:function` or `file` (R002-28, I002-5)."""
+    """Return a task's target files: `file:function:lines`, `file:function` or `file` (R002-28, I002-5)."""
     return values.texts(values.members(task.get("flow_control")).get("target_files"), "", [])
 
 

@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _ID = regex(r"IMPL-([0-9]{1,9})(?:\.([0-9]{1,9}))?")
-# No \\w around it: a language without blanks may stand right beside it.
+# Not \w around it: words of a language without spaces may come right before or after it.
 _MENTIONED = regex(r"(?<![A-Za-z0-9_.-])IMPL-[0-9]{1,9}(?:\.[0-9]{1,9})?(?![A-Za-z0-9_-]|\.[0-9])")
-_WHOLE = -1  # stands for no subtask, so that a task comes before its own
+_WHOLE = -1  # the number for no subtask; it sorts a task before its subtasks
 
 
 class Key(NamedTuple):
-    """What an id means, whatever zeros it is written with: IMPL-1 and IMPL-001 are one task's (I002-2).
+    """The numbers of an id, without leading zeros: IMPL-1 and IMPL-001 are the same task (I002-2).
 
-    Keys sort in the order of their numbers.
+    Keys sort by number.
     """
 
     main: int
@@ -27,30 +27,30 @@ class Key(NamedTuple):
 
     @property
     def is_sub(self) -> bool:
-        """Whether it is a subtask's."""
+        """Whether it is the key of a subtask."""
         return self.sub != _WHOLE
 
     @property
     def parent(self) -> Key | None:
-        """The task it is a subtask of, None for one that is none."""
+        """The parent task's key, None for a top-level task."""
         return Key(self.main) if self.is_sub else None
 
 
-@lru_cache(maxsize=4_096)  # an event asks for those of the same tasks over and over
+@lru_cache(maxsize=4_096)  # an event asks for the keys of the same tasks many times
 def key(text: str) -> Key | None:
-    """Return what an id means, or None where the text is none."""
+    """Return an id's key, None if the text is no id."""
     match = _ID.fullmatch(text)
     return Key(int(match[1]), int(match[2]) if match[2] else _WHOLE) if match else None
 
 
 def parent(text: str) -> str:
-    """Return the id of the task that a subtask's id names as its parent, written as there; empty where it is none."""
+    """Return the parent in a subtask's id, as written there; empty for other texts."""
     match = _ID.fullmatch(text)
     return f"IMPL-{match[1]}" if match and match[2] else ""
 
 
 def mentioned(text: str) -> list[str]:
-    """Return the ids that a text names, in their order, each once and as it is written there first."""
+    """Return the ids in a text, in order, each once as it is written first."""
     found: dict[Key | None, str] = {}
     for match in _MENTIONED.finditer(text):
         found.setdefault(key(match[0]), match[0])
@@ -58,11 +58,11 @@ def mentioned(text: str) -> list[str]:
 
 
 def following(known: Iterable[str], parent: str = "") -> str:
-    """Return the id of a new task: the number after the largest, written with as many digits as those before it.
+    """Return the id of a new task: the number after the largest, with as many digits if that has leading zeros.
 
     Args:
-        known: the ids there are.
-        parent: the id of the task that the new one is to be a subtask of; empty for none.
+        known: the existing ids.
+        parent: the id of the new task's parent; empty for none.
     """
     top = key(parent) if parent else None
     numbers = []

@@ -1,4 +1,4 @@
-"""Reading a session's tasks in the `wfs` format; of many, only those files that have changed since they were read."""
+"""Read a `wfs` session's tasks; if there are many, only the files that changed since they were last read."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from holdfast.workflow.statefile import Room
 
 MANY = 32
-"""Task files from which on what they say is kept, so that an event does not read a thousand of them."""
-_FEW = 8  # files that are read each time before what is kept is written again: that takes as long as reading so many
-_PORTION = 2_000  # files after which what was read is written down in any case
+"""Task files beyond which their briefs are cached, so that an event doesn't read a thousand files."""
+_FEW = 8  # changed files from which the cache is rewritten; reading fewer each time is faster than writing it
+_PORTION = 2_000  # files after which the cache is written in any case
 _FORMAT = 1
-_NAME = regex(r"[A-Za-z]+-[0-9][^/]*\.json")  # whatever is numbered counts: a wrong name is told, and not left out
+_NAME = regex(r"[A-Za-z]+-[0-9][^/]*\.json")  # any numbered name: a wrong one is reported, not ignored
 
 Kept = dict[str, tuple[Stamp, Brief]]
 
 
 class _Last(NamedTuple):
-    """What this process has read of a session: an event asks for its tasks several times."""
+    """What this process last read of a session, because an event asks for its tasks several times."""
 
     kept: Kept
     board: Board
@@ -46,10 +46,10 @@ _last: dict[Path, _Last] = {}
 
 
 def board(project: Records, folder: Path, room: Room | None = None) -> Board:
-    """Return the tasks of the session in a folder, as their JSON files say and nothing else does (R002-01).
+    """Return the tasks of the session in a folder; their JSON files are the only source (R002-01).
 
-    A file that cannot be read is among the problems; its last generation counts, where there is one. Raises LargeError,
-    and reads nothing, where more of them must be read than there is `room` for.
+    A file that can't be read is among the problems, and its last generation counts, if there is one. If more files must
+    be read than there is `room` for, raises LargeError and reads none.
     """
     found, problems = _files(folder / places.TASKS)
     last = _last.get(folder)
@@ -72,7 +72,7 @@ def board(project: Records, folder: Path, room: Room | None = None) -> Board:
         try:
             data, broken = _said(project, path)
         except MissingError:
-            continue  # it has gone meanwhile
+            continue  # it was removed meanwhile
         except StateError as error:
             problems.append(Problem(path, error.reason))
             continue
@@ -86,11 +86,11 @@ def board(project: Records, folder: Path, room: Room | None = None) -> Board:
             portion += seen[1]
             if read % _PORTION == 0 or portion > statefile.BUDGET_BYTES:
                 portion = 0
-                _keep(folder, {**kept, **fresh})  # an event that runs out of time leaves the next one less to read
+                _keep(folder, {**kept, **fresh})  # if this event runs out of time, the next has less to read
     changed = max((seen[2] for seen in found.values()), default=0) / 1e9
     board = Board(tuple(_in_order(tasks)), tuple(sorted(problems)), changed)
     if last and last.board == board:
-        board = last.board  # with all that was found out about it
+        board = last.board  # it has its computed properties already
     elif many and (len(fresh.keys() - kept.keys()) > _FEW or sum(unread) > statefile.LIMIT_BYTES):
         _keep(folder, fresh)
     _last[folder] = _Last(fresh, board)
@@ -98,7 +98,7 @@ def board(project: Records, folder: Path, room: Room | None = None) -> Board:
 
 
 def _said(project: Records, path: Path) -> tuple[Mapping[str, Any], str]:
-    """Return what a task's file says, or its last generation with what is wrong with the file. Raises StateError."""
+    """Return a task file's content and "", or its last generation and what is wrong with it. Raises StateError."""
     try:
         return document.load(path, limit=statefile.LIMIT_BYTES, within=project.root).data, ""
     except MissingError:
@@ -109,12 +109,12 @@ def _said(project: Records, path: Path) -> tuple[Mapping[str, Any], str]:
 
 
 def _in_order(tasks: Iterable[Brief]) -> list[Brief]:
-    """Return tasks in the order of their numbers, which is not that of the text (I002-2)."""
+    """Return tasks in the order of their numbers, not of their texts (I002-2)."""
     return sorted(tasks, key=lambda each: (each.key is None, each.key or (), each.name))
 
 
 def _files(folder: Path) -> tuple[dict[str, Stamp], list[Problem]]:
-    """Return the task files in a folder by name, with what tells whether they have changed, and those that are none."""
+    """Return the stamps of the task files in a folder by name, and the problems with other files."""
     found: dict[str, Stamp] = {}
     problems: list[Problem] = []
     if folder.is_symlink():

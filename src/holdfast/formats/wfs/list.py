@@ -1,4 +1,4 @@
-"""A session's list in the `wfs` format on disk: generated from its tasks, compared with them, never read."""
+"""The list of a `wfs` session on disk: generated from its tasks and compared with them, but never read back."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ if TYPE_CHECKING:
 
 _BEFORE = "before it was generated anew"
 _LEFT = "left as it is"
-_TOLD = 3  # differences of a list that are named
+_TOLD = 3  # differences of a list that a message names
 STAYS = "it stays as it is; `holdfast wfs todo --anyway` replaces it"
 OWN = f"has lines of somebody's own, so {STAYS}"
 
 
 def write(project: Records, session: Session, board: Board, *, before: bytes | None, anyway: bool = False) -> str:
-    """Write a session's list, if it differs; return why it was not written, or nothing.
+    """Write a session's list if it differs; return why it was not written, else an empty text.
 
-    What somebody has written into it is kept as a generation first. A list with lines of somebody's own stays, unless
-    it is to be written `anyway`.
+    A list that was edited is kept as a generation first. A list with lines of somebody's own stays, except with
+    `anyway`.
 
     Args:
-        project: where.
-        session: whose.
+        project: the project.
+        session: the session.
         board: its tasks.
-        before: what the list would have been before they changed; another content is somebody's own.
-        anyway: whether a list of somebody's own gives way.
+        before: the list as it was generated before the tasks changed; any other content was edited.
+        anyway: whether to replace a list with lines of somebody's own, too.
     """
     try:
         return insist(project, session, board, before=before, anyway=anyway)
-    except StateError as error:  # a view that cannot be written costs no state
+    except StateError as error:  # a failed view must not fail the state
         log.write("warning", f"the list of {session.name} was not written: {error}")
         return str(error)
 
@@ -51,7 +51,7 @@ def write(project: Records, session: Session, board: Board, *, before: bytes | N
 def insist(
     project: Records, session: Session, board: Board, *, before: bytes | None = None, anyway: bool = False
 ) -> str:
-    """Write a session's list as `write` does. Raises StateError when it cannot be written."""
+    """Write a session's list as `write` does. Raises StateError if it can't be written."""
     path = session.folder / places.LIST
     wanted = content(session, board)
     statefile.guard(project.root, path)
@@ -70,7 +70,7 @@ def insist(
 
 
 def renew(project: Records, session: Session, *, anyway: bool = False) -> str:
-    """Generate a session's list anew; return why it was not written, or nothing (`write`). Raises StateError."""
+    """Regenerate a session's list; return why it was not written, else an empty text (`write`). Raises StateError."""
     with locked(session.folder):
         now = sessions.load(project, session.folder, marked=session.marked)
         now.must_be_open("its list stays as it is")
@@ -78,12 +78,12 @@ def renew(project: Records, session: Session, *, anyway: bool = False) -> str:
 
 
 def content(session: Session, board: Board) -> bytes:
-    """Return what a session's list is to hold."""
+    """Return the generated list of a session."""
     return todo.generate(session.topic, board, summaries(session)).encode("utf-8", "replace")
 
 
 def drift(session: Session, board: Board) -> tuple[str, ...]:
-    """Return how a session's list differs from its tasks' files, a line each (I002-30); a missing list differs too."""
+    """Return how a session's list differs from its tasks, a line each (I002-30); a missing list differs too."""
     try:
         present = _read(session)
     except MissingError:
@@ -94,16 +94,16 @@ def drift(session: Session, board: Board) -> tuple[str, ...]:
 
 
 def is_own(session: Session) -> bool:
-    """Tell whether a session's list has lines of somebody's own, so that it is not generated anew unasked."""
+    """Return whether a session's list has lines of somebody's own, so that it isn't regenerated unasked."""
     with suppress(StateError):
         return not todo.is_generated(_text(_read(session)))
     return False
 
 
 def news(project: Records, session: Session, board: Board, wanted: bytes) -> str:
-    """Return what is to be said of a list that was to hold `wanted` and does not; empty where that is nothing new.
+    """Return what to say about a list that should be `wanted` and isn't; empty if that was said before.
 
-    That a list stays as it is is said once; what differs in it, once for each of its contents.
+    That a list stays as it is, is said once. Its differences are said once for each content.
     """
     try:
         present = _read(session)
@@ -122,7 +122,7 @@ def news(project: Records, session: Session, board: Board, wanted: bytes) -> str
 
 
 def _was_left(project: Records, path: Path) -> bool:
-    """Tell whether a list of somebody's own was left as it is before."""
+    """Return whether a list with lines of somebody's own was left as it is before."""
     with suppress(LedgerError):
         return any(each["why"] == _LEFT for each in project.generations(path))
     return False
@@ -138,7 +138,7 @@ def _text(raw: bytes) -> str:
 
 
 def summaries(session: Session) -> frozenset[str]:
-    """Return the ids of the tasks of which there is a summary."""
+    """Return the ids of the tasks that have a summary."""
     with suppress(OSError):
         ends = "-summary.md"
         listed = [each.name for each in (session.folder / places.SUMMARIES).iterdir()]
@@ -147,7 +147,7 @@ def summaries(session: Session) -> frozenset[str]:
 
 
 def _read(session: Session) -> bytes:
-    """Return what a session's list holds. Raises StateError."""
+    """Return the content of a session's list. Raises StateError."""
     return document.read(session.folder / places.LIST, within=session.folder.parent.parent)[0]
 
 

@@ -1,4 +1,4 @@
-"""Which sessions of the `wfs` format are marked as active: files whose names are all they say (R002-04)."""
+"""The markers of active `wfs` sessions: files that count by their name alone (R002-04)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NONE = "No active session"
 
 
 def active(project: Records) -> list[str]:
-    """Return the names that are marked, in alphabetical order; those without a folder too.
+    """Return the marked names in alphabetical order, including those without a folder.
 
     A name is the marker's file name without `.active-` (R002-06). Only direct children of `.workflow/` count (I002-12).
     """
@@ -30,7 +30,7 @@ def active(project: Records) -> list[str]:
 
 
 def newest_first(project: Records, names: Sequence[str]) -> list[str]:
-    """Return marked names with the one that was marked last in front; of one moment the last name (I002-11)."""
+    """Return marked names, the last marked first; of the same moment, the last in the alphabet first (I002-11)."""
 
     def moment(name: str) -> int:
         try:
@@ -42,7 +42,7 @@ def newest_first(project: Records, names: Sequence[str]) -> list[str]:
 
 
 def detected(names: Sequence[str]) -> str:
-    """Return what is said of the marked names, in the document's own words (R002-05)."""
+    """Describe the marked names in the document's own words (R002-05)."""
     if not names:
         return NONE
     if len(names) == 1:
@@ -54,8 +54,8 @@ def detected(names: Sequence[str]) -> str:
 def put(project: Records, name: str) -> None:
     """Mark one session and no other (R002-07).
 
-    The new mark is there before the others go: killed in between, two are marked and the newest is the one.
-    Raises StateError.
+    The new marker is made before the others are removed. If this process is killed in between, the newest marker
+    counts. Raises StateError.
     """
     mark(project, name)
     for each in active(project):
@@ -64,7 +64,7 @@ def put(project: Records, name: str) -> None:
 
 
 def mark(project: Records, name: str) -> None:
-    """Mark a session, whichever else are marked. Raises StateError."""
+    """Mark a session and leave the other markers. Raises StateError."""
     path = places.marker(project, name)
     statefile.guard(project.root, path)
     try:
@@ -75,7 +75,7 @@ def mark(project: Records, name: str) -> None:
 
 
 def take(project: Records, name: str) -> None:
-    """Mark a session no longer. Raises StateError."""
+    """Remove a session's marker. Raises StateError."""
     path = places.marker(project, name)
     statefile.guard(project.root, path.parent)
     try:

@@ -1,4 +1,4 @@
-"""Names of sessions and of scratch files in the `wfs` format, made of what somebody calls them."""
+"""Names of `wfs` sessions and scratch files, made from topics, commands and descriptions."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
 
 PREFIX = "WFS-"
 LONGEST = 50
-"""Characters of a session's name with prefix and suffix (R002-13)."""
+"""The most characters of a session's name, with prefix and suffix (R002-13)."""
 
 _DESCRIBED_CHARS = 40  # characters of a scratch file's description
-_NAMELESS = "session"  # for a topic without a letter from a to z and without a digit (I002-15)
+_NAMELESS = "session"  # the name for a topic without a letter a-z or a digit (I002-15)
 _VERBS = frozenset(
     (
         *("add", "analyze", "analyse", "create", "debug", "explain", "explore", "extract", "find", "fix", "generate"),
         *("implement", "improve", "investigate", "migrate", "optimize", "refactor", "remove", "rename", "rewrite"),
         *("trace", "upgrade", "write"),
     )
-)  # and no word that is a noun as often
+)  # without words that are nouns as often
 
 
 def session(topic: str, taken: Callable[[str], bool]) -> str:
-    """Return the name of a new session: `WFS-user-auth-system`, with `-002` and so on where it is taken.
+    """Return the name of a new session: `WFS-user-auth-system`, with `-002` and so on if it is taken.
 
     The topic is in lower case (R002-11), with one hyphen for every run of characters other than a-z and 0-9, cut at a
     hyphen (I002-15) after at most 50 characters (R002-13). Only a taken name gets a suffix (R002-12), first `-002`
@@ -35,7 +35,7 @@ def session(topic: str, taken: Callable[[str], bool]) -> str:
 
     Args:
         topic: what the session is about.
-        taken: tells whether a name cannot be used.
+        taken: returns whether a name is taken.
     """
     words = names.words(topic) or _NAMELESS
     for number in count(1):
@@ -47,12 +47,12 @@ def session(topic: str, taken: Callable[[str], bool]) -> str:
 
 
 def command(name: str) -> str:
-    """Return what a command is called in file names: `/cli:mode:code-analysis` is `code-analysis` (I002-17)."""
+    """Return a command's name in file names: `code-analysis` for `/cli:mode:code-analysis` (I002-17)."""
     return names.words(name.rpartition(":")[2]) or "output"
 
 
 def description(text: str) -> str:
-    """Return what a text comes to in file names: without its leading verb where other words are left (I002-19)."""
+    """Return a description for file names, without its leading verb if other words are left (I002-19)."""
     words = names.words(text).split("-")
     if len(words) > 1 and words[0] in _VERBS:
         del words[0]
@@ -60,12 +60,12 @@ def description(text: str) -> str:
 
 
 def stamp(moment: datetime) -> str:
-    """Return a moment in UTC as it stands in file names: `20250105-143022` (R002-37)."""
+    """Return a moment in UTC for file names: `20250105-143022` (R002-37)."""
     return moment.strftime("%Y%m%d-%H%M%S")
 
 
 def _cut(words: str, most: int) -> str:
-    """Return as many whole words as fit; of a first one that does not, its beginning."""
+    """Return as many whole words as fit; if the first doesn't fit, its beginning."""
     if len(words) <= most:
         return words
     head = words[: most + 1]

@@ -1,4 +1,4 @@
-"""What is to be done next in a session of the `wfs` format, as the model is told it."""
+"""The next step of a `wfs` session, in the words that the model is told."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from holdfast.formats.wfs.board import Board
     from holdfast.workflow.model import Phase, Workflow
 
-_SUMMARY_LIMIT_CHARS = 600  # characters of a summary that stand in a prompt
+_SUMMARY_LIMIT_CHARS = 600  # characters of a summary in a prompt
 
 
 def step(workflow: Workflow) -> Step | None:
-    """Return the task that is active or comes next with the prompt for its agent, or None when all is done."""
+    """Return the active or next task with the prompt for its agent, None if the session is finished."""
     if workflow.finished:
         return None
     task = next((each for each in workflow.phases if each.id in workflow.due[:1]), None)
@@ -32,7 +32,7 @@ def step(workflow: Workflow) -> Step | None:
 
 
 def _handed(workflow: Workflow, task: Phase) -> str:
-    """Return what a task hands over; of a long summary the beginning, and where all of it is."""
+    """Return a task's hand-over; for a long summary its beginning, and the path of the whole."""
     if len(task.handover) <= _SUMMARY_LIMIT_CHARS:
         return f"Context: {task.handover} ({task.id})"
     path = f"{workflow.place.rpartition('/')[0]}/{places.SUMMARIES}/{task.id}-summary.md"
@@ -40,7 +40,7 @@ def _handed(workflow: Workflow, task: Phase) -> str:
 
 
 def ready(workflow: Workflow) -> tuple[Phase, ...]:
-    """Return the tasks that can be begun now: those that wait for nothing can be worked on in parallel."""
+    """Return the tasks that can be begun now, which can be worked on in parallel."""
     if workflow.finished:
         return ()
     due = frozenset(workflow.due)
@@ -72,7 +72,7 @@ def _waiting(workflow: Workflow, left: Sequence[Phase]) -> str:
 
 
 def _prompt(workflow: Workflow, id_: str, title: str) -> str:
-    """Return what an agent is told of a task; all of it is printed by the command that the text names."""
+    """Return the prompt for a task's agent; it names the command that prints everything."""
     lines = [f"{id_}: {title}"]
     for name, heading in (("requirements", "Requirements"), ("focus_paths", "Focus on"), ("acceptance", "Acceptance")):
         listed = workflow.context.get(name)

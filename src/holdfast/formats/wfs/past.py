@@ -1,4 +1,4 @@
-"""Contents of a session's files in the `wfs` format: earlier ones, read and put back, and those somebody wrote."""
+"""Contents of a `wfs` session's files that Holdfast did not just write: earlier ones, and edits by others."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 def parsed(project: Records, path: Path, raw: bytes) -> Workflow:
-    """Return the session that a content of its state file, or of one of its tasks' files, is part of.
+    """Return the session that a content of its state file, or of one of its task files, belongs to.
 
-    Of a task's file the workflow has that path and content. Raises SchemaMismatch, or StateError where it is broken.
+    For a task file, the workflow has that path and content. Raises SchemaMismatch, or StateError if it is broken.
     """
     file = StateFile(document.parse(path, raw, clock.now().timestamp()), present=raw)
     folder = path.parent.parent if path.parent.name == places.TASKS else path.parent
@@ -44,9 +44,9 @@ def parsed(project: Records, path: Path, raw: bytes) -> Workflow:
 
 
 def restore(project: Records, path: Path, raw: bytes, *, why: str, replace: bool) -> Restored:
-    """Make a state file or a task's file hold an earlier content again; state and list follow.
+    """Restore an earlier content of a state or task file, then update state and list.
 
-    Nothing is in its way, so `replace` changes nothing. Raises SchemaMismatch, StateError.
+    Nothing can be in the way, so `replace` has no effect. Raises SchemaMismatch, StateError.
     """
     wanted = parsed(project, path, raw)
     folder = places.top(project) / wanted.id
@@ -67,11 +67,10 @@ def restore(project: Records, path: Path, raw: bytes, *, why: str, replace: bool
 
 
 def written(project: Records, workflow: Workflow, path: Path, *, why: str) -> Workflow | None:
-    """Return the session a file is of that somebody wrote, or None; state and list are brought in step with a task's.
+    """Return the session that a written file belongs to, None for none; after a task file, update state and list.
 
-    A task's file is kept as a generation. Of a list, which is never read back, the session's warnings say what was
-    edited in it. Raises TransitionError where the session is completed, StateError where the file or the state is
-    broken.
+    A task file is kept as a generation. Edits of a list, which is never read back, are in the session's warnings.
+    Raises TransitionError if the session is completed, StateError if the file or the state is broken.
     """
     if path == workflow.path:
         return workflow

@@ -1,4 +1,4 @@
-"""Where the `wfs` format keeps what: all of it below `.workflow/` (R002-03, R002-14, R002-34)."""
+"""Paths of the `wfs` format, all below `.workflow/` (R002-03, R002-14, R002-34)."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 TOP = ".workflow"
 MARKER = ".active-"
-"""Before a session's name: the file that makes it the active one, whatever it holds (R002-04)."""
+"""The prefix of a marker: the file with a session's name after it makes that session active (R002-04)."""
 SESSION = "workflow-session.json"
 PLAN = "IMPL_PLAN.md"
 LIST = "TODO_LIST.md"
 PLAN_TEXT = "# Implementation Plan\n"
-"""What a plan holds that nobody has written yet."""
+"""The content of a plan that nobody has written yet."""
 LIST_TEXT = "# Tasks\n"
-"""What the list of a session without tasks holds (R002-09)."""
-_LONGEST_BYTES = 255  # of a file's name, on all systems that matter
+"""The content of a list without tasks (R002-09)."""
+_LONGEST_BYTES = 255  # bytes of a file name, on all relevant systems
 TASKS = ".task"
 SUMMARIES = ".summaries"
 CHAT = ".chat"
@@ -50,18 +50,18 @@ def task(folder: Path, id_: str) -> Path:
 
 
 def summary(folder: Path, id_: str) -> Path:
-    """Return the file that says what came of a task (R002-14)."""
+    """Return the file of a task's summary (R002-14)."""
     return folder / SUMMARIES / f"{id_}-summary.md"
 
 
 def has(project: Records, session: str) -> bool:
-    """Tell whether there is a folder of a session's name; a symbolic link is none, for nothing is written there."""
+    """Return whether a session's folder exists. A symbolic link doesn't count, since nothing is written through it."""
     folder = top(project) / session
     return is_name(session) and folder.is_dir() and not folder.is_symlink()
 
 
 def links(project: Records) -> list[Path]:
-    """Return the symbolic links that stand where sessions' folders do, by name."""
+    """Return the symbolic links in the place of sessions' folders, by name."""
     try:
         return sorted(each for each in top(project).iterdir() if is_name(each.name) and each.is_symlink())
     except OSError:
@@ -71,14 +71,14 @@ def links(project: Records) -> list[Path]:
 def elsewhere(project: Records) -> list[Path]:
     """Return the sessions' folders one level too deep, as in `.workflow/active/` and `.workflow/archives/`, by path.
 
-    Later versions of the document keep sessions there. Holdfast works on none of them.
+    Later versions of the document put sessions there. Holdfast doesn't work on them.
     """
     others = [folder for folder in inside(top(project)) if not is_name(folder.name)]
     return [each for folder in others for each in inside(folder) if is_name(each.name)]
 
 
 def is_archived(folder: Path) -> bool:
-    """Tell whether a session's folder lies in an archive, so that the session is over."""
+    """Return whether a session's folder is in an archive, so that the session is over."""
     return "archive" in folder.parent.name.lower()
 
 
@@ -93,11 +93,11 @@ def inside(folder: Path) -> list[Path]:
 
 
 def inner(project: Records, path: Path) -> str:
-    """Return a path as messages name it: relative to the project's root, where it lies below it."""
+    """Return a path for messages: relative to the project's root if it is inside."""
     return path.relative_to(project.root).as_posix() if path.is_relative_to(project.root) else str(path)
 
 
 def is_name(text: str) -> bool:
-    """Tell whether a text can be a session's name: one part of a path, of a length it can have, that begins so."""
+    """Return whether a text can be a session's name: one path component that begins with `WFS-` and isn't too long."""
     plain = text.startswith("WFS-") and "\\" not in text and "\0" not in text
     return plain and PurePosixPath(text).name == text and len(os.fsencode(MARKER + text)) <= _LONGEST_BYTES

@@ -1,4 +1,4 @@
-"""What is known of the `wfs` format without loading it."""
+"""The record of the `wfs` format: what is known without loading it."""
 
 NAME = "wfs"
 RANK = 2

@@ -1,4 +1,4 @@
-"""Setting right what has come apart in `.workflow/`: markers, states, hierarchies, lists (R002-10)."""
+"""Repair inconsistencies in `.workflow/`: markers, states, hierarchies, lists (R002-10)."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _TOPIC = regex(r"(?m)^# (?:Tasks: |Implementation Plan: )(\S.*)$")
 
 
 class Repair(NamedTuple):
-    """Something to be set right.
+    """One repair.
 
     Attributes:
-        what: what is wrong and what is done about it, in a sentence.
+        what: what is wrong and what the repair does, in a sentence.
         do: does it. Raises HoldfastError.
         unread: whether it is about a file that cannot be read.
     """
@@ -45,10 +45,11 @@ class Repair(NamedTuple):
 
 
 def found(project: Records) -> Iterator[Repair]:
-    """Yield what is to be set right, in the order in which it is to be done; each is looked for after the one before.
+    """Yield the repairs in the order in which to do them; each is looked for after the previous one was yielded.
 
-    Who only wants to know does not call `do`, and gets what can be seen so far. What may not be read is left alone:
-    `wfs_check` names it. Raises StateError where a link leads to the folder of all sessions.
+    A caller that only wants to know doesn't call `do` and gets what can be seen so far. Files that can't be read for
+    lack of permission are left alone: `check` reports them. Raises StateError if the folder of all sessions is behind a
+    link.
     """
     statefile.guard(project.root, places.top(project))
     yield from _orphans(project)
@@ -56,7 +57,7 @@ def found(project: Records) -> Iterator[Repair]:
     for folder in store.folders(project):
         yield from _state(project, folder)
         if sessions.is_over(project, folder):
-            continue  # nothing is written in it any more
+            continue  # nothing is written in a completed session
         yield from _broken(project, folder)
         yield from _hierarchy(project, folder)
         yield from _behind(project, folder)
@@ -73,7 +74,7 @@ def _orphans(project: Records) -> Iterator[Repair]:
 
 
 def _too_many(project: Records) -> Iterator[Repair]:
-    """Of several markers keep the newest (I002-11)."""
+    """Keep the newest of several markers (I002-11)."""
     there = [name for name in sessions.active(project) if places.has(project, name)]
     newest, *others = markers.newest_first(project, there) or [""]
     for name in others:
@@ -90,7 +91,7 @@ def _state(project: Records, folder: Path) -> Iterator[Repair]:
         if isinstance(error, SchemaMismatch) and not (folder / places.TASKS).is_dir():
             return  # another tool's folder
         if not isinstance(error, MissingError | BrokenError | SchemaMismatch):
-            return  # it may not be read, so nobody knows that it is broken
+            return  # it can't be read, so it need not be broken
         gone = isinstance(error, MissingError)
         if (data := _earlier(project, path)) is not None:
             aside = "" if gone else ", and this one kept beside it"
@@ -109,7 +110,7 @@ def _state(project: Records, folder: Path) -> Iterator[Repair]:
 
 
 def _put_back(project: Records, path: Path) -> None:
-    """Write a broken file's last content; JSON of another kind is set aside first, for it is nowhere overwritten."""
+    """Restore a broken file's last content, after setting the present file aside."""
     with locked(path.parent):
         file = statefile.read(project, path)
         if file.repairable:
@@ -118,7 +119,7 @@ def _put_back(project: Records, path: Path) -> None:
 
 
 def _earlier(project: Records, path: Path) -> dict[str, Any] | None:
-    """Return the last content that was kept of a state and is a session's, or None."""
+    """Return the last kept content of a state file that is a session's, or None."""
     for row in project.generations(path):
         raw = project.content(row["id"]) or b""
         try:
@@ -138,7 +139,7 @@ def _bring_back(project: Records, path: Path, data: dict[str, Any]) -> None:
 
 
 def _remake(project: Records, folder: Path, *, keep: bool) -> None:
-    """Make a session's state anew with the progress its tasks have; what was there stays beside it (I002-23)."""
+    """Rebuild a session's state from its tasks' progress; the old file stays beside it (I002-23)."""
     with locked(folder):
         if keep:
             _set_aside(project, places.state(folder))
@@ -152,7 +153,7 @@ def _remake(project: Records, folder: Path, *, keep: bool) -> None:
 
 
 def _set_aside(project: Records, path: Path) -> None:
-    """Keep a state that is none of ours beside its place; one that is being saved is left alone. Raises StateError."""
+    """Rename an invalid state file out of the way; one that is being saved is left alone. Raises StateError."""
     try:
         statefile.set_aside(project, path)
     except SchemaMismatch:
@@ -160,11 +161,11 @@ def _set_aside(project: Records, path: Path) -> None:
     except ChangedError:
         if sessions.telling(document.load(path, within=project.root).data):
             raise
-        document.set_aside(path)  # it is whole, and says nothing of a session
+        document.set_aside(path)  # it is valid JSON, but no session
 
 
 def _topic(folder: Path) -> str:
-    """Return what a session is about as its documents say, else its name."""
+    """Return a session's topic from its list or plan, else its name."""
     for name in (places.LIST, places.PLAN):
         try:
             text = document.read(folder / name, within=folder.parent.parent)[0].decode("utf-8", "replace")
@@ -176,12 +177,12 @@ def _topic(folder: Path) -> str:
 
 
 def _broken(project: Records, folder: Path) -> Iterator[Repair]:
-    """Put back the last content of a task's file that cannot be read, where one was kept."""
+    """Yield repairs that restore the last kept content of broken task files."""
     for problem in index.board(project, folder).problems:
         try:
             file = statefile.read(project, problem.path)
         except StateError:
-            continue  # nobody knows what it was: `check` names it
+            continue  # no content was kept; `check` reports it
         if file.repairable:
             what = f"{places.inner(project, problem.path)}: {file.broken}: its last content is put back, and this one"
             yield Repair(f"{what} kept beside it", partial(_put_back, project, problem.path), unread=True)
@@ -208,7 +209,7 @@ def _hierarchy(project: Records, folder: Path) -> Iterator[Repair]:
 
 
 def _wanted(folder: Path, task: Brief, board: Board) -> dict[str, Any]:
-    """Return what is to be written into a task's file, by what is said of it."""
+    """Return the values to write into a task's file, by the words that describe each change."""
     wanted: dict[str, Any] = {}
     if board.children(task) and not task.is_container:
         wanted[f"it has subtasks: its status {task.said or 'nothing'} becomes container"] = "container"
@@ -223,23 +224,23 @@ def _wanted(folder: Path, task: Brief, board: Board) -> dict[str, Any]:
 
 
 def _own_parent(task: Brief) -> str:
-    """Return the parent that a task's id names; empty where its file has another name: nobody knows which is right."""
+    """Return the parent in a task's id; empty if the file's name differs, since either may be right."""
     return ids.parent(task.id) if ids.key(task.id) == ids.key(task.name) else ""
 
 
 def _says_parent(folder: Path, task: Brief) -> bool:
-    """Tell whether a task's file names its parent, and not only its id does (I002-22)."""
+    """Return whether a task's file names its parent; the id alone isn't enough (I002-22)."""
     try:
         context = document.load(places.task(folder, task.name), within=folder.parent.parent).data.get("context")
     except StateError:
-        return True  # named elsewhere
+        return True  # reported elsewhere
     if context is not None and not isinstance(context, dict):
-        return True  # as is this
+        return True  # reported elsewhere, too
     return bool(values.text(values.members(context).get("parent")).strip())
 
 
 def _make_parent(project: Records, folder: Path, id_: str) -> None:
-    """Make a missing parent as a container (I002-22)."""
+    """Create a missing parent as a container (I002-22)."""
     with locked(folder):
         statefile.write(
             project, places.task(folder, id_), tasks.container(id_, f"Tasks of {id_}"), None, why="wfs repair"
@@ -270,7 +271,7 @@ def _mend(project: Records, folder: Path, task: Brief) -> None:
 
 
 def _behind(project: Records, folder: Path) -> Iterator[Repair]:
-    """Bring a state in step that does not say what follows from its tasks: somebody was killed in between."""
+    """Yield the repair of a state that doesn't follow from its tasks, because a process was killed in between."""
     try:
         session = sessions.load(project, folder, marked=folder.name in markers.active(project))
     except StateError:

@@ -1,7 +1,7 @@
-"""The nine rules that a session's task files in the `wfs` format are held to (R002-33).
+"""The nine rules for the task files of a `wfs` session (R002-33).
 
-What breaks one is told with file, field, value and remedy, and all of it at once. Beside the rules stand remarks: what
-the document says and no rule holds anybody to, such as a task type that it does not know.
+All violations are reported at once, each with file, field, value and remedy. Remarks are about what the document says
+but no rule demands, such as an unknown task type.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     Say = Callable[[int, str, Any, str, str], Finding]
 
 CORE = {"id": str, "title": str, "status": str, "meta": dict, "context": dict, "flow_control": dict}
-"""The core fields with what they hold (R002-19, I002-1)."""
+"""The core fields and their types (R002-19, I002-1)."""
 ARTIFACTS = {
     "synthesis_specification": ("brainstorm_synthesis", "highest"),
     "topic_framework": ("brainstorm_framework", "medium"),
     "individual_role_analysis": ("brainstorm_roles", "low"),
 }
-"""What an artifact can be, with the source and the priority that go with it (R002-24)."""
+"""The types of artifacts, each with its usual source and priority (R002-24)."""
 CONTEXT = ("requirements", "focus_paths", "acceptance", "parent", "depends_on", "inherited", "shared_context")
 """The fields of a task's context (R002-22)."""
 PRIORITIES = ("highest", "high", "medium", "low")
@@ -41,25 +41,25 @@ _NAMES = {str: "a text", dict: "an object", list: "a list"}
 
 
 def check(board: Board, files: Mapping[str, Mapping[str, Any]], exists: Callable[[str], bool]) -> list[Finding]:
-    """Return all that is wrong with the task files of a session, however many (I002-27), in the order of their ids.
+    """Return all that is wrong with the task files of a session, however much (I002-27), in the order of their ids.
 
     Args:
-        board: the session's tasks in short.
-        files: the JSON objects of the tasks, by the names of their files without `.json`.
-        exists: tells whether a path, relative to the project, is there.
+        board: the session's tasks.
+        files: the tasks' JSON objects, by file name without `.json`.
+        exists: returns whether a path, relative to the project, exists.
     """
     twins, waiting = _twins(board), Waiting(board)
     return [found for task in board.tasks for found in _of(task, files[task.name], board, twins, waiting, exists)]
 
 
 def check_one(name: str, data: Mapping[str, Any], board: Board, exists: Callable[[str], bool]) -> list[Finding]:
-    """Return all that is wrong with what a task's file is to hold, among the other tasks of its session.
+    """Return all that would be wrong with a task's file if it had this content.
 
     Args:
         name: the name of its file without `.json`.
         data: the JSON object.
         board: the session's tasks, with this one or without it.
-        exists: tells whether a path, relative to the project, is there.
+        exists: returns whether a path, relative to the project, exists.
     """
     task = briefs.of(name, data)
     others = [each for each in board.tasks if each.name != name]
@@ -111,7 +111,7 @@ def _unique(task: Brief, twins: Mapping[ids.Key, Sequence[str]], say: Say) -> It
 def _format(task: Brief, data: Mapping[str, Any], say: Say) -> Iterator[Finding]:
     given = data.get("id")
     if not isinstance(given, str) or not given.strip():
-        return  # rule 5 says so
+        return  # rule 5 reports it
     if ids.key(given) is None:
         yield say(
             *(2, "id", given, "it is not IMPL-N or IMPL-N.M, two levels at most"),
@@ -129,7 +129,7 @@ def _parent(task: Brief, context: Mapping[str, Any], board: Board, say: Say) -> 
         return
     if own and given in (None, ""):
         yield say(0, "context.parent", given, f"the id says {own}", "holdfast wfs repair writes it")
-        given = None  # and whether there is a file of its parent is asked below
+        given = None  # below it is checked whether the parent has a file
     if given and board.get(given) is None:
         yield say(
             *(3, "context.parent", given, f"there is no {places.TASKS}/{given}.json"),
@@ -154,7 +154,7 @@ def _parent(task: Brief, context: Mapping[str, Any], board: Board, say: Say) -> 
 
 def _status(task: Brief, data: Mapping[str, Any], board: Board, say: Say) -> Iterator[Finding]:
     given = data.get("status")
-    if isinstance(given, str) and given.strip() and given not in briefs.STATUSES:  # else rule 5 says so
+    if isinstance(given, str) and given.strip() and given not in briefs.STATUSES:  # else rule 5 reports it
         yield say(
             *(4, "status", given, f"it is not one of {', '.join(briefs.STATUSES)} (it is read as {task.status})"),
             f"holdfast wfs repair writes {task.status}",
@@ -190,7 +190,7 @@ def _core(data: Mapping[str, Any], say: Say) -> Iterator[Finding]:
 
 
 def _entries(rule: int, field: str, given: Any, what: str, say: Say) -> tuple[list[Finding], list[tuple[str, Any]]]:
-    """Return the entries of a field that is to be a list, each with its own field's name, and what is wrong with it."""
+    """Return what is wrong with a field that must be a list, and its entries, each with its field name."""
     if given is not None and not isinstance(given, list):
         return [say(rule, field, given, "it is not a list", f"write a list of {what}")], []
     return [], [(f"{field}[{number}]", each) for number, each in enumerate(given or ())]
@@ -207,7 +207,7 @@ def _paths(context: Mapping[str, Any], exists: Callable[[str], bool], say: Say) 
 
 
 def inexact(path: str, exists: Callable[[str], bool]) -> tuple[str, str] | None:
-    """Return what is wrong with a focus path, with its remedy (R002-23, I002-26)."""
+    """Return what is wrong with a focus path, with its remedy (R002-23, I002-26); None if nothing is."""
     if path.startswith("./") and not any(sign in path for sign in "*?"):
         return "it begins with ./", f"write {path.removeprefix('./') or 'the folder'}"
     if _is_absolute(path):
@@ -224,7 +224,7 @@ def _is_absolute(path: str) -> bool:
 
 
 def _climbs(path: str) -> bool:
-    """Tell whether a path leads out of one of its folders."""
+    """Return whether a path leads out of one of its folders."""
     return ".." in path.replace("\\", "/").split("/")
 
 
@@ -284,7 +284,7 @@ def _dependencies(
 
 
 def _artifacts(context: Mapping[str, Any], say: Say) -> Iterator[Finding]:
-    """Check the artifacts by what the document lists (I002-9); they may have more keys (I002-8)."""
+    """Check the artifacts against the document's lists (I002-9); they may have more keys (I002-8)."""
     wrong, items = _entries(9, "context.artifacts", context.get("artifacts"), "artifacts", say)
     yield from wrong
     sources = tuple(source for source, _ in ARTIFACTS.values())
@@ -304,7 +304,7 @@ def _artifacts(context: Mapping[str, Any], say: Say) -> Iterator[Finding]:
 
 
 def _unusual(item: Mapping[str, Any], field: str, say: Say) -> Iterator[Finding]:
-    """Remark on an artifact whose source or priority does not go with its type (I002-9)."""
+    """Yield remarks on an artifact whose source or priority isn't the usual one of its type (I002-9)."""
     usual = ARTIFACTS.get(item.get("type", "")) if isinstance(item.get("type"), str) else None
     for name, wanted in zip(("source", "priority"), usual or (), strict=False):
         if item.get(name) != wanted and item.get(name) is not None:

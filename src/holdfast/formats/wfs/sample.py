@@ -1,4 +1,4 @@
-"""How a `wfs` session is begun; it is kept by commands alone, never by hand."""
+"""A sample `wfs` session. Only commands write its files, so there is none written by hand."""
 
 KIND = "complex"
 BEGINS = False

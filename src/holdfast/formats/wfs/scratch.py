@@ -1,4 +1,4 @@
-"""Where an output belongs that is no part of a session's plan: its `.chat/`, or the scratchpad."""
+"""Choose the file for an output that is no part of a session's plan: in its `.chat/`, or in the scratchpad."""
 
 from __future__ import annotations
 
@@ -18,24 +18,25 @@ if TYPE_CHECKING:
     from holdfast.workflow.records import Records
 
 
-_DESIGN = ("design", "ui-design")  # what these make are folders (R002-34)
+_DESIGN = ("design", "ui-design")  # commands whose output is a folder (R002-34)
 
 
 def route(project: Records, command: str, description: str, moment: datetime, *, unrelated: bool = False) -> Path:
-    """Return where an output is to be written; the folder is made, as it is needed now (R002-39).
+    """Return the path for an output, and create its folder, which is needed now (R002-39).
 
-    What is related to the active session goes to its `.chat/` (R002-36), anything else to the scratchpad (R002-35),
-    which is never cleaned up (R002-38). A design has a folder of its own, in the session or in `.design/` (I002-18).
+    Output that is related to the active session goes to its `.chat/` (R002-36), anything else to the scratchpad
+    (R002-35), which is never cleaned up (R002-38). A design gets its own folder, in the session or in `.design/`
+    (I002-18).
 
     Args:
-        project: where.
-        command: what made it, as in `/cli:mode:code-analysis`.
+        project: the project.
+        command: the command that made it, such as `/cli:mode:code-analysis`.
         description: what it is about.
-        moment: when, in UTC.
-        unrelated: it has nothing to do with the active session.
+        moment: when it was made, in UTC.
+        unrelated: whether it has nothing to do with the active session.
 
     Raises:
-        StateError: the folder cannot be made.
+        StateError: the folder can't be created.
     """
     name, stamp, top = names.command(command), names.stamp(moment), places.top(project)
     marked = [each for each in sessions.active(project) if (top / each).is_dir()]
@@ -62,6 +63,6 @@ def _make(project: Records, folder: Path) -> None:
 
 
 def _free(path: Path, ending: str) -> Path:
-    """Return a path with an ending, numbered where there is something already."""
+    """Return a path with an ending, and with a number if it exists already."""
     tried = (path.with_name(f"{path.name}{'' if number == 1 else f'-{number}'}{ending}") for number in count(1))
     return next(each for each in tried if not os.path.lexists(each))

@@ -20,22 +20,22 @@ Standing = Literal["active", "paused", "completed"]
 PHASES = ("PLAN", "IMPLEMENT", "REVIEW")
 """The phases a session goes through, in their order (R002-46)."""
 
-_TELLING = ("session_id", "current_phase", "progress")  # a file with none of them is no session of this format
+_TELLING = ("session_id", "current_phase", "progress")  # a session's file has at least one of these keys
 _OVER = frozenset(("completed", "complete", "done", "finished", "archived"))
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A session as its file says.
+    """A session as in its state file.
 
     Attributes:
         name: its folder's name.
-        folder: where it lies.
+        folder: its folder.
         file: its state file.
         topic: what it is about.
         kind: its type: simple, medium, complex, or what somebody wrote.
         phase: PLAN, IMPLEMENT or REVIEW, or what somebody wrote.
-        said: its status as it is written.
+        said: its status as written.
         marked: whether a marker names it as active.
     """
 
@@ -50,14 +50,14 @@ class Session:
 
     @property
     def standing(self) -> Standing:
-        """Whether it is worked on: completed is what its file calls so, else the marker decides (R002-04, I002-14)."""
+        """Its status: `completed` if its file says so, else the marker decides (R002-04, I002-14)."""
         if self.said.casefold() in _OVER:
             return "completed"
         return "active" if self.marked else "paused"
 
     @property
     def drift(self) -> str:
-        """How marker and status differ, in a sentence; empty where they do not."""
+        """How marker and status differ, in a sentence; empty if they don't."""
         if self.standing == "completed":
             return f"its status is {self.said}, but it is marked as active" if self.marked else ""
         if self.marked and self.said != "active":
@@ -67,7 +67,7 @@ class Session:
         return ""
 
     def must_be_open(self, remedy: str) -> None:
-        """Refuse what nobody may do any more once it is completed. Raises TransitionError naming a remedy."""
+        """Raise TransitionError with a remedy if the session is completed."""
         if self.standing == "completed":
             raise TransitionError(f"{self.name} is completed: {remedy}")
 
@@ -77,7 +77,7 @@ def fresh(name: str, topic: str, kind: str) -> dict[str, Any]:
 
     Args:
         name: the session's name.
-        topic: what it is about, as somebody said it.
+        topic: what it is about, verbatim.
         kind: simple, medium or complex.
     """
     return {
@@ -94,22 +94,22 @@ def load(project: Records, folder: Path, *, marked: bool) -> Session:
     """Read the session in a folder.
 
     Args:
-        project: where.
-        folder: the session's.
-        marked: whether a marker names it.
+        project: the project.
+        folder: the session's folder.
+        marked: whether a marker names it as active.
 
     Raises:
         MissingError: it has no state file.
-        SchemaMismatch: the file is another tool's.
+        SchemaMismatch: the file belongs to another tool.
         StateError: it is broken, and no generation of it is known.
     """
     return view(statefile.read(project, places.state(folder)), folder, marked=marked)
 
 
 def active(project: Records) -> list[str]:
-    """Return the names that are marked as active, in alphabetical order, those without a folder too.
+    """Return the names that are marked as active, in alphabetical order, including those without a folder.
 
-    A completed session is never active, whatever marks it.
+    A completed session is never active, even if a marker names it.
     """
     top = places.top(project)
     return [
@@ -118,7 +118,7 @@ def active(project: Records) -> list[str]:
 
 
 def is_over(project: Records, folder: Path) -> bool:
-    """Tell whether the session in a folder is completed; one that cannot be read is not."""
+    """Return whether the session in a folder is completed; False if it can't be read."""
     try:
         return load(project, folder, marked=False).standing == "completed"
     except StateError:
@@ -126,7 +126,7 @@ def is_over(project: Records, folder: Path) -> bool:
 
 
 def view(file: StateFile, folder: Path, *, marked: bool) -> Session:
-    """Return what a state file says. Raises SchemaMismatch."""
+    """Return the session in a state file. Raises SchemaMismatch."""
     data = file.data
     if not telling(data):
         raise SchemaMismatch(file.path, f"has none of {', '.join(_TELLING)}, so it is no session of a workflow")
@@ -144,17 +144,17 @@ def view(file: StateFile, folder: Path, *, marked: bool) -> Session:
 
 
 def telling(data: Mapping[str, Any]) -> bool:
-    """Tell whether an object says anything of a session."""
+    """Return whether a JSON object can be a session's state."""
     return any(name in data for name in _TELLING)
 
 
 def completed_phases(data: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the phases that a session has behind it."""
+    """Return the phases that a session has completed."""
     progress = data.get("progress")
     return values.texts(progress.get("completed_phases") if isinstance(progress, dict) else None, "", [])
 
 
 def _topic(data: Mapping[str, Any]) -> str:
-    """Return what a session is about; sessions in the wild call it by other names."""
+    """Return a session's topic, which real sessions may have under other keys."""
     named = (values.text(data.get(name)) for name in ("project", "topic", "title", "description"))
     return next((text for text in named if text.strip()), "")

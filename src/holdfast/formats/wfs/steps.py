@@ -1,4 +1,4 @@
-"""Where a task of the `wfs` format stands in its steps: what was recorded of each, and which one is next."""
+"""The steps of a `wfs` task with their recorded results."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from holdfast.workflow.records import Outcome, Records, StepRun
 
 TRIES = {"retry_once": 2}
-"""How often a step may fail before it stops the task, where that is not once."""
+"""How often a step may fail before it stops the task, if that isn't once."""
 
 
 class Standing(NamedTuple):
-    """A step with what came of it.
+    """A step with its result.
 
     Attributes:
-        step: as the task's file has it.
-        run: what was recorded, None so far.
-        state: `pending`, `completed`, `skipped`, `retry` (it failed and is to be tried once more), `failed` (the task
-            stops there), or `manual` (it failed, and a person is to decide).
+        step: the step in the task's file.
+        run: the recorded result; None for none.
+        state: `pending`, `completed`, `skipped`, `retry` (it failed and should be tried once more), `failed` (the task
+            stops here), or `manual` (it failed, and a person must decide).
     """
 
     step: Step
@@ -35,24 +35,24 @@ class Standing(NamedTuple):
 
     @property
     def over(self) -> bool:
-        """Whether the steps behind it may be taken."""
+        """Whether the following steps may be run."""
         return self.state in ("completed", "skipped")
 
 
 def standings(task: Mapping[str, Any], runs: Mapping[str, StepRun]) -> list[Standing]:
-    """Return a task's steps in their order, each with what came of it."""
+    """Return a task's steps in their order, each with its result."""
     return [Standing(step, runs.get(step.name), _state(step, runs.get(step.name))) for step in flow.steps(task)]
 
 
 def runs(project: Records, workflow: str, task: str) -> dict[str, StepRun]:
-    """Return what was recorded of a task's steps; nothing where the ledger cannot be read."""
+    """Return the recorded results of a task's steps by name; none if the ledger can't be read."""
     with suppress(LedgerError):
         return project.steps(workflow, task)
     return {}
 
 
 def outputs(found: Sequence[Standing]) -> dict[str, str]:
-    """Return what the steps that were taken put out, by the names of their variables; a later one counts."""
+    """Return the output of completed steps by variable name; of several, the last counts."""
     return {
         each.step.output_to: each.run.output
         for each in found
@@ -63,21 +63,21 @@ def outputs(found: Sequence[Standing]) -> dict[str, str]:
 def record(
     project: Records, workflow: str, task: str, found: Sequence[Standing], name: str, outcome: Outcome, output: str
 ) -> None:
-    """Record what came of a step.
+    """Record the result of a step.
 
     Args:
-        project: where.
+        project: the project.
         workflow: the workflow's key.
         task: the task's id.
         found: the task's steps.
-        name: the step's.
+        name: the step's name.
         outcome: how it ended.
-        output: what it put out.
+        output: its output.
 
     Raises:
         HoldfastError: the task has no such step.
-        TransitionError: a step before it was not taken, so that its order would be another.
-        LedgerError: it cannot be kept.
+        TransitionError: an earlier step was not run; steps go in order.
+        LedgerError: it can't be stored.
     """
     position = next((number for number, each in enumerate(found) if each.step.name == name), None)
     if position is None:

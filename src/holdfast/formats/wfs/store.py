@@ -1,4 +1,4 @@
-"""Sessions of the `wfs` format on disk: found, made, and which of them is active, paused or completed."""
+"""Sessions of the `wfs` format on disk: find, create, activate, pause, resume and complete them."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def folders(project: Records) -> list[Path]:
 
 
 def get(project: Records, name: str) -> Session:
-    """Return the session with a name; `WFS-` in front may be left out.
+    """Return the session with a name; the prefix `WFS-` may be left out.
 
     Raises:
-        HoldfastError: there is none of that name.
-        StateError: its state file cannot be read.
+        HoldfastError: there is no session of this name.
+        StateError: its state file can't be read.
     """
     wanted = name if name.startswith(names.PREFIX) else f"{names.PREFIX}{name}"
     folder = places.top(project) / wanted
@@ -47,7 +47,7 @@ def get(project: Records, name: str) -> Session:
 
 
 def misplaced(folder: Path) -> str:
-    """Say why nothing is done in a session that lies elsewhere than in `.workflow/` itself, and what to do about it."""
+    """Say why Holdfast doesn't work on a session that isn't directly in `.workflow/`, and what to do about it."""
     if places.is_archived(folder):
         return "the session is archived, so it is over"
     return (
@@ -57,11 +57,11 @@ def misplaced(folder: Path) -> str:
 
 
 def current(project: Records, name: str | None = None) -> Session:
-    """Return the session that is meant: the named one, else the one that is marked as active.
+    """Return the named session, else the one that is marked as active.
 
     Raises:
         HoldfastError: none is marked, or several are (R002-05).
-        StateError: its state file cannot be read.
+        StateError: its state file can't be read.
     """
     if name:
         return get(project, name)
@@ -79,20 +79,20 @@ def current(project: Records, name: str | None = None) -> Session:
 def create(
     project: Records, topic: str, kind: str = "", *, fill: Callable[[Session], object] = lambda session: None
 ) -> Session:
-    """Make a session with the least that it needs (R002-02, R002-09), and mark it as the active one (R002-07).
+    """Create a session with the minimum it needs (R002-02, R002-09) and mark it as the active one (R002-07).
 
-    Its list is written from the start (I002-3). A name counts as taken if a session in `active/` or `archives/` has it
-    (R002-12). If anything fails, nothing of it stays, and the session that was active is so still.
+    Its list is written from the start (I002-3). A name is taken if a session in `active/` or `archives/` has it
+    (R002-12). If anything fails, nothing of it stays, and the active session stays active.
 
     Args:
-        project: where.
+        project: the project.
         topic: what it is about.
-        kind: simple, medium or complex; simple by default, for it has no tasks yet.
-        fill: puts what it begins with into the session, before it is marked.
+        kind: simple, medium or complex; simple by default, since it has no tasks yet.
+        fill: adds its first content, before it is marked.
 
     Raises:
-        HoldfastError: the topic says nothing.
-        StateError: it cannot be written.
+        HoldfastError: the topic is blank.
+        StateError: it can't be written.
     """
     if not topic.strip():
         raise HoldfastError("a session needs a topic")
@@ -116,7 +116,7 @@ def create(
 
 @contextmanager
 def _whole(project: Records, folder: Path) -> Iterator[None]:
-    """Remove the folder that is made for a session, and its mark, where making it fails. Raises StateError for that."""
+    """Remove a new session's folder and marker if the block fails. Raises StateError for an OSError."""
     try:
         yield
     except BaseException as error:
@@ -131,14 +131,14 @@ def _whole(project: Records, folder: Path) -> Iterator[None]:
 
 
 def switch(project: Records, name: str) -> Session:
-    """Make a session the active one, and say so in both files (R002-07, I002-14). Raises HoldfastError, StateError."""
+    """Make a session active, in its marker and its state (R002-07, I002-14). Raises HoldfastError, StateError."""
     with _standing(project, name) as session:
         session.must_be_open("holdfast wfs resume opens it again")
         return _activate(project, session, "resumed_at" if session.said == "paused" else "")
 
 
 def pause(project: Records, name: str) -> Session:
-    """Mark a session no longer, and say that it is paused (I002-13). Raises HoldfastError, StateError."""
+    """Remove a session's marker and set its status to paused (I002-13). Raises HoldfastError, StateError."""
     with _standing(project, name) as session:
         session.must_be_open("there is nothing to pause")
         changed = _say(project, session, "paused", "paused_at")
@@ -147,7 +147,7 @@ def pause(project: Records, name: str) -> Session:
 
 
 def resume(project: Records, name: str) -> Session:
-    """Go on with a session that is paused or completed; another one that is marked is paused (I002-13).
+    """Go on with a paused or completed session; another marked one is paused (I002-13).
 
     Raises HoldfastError, StateError.
     """
@@ -156,11 +156,11 @@ def resume(project: Records, name: str) -> Session:
 
 
 def complete(project: Records, name: str, *, anyway: bool = False) -> Session:
-    """End a session: its marker goes, its status is completed, nothing in it is written any more (I002-13).
+    """End a session: its marker is removed, its status is completed, and nothing in it is written any more (I002-13).
 
     Raises:
-        TransitionError: tasks are left, and it is not to be ended `anyway`.
-        StateError: it cannot be written.
+        TransitionError: tasks are left, and `anyway` is not set.
+        StateError: it can't be written.
     """
     with _standing(project, name) as session:
         if session.standing == "completed" and not session.marked:
@@ -181,14 +181,14 @@ def complete(project: Records, name: str, *, anyway: bool = False) -> Session:
 
 
 def say_standing(project: Records, name: str) -> None:
-    """Write into a session's file what its marker says of it (I002-14). Raises StateError."""
+    """Set the status in a session's file by its marker (I002-14). Raises StateError."""
     with _standing(project, name) as session:
         _say(project, session, session.standing)
 
 
 @contextmanager
 def _standing(project: Records, name: str) -> Iterator[Session]:
-    """Give a session as it is, while nobody else changes its tasks or which session is marked."""
+    """Yield a session while the locks keep others from changing its tasks or the markers."""
     folder = get(project, name).folder
     with locked(places.top(project)), locked(folder):
         yield get(project, folder.name)
@@ -196,7 +196,7 @@ def _standing(project: Records, name: str) -> Iterator[Session]:
 
 def _activate(project: Records, session: Session, moment: str) -> Session:
     changed = _say(project, session, "active", moment)
-    markers.mark(project, session.name)  # what a full disk can refuse comes before the others are paused
+    markers.mark(project, session.name)  # first what can fail on a full disk, then pause the others
     for name in markers.active(project):
         if name != session.name:
             _pause(project, name)
@@ -205,7 +205,7 @@ def _activate(project: Records, session: Session, moment: str) -> Session:
 
 
 def _pause(project: Records, name: str) -> None:
-    """Say of a session that loses its marker that it is paused; one that cannot be read only loses it."""
+    """Set the status of a session that loses its marker to paused, if it can be read."""
     with suppress(HoldfastError), _standing(project, name) as session:
         if session.standing == "active":
             _say(project, session, "paused", "paused_at")

@@ -1,4 +1,4 @@
-"""The task files of the `wfs` format: what a new one holds, and what changes in one (R002-19)."""
+"""The content of new `wfs` task files (R002-19)."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class New:
-    """What a new task is made of.
+    """The values of a new task.
 
     Attributes:
-        title: what is to be done.
-        kind: its type; derived from the title where none is given.
-        agent: who works on it; derived from type and title where none is given.
-        requirements: what it has to do.
+        title: what to do.
+        kind: its type; empty derives it from the title.
+        agent: who works on it; empty derives it from type and title.
+        requirements: what it must do.
         focus_paths: where in the project it is done.
-        acceptance: by what it is known to be done.
+        acceptance: how to tell that it is done.
         depends_on: the ids of the tasks that come before it.
     """
 
@@ -40,8 +40,8 @@ def fresh(id_: str, new: New, above: Mapping[str, Any] | None = None) -> dict[st
 
     Args:
         id_: its id.
-        new: what it is made of.
-        above: the task it is a subtask of, whose context it inherits (R002-31).
+        new: its values.
+        above: the parent task's JSON object, whose context it inherits (R002-31); None for none.
     """
     kind = new.kind or choice.type_of(new.title)
     return {
@@ -67,12 +67,12 @@ def fresh(id_: str, new: New, above: Mapping[str, Any] | None = None) -> dict[st
 
 
 def container(id_: str, title: str) -> dict[str, Any]:
-    """Return a container that stands for a task whose file is missing (I002-22)."""
+    """Return a container in place of a parent whose file is missing (I002-22)."""
     return fresh(id_, New(title)) | {"status": "container"}
 
 
 def _handed_down(above: Mapping[str, Any] | None) -> list[str]:
-    """Return what a task's context comes to for its subtasks: what it inherited itself, and its requirements."""
+    """Return what subtasks inherit of a task's context: what it inherited itself, and its requirements."""
     if above is None:
         return []
     inherited = _context(above, "inherited").get("context")

@@ -1,4 +1,4 @@
-"""`TODO_LIST.md` of a session in the `wfs` format: generated from the tasks' files and never read back (R002-01)."""
+"""The text of a `wfs` session's `TODO_LIST.md`: generated from the task files and never read back (R002-01)."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _TITLE = regex(rf"{HEADING}(?:: .*)?")
 
 
 def is_generated(text: str) -> bool:
-    """Tell whether each line of a list is of a kind that `generate` writes; any other line is somebody's own.
+    """Return whether `generate` could have written every line of a list; any other line is somebody's own.
 
-    Ticks and titles may be others. To generate such a list anew loses nothing that the tasks' files do not say.
+    Ticks and titles may differ. Regenerating such a list loses nothing that isn't in the task files.
     """
     first, *rest = text.splitlines() or [""]
     fixed = ("", _SECTION, *_LEGEND)
@@ -43,13 +43,13 @@ def generate(topic: str, board: Board, summaries: Container[str]) -> str:
     Args:
         topic: what the session is about.
         board: its tasks.
-        summaries: the ids, as the files have them, of the tasks whose summary exists; others get no link (I002-29).
+        summaries: the ids, as written in the files, of the tasks that have a summary; others get no link (I002-29).
     """
     groups = list[list[str]]()
     alone = list[str]()
     for task in board.tasks:
         if task.key and task.key.parent and board.get(ids.parent(task.id)):
-            continue  # stands below its container
+            continue  # it is listed below its container
         if not board.is_container(task):
             alone.append(_leaf(task, summaries))
             continue
@@ -64,15 +64,15 @@ def generate(topic: str, board: Board, summaries: Container[str]) -> str:
 
 
 def drift(text: str, wanted: str, board: Board, session: str = "") -> tuple[str, ...]:
-    """Return how a list differs from what it would be now, a line each; its ticks count for nothing (I002-30).
+    """Return how a list differs from the generated one, a line each; the task files decide, never its ticks (I002-30).
 
     Args:
         text: the list.
-        wanted: what it would be now.
+        wanted: the generated list.
         board: the session's tasks.
-        session: the session's name, where a command on its tasks has to name it.
+        session: the session's name if commands on its tasks must name it; else empty.
     """
-    if text == wanted or (not board.tasks and text.strip() == HEADING):  # as a new session has it
+    if text == wanted or (not board.tasks and text.strip() == HEADING):  # the list of a new session
         return ()
     seen: dict[ids.Key | None, bool] = {}
     said = list[str]()
@@ -93,7 +93,7 @@ def drift(text: str, wanted: str, board: Board, session: str = "") -> tuple[str,
 
 
 def _verb(task: Brief, board: Board, session: str) -> str:
-    """Say how a task that is ticked is completed; of a container its subtasks are."""
+    """Say which command completes a task; empty if it is completed or a container."""
     if task.status == "completed" or board.is_container(task):
         return ""
     option = f" --session {session}" if session else ""
@@ -101,7 +101,7 @@ def _verb(task: Brief, board: Board, session: str) -> str:
 
 
 def _leaf(task: Brief, summaries: Container[str]) -> str:
-    """Return a leaf's line; only a completed leaf is ticked, no active or blocked one (I002-28)."""
+    """Return a leaf's line; only a completed leaf is ticked (I002-28)."""
     done = task.status == "completed"
     row = (
         f"- [{'x' if done else ' '}] **{task.id}**: {_title(task)} → {_link('📋', f'{places.TASKS}/{task.name}.json')}"

@@ -1,4 +1,4 @@
-"""What may happen to a task of the `wfs` format: it is made, taken apart, begun, completed, blocked (R002-45)."""
+"""The transitions of `wfs` tasks: add, decompose, begin, complete, block (R002-45)."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class After(NamedTuple):
     """A session after a change.
 
     Attributes:
-        session: as it is now.
+        session: the session as it is now.
         board: its tasks as they are now.
-        tasks: those that were changed or made, as they are now.
-        changed: whether anything was.
-        notes: what is to be told of it beside.
-        said: what was changed in a task, a sentence each.
+        tasks: the tasks that were changed or added.
+        changed: whether anything was changed.
+        notes: notes for the user.
+        said: the changes in a task, a sentence each.
     """
 
     session: Session
@@ -49,18 +49,18 @@ class After(NamedTuple):
 
 
 def add(project: Records, session: Session, new: New, parent: str = "", edit: Edit = NOTHING) -> After:
-    """Make a task, or with `parent` a subtask of one, which becomes a container by its first (R002-47).
+    """Add a task or, with `parent`, a subtask; a parent becomes a container with its first subtask (R002-47).
 
     Raises:
-        HoldfastError: what is given breaks a rule, or there is no such parent.
-        TransitionError: the parent cannot have subtasks, or the session is completed.
+        HoldfastError: a value breaks a rule, or there is no such parent.
+        TransitionError: the parent can't have subtasks, or the session is completed.
         StateError: it cannot be written.
     """
     return decompose(project, session, parent, [new], edit) if parent else _add(project, session, new, edit)
 
 
 def chain(project: Records, session: Session, new: Sequence[New]) -> After:
-    """Make tasks in one change, each to be begun when the one before is completed. Raises as `add` does."""
+    """Add tasks in one change, each of which depends on the one before. Raises as `add` does."""
     with changing(project, session, why="add tasks") as change:
         made, last = list[str](), _known(change.board)
         for each in new:
@@ -73,9 +73,9 @@ def chain(project: Records, session: Session, new: Sequence[New]) -> After:
 
 
 def decompose(project: Records, session: Session, parent: str, new: Sequence[New], edit: Edit = NOTHING) -> After:
-    """Take a task apart into subtasks that inherit its context (R002-31, R002-47); it becomes a container.
+    """Decompose a task into subtasks that inherit its context (R002-31, R002-47); it becomes a container.
 
-    Each gets what `edit` gives. Raises as `add` does.
+    Each subtask gets the values of `edit`. Raises as `add` does.
     """
     with changing(project, session, why=f"decompose {parent}") as change:
         above = change.board.find(parent)
@@ -93,14 +93,14 @@ def decompose(project: Records, session: Session, parent: str, new: Sequence[New
 
 
 def begin(project: Records, session: Session, id_: str, *, anyway: bool = False, reopen: bool = False) -> After:
-    """Begin a task (R002-17). Several may be active at a time; nothing happens to one that is.
+    """Begin a task (R002-17). Several may be active at a time. An active task stays as it is.
 
     Args:
-        project: where.
-        session: whose task it is.
+        project: the project.
+        session: the task's session.
         id_: the task's id.
-        anyway: also where it waits for others.
-        reopen: also where it is completed; for people only, never for a hook.
+        anyway: whether to begin it even if it waits for others.
+        reopen: whether to begin it even if it is completed; for people only, never for a hook.
 
     Raises:
         TransitionError: it is a container, is completed, or waits for others.
@@ -120,7 +120,7 @@ def begin(project: Records, session: Session, id_: str, *, anyway: bool = False,
 def complete(project: Records, session: Session, id_: str, summary: str = "") -> After:
     """Complete a task and write its summary (R002-14, R002-39); its container is completed with its last subtask.
 
-    A task that is completed already only gets a summary that it does not have yet.
+    A task that is completed already only gets a missing summary.
 
     Raises:
         TransitionError: it is a container.
@@ -131,7 +131,7 @@ def complete(project: Records, session: Session, id_: str, summary: str = "") ->
         has = task.id in lists.summaries(session)
         changed = False
         if summary.strip() and (task.status != "completed" or not has):
-            change.summarise(task.id, _summary(task, summary))  # first: a completed task is not done twice
+            change.summarise(task.id, _summary(task, summary))  # first, because a completed task isn't redone
             changed = True
         if task.said != "completed":
             changed = change.edit(task.name, lambda data: data.update(status="completed")) or changed
@@ -139,7 +139,7 @@ def complete(project: Records, session: Session, id_: str, summary: str = "") ->
 
 
 def block(project: Records, session: Session, id_: str) -> After:
-    """Block a task: nobody goes on with it until it is begun again. Raises TransitionError: it is a container."""
+    """Block a task until it is begun again. Raises TransitionError if it is a container or completed."""
     with changing(project, session, why=f"block {id_}") as change:
         task = change.board.find(id_)
         _refuse_container(task, change.board, "blocked")
@@ -157,7 +157,7 @@ def note(
     title: str = "",
     summary: str = "",
 ) -> After:
-    """Give a task another title or a summary, and leave its status as it is."""
+    """Give a task a new title or a summary; its status stays as it is."""
     with changing(project, session, why=f"note on {id_}") as change:
         task = change.board.find(id_)
         changed = bool(title) and change.edit(task.name, lambda data: data.update(title=title))
@@ -168,10 +168,10 @@ def note(
 
 
 def change(project: Records, session: Session, id_: str, edit: Edit) -> After:
-    """Change what a task's file says, its status aside.
+    """Change a task's content, but not its status.
 
     Raises:
-        HoldfastError: the task would break a rule that it did not break, or a field does not hold what is taken away.
+        HoldfastError: the task would break a rule that it doesn't break yet, or a value to remove isn't there.
         TransitionError: the session is completed.
         StateError: it cannot be written.
     """
@@ -205,7 +205,7 @@ def _add(project: Records, session: Session, new: New, edit: Edit) -> After:
 
 
 def _known(board: Board) -> list[str]:
-    """Return every id there is, also of files that cannot be read and of those whose name says another."""
+    """Return every id in use, including those of unreadable files and those in file names only."""
     names = [problem.path.stem for problem in board.problems]
     return [*names, *(name for task in board.tasks for name in (task.id, task.name))]
 

@@ -1,4 +1,4 @@
-"""Whose turn it is in `.workflow/`: one session is active there at a time, though several clients may be at work."""
+"""Keep clients from interrupting each other: only one session in `.workflow/` is active at a time."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 def leave(project: Records, names: Iterable[str], session: str | None, remedy: str) -> None:
-    """Refuse a client's session what takes other clients' live sessions their turn; a person may.
+    """Refuse a change that would interrupt other clients' live sessions. A person may do it.
 
     Args:
-        project: where.
+        project: the project.
         names: the sessions in `.workflow/` that would be paused, completed or taken.
-        session: the client's session that asks; None is a person.
-        remedy: how it is done all the same.
+        session: the client's session that asks; None for a person.
+        remedy: how to do it all the same.
 
     Raises:
         TransitionError: one of them belongs to another client's session that is live.
@@ -40,5 +40,5 @@ def leave(project: Records, names: Iterable[str], session: str | None, remedy: s
 
 
 def active(project: Records, *, but: str = "") -> list[str]:
-    """Return the names of the sessions that are active and there, all but one."""
+    """Return the names of the active sessions that have a folder, except `but`."""
     return [each for each in wfs_session.active(project) if each != but and places.has(project, each)]

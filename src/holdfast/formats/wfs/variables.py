@@ -1,4 +1,4 @@
-"""Variables in a task's texts in the `wfs` format: `[name]` stands for a step's output or a property (R002-30)."""
+"""Variables in the texts of a `wfs` task: `[name]` stands for a step's output or a property (R002-30)."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from holdfast.workflow import values
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-_VARIABLE = regex(r"(?<!\\)\[([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)?)\](?!\()")  # behind a link's text comes a (
+_VARIABLE = regex(r"(?<!\\)\[([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)?)\](?!\()")  # a link's text is followed by (
 ALIASES = {"shared": "shared_context"}
-"""Short for a property (I002-10)."""
+"""Short names of properties (I002-10)."""
 
 
 class Resolved(NamedTuple):
     """A text with its variables filled in.
 
     Attributes:
-        text: what it comes to; a variable nobody knows stands as it stood.
-        unknown: the names that could not be filled in, in their order.
+        text: the result, in which unknown variables stay as they are.
+        unknown: the names of the unknown variables, in their order.
     """
 
     text: str
@@ -29,13 +29,13 @@ class Resolved(NamedTuple):
 
 
 def properties(context: Mapping[str, Any], summaries: Sequence[str]) -> dict[str, str]:
-    """Return what the properties of a task's context come to as texts.
+    """Return the properties of a task's context as texts.
 
-    Paths are divided by blanks, as commands take them; sentences by `; `.
+    Paths are separated by spaces, as commands take them; sentences by `; `.
 
     Args:
-        context: the task's, with what it inherits.
-        summaries: the paths of the summaries of what it depends on, which is what `[depends_on]` stands for (I002-10).
+        context: the task's context, with what it inherits.
+        summaries: the paths of its dependencies' summaries, for `[depends_on]` (I002-10).
     """
     shared = context.get("shared_context")
     shared = shared if isinstance(shared, dict) else {}
@@ -56,12 +56,12 @@ def properties(context: Mapping[str, Any], summaries: Sequence[str]) -> dict[str
 
 
 def resolve(text: str, known: Mapping[str, str], declared: Collection[str] = ()) -> Resolved:
-    """Return a text with its variables filled in; what is filled in is data, and is not looked at again.
+    """Return a text with its variables filled in. Inserted values are data and not searched for variables.
 
     Args:
-        text: with variables.
-        known: what they stand for.
-        declared: names that steps put their output to; such a name may be any text.
+        text: the text.
+        known: the variables' values by name.
+        declared: the names that steps give their output; such a name may be any text.
     """
     unknown: dict[str, None] = {}
 

@@ -1,4 +1,4 @@
-"""A session of the `wfs` format as the neutral view has it: its leaf tasks are the phases."""
+"""The neutral view of a `wfs` session: its leaf tasks are the phases."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 NAME = "wfs"
 
-_READY = 10  # tasks that are named as ready
-_TOLD = 8  # finished tasks whose summaries are told
+_READY = 10  # ready tasks that are named
+_TOLD = 8  # finished tasks whose summaries are included
 _STATUSES: dict[sessions.Standing, Status] = {"active": "active", "paused": "pending", "completed": "completed"}
 
 
@@ -34,7 +34,7 @@ def workflow(project: Records, session: Session, board: Board) -> Workflow:
     executable = board.executable
     due = next(iter((*board.active, *executable)), None)
     begun = any(each.status != "pending" for each in board.leaves)
-    current = due if begun else None  # before the first is begun none is the current one
+    current = due if begun else None  # no task is current before the first is begun
     told = _told(board, due)
     phases = tuple(_phase(session, each, number, each in told) for number, each in enumerate(board.leaves, 1))
     number = board.leaves.index(current) + 1 if current else None
@@ -74,12 +74,12 @@ def shown(project: Records, session: Session) -> Workflow:
 
 
 def key(session: Session) -> str:
-    """Return what the ledger calls a session's workflow (`Workflow.key`)."""
+    """Return the key of a session's workflow (`Workflow.key`)."""
     return f"{NAME}:{places.TOP}/{session.name}/{places.SESSION}#{session.name}"
 
 
 def _told(board: Board, current: Brief | None) -> list[Brief]:
-    """Return the finished tasks whose summaries matter now: what the current one depends on, and the last ones."""
+    """Return the finished tasks whose summaries matter now: the current task's dependencies, and the last ones."""
     done = [each for each in board.leaves if each.status == "completed"]
     wanted = [each for each in (contexts.before(board, current) if current else ()) if each.status == "completed"]
     return list(dict.fromkeys([*wanted, *done[-_TOLD:]]))[:_TOLD]
@@ -98,9 +98,9 @@ def _phase(session: Session, task: Brief, number: int, told: bool) -> Phase:
 
 
 def _reading(project: Records, session: Session, board: Board, current: Brief | None) -> tuple[str, ...]:
-    """Return what is to be read: the plan, once there is one, and the task's artifacts, the most important first.
+    """Return the required reading: the plan, if it is written, and the task's artifacts, the most important first.
 
-    Those of its parent are behind its own (R002-31).
+    Its parent's artifacts come after its own (R002-31).
     """
     plan = session.folder / places.PLAN
     found = [places.inner(project, plan)] if _says_something(plan) else []
@@ -132,7 +132,7 @@ def _rank(value: Any, order: tuple[str, ...]) -> int:
 
 
 def _context(project: Records, session: Session, board: Board, current: Brief | None) -> Mapping[str, Any]:
-    """Return what is to be known of the current task, the session's phase in front."""
+    """Return the context of the current task, the session's phase first."""
     found: dict[str, Any] = {"session_phase": session.phase} if session.phase else {}
     if current is None:
         return found
@@ -166,7 +166,7 @@ def _warnings(session: Session, board: Board) -> list[str]:
 
 
 def contradictions(session: Session, board: Board) -> list[tuple[str, str]]:
-    """Return how a session's status and its tasks contradict each other, each with what to do about it."""
+    """Return the contradictions between a session's status and its tasks, each with a remedy."""
     number = len(board.leaves)
     left = sum(each.status != "completed" for each in board.leaves)
     if session.standing == "completed" and left:

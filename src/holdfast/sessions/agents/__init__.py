@@ -1,1 +1,1 @@
-"""The agents of a session, from their launch to what their results move."""
+"""The agents of a session: launches, runs, results, and the phases that they move."""

@@ -1,6 +1,6 @@
-"""What became of each agent: every question about it is answered from the ledger's view `agents`.
+"""The status of agents: every question is answered from the ledger's view `agents`.
 
-The view puts each launch beside the run it started (`ledger/schema.sql`). What is written there is `lifecycle`'s.
+The view joins each launch with the run that it started (`ledger/schema.sql`). `lifecycle` writes its tables.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Fate = Literal["running", "finished", "failed", "consumed"]
 MISSING = "it was stopped before it had ended"
 UNWRITTEN = "unwritten"
 OPEN = f"(verdict IS NULL OR verdict = '{UNWRITTEN}')"
-"""The launches that have no verdict, or whose verdict is still to be written into their workflow."""
+"""SQL condition: the launch has no verdict, or its verdict still has to be written into its workflow."""
 _ORDER = "launched_at, tool_use_id"
 
 
@@ -24,28 +24,28 @@ class Agent(NamedTuple):
     """A call of the Agent tool, and the run it started.
 
     Attributes:
-        session: the main session.
+        session: the session that launched it.
         tool_use_id: the call that launched it.
         agent_id: the run; empty while the client has not named it.
-        agent_type: its name.
-        workflow: the key of the workflow it works for, if any.
-        phase: the id of the phase it works for, if any.
-        description: what its launch is said to be for, in a few words.
-        prompt: the beginning of what it was told.
+        agent_type: the kind of agent, such as `code-reviewer`.
+        workflow: the key of the workflow it works for, None for none.
+        phase: the id of the phase it works for, None for none.
+        description: the short description that the call gave.
+        prompt: the beginning of its prompt.
         launched_at: when it was launched (UTC stamp).
-        since: when it was launched, or started again (UTC stamp).
-        verdict: `completed`, `failed`, `abandoned` or `disputed` once judged; `unwritten` while its result cannot be
-            written into its workflow.
-        fate: `running`; `finished` or `failed`, where nothing shows that its result reached the main conversation;
-            `consumed`, where it did, or where none will come.
+        since: when it was launched or, if it was resumed, when that happened (UTC stamp).
+        verdict: `completed`, `failed`, `abandoned` or `disputed` once judged; `unwritten` while its result can't be
+            written into its workflow; None before.
+        fate: `running`; `finished` or `failed` if it has ended and nothing shows that its result reached the main
+            conversation; `consumed` if it did, or if no result will come.
         state: what its run reported last; None without a run.
-        words: its last message, or the error; empty while it runs for the first time.
-        digest: of the words, 12 hexadecimal digits of their SHA-256; empty without words.
-        output: where the client writes its output; empty if unknown.
-        transcript: where its own transcript lies; empty if unknown.
+        words: its last message or its error; empty during its first run.
+        digest: the first 12 hexadecimal digits of the SHA-256 of `words`; empty without words.
+        output: the path that the client writes its output to; empty if unknown.
+        transcript: the path of its own transcript; empty if unknown.
         changed_at: when its run last reported (UTC stamp); None without a run.
-        background: whether the main conversation goes on meanwhile: the client names a foreground agent only when it
-            returns (client fact §3.4).
+        background: whether the main conversation goes on while it runs. It is False while the client has not named the
+            run: a foreground agent is named only when its call returns (client fact §3.4).
     """
 
     session: str
@@ -70,22 +70,22 @@ class Agent(NamedTuple):
 
     @property
     def unused(self) -> bool:
-        """Whether it has ended, and nothing shows that its result reached the main conversation."""
+        """Whether it has ended and nothing shows that its result reached the main conversation."""
         return self.fate in ("finished", "failed")
 
     @property
     def ended_at(self) -> str | None:
-        """When it ended (UTC stamp), None while it runs."""
+        """When it ended (UTC stamp); None while it runs."""
         return None if self.fate == "running" else self.changed_at
 
     @property
     def outcome(self) -> Literal["completed", "failed"]:
-        """How the run ended that it reported last."""
+        """How its run ended, as last reported: `completed` unless it failed or went missing."""
         return "failed" if self.state in ("failed", "missing") else "completed"
 
     @property
     def failed(self) -> bool:
-        """Whether it ended with a failure, used or not."""
+        """Whether it ended with a failure, whether or not the main conversation has the result."""
         return self.fate != "running" and self.outcome == "failed"
 
 
@@ -93,83 +93,83 @@ _COLUMNS = ", ".join(Agent._fields[:-1])
 
 
 def of_session(project: OpenProject, session: str) -> list[Agent]:
-    """Return the agents a session launched and the client has named, the first launched first."""
+    """Return the agents that a session launched and that the client has named, in order of launch."""
     return _of_session(project, session, "agent_id <> ''")
 
 
 def waiting(project: OpenProject, session: str) -> list[Agent]:
-    """Return those agents a session launched whose results have not been used."""
+    """Return the named agents of a session whose results have not reached the main conversation, in order of launch."""
     return _of_session(project, session, "agent_id <> '' AND fate <> 'consumed'")
 
 
 def running(project: OpenProject, session: str) -> list[Agent]:
-    """Return the agents that have been started, have a name and have not reported an end."""
+    """Return the named agents of a session that run, in order of launch."""
     return [each for each in waiting(project, session) if each.fate == "running"]
 
 
 def at_work(project: OpenProject, session: str) -> list[Agent]:
-    """Return a session's agents that work on a phase nobody has judged yet, in the foreground too."""
+    """Return a session's running agents that work on a phase and have no verdict yet, foreground agents included."""
     return _of_session(project, session, "verdict IS NULL AND phase IS NOT NULL AND fate = 'running'")
 
 
 def due(project: OpenProject, session: str) -> list[Agent]:
-    """Return the agents whose results are in and have not been judged, in the order in which they ended.
+    """Return the agents that have ended and have no final verdict yet, in the order in which they ended.
 
-    Only to be asked at a main-thread event, after that event's own signal was kept: there a bare SubagentStop
-    with no contrary signal counts as completed.
+    Call it only at an event of the main thread, after that event's own signal was stored: by then a bare SubagentStop
+    that nothing contradicts counts as completed.
     """
     return _of_session(project, session, f"{OPEN} AND state <> 'running'", order="changed_at, tool_use_id")
 
 
 def contradicted(project: OpenProject, session: str) -> list[Agent]:
-    """Return the agents for a phase that were judged completed, and whose runs reported a failure afterwards."""
-    # Failures are few; the `+` keeps SQLite from looking at all that were completed.
+    """Return the agents whose phase was judged completed and whose run reported a failure afterwards."""
+    # Failures are few; the `+` keeps SQLite from going through every completed launch.
     failed = "SELECT agent_id FROM runs WHERE project = ? AND session = ? AND state = 'failed'"
     where = f"agent_id IN ({failed}) AND +verdict = 'completed' AND phase IS NOT NULL"
     return _of_session(project, session, where, project.key, session)
 
 
 def unanswered(project: OpenProject, session: str) -> list[Agent]:
-    """Return those whose calls have not returned, as far as the ledger knows, the first launched first."""
+    """Return the agents whose calls have not returned, as far as the ledger knows, in order of launch."""
     return _of_session(project, session, "verdict IS NULL AND agent_id IS NULL")
 
 
 def find(project: OpenProject, session: str, tool_use_id: str) -> Agent | None:
-    """Return an agent by the call that launched it."""
+    """Return the agent that a call launched; None if the call is unknown."""
     return next(iter(_of_session(project, session, "tool_use_id = ?", tool_use_id)), None)
 
 
 def of_run(project: OpenProject, session: str, agent_id: str) -> Agent | None:
-    """Return the agent that a run is of; of several calls that name it the last."""
+    """Return the agent that a run belongs to; if several calls name the run, the latest."""
     found = _of_session(project, session, "agent_id = ?", agent_id, order="launched_at DESC, tool_use_id")
     return next(iter(found), None)
 
 
 def home(project: OpenProject, session: str, agent_id: str) -> str:
-    """Return the session an agent belongs to by now: its own may have gone on under another id (`session_lineage`)."""
+    """Return the session that an agent belongs to now: its own may have changed its id since (`session_lineage`)."""
     row = project.ledger.one("SELECT heir FROM agent_heirs WHERE project = ? AND session = ?", project.key, session)
     return str(row["heir"]) if row and of_run(project, row["heir"], agent_id) else session
 
 
 class Run(NamedTuple):
-    """A run: its name, its type, and when it was first heard of (UTC stamp)."""
+    """One run of an agent: its id, the kind of agent, and when its first event came (UTC stamp)."""
 
     agent_id: str
     agent_type: str
     started_at: str
 
     def may_be_of(self, launch: Agent) -> bool:
-        """Tell whether a launch that names no run can have started this one."""
+        """Return whether a launch whose run is unknown can have started this one."""
         return self.agent_type == launch.agent_type and self.started_at >= launch.launched_at
 
 
 def run(project: OpenProject, session: str, agent_id: str) -> Run | None:
-    """Return a run by its name, whether a launch has that name or not."""
+    """Return a run by its id, whether or not a launch names it; None if it is unknown."""
     return next(iter(_runs(project, session, "agent_id = ?", agent_id)), None)
 
 
 def unnamed(project: OpenProject, session: str) -> list[Run]:
-    """Return the runs that go on and that no launch names."""
+    """Return the running runs that no launch names."""
     named = (
         "SELECT 1 FROM launches WHERE launches.project = runs.project AND launches.session = runs.session"
         " AND launches.agent_id = runs.agent_id"
@@ -178,12 +178,12 @@ def unnamed(project: OpenProject, session: str) -> list[Run]:
 
 
 def in_flight(project: OpenProject, workflow: str, free: Callable[[str], bool]) -> list[Agent]:
-    """Return the agents of all sessions of this worktree that run for a workflow, the first launched first.
+    """Return the agents of all sessions of this worktree that run for a workflow, in order of launch.
 
-    One whose run the client has not named gets the one run that it can only have started, if there is one.
+    An agent whose run the client has not named yet gets that run's id if only one run is possible.
 
     Args:
-        project: where.
+        project: the project.
         workflow: the workflow's key.
         free: whether a session's agents for no workflow in particular count too.
     """
@@ -199,7 +199,7 @@ def unused(project: OpenProject, workflow: str, free: Callable[[str], bool]) -> 
     """Return the agents that worked for a workflow in this worktree and ended without a known use, in that order.
 
     Args:
-        project: where.
+        project: the project.
         workflow: the workflow's key.
         free: whether a session's agents for no workflow in particular count too.
     """

@@ -1,7 +1,7 @@
-"""Which launch a running subagent belongs to, and so what it was sent for.
+"""Find the launch that a running subagent belongs to, and so what it was sent for.
 
-Until a launch returns the client does not say which run it started (client fact §3.4): one that is waited for is told
-apart by its type, and several of one type by the prompt their own transcripts begin with.
+Until a launch returns, the client doesn't say which run it started (client fact §3.4). A foreground run is matched by
+its type; if several of one type run, by the prompt that its own transcript begins with.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _SAFE = regex(r"[A-Za-z0-9_-]{1,128}")
 
 
 def of(project: OpenProject, session: str, agent_id: str, transcript: str = "") -> Agent | None:
-    """Return the launch that started a run, or None where several could have, or none is known.
+    """Return the launch that started a run; None if several could have, or none is known.
 
     Args:
-        project: where.
+        project: the project.
         session: the main session.
         agent_id: the run.
-        transcript: where the main session's transcript lies.
+        transcript: the path of the main session's transcript; empty if unknown.
     """
     found = candidates(project, session, agent_id)
     if len(found) == 1 and (found[0].agent_id or len(_rivals(project, session, found[0].agent_type)) == 1):
@@ -37,7 +37,7 @@ def of(project: OpenProject, session: str, agent_id: str, transcript: str = "") 
 
 
 def candidates(project: OpenProject, session: str, agent_id: str) -> list[Agent]:
-    """Return the launches that may have started a run: the one that names it, else all of its type still without."""
+    """Return the launches that may have started a run: the one that names it, or all of its type without a run."""
     if named := agent_status.of_run(project, session, agent_id):
         return [named]
     run = agent_status.run(project, session, agent_id)
@@ -47,7 +47,7 @@ def candidates(project: OpenProject, session: str, agent_id: str) -> list[Agent]
 def _rivals(project: OpenProject, session: str, agent_type: str) -> list[Run]:
     """Return the runs of a type that no launch names and that an open launch may have started.
 
-    A run that is older than any of those was interrupted, which no event tells.
+    A run that is older than all of these launches was interrupted, which no event reports.
     """
     launches = agent_status.unanswered(project, session)
     runs = [each for each in agent_status.unnamed(project, session) if each.agent_type == agent_type]
@@ -55,7 +55,7 @@ def _rivals(project: OpenProject, session: str, agent_type: str) -> list[Run]:
 
 
 def _first_prompt(project: OpenProject, transcript: str, agent_id: str) -> str:
-    """Return what a run's own transcript begins with; it lies beside the main session's (client payloads)."""
+    """Return the first prompt in a run's own transcript, which the client keeps in a folder beside the main one."""
     if not transcript.endswith(".jsonl") or not _SAFE.fullmatch(agent_id):
         return ""
     own = Path(transcript.removesuffix(".jsonl")) / "subagents" / f"agent-{agent_id}.jsonl"

@@ -1,8 +1,8 @@
-"""What happens to agents, written down: a call of the Agent tool, the run it started, what that reported, the verdict.
+"""Write down what happens to agents: a call of the Agent tool, the run it started, its reports, the verdict.
 
 A launch is known by its `tool_use_id`, a run by its `agent_id`. The client names the run only in the launch's
-PostToolUse and in a `<task-notification>`, and the run's own events may come before either. So both are kept apart,
-and the view `agents` joins them (`agent_status`).
+PostToolUse and in a `<task-notification>`, and the run's own events may come before either. So launches and runs are
+stored apart, and the view `agents` joins them (`agent_status`).
 """
 
 from __future__ import annotations
@@ -21,44 +21,44 @@ if TYPE_CHECKING:
     from holdfast.project import OpenProject
 
 PROMPT_LIMIT_CHARS = 4_000  # characters of a launch's prompt that are kept
-_WINDOW_CHARS = 5_000  # characters more that are looked at for what the user excludes
+_WINDOW_CHARS = 5_000  # characters beyond these in which secrets and excluded text are masked before the cut
 State = Literal["running", "missing", "stopped", "completed", "failed"]
 # A failure signal beats "completed" from the same run; a verdict beats a bare stop.
 _STATES: tuple[State, ...] = ("running", "missing", "stopped", "completed", "failed")
 
 
 class Result(Protocol):
-    """What a call returned; see `returned`."""
+    """What a call of the Agent tool returned; see `returned`."""
 
     @property
     def status(self) -> str:
-        """`completed`, or another word for one whose agent goes on."""
+        """`completed`, or another word if the agent goes on."""
 
     @property
     def agent_id(self) -> str:
-        """The run; empty if unknown."""
+        """The run's id; empty if unknown."""
 
     @property
     def agent_type(self) -> str:
-        """The agent's name; empty if unknown."""
+        """The kind of agent; empty if unknown."""
 
     @property
     def text(self) -> str:
-        """Its last message."""
+        """The agent's last message."""
 
     @property
     def output_file(self) -> str:
-        """Where a background agent writes."""
+        """The path that a background agent writes its output to; empty for none."""
 
     @property
     def failed(self) -> bool:
-        """Whether anything says that it failed, whatever the status is."""
+        """Whether anything shows a failure, whatever the status is."""
 
 
 def call_id(tool_use_id: str | None, tool_input: Mapping[str, Any]) -> str:
-    """Return what a call is called: the client's id or, from old clients, a name made of what was asked.
+    """Return the id of a call: the client's or, for old clients, one made from the call's input.
 
-    Without ids, the same question asked twice in a session is one call.
+    Without the client's ids, two calls with the same input in one session count as one.
     """
     if tool_use_id:
         return tool_use_id
@@ -69,7 +69,7 @@ def call_id(tool_use_id: str | None, tool_input: Mapping[str, Any]) -> str:
 
 
 def run_id(agent_id: str, tool_use_id: str) -> str:
-    """Return what a run is called: the client's agent id, or a name of ours where the client gives none."""
+    """Return the id of a run: the client's agent id or, if the client gives none, one made from the call."""
     return agent_id or f"call:{tool_use_id}"
 
 
@@ -84,7 +84,7 @@ def launched(
     description: str = "",
     prompt: str = "",
 ) -> None:
-    """Note a launch; one that is known already keeps what it has. Of the prompt the beginning is kept."""
+    """Store a launch, with the beginning of its prompt. A launch that is known already stays as it is."""
     project.ledger.run(
         "INSERT INTO launches (project, session, tool_use_id, worktree, host, client, agent_type, workflow, phase,"
         " launched_at, description, prompt) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -95,9 +95,9 @@ def launched(
 
 
 def named(project: OpenProject, session: str, tool_use_id: str, agent_id: str, output: str = "") -> None:
-    """Join a launch with the run it started; one that was given up and does return is open again.
+    """Note which run a launch started. An abandoned launch that does return is open again.
 
-    `output` is where the agent's output lies, if the client says.
+    `output` is the path of the agent's output; empty if the client doesn't say.
     """
     session = agent_status.home(project, session, agent_id)
     project.ledger.run(
@@ -119,21 +119,21 @@ def reported(
     transcript: str = "",
     used: bool = False,
 ) -> None:
-    """Keep what a run reported of itself.
+    """Store what a run reported.
 
     A weaker signal never replaces a stronger one: failed > completed > stopped > missing > running. An agent that is
-    started again after a verdict (resumed, sent a message) keeps the verdict; once its result was used it runs again,
-    and what it brings then is a result of its own.
+    resumed or sent a message after a verdict keeps the verdict. If its result was used before, it counts as running
+    again, and its next result as a new one.
 
     Args:
-        project: where.
+        project: the project.
         session: the main session.
         agent_id: the run.
-        agent_type: the agent's name; empty if the signal does not say.
-        state: what the signal says.
+        agent_type: the kind of agent; empty if the signal doesn't say.
+        state: the state that the signal reports.
         words: its last message, or the error.
-        transcript: where the run's own transcript lies.
-        used: whether the main conversation has this result: a call returned it, or a notification told it.
+        transcript: the path of the run's own transcript; empty if unknown.
+        used: whether the main conversation has this result, from the call's return or from a notification.
     """
     session = agent_status.home(project, session, agent_id)
     words, now = kept(project, words), clock.stamp()
@@ -172,9 +172,9 @@ def reported(
 
 
 def returned(project: OpenProject, session: str, call: str, result: Result) -> None:
-    """Keep what the call of an agent returned: the result of one that was waited for.
+    """Store what a call of the Agent tool returned: the result of a foreground agent.
 
-    A background launch returns at once and is no result. Any sign of a failure beats a status (I000-14).
+    A background launch returns at once and has no result yet. Any sign of a failure beats the status (I000-14).
     """
     if result.status == "completed" or result.failed:
         state: State = "failed" if result.failed else "completed"
@@ -183,15 +183,16 @@ def returned(project: OpenProject, session: str, call: str, result: Result) -> N
 
 
 def failed(project: OpenProject, session: str, call: str, error: str) -> None:
-    """Keep that the call of an agent failed; the client does not say which agent it was."""
+    """Store that a call of the Agent tool failed; the client doesn't say which agent it was."""
     reported(project, session, run_id("", call), "", "failed", error, used=True)
 
 
 def still_there(project: OpenProject, session: str, listed: Collection[str]) -> None:
-    """Note at a Stop which agents that were seen to start the client no longer lists.
+    """Mark as missing the agents that were seen to start and that the client no longer lists at a Stop.
 
-    One that was killed sends no SubagentStop (client fact §3.4). It is missing first, and counts as failed at the
-    next main-thread event only: its own last event may be on its way. Agents that run elsewhere never start here.
+    An agent that was killed sends no SubagentStop (client fact §3.4). It is missing at first and counts as failed only
+    at the next main-thread event, because its own last event may still be on its way. Agents that run elsewhere never
+    start here.
     """
     rows = project.ledger.rows(
         "SELECT agent_id, agent_type, resumed FROM runs WHERE project = ? AND session = ?"
@@ -201,7 +202,7 @@ def still_there(project: OpenProject, session: str, listed: Collection[str]) -> 
     for row in rows:
         if row["agent_id"] in listed:
             continue
-        if row["resumed"]:  # its result was used before; what it may have begun since brought none
+        if row["resumed"]:  # resumed after its result was used, and it has brought no new result
             project.ledger.run(
                 "UPDATE runs SET resumed = 0 WHERE project = ? AND session = ? AND agent_id = ?",
                 *(project.key, session, row["agent_id"]),
@@ -211,7 +212,7 @@ def still_there(project: OpenProject, session: str, listed: Collection[str]) -> 
 
 
 def reminded(project: OpenProject, session: str, agent_id: str) -> bool:
-    """Tell whether an agent was given its workflow's reminders."""
+    """Return whether an agent was given its workflow's reminders."""
     row = project.ledger.one(
         "SELECT reminded_at FROM runs WHERE project = ? AND session = ? AND agent_id = ?",
         *(project.key, session, agent_id),
@@ -228,22 +229,22 @@ def remind(project: OpenProject, session: str, agent_id: str) -> None:
 
 
 def unwritten(project: OpenProject, session: str, tool_use_id: str) -> bool:
-    """Note that a launch's verdict could not be written into its workflow yet; the first time gets True."""
+    """Note that a launch's verdict can't be written into its workflow yet; return True the first time."""
     return _judge(project, session, tool_use_id, agent_status.UNWRITTEN, "verdict IS NULL")
 
 
 def judged(project: OpenProject, session: str, tool_use_id: str, verdict: str) -> bool:
-    """Close a launch; of several processes that try, one gets True."""
+    """Close a launch with a verdict. If several processes try, one gets True."""
     return _judge(project, session, tool_use_id, verdict, agent_status.OPEN)
 
 
 def dispute(project: OpenProject, session: str, tool_use_id: str) -> bool:
-    """Doubt a launch that was judged completed; of several processes that try, one gets True."""
+    """Mark a launch that was judged completed as disputed. If several processes try, one gets True."""
     return _judge(project, session, tool_use_id, "disputed", "verdict = 'completed'")
 
 
 def abandon_open(project: OpenProject, session: str) -> None:
-    """Close foreground launches that never returned: the main thread is at its prompt, so none can still run."""
+    """Close the foreground launches that never returned: at a prompt of the main thread none can still run."""
     project.ledger.run(
         "UPDATE launches SET verdict = 'abandoned' WHERE project = ? AND session = ? AND verdict IS NULL"
         " AND agent_id IS NULL",
@@ -260,11 +261,11 @@ def _judge(project: OpenProject, session: str, tool_use_id: str, verdict: str, b
 
 
 def beginning(project: OpenProject, said: str) -> str:
-    """Return the beginning of what `kept` keeps; it is masked before it is cut, for half a secret looks like none."""
+    """Return the beginning of `kept(said)`. Secrets are masked before the cut: half of one isn't recognised."""
     return kept(project, redacted_beginning(said, PROMPT_LIMIT_CHARS + _WINDOW_CHARS))[:PROMPT_LIMIT_CHARS]
 
 
 def kept(project: OpenProject, said: str) -> str:
-    """Return what is kept of an agent's words: secrets masked, and what the user keeps out of capture."""
+    """Return an agent's words as they are stored, with secrets and the user's excluded text masked."""
     masked = capture.event(project.config, {"said": said})["said"]
-    return redact(str(masked)).encode("utf-8", "replace").decode()  # no ledger takes lone surrogates
+    return redact(str(masked)).encode("utf-8", "replace").decode()  # the ledger can't store lone surrogates

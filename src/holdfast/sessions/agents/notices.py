@@ -1,4 +1,4 @@
-"""What the client told the main conversation of agents that run beside it."""
+"""What the client told the main conversation about its background agents."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from holdfast.sessions.agents.agent_status import Agent
     from holdfast.sessions.agents.lifecycle import State
 
-_NOTICE = re.compile(b"task-notification")  # stands in every entry that notes one (client fact §3.4)
+_NOTICE = re.compile(b"task-notification")  # is in every entry that holds a notification (client fact §3.4)
 _ENDINGS: dict[str, State] = {"completed": "completed", "running": "running", "": "stopped"}  # else a failure
 
 
-TURN_BYTES = 1 << 20  # bytes of a transcript's end that hold a turn
+TURN_BYTES = 1 << 20  # bytes at the end of a transcript that hold the last turn
 
 
 class Answer(Protocol):
-    """A call's result in a transcript; see `catch_up_calls`."""
+    """The result of a call, read from a transcript; see `catch_up_calls`."""
 
     @property
     def call(self) -> str:
-        """The call."""
+        """The id of the call."""
 
     @property
     def result(self) -> lifecycle.Result:
@@ -35,23 +35,23 @@ class Answer(Protocol):
 
     @property
     def error(self) -> str:
-        """What went wrong, where it failed."""
+        """What went wrong; empty unless it failed."""
 
 
 class Notice(Protocol):
-    """What the client told the main conversation of an agent that ended; see `notified`."""
+    """A notification of the client that an agent has ended; see `notified`."""
 
     @property
     def task_id(self) -> str:
-        """The run."""
+        """The id of the run."""
 
     @property
     def tool_use_id(self) -> str:
-        """The call."""
+        """The id of the call."""
 
     @property
     def status(self) -> str:
-        """How it ended."""
+        """How the agent ended."""
 
     @property
     def summary(self) -> str:
@@ -59,26 +59,26 @@ class Notice(Protocol):
 
     @property
     def result(self) -> str:
-        """Its last message."""
+        """The agent's last message."""
 
     @property
     def output_file(self) -> str:
-        """Where its whole output lies."""
+        """The path of its whole output."""
 
 
 def notified(
     project: OpenProject, session: str, agent_id: str, tool_use_id: str, status: str, words: str, output: str = ""
 ) -> None:
-    """Keep what the client told the main conversation of an agent that runs beside it: its result, if it has ended.
+    """Store what a notification told the main conversation about a background agent.
 
     Args:
-        project: where.
+        project: the project.
         session: the main session.
-        agent_id: the run; empty if the notification does not say.
-        tool_use_id: the call; empty if it does not say.
-        status: `completed`, `running`, or a word for a failure.
+        agent_id: the run; empty if the notification doesn't say.
+        tool_use_id: the call; empty if the notification doesn't say.
+        status: `completed`, `running`, empty for a bare stop, or a word for a failure.
         words: its last message.
-        output: where its whole output lies.
+        output: the path of its whole output.
     """
     run = lifecycle.run_id(agent_id, tool_use_id)
     state = _ENDINGS.get(status, "failed")
@@ -90,13 +90,13 @@ def notified(
 def catch_up_calls(
     project: OpenProject, session: str, transcript: str, noted: Callable[[Mapping[str, Any]], Answer | None]
 ) -> None:
-    """Keep what calls returned whose events were lost, as on a full disk: only the transcript shows it.
+    """Read from the transcript what calls returned whose events were lost, for example on a full disk.
 
     Args:
-        project: where.
+        project: the project.
         session: the main session.
-        transcript: where its transcript lies; its last megabyte is looked at.
-        noted: reads an entry of it that notes such a result.
+        transcript: the path of its transcript, of which the last megabyte is read.
+        noted: returns the result that an entry of the transcript holds, if any.
     """
     open_ = {each.tool_use_id for each in agent_status.unanswered(project, session)} if transcript else set()
     if not open_:
@@ -123,14 +123,14 @@ def catch_up(
     *,
     most: int | None = None,
 ) -> None:
-    """Note the results that the main conversation was given and no event told: only its transcript shows them.
+    """Read from the transcript the results that the main conversation got and no event reported.
 
     Args:
-        project: where.
+        project: the project.
         session: the main session.
-        transcript: where its transcript lies.
-        noted: reads an entry of it that notes such a result.
-        most: how many bytes of its end are looked at, where not all that can be.
+        transcript: the path of its transcript.
+        noted: returns the notification that an entry of the transcript holds, if any.
+        most: how many bytes at its end are read; None reads as far as the reader goes.
     """
     waiting = agent_status.waiting(project, session)
     read = project.transcripts
@@ -150,6 +150,6 @@ def _about(notice: Notice, agent: Agent) -> bool:
 
 
 def _follows(noted_at: object, since: str) -> bool:
-    """Tell whether a notice is of the present run: an agent that is started again brings another one."""
+    """Return whether a notice is of the present run: a resumed agent brings another notice."""
     moment, begun = clock.parse(noted_at) if isinstance(noted_at, str) else None, clock.parse(since)
     return moment is None or begun is None or moment >= begun

@@ -1,6 +1,6 @@
-"""Moving a workflow's phases by what its agents were launched for and what they reported.
+"""Move a workflow's phases when its agents are launched and when they report.
 
-Most events find nothing to move, so what moves a phase is loaded only then.
+Most events move nothing, so the code that moves a phase is loaded only when one does.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ class Moved(NamedTuple):
     """A phase that an agent moved, or that could not be moved.
 
     Attributes:
-        workflow: as it is now.
+        workflow: the workflow as it is now.
         phase: the phase that was moved, as it is now.
-        words: why not, what a failed agent said, or what else is to be known; may be empty.
-        unwritten: whether it could only not be written now, as on a full disk.
-        notes: what the model is to be told beside, a sentence each.
+        words: why it could not be moved, what a failed agent said, or another remark; may be empty.
+        unwritten: whether the move is tried again at the next event, because the file could not be written or read.
+        notes: further sentences for the model.
     """
 
     workflow: Workflow
@@ -41,14 +41,14 @@ class Moved(NamedTuple):
 def settle_agents(event: Event, context: Context) -> list[Moved]:
     """Move the phases whose agents have ended since the last event, completed or failed.
 
-    What an event told that could not be written, as on a full disk, is read from the transcript.
+    Reports that could not be stored when they came, for example on a full disk, are read from the transcript.
 
     Args:
         event: an event of the main conversation.
         context: its context.
 
     Returns:
-        The phases that moved; `report` tells the model of them.
+        The phases that moved; `report` tells the model about them.
     """
     if agent_status.unanswered(context.project, event.session_id):
         from holdfast.sessions.agents import notices
@@ -58,10 +58,10 @@ def settle_agents(event: Event, context: Context) -> list[Moved]:
 
 
 def launch_agent(event: Call, context: Context) -> list[Moved]:
-    """Note that an agent is launched, and start the phase that it is for (R000-14, I000-6, I000-15).
+    """Note that an agent is launched, and start the phase it is for (R000-14, I000-6, I000-15).
 
     Args:
-        event: the call of the Agent tool, before it or after it; a call counts once.
+        event: the `PreToolUse` or `PostToolUse` of the Agent tool; a call counts once.
         context: its context.
 
     Returns:
@@ -91,7 +91,7 @@ def finish_agent(event: Call, context: Context, result: Result | None) -> list[M
     Returns:
         The phases that moved, or the one that was started.
     """
-    started = launch_agent(event, context)  # a hook that did not fire before the call must not cost the phase (I000-6)
+    started = launch_agent(event, context)  # if the hook before the call didn't fire, the phase still starts (I000-6)
     call = lifecycle.call_id(event.tool_use_id, event.tool_input)
     run, output = (
         (lifecycle.run_id(result.agent_id, call), result.output_file) if result else (lifecycle.run_id("", call), "")
@@ -101,7 +101,7 @@ def finish_agent(event: Call, context: Context, result: Result | None) -> list[M
 
 
 def abandon_calls(event: Event, context: Context) -> None:
-    """Close the calls of the Agent tool that never returned: at a prompt none can still run in the foreground.
+    """Close the calls of the Agent tool that never returned: at a prompt, no foreground agent can still run.
 
     Args:
         event: a `UserPromptSubmit`.
@@ -111,15 +111,15 @@ def abandon_calls(event: Event, context: Context) -> None:
 
 
 def mine(project: OpenProject, session: str) -> Workflow | None:
-    """Return the workflow whose phases this session's agents work on, if there is one it may touch.
+    """Return the workflow whose phases this session's agents work on; None if it may touch none.
 
-    Of several its own comes first, then one that is not finished, then the last changed.
+    Of several, the session's own comes first, then unfinished before finished, then the last changed.
     """
     return next(iter(_all_mine(project, session)), None)
 
 
 def _all_mine(project: OpenProject, session: str, *, paused: bool = False) -> list[Workflow]:
-    """Return the workflows that a session may touch, its own first; those that rest only get what is theirs already."""
+    """Return the workflows that a session may touch, its own first; paused ones only if `paused`."""
     from holdfast.sessions.ownership import owners
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow import registry
@@ -130,7 +130,7 @@ def _all_mine(project: OpenProject, session: str, *, paused: bool = False) -> li
 
 
 def _nobodys(project: OpenProject, session: str) -> list[Workflow]:
-    """Return the fresh workflows that belong to no live session: who launches an agent for one of them claims it."""
+    """Return the fresh workflows that no live session owns. Launching an agent for one of them claims it."""
     from holdfast.sessions.ownership import owners, sessions
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow import registry
@@ -156,17 +156,17 @@ def launch(
 ) -> Moved | None:
     """Note the launch of an agent and start the phase it is for (R000-14, I000-6, I000-15).
 
-    Any launch counts, also one that nobody planned (R000-30). A phase that is completed before its agent is launched is
-    not its own, whatever the prompt names: what that agent reports later fills in nothing.
+    Any launch counts, planned or not (R000-30). An agent launched for a phase that is completed already doesn't get it,
+    whatever the prompt names: its report fills in nothing.
 
     Args:
-        project: where.
+        project: the project.
         session: the main session.
         tool_use_id: the call.
-        agent: `subagent_type`; empty is the client's general-purpose agent.
+        agent: the call's `subagent_type`; empty means the client's general-purpose agent.
         description: the call's short description.
         prompt: the call's prompt.
-        begun: the agent runs, or has run, already; it may have completed its phase itself (I000-8).
+        begun: whether the agent runs, or has run, already; it may have completed its phase itself (I000-8).
 
     Returns:
         The phase that became active by it, or None when none did.
@@ -185,17 +185,16 @@ def launch(
     lifecycle.launched(project, session, tool_use_id, agent, key, phase.id if phase else None, **said)
     if workflow is None or phase is None:
         return None
-    owners.take(project, workflow, session)  # a session that comes later must not keep the result from counting
-    # The format itself sees to it that one phase is active at a time (R000-15) and that no hook revives a finished one.
+    owners.take(project, workflow, session)  # else a session that starts later could keep the result from counting
+    # The format ensures that one phase is active at a time (R000-15) and that no hook revives a finished workflow.
     return _judge(project, workflow, phase.id, "active")
 
 
 def settle(project: OpenProject, session: str) -> list[Moved]:
     """Judge every launch whose result is in, and move the phases they were for.
 
-    What cannot be written now, or whose workflow cannot be read now, stays to be judged at a later event.
-
-    Only to be called at a main-thread event, after the event's own signal was kept (`agent_status.due`).
+    If a workflow can't be read or written now, its launches are judged at a later event. Call this only at an event of
+    the main thread, after the event's own signal was stored (`agent_status.due`).
 
     Returns:
         The phases that moved, in the order in which their agents ended.
@@ -205,7 +204,7 @@ def settle(project: OpenProject, session: str) -> list[Moved]:
 
 
 def contradicted(project: OpenProject, session: str) -> list[tuple[Agent, str]]:
-    """Return, once, the launches whose completed phase is in doubt, for a failure was reported afterwards.
+    """Return the launches with a failure reported after their phase was completed, each once, with its words.
 
     A hook never undoes a completion; people can (`AgentFormat.undoing`).
     """
@@ -219,7 +218,7 @@ def contradicted(project: OpenProject, session: str) -> list[tuple[Agent, str]]:
 def _meant(
     project: OpenProject, session: str, workflows: Sequence[Workflow], text: str, agent: str, begun: bool
 ) -> tuple[Workflow, Phase] | tuple[None, None]:
-    """Return the phase an agent is launched for, with its workflow; what is named goes before the agent's own name."""
+    """Return the phase an agent is launched for, with its workflow. A phase the text names beats the agent's name."""
     from holdfast.workflow import registry
 
     if len(workflows) > 1:
@@ -234,7 +233,7 @@ def _meant(
 def _meant_of(
     project: OpenProject, session: str, workflow: Workflow, text: str, agent: str, begun: bool
 ) -> Phase | None:
-    """Return the phase an agent is launched for, if it is one that a launch, or its end alone, may still move."""
+    """Return the phase an agent is launched for, if a launch may still move it, or at least the agent's end."""
     from holdfast.workflow import registry
 
     keeper = registry.of_agents(workflow.format)
@@ -247,14 +246,14 @@ def _meant_of(
 
 
 def _has_agent(project: OpenProject, session: str, workflow: Workflow, phase: Phase) -> bool:
-    """Tell whether an agent works on a phase already; another one of its kind is for it only where that is said."""
+    """Return whether an agent works on a phase already. A second one of its kind must then name the phase."""
     busy = {(each.workflow, each.phase) for each in agent_status.at_work(project, session)}
     return (workflow.key, phase.id) in busy
 
 
 def _apply(project: OpenProject, session: str, due: Agent) -> Moved | None:
     workflow, phase = _phase(_all_mine(project, session, paused=True), due)
-    # No hook undoes a completion: a failure that comes after it is told instead (`contradicted`).
+    # No hook undoes a completion: a failure that comes later is reported instead (`contradicted`).
     doubtful = phase is not None and phase.status == "completed" and due.outcome == "failed"
     if workflow is None and due.workflow and _is_unreadable(project, due.workflow):
         return None
@@ -266,7 +265,7 @@ def _apply(project: OpenProject, session: str, due: Agent) -> Moved | None:
 
 
 def _is_unreadable(project: OpenProject, key: str) -> bool:
-    """Tell whether the file of the workflow with this key is there and cannot be read."""
+    """Return whether the file of the workflow with this key exists and can't be read."""
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow import registry
 
@@ -284,16 +283,16 @@ def _phase(workflows: Sequence[Workflow], launched: Agent) -> tuple[Workflow, Ph
 
 
 def _finish(project: OpenProject, workflow: Workflow, phase: Phase, due: Agent) -> Moved | None:
-    """End a phase; one that its agent has completed itself only gets what is still empty of the report (I000-8)."""
+    """End a phase. If its agent completed it itself, only empty fields are filled from the report (I000-8)."""
     if phase.status == "failed" and due.verdict != agent_status.UNWRITTEN:
-        return None  # a retry that was never launched; what was said when it failed stands
+        return None  # it was not launched again; the error from its failure stays
     words = due.words or (agent_status.MISSING if due.outcome == "failed" else "")
     moved = _judge(project, workflow, phase.id, due.outcome, words)
     return moved and moved._replace(words=moved.words or (words if due.outcome == "failed" else ""))
 
 
 def _judge(project: OpenProject, workflow: Workflow, phase_id: str, status: Status, words: str = "") -> Moved | None:
-    """Move a phase; a move that is refused is reported with the workflow as it stands."""
+    """Move a phase. A refused move is reported, with the workflow as it is."""
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow import registry
 
@@ -303,7 +302,7 @@ def _judge(project: OpenProject, workflow: Workflow, phase_id: str, status: Stat
     except HoldfastError as error:
         said, unwritten = str(error), False
         if isinstance(error, StateError) and not isinstance(error, (MissingError, SchemaMismatch)):
-            unwritten = status != "active"  # what an agent begins, its end begins too
+            unwritten = status != "active"  # a start that is missed is made up for when the agent ends
             said = f"{error.path.name} {error.reason}" + ("; tried again at the next event" if unwritten else "")
         now = next((each for each in keeper.find(Workspace.of(project)).workflows if each.key == workflow.key), None)
         if now is None and not unwritten:

@@ -1,4 +1,4 @@
-"""What the model is told of the phases that its agents moved: what changed, what comes next, which list to write."""
+"""Tell the model about the phases that its agents moved: what changed, what comes next, which to-do list to write."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from holdfast.sessions.hook import Call, Context, Event
     from holdfast.workflow.model import Step, Workflow
 
-_UNMOVED = "unmoved"  # the hint that says how a phase is moved by hand
-NAMED = 20  # phases that are named
-PROMPT_LIMIT_CHARS = 4_000  # characters of a prompt that are shown; an agent's words can be long
+_UNMOVED = "unmoved"  # the hint on how to move a phase by hand
+NAMED = 20  # ready phases that are named
+PROMPT_LIMIT_CHARS = 4_000  # characters of a prompt that are shown
 
 
 def report(event: Event, context: Context, moved: Sequence[Moved]) -> list[wording.Message]:
     """Return what moved, what comes next, and the to-do list if it differs from the one the model knows.
 
-    It runs after state and view are written, so the list is the last to follow (R000-28).
+    Call it after state and view are written, so that the to-do list comes last (R000-28).
 
     Args:
         event: any event of the main conversation that accepts advice.
@@ -37,7 +37,8 @@ def report(event: Event, context: Context, moved: Sequence[Moved]) -> list[wordi
     workflow = progress.mine(context.project, session)
     if workflow is not None:
         listed = _wanted_list(session, context, workflow, bool(moved))
-        # Not where the last thing was a launch: it is what comes next. Without a move, an agent did its bookkeeping.
+        # Not after a launch: the launched phase is what comes next. A changed list without a move means that an agent
+        # wrote the state file itself.
         over = moved[-1].phase.status in ("completed", "failed", "blocked") if moved else bool(listed)
         step = registry.get(workflow.format).step(workflow) if over else None
         lines += _next(session, context, workflow, step) if step else []
@@ -48,7 +49,7 @@ def report(event: Event, context: Context, moved: Sequence[Moved]) -> list[wordi
 
 
 def report_unmoved(event: Call, context: Context) -> list[wording.Message]:
-    """Return once how the model moves a workflow itself, where an agent was launched for no phase though one is due.
+    """Return, once per workflow, how to move a phase by hand, if an agent was launched for none although one is due.
 
     Args:
         event: the `PostToolUse` of the Agent tool, after `finish_agent`.
@@ -78,7 +79,7 @@ def report_unmoved(event: Call, context: Context) -> list[wording.Message]:
 
 
 def _next(session: str, context: Context, workflow: Workflow, step: Step) -> list[str]:
-    """Return what comes next with the prompt for its agent (R000-35), and what else can begin, as lines of a fence."""
+    """Return lines that say what comes next, with the prompt for its agent (R000-35), and what else can begin."""
     from holdfast.workflow import views
 
     at_work = agent_status.at_work(context.project, session)
@@ -88,7 +89,7 @@ def _next(session: str, context: Context, workflow: Workflow, step: Step) -> lis
         lines = [f"Next: {workflow.named(phase)}; {_running(running[phase.id])}."]
     else:
         lines = [f"Next: {wording.one_line(step.text, 300)}."]
-        if phase is not None and step.prompt != step.text:  # else nothing can be begun
+        if phase is not None and step.prompt != step.text:  # else there is nothing to begin
             cut = f"{step.prompt[:PROMPT_LIMIT_CHARS]}… (whole in {workflow.place})"
             lines += [views.call(step), step.prompt if len(step.prompt) <= PROMPT_LIMIT_CHARS else cut]
     ready = registry.of_agents(workflow.format).ready(workflow)

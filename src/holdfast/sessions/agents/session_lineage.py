@@ -1,4 +1,4 @@
-"""Which session a session's agents belong to once a compaction or a fork gave it another id."""
+"""Move agents to their session's new id after a compaction or a fork changed it."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 
 
 def inherit(project: OpenProject, before: str, session: str) -> None:
-    """Give a session the agents of the one it was before, with all that is known of them.
+    """Give a session the agents that it launched under an earlier id, with everything known about them.
 
-    What such an agent reports later counts for the session too, under whichever of the two ids it comes.
+    Their later reports count for the session too, whichever of the two ids they carry.
 
     Args:
-        project: where.
-        before: the id that is over.
+        project: the project.
+        before: the earlier id.
         session: the id it goes on under.
     """
     if before == session:
         return
-    if sessions.process_gone(project, before):  # they ended with it
+    if sessions.process_gone(project, before):  # the agents ended with the process
         lifecycle.still_there(project, before, ())
     with project.ledger.transaction():
         _launches(project, before, session)
@@ -33,9 +33,9 @@ def inherit(project: OpenProject, before: str, session: str) -> None:
 
 
 def _launches(project: OpenProject, before: str, session: str) -> None:
-    """Move the launches; of a call that both know the earlier note stays, with the name the later one has for its run.
+    """Move the launches. For a call that both ids know, the earlier row stays and takes the later one's run id.
 
-    A call that was noted again after the change lost only what it was for.
+    A call that was noted again after the change lacks only what it was for.
     """
     ledger, both = project.ledger, (project.key, session, project.key, before)
     for row in ledger.rows(
@@ -57,7 +57,7 @@ def _launches(project: OpenProject, before: str, session: str) -> None:
 
 
 def _runs(project: OpenProject, before: str, session: str) -> None:
-    """Move the runs; of one that both know the stronger signal counts, as if both had come under one id."""
+    """Move the runs. For a run that both ids know, the stronger signal counts, as if both had come under one id."""
     ledger, both = project.ledger, (project.key, before, project.key, session)
     known = ledger.rows(
         "SELECT agent_id, agent_type, state, words, transcript, consumed_at FROM runs"
@@ -66,7 +66,7 @@ def _runs(project: OpenProject, before: str, session: str) -> None:
         *both,
     )
     for row in known:
-        if row["state"] != "running":  # the new id knows of it, so that it ran is no news
+        if row["state"] != "running":  # that it runs is known under the new id already
             lifecycle.reported(
                 project,
                 session,
@@ -85,7 +85,7 @@ def _runs(project: OpenProject, before: str, session: str) -> None:
 
 
 def _succeed(project: OpenProject, before: str, session: str) -> None:
-    """Note that a session has the agents of another one, and of those that one had them of."""
+    """Note that a session inherits the agents of an earlier id, and whatever that had inherited itself."""
     ledger = project.ledger
     ledger.run("UPDATE agent_heirs SET heir = ? WHERE project = ? AND heir = ?", *(session, project.key, before))
     ledger.run(

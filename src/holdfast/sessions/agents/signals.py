@@ -1,4 +1,4 @@
-"""What events say of agents: that one runs, has ended, returned or failed."""
+"""Take from events what they say about agents: that one runs, has ended, returned or failed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def start_agent(event: Event, context: Context) -> list[Message]:
-    """Note that an agent runs; return, once, its task and the reminders of the workflow it works for.
+    """Note that an agent runs. Return its task and the reminders of the workflow it works for, once per agent.
 
     Args:
         event: its `SubagentStart`.
@@ -42,14 +42,14 @@ def start_agent(event: Event, context: Context) -> list[Message]:
 
 
 def note_agent(event: Event, context: Context, state: State, words: str, *, transcript: str = "") -> None:
-    """Note what an agent reported of itself; whether it succeeded is judged later.
+    """Note how an agent ended, as its own event reports; whether it succeeded is judged later.
 
     Args:
         event: an event that names the agent.
         context: its context.
         state: `stopped` or `failed`.
         words: its last message, or the error.
-        transcript: where its own transcript lies.
+        transcript: the path of its own transcript; empty if unknown.
     """
     if event.agent_id:
         agent = (event.agent_id, event.agent_type or "", state, words)
@@ -57,7 +57,7 @@ def note_agent(event: Event, context: Context, state: State, words: str, *, tran
 
 
 def note_result(event: Call, context: Context, result: Result) -> None:
-    """Note what a foreground agent returned; a background launch returns at once and is no result.
+    """Note what a foreground agent returned. A background launch returns at once and has no result yet.
 
     Args:
         event: the `PostToolUse` of the Agent tool.
@@ -69,7 +69,7 @@ def note_result(event: Call, context: Context, result: Result) -> None:
 
 
 def note_failure(event: Call, context: Context, error: str) -> None:
-    """Note that a launch failed; the client does not say which agent it was.
+    """Note that a launch failed; the client doesn't say which agent it was.
 
     Args:
         event: the `PostToolUseFailure` of the Agent tool.
@@ -80,12 +80,12 @@ def note_failure(event: Call, context: Context, error: str) -> None:
 
 
 def note_notice(event: Event, context: Context, notice: Notice) -> None:
-    """Note how a background agent ended; its result was given with the notice.
+    """Note how a background agent ended; the notification brought its result.
 
     Args:
-        event: the `UserPromptSubmit` that the client made of it.
+        event: the `UserPromptSubmit` that the client made of the notification.
         context: its context.
-        notice: what it says (`event.task_notification`).
+        notice: the notification (`event.task_notification`).
     """
     from holdfast.sessions.agents import notices
 
@@ -95,12 +95,12 @@ def note_notice(event: Event, context: Context, notice: Notice) -> None:
 
 
 def rest(event: Event, context: Context, listed: Collection[str] | None) -> None:
-    """Note that the main conversation rests, which results it got meanwhile, and which agents are no longer listed.
+    """Note that the main conversation has stopped, which results it got, and which agents are no longer listed.
 
     Args:
         event: a `Stop`.
         context: its context.
-        listed: the background tasks that the client lists; None from one that does not say.
+        listed: the ids of the background tasks that the client lists; None if the client doesn't list them.
     """
     from holdfast.sessions.agents import agent_status, notices
     from holdfast.sessions.ownership import sessions
@@ -108,7 +108,7 @@ def rest(event: Event, context: Context, listed: Collection[str] | None) -> None
     project, session = context.project, event.session_id
     sessions.rest(project, session)
     waiting = agent_status.waiting(project, session)
-    # The end of one that is no longer listed may have been told when nothing could be written.
+    # An agent that is no longer listed may have reported its end when the ledger could not be written.
     if any(each.unused or (listed is not None and each.agent_id not in listed) for each in waiting):
         notices.catch_up(project, session, event.transcript_path, event.notice_in, most=notices.TURN_BYTES)
     if listed is not None:
@@ -116,7 +116,7 @@ def rest(event: Event, context: Context, listed: Collection[str] | None) -> None
 
 
 def end_agents(event: Event, context: Context) -> None:
-    """Note that agents which ran in a client that is gone run no more: they ended with its process.
+    """Note that the agents of a client process that is gone have ended with it.
 
     Args:
         event: the `SessionStart` that resumes the session, before `join` notes the new process.
@@ -133,7 +133,7 @@ def end_agents(event: Event, context: Context) -> None:
 
 
 def _worked_for(event: Event, context: Context, agent: str) -> tuple[Workflow | None, Phase | None]:
-    """Return the workflow an agent was launched for, with its phase; else the one its session owns, if only one."""
+    """Return the workflow an agent was launched for, with its phase; else the only one its session owns, if any."""
     from holdfast.sessions.agents import attribution
     from holdfast.sessions.ownership import owners
     from holdfast.sessions.workspace import Workspace

@@ -1,4 +1,4 @@
-"""What a session was told about its to-do list, and the ids its Task tools gave to phases."""
+"""What a session knows of its to-do list, and the ids that its Task tools gave to tasks."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ if TYPE_CHECKING:
     from holdfast.sessions.hook import Call, Context, Returned
     from holdfast.workflow.wording import Message
 
-NAMED = 20  # titles of corrected to-dos that are named
+NAMED = 20  # corrected to-dos that are named
 
 
 class Corrected(NamedTuple):
-    """A to-do list as it should be written, and what the model is told of that."""
+    """A to-do list as it should be written, and the messages that tell the model what was corrected."""
 
     todos: list[Any]
     messages: list[Message]
 
 
 def correct_todos(event: Call, context: Context) -> Corrected | None:
-    """Correct the status of to-dos that stand for phases and contradict the workflow (R000-32).
+    """Correct the status of to-dos that represent phases and contradict the workflow (R000-32).
 
     Args:
-        event: the `PreToolUse` of a TodoWrite.
+        event: the `PreToolUse` of TodoWrite.
         context: its context.
 
     Returns:
-        The list for `change_input`; None if it is right as it is.
+        The corrected list for `change_input`; None if nothing needs correcting.
     """
     from holdfast.sessions.agents import progress
     from holdfast.workflow import todos, wording
@@ -50,7 +50,7 @@ def correct_todos(event: Call, context: Context) -> Corrected | None:
 
 
 def note_task(event: Returned, context: Context) -> None:
-    """Note what a Task tool did to a task that may stand for a phase.
+    """Note what a Task tool did to a task that may represent a phase.
 
     Args:
         event: the `PostToolUse` of a TaskCreate or TaskUpdate.
@@ -73,7 +73,7 @@ def note_task(event: Returned, context: Context) -> None:
 
 
 def told(project: OpenProject, session: str, workflow: str) -> str | None:
-    """Return the digest of the list a session was last told for a workflow, or has itself written; None if none."""
+    """Return the digest of the list that a session was last told, or wrote itself, for a workflow; None for none."""
     row = project.ledger.one(
         "SELECT digest FROM todo_lists WHERE project = ? AND session = ? AND workflow = ?",
         *(project.key, session, workflow),
@@ -82,7 +82,7 @@ def told(project: OpenProject, session: str, workflow: str) -> str | None:
 
 
 def all_told(project: OpenProject, workflow: str) -> list[dict[str, str]]:
-    """Return every session that knows a list of a workflow, the last told first: session, digest, told_at."""
+    """Return a row (session, digest, told_at) for each session that knows a list of a workflow, the last told first."""
     return project.ledger.rows(
         "SELECT session, digest, told_at FROM todo_lists WHERE project = ? AND worktree = ? AND workflow = ?"
         " ORDER BY told_at DESC, session",
@@ -91,7 +91,7 @@ def all_told(project: OpenProject, workflow: str) -> list[dict[str, str]]:
 
 
 def tell(project: OpenProject, session: str, workflow: str, digest: str) -> None:
-    """Note that a session knows the list with this digest."""
+    """Note that a session knows the list with this digest for a workflow."""
     project.ledger.run(
         "INSERT INTO todo_lists (project, session, workflow, worktree, host, client, digest, told_at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, session, workflow)"
@@ -101,7 +101,7 @@ def tell(project: OpenProject, session: str, workflow: str, digest: str) -> None
 
 
 def remember_task(project: OpenProject, session: str, task_id: str, subject: str) -> None:
-    """Note a task of the client's Task tools: its id is opaque, its subject, kept without secrets, names the phase."""
+    """Store a task of the client's Task tools: its opaque id and its subject, which names the phase, secrets masked."""
     from holdfast.files.redact import redact
 
     project.ledger.run(
@@ -114,7 +114,7 @@ def remember_task(project: OpenProject, session: str, task_id: str, subject: str
 
 
 def change_task(project: OpenProject, session: str, task_id: str, *, subject: str | None, status: str | None) -> None:
-    """Note what TaskUpdate changed of a task that is known; `deleted` forgets it."""
+    """Store what TaskUpdate changed in a known task; the status `deleted` removes it."""
     from holdfast.files.redact import redact
 
     task = (project.key, session, task_id)
@@ -129,7 +129,7 @@ def change_task(project: OpenProject, session: str, task_id: str, *, subject: st
 
 
 def task_ids(project: OpenProject, session: str) -> dict[str, str]:
-    """Return the known task ids by subject; of several tasks with one subject the latest."""
+    """Return the known task ids by subject; if several tasks have the same subject, the latest."""
     rows = project.ledger.rows(
         "SELECT subject, task_id FROM todo_tasks WHERE project = ? AND session = ? ORDER BY changed_at, task_id",
         *(project.key, session),

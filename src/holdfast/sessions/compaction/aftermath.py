@@ -1,4 +1,4 @@
-"""Compactions as a whole: what announced each, what was given back after it, and what its summary had lost."""
+"""Compactions from end to end: how each was announced, what was restored after it, what its summary lost."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
     from holdfast.sessions.compaction.snapshots import Seal, Sealed
 
 Ending = Literal["confirmed", "given", "lost", "nothing", "open"]
-_AT_ONCE_S = 60.0  # seconds after a compaction in which a SessionStart's guidance is its answer, not a resume's
-_NEAR_S = 600.0  # seconds between a compaction and the report of its summary
+_AT_ONCE_S = 60.0  # seconds after a compaction in which a SessionStart's guidance answers it, and not a later resume
+_NEAR_S = 600.0  # seconds that may lie between a compaction and the report of its summary
 
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """One compaction, or one that was announced.
+    """One compaction, or the announcement of one.
 
     Attributes:
-        session: whose it was.
-        trigger: `manual`, `auto`, or `none` where PreCompact never fired.
-        announced_at: when PreCompact sealed (UTC stamp), None where it never fired.
-        came_at: when a session came back from it (UTC stamp), None if none has.
-        restored_in: the session that did; empty if none has.
-        workflows: what the session had.
-        missed: whether the transcript shows that it came, and nothing was given.
-        given: the guidance that answered it, the first first; also what was refused.
-        losses: what its summary had of each workflow.
+        session: the session that was to be compacted.
+        trigger: `manual`, `auto`, or `none` if PreCompact never fired.
+        announced_at: when PreCompact fired (UTC stamp); None if it never did.
+        came_at: when a session came back from it (UTC stamp); None if none has.
+        restored_in: the session that came back; empty if none has.
+        workflows: the workflows that the session had.
+        missed: whether the transcript shows that it came although nothing was given.
+        given: the deliveries that answered it, oldest first, refused ones included.
+        losses: the loss report of its summary, for each workflow.
     """
 
     session: str
@@ -50,15 +50,16 @@ class Compaction:
 
     @property
     def at(self) -> str:
-        """When it came or, until then, was announced (UTC stamp)."""
+        """When it came or, if it hasn't, when it was announced (UTC stamp)."""
         return self.came_at or self.announced_at or ""
 
     @property
     def ending(self) -> Ending:
         """How it ended for the model.
 
-        `confirmed`: the transcript holds what was given; `given`: nobody knows yet; `lost`: nothing arrived, or it
-        was refused; `nothing`: there was nothing to give; `open`: it was announced and has not come.
+        `confirmed`: the transcript holds the guidance. `given`: it was given, and nobody knows yet whether it arrived.
+        `lost`: nothing arrived, or it was refused. `nothing`: there was nothing to give. `open`: it was announced and
+        has not come.
         """
         if self.missed:
             return "lost"
@@ -73,7 +74,7 @@ class Compaction:
 
 
 def recent(project: OpenProject) -> list[Compaction]:
-    """Return the compactions that the ledger still knows of, in all worktrees, newest first. Raises LedgerError."""
+    """Return the compactions that the ledger still holds, of all worktrees, newest first. Raises LedgerError."""
     found = snapshots.recent(project, snapshots.KEPT)
     vain = snapshots.in_vain(found)
     found = [replace(seal, claimed_by=None, claimed_at=None) if seal.id in vain else seal for seal in found]
@@ -100,7 +101,7 @@ def recent(project: OpenProject) -> list[Compaction]:
 
 
 def _answers(found: Sequence[Seal], all_of: Sequence[Delivery]) -> dict[str, list[Delivery]]:
-    """Return by seal what was given for it: to the session that claimed it, before its next compaction."""
+    """Return, by seal id, what the session that claimed the seal was given before its next compaction."""
     answers: dict[str, list[Delivery]] = {}
     for delivery in reversed(all_of):
         before = [
@@ -111,14 +112,14 @@ def _answers(found: Sequence[Seal], all_of: Sequence[Delivery]) -> dict[str, lis
         seal = max(before, key=lambda each: each.claimed_at or "", default=None)
         if seal is None:
             continue
-        prompt = delivery.event == "UserPromptSubmit"  # the second chance comes whenever the user says something
+        prompt = delivery.event == "UserPromptSubmit"  # the second attempt waits for the next prompt
         if prompt or _between(seal.claimed_at, delivery.made_at) <= _AT_ONCE_S:
             answers.setdefault(seal.id, []).append(delivery)
     return answers
 
 
 def _reports(found: Sequence[Seal], all_of: Sequence[Loss]) -> dict[str, list[Loss]]:
-    """Return by seal the reports of its summary: those of its session that came near it in time."""
+    """Return, by seal id, the loss reports of its session that are nearest to it in time."""
     reports: dict[str, list[Loss]] = {}
     for loss in reversed(all_of):
         near = {
@@ -133,7 +134,7 @@ def _reports(found: Sequence[Seal], all_of: Sequence[Loss]) -> dict[str, list[Lo
 
 
 def _between(one: str | None, other: str) -> float:
-    """Return how many seconds lie between two stamps."""
+    """Return the seconds between two stamps; infinity if one is missing or isn't a stamp."""
     first, second = _moment(one), _moment(other)
     return abs((second - first).total_seconds()) if first and second else float("inf")
 

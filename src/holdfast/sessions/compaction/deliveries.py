@@ -21,22 +21,22 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
 
     class Announced(Protocol):
-        """The part of a compaction's snapshot that is asked for here."""
+        """The part of a compaction's seal that this module needs."""
 
         @property
         def transcript(self) -> str:
-            """Where the session's transcript lay."""
+            """The path of the session's transcript."""
 
         @property
         def size(self) -> int:
-            """How long it was, in bytes."""
+            """The transcript's size at that moment, in bytes."""
 
 
 State = Literal["pending", "delivered", "confirmed", "absent", "unconfirmed", "refused"]
 KEPT = 500  # deliveries per project; the oldest go
-NAMED = 20  # workflows of one refusal that are remembered
-ABANDONED = timedelta(minutes=1)  # since something was proven absent and nobody has given it again
-PATIENCE = timedelta(days=1)  # after which nobody looks for a confirmation any more
+NAMED = 20  # workflows of one refusal that are stored
+ABANDONED = timedelta(minutes=1)  # after this, another process may take over a delivery that was proven absent
+PATIENCE = timedelta(days=1)  # after this, nobody looks for a confirmation any more
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +45,17 @@ class Delivery:
 
     Attributes:
         id: unique across machines.
-        session: who gets it.
-        event: with which event's reply it goes.
-        workflow: the key of the workflow it puts back; empty for a trail.
+        session: the session that gets it.
+        event: the event whose reply carries it.
+        workflow: the key of the workflow it restores; empty for a trail.
         title: the workflow's title.
-        mark: the guidance's digest, which stands in it.
+        mark: the guidance's digest, which is part of its text.
         units: its length in UTF-16 units.
-        omitted: how many lines only the sidecar has.
-        step: which step of the order decided (`arbitration.Verdict`).
-        state: `pending` until the reply is written, `delivered` then, `confirmed` when the transcript holds it as
-            context, `absent` when the transcript proves that it does not, `unconfirmed` when it never said either;
-            `refused` where nothing was given, for the workflow could be another live session's.
+        omitted: how many lines are only in the sidecar.
+        step: the step of the order that decided (`arbitration.Verdict`).
+        state: `pending` until the reply is written, then `delivered`; `confirmed` once the transcript holds it as
+            context, `absent` once the transcript proves that it doesn't, `unconfirmed` if the transcript never showed
+            either; `refused` if nothing was given, because another live session could own the workflow.
         made_at: UTC stamp.
         changed_at: when its state last changed, UTC stamp.
     """
@@ -90,27 +90,27 @@ def begin(
 ) -> str:
     """Note that guidance is on its way, before the reply that holds it is written.
 
-    An earlier one of this session whose arrival nobody knows is looked for no more: from here on its words might be
-    this one's.
+    An earlier delivery of this session that is still open becomes `unconfirmed`: from now on the transcript could hold
+    the new one's words in place of its own.
 
     Args:
-        project: where.
-        session: who gets it.
-        event: with which event's reply.
+        project: the project.
+        session: the session that gets it.
+        event: the event whose reply carries it.
         workflow: the key of the workflow; empty for a trail.
         title: the workflow's title.
         mark: the guidance's digest.
         units: its length in UTF-16 units.
-        omitted: how many lines only the sidecar has.
-        step: which step of the order decided.
-        transcript: the session's transcript. Its size is noted, from which on the guidance is looked for: when the
-            compaction was announced, where that is known, for the client may end us and write on before we are here.
-        seal: what announced the compaction that this answers.
+        omitted: how many lines are only in the sidecar.
+        step: the step of the order that decided.
+        transcript: the path of the session's transcript. The guidance is looked for from its present size on, or from
+            the size in `seal` if possible: the client may end this process and write on before this call.
+        seal: the seal of the compaction that this answers, if any.
 
     Returns:
         The delivery's id.
     """
-    from holdfast.files.redact import redact  # here, for most events deliver nothing
+    from holdfast.files.redact import redact  # imported here, because most events deliver nothing
 
     delivery, now = new_id(), clock.stamp()
     with project.ledger.transaction():
@@ -141,22 +141,22 @@ def begin(
 
 
 def _begins(project: OpenProject, transcript: str, seal: Announced | None) -> int:
-    """Return from which size of a transcript on guidance is looked for that is on its way now."""
+    """Return the byte of a transcript from which guidance that is on its way now is looked for."""
     size = project.transcripts.size(transcript)
     near = seal is not None and seal.transcript == transcript and 0 <= size - seal.size <= project.transcripts.TAIL // 2
     return seal.size if seal and near else size
 
 
 def refuse(project: OpenProject, session: str, *, event: str, workflows: Sequence[Workflow]) -> None:
-    """Note that nothing was given, because another live session could own what is there; one row for each workflow.
+    """Note that nothing was given because another live session could own the workflows; one row for each workflow.
 
     Args:
-        project: where.
-        session: who got nothing.
-        event: at which event.
-        workflows: what could not be told apart.
+        project: the project.
+        session: the session that got nothing.
+        event: the event.
+        workflows: the workflows that were refused.
     """
-    from holdfast.files.redact import redact  # here, for most events deliver nothing
+    from holdfast.files.redact import redact  # imported here, because most events deliver nothing
 
     now = clock.stamp()
     with project.ledger.transaction():
@@ -172,16 +172,16 @@ def refuse(project: OpenProject, session: str, *, event: str, workflows: Sequenc
 
 
 def written(project: OpenProject, delivery: str) -> None:
-    """Note that the reply was written."""
+    """Note that the reply with a delivery was written."""
     _move(project, delivery, "delivered", "pending")
 
 
 def settle(project: OpenProject, session: str) -> Delivery | None:
-    """Look whether this session's last guidance has arrived.
+    """Check whether this session's last guidance has arrived.
 
     Returns:
-        The delivery, once, if its absence is proven; else None. Of several processes that ask, one gets it; should
-        that one be killed before it begins another, the next to ask gets it a while later.
+        The delivery if the transcript proves its absence, else None. If several processes ask, one gets it. If that
+        process is killed before it begins another delivery, the next one to ask after `ABANDONED` gets it.
     """
     row = next(iter(_newest(project, 1, session)), None)
     if row is None or row["state"] not in ("pending", "delivered", "absent"):
@@ -200,12 +200,12 @@ def settle(project: OpenProject, session: str) -> Delivery | None:
 
 
 def let_go(project: OpenProject, delivery: str) -> None:
-    """Note that what is absent is not given again: the workflow is finished by now, or another session's."""
+    """Note that an absent delivery is not given again: its workflow is finished by now, or another session's."""
     _move(project, delivery, "unconfirmed", "absent")
 
 
 def answered(project: OpenProject, session: str, since: str) -> bool:
-    """Tell whether a session was given anything, or refused, from a moment (UTC stamp) on."""
+    """Return whether a session was given or refused anything since a moment (UTC stamp)."""
     row = project.ledger.one(
         "SELECT id FROM deliveries WHERE project = ? AND session = ? AND made_at >= ?", project.key, session, since
     )
@@ -213,12 +213,12 @@ def answered(project: OpenProject, session: str, since: str) -> bool:
 
 
 def recent(project: OpenProject, count: int, session: str | None = None) -> list[Delivery]:
-    """Return the last deliveries, of one session or of all, newest first."""
+    """Return up to `count` deliveries, of one session or of all, newest first."""
     return [_delivery(row) for row in _newest(project, count, session)]
 
 
 def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
-    """Return which guidance was given, given again or refused, and whether it arrived: what is asked for."""
+    """Return the events that are asked for: guidance given, given again or refused, and whether it arrived."""
     given = timeline_event.newest(project, asked, table="deliveries", at="made_at")
     ended = timeline_event.newest(
         *(project, asked),
@@ -228,7 +228,7 @@ def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
     )
     return [
         *(_happening(row, row["changed_at"], f"guidance {_ENDS[row['state']]}") for row in ended),
-        *(_happening(row, row["made_at"], _what(row), _how(row)) for row in given),  # again, once it never arrived
+        *(_happening(row, row["made_at"], _what(row), _how(row)) for row in given),  # giving again comes last
     ]
 
 

@@ -1,4 +1,4 @@
-"""What a session is told once: hints it was given, and news that it is still to hear."""
+"""What a session is told once: hints that it was given, and news that it still has to hear."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from holdfast.workflow.wording import Message
 
 GIVEN = "given"
-"""The news that a workflow was given to the session from a terminal."""
+"""Topic: a workflow was given to the session from a terminal."""
 GONE = "gone"
-"""That the state file of a workflow was removed."""
+"""Topic: the state file of a workflow was removed."""
 STALE = "stale plan"
-"""A plan in progress that is too old to be saved: its place instead of a workflow's key."""
+"""Topic: a plan in progress is too old to be saved. Its path stands in place of a workflow's key."""
 KEPT = 1_000  # hints per project; the oldest go
 UNREAD = "unread"
-"""That the file that names a workflow was not read to its end."""
-_UNREADABLE = "unread file"  # that a state file could not be read
+"""Topic: the file that names a workflow was not read to its end."""
+_UNREADABLE = "unread file"  # topic: a state file could not be read
 
 
 def greet(event: Event, context: Context) -> list[Message]:
-    """Name the user one unfinished workflow that is not another live session's; the model hears nothing (I001-12).
+    """Tell the user about one unfinished workflow that no other live session owns; the model hears nothing (I001-12).
 
     Args:
         event: a `SessionStart`.
@@ -56,7 +56,7 @@ def greet(event: Event, context: Context) -> list[Message]:
 
 
 def news(event: Event, context: Context) -> list[Message]:
-    """Return what the model is told of workflows that a person gave to its session from a terminal, once for each.
+    """Tell the model about workflows that a person gave to its session from a terminal, once for each.
 
     Args:
         event: any event of the main conversation that accepts advice.
@@ -90,7 +90,7 @@ def news(event: Event, context: Context) -> list[Message]:
 
 
 def former_ledger(context: Context) -> list[Message]:
-    """Return what the user is told of the ledger that the project had while its `project.id` needed no trust."""
+    """Tell the user about the ledger that the project had before its `project.id` had to be trusted."""
     if context.project.untrusted_ledger is None:
         return []
     from holdfast.sessions.ownership import former_ledger as former
@@ -100,7 +100,7 @@ def former_ledger(context: Context) -> list[Message]:
 
 
 def unreadable(event: Event, context: Context, found: Found) -> list[Message]:
-    """Return what the user is told, once in a session for each, of state files that could not be read (I001-11)."""
+    """Tell the user about state files that could not be read, once in a session for each (I001-11)."""
     project, session = context.project, event.session_id
     new = [each for each in found.problems if not told(project, session, _UNREADABLE, str(each.path))]
     if not new:
@@ -112,15 +112,15 @@ def unreadable(event: Event, context: Context, found: Found) -> list[Message]:
 
 
 def problem(project: OpenProject, each: Problem) -> str:
-    """Return a file that could not be read, with the reason, in words."""
+    """Return a sentence about a file that could not be read, with the reason."""
     shown = each.path.relative_to(project.root) if each.path.is_relative_to(project.root) else each.path
     return f"{shown} could not be read: {each.reason}"
 
 
 def vanished(event: Event, context: Context) -> list[Message]:
-    """Return what the user is told, once for each, of workflows that are ignored because their state file was removed.
+    """Tell the user, once for each, about workflows that are ignored because their state file was removed.
 
-    Not the model: removing the file is how the document has it complete a workflow (R001-19).
+    The model isn't told: removing the file is the way in which the requirements have it complete a workflow (R001-19).
     """
     keys = take(context.project, event.session_id, GONE)
     if not keys:
@@ -132,13 +132,13 @@ def vanished(event: Event, context: Context) -> list[Message]:
 
 
 def told(project: OpenProject, session: str, topic: str, workflow: str = "") -> bool:
-    """Tell whether a session was given a hint.
+    """Return whether a session was given a hint.
 
     Args:
-        project: where.
+        project: the project.
         session: the session.
-        topic: a short name of the hint.
-        workflow: the key of the workflow it is about, if it is about one.
+        topic: the hint's short name.
+        workflow: the key of the workflow that it is about; empty for none.
     """
     found = project.ledger.one(
         "SELECT 1 FROM hints WHERE project = ? AND session = ? AND topic = ? AND workflow = ? AND told_at IS NOT NULL",
@@ -153,12 +153,12 @@ def tell(project: OpenProject, session: str, topic: str, workflow: str = "") -> 
 
 
 def owe(project: OpenProject, session: str, topic: str, workflow: str = "") -> None:
-    """Note that a session is still to be told something, also if it was told that before; see `told`."""
+    """Note that a session still has to be told something, even if it was told before; see `told`."""
     _note(project, session, topic, workflow, None)
 
 
 def owed(project: OpenProject, session: str, topic: str) -> list[str]:
-    """Return the keys of the workflows about which a session is still to be told something, in their order."""
+    """Return the keys of the workflows that a session still has to be told about, in the order they were noted."""
     rows = project.ledger.rows(
         "SELECT workflow FROM hints WHERE project = ? AND session = ? AND topic = ? AND told_at IS NULL"
         " ORDER BY noted_at, workflow",
@@ -168,7 +168,7 @@ def owed(project: OpenProject, session: str, topic: str) -> list[str]:
 
 
 def take(project: OpenProject, session: str, topic: str) -> list[str]:
-    """Return what `owed` does, and note that the session is told."""
+    """Return what `owed` returns, and note that the session was told."""
     keys = owed(project, session, topic)
     for key in keys:
         tell(project, session, topic, key)

@@ -1,4 +1,4 @@
-"""The loss report: what a compaction's own summary had kept of a workflow, and what it had lost."""
+"""Loss reports: what a compaction's own summary kept of a workflow, and what it lost."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ if TYPE_CHECKING:
     from holdfast.sessions.history.timeline_event import Asked
     from holdfast.workflow.model import Workflow
 
-SHORTEST_CHARS = 4  # characters of a value whose being in a text says anything
+SHORTEST_CHARS = 4  # shorter values are in a text by chance
 KEPT = 500  # reports per project; the oldest go
-LISTED = 10  # lost facts of a kind that are kept
-LIMIT_CHARS = 80  # characters of one
-_READ_LIMIT_CHARS = 4_096  # characters of one that are looked at
+LISTED = 10  # lost facts that a report keeps of each kind
+LIMIT_CHARS = 80  # characters of a lost fact
+_READ_LIMIT_CHARS = 4_096  # characters of a fact that are looked at
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What the summary of one compaction had of a workflow.
+    """What the summary of one compaction kept of a workflow.
 
     Attributes:
-        session: whose compaction.
+        session: the session that was compacted.
         workflow: the workflow's key.
         title: its title.
         counts: by kind (`workflow`, `phases`, `reading`, `reminders`, `context`): how many facts the summary has word
-            for word, and how many there are. What is too short to be told from chance is not counted.
+            for word, and how many there are. Values of fewer than `SHORTEST_CHARS` characters aren't counted.
         noted_at: UTC stamp.
-        lost: by kind, the facts that the summary does not have: at most `LISTED`, each on one line of at most
-            `LIMIT_CHARS`, without secrets and what the user excludes. Reports of earlier versions have none.
+        lost: by kind, the facts that the summary doesn't have: at most `LISTED`, each one line of at most `LIMIT_CHARS`
+            characters, with secrets and excluded text masked. Empty in reports of earlier versions.
     """
 
     session: str
@@ -64,14 +64,14 @@ class Loss:
 
 
 def compare(workflow: Workflow, summary: str) -> dict[str, tuple[int, int]]:
-    """Count, by kind, the facts of a workflow that a summary has word for word, and all of them (`Loss.counts`)."""
+    """Return, by kind, how many of a workflow's facts a summary has word for word, and their total (`Loss.counts`)."""
     return {kind: (sum(has for _, has in found), len(found)) for kind, found in _compared(workflow, summary)}
 
 
 def lost(config: Config, workflow: Workflow, summary: str) -> dict[str, list[str]]:
-    """Return, by kind, the facts of a workflow that a summary does not have, as far as they may be kept (`Loss.lost`).
+    """Return, by kind, the facts of a workflow that a summary doesn't have, as far as they may be stored (`Loss.lost`).
 
-    Nothing of a workflow whose state file the user excludes.
+    A workflow whose state file the user excludes gives none.
     """
     if not capture.allowed(config, workflow.path):
         return {}
@@ -83,9 +83,9 @@ def lost(config: Config, workflow: Workflow, summary: str) -> dict[str, list[str
 
 
 def _compared(workflow: Workflow, summary: str) -> Iterator[tuple[str, list[tuple[Fact, bool]]]]:
-    """Yield each kind that has facts with these, and whether the summary has each."""
+    """Yield each kind that has facts, with pairs of a fact and whether the summary has it."""
     said = " ".join(summary.split())
-    masked = MASK in said  # one that was kept in the ledger first
+    masked = MASK in said  # secrets are masked in a summary that was stored in the ledger
     found = {
         "workflow": [Fact(workflow.title), Fact(workflow.phase)],
         "phases": [Fact(each.title) for each in workflow.phases if each.title != workflow.phase],
@@ -101,23 +101,23 @@ def _compared(workflow: Workflow, summary: str) -> Iterator[tuple[str, list[tupl
 
 
 def _kept(config: Config, kind: str, fact: Fact) -> str:
-    """Return a fact as it may be kept; cut last, for half of what has to be masked looks harmless."""
+    """Return a fact as it may be stored. It is cut last: half of what has to be masked looks harmless."""
     if kind == "reading" and not capture.allowed(config, fact.value):
         return capture.MASK
-    value = capture.text(config, beginning(fact.value, _READ_LIMIT_CHARS))  # here too, for a pattern may go over lines
+    value = capture.text(config, beginning(fact.value, _READ_LIMIT_CHARS))  # and again below: a pattern may span lines
     value = MASK if secret_name(fact.label.rstrip(":")) else one_line(value, _READ_LIMIT_CHARS)
     whole = f"{one_line(fact.label)} {value}" if fact.label else value
     return one_line(redact(capture.text(config, whole)), LIMIT_CHARS - 1)
 
 
 def more(counts: tuple[int, int], listed: Sequence[str]) -> str:
-    """Return how many of a kind were lost beside those that are listed, in words; empty where all are."""
+    """Say how many more facts of a kind were lost than are listed; empty if all are listed."""
     left = counts[1] - counts[0] - len(listed)
     return f"; and {left} more" if left > 0 else ""
 
 
 def note(project: OpenProject, session: str, workflow: Workflow, summary: str) -> None:
-    """Keep the report of a compaction whose summary is known."""
+    """Store the loss report of a compaction, given its summary."""
     with project.ledger.transaction():
         project.ledger.run(
             "INSERT INTO losses (id, project, worktree, host, client, session, workflow, title, counts, noted_at, lost)"
@@ -130,7 +130,7 @@ def note(project: OpenProject, session: str, workflow: Workflow, summary: str) -
 
 
 def recent(project: OpenProject, count: int, session: str | None = None) -> list[Loss]:
-    """Return the last reports, of one session or of all, newest first."""
+    """Return up to `count` reports, of one session or of all, newest first."""
     of, asked = ("", ()) if session is None else (" AND session = ?", (session,))
     rows = project.ledger.rows(
         f"SELECT session, workflow, title, counts, noted_at, lost FROM losses WHERE project = ?{of}"
@@ -141,7 +141,7 @@ def recent(project: OpenProject, count: int, session: str | None = None) -> list
 
 
 def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
-    """Return the reports that are asked for."""
+    """Return the loss reports that are asked for."""
     found = []
     for row in timeline_event.newest(project, asked, table="losses", at="noted_at"):
         loss = _read(row)
@@ -157,7 +157,7 @@ def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
 
 
 def _read(row: Mapping[str, Any]) -> Loss:
-    counts, gone = json.loads(row["counts"]), json.loads(row.get("lost") or "{}")  # an earlier version's rows lack it
+    counts, gone = json.loads(row["counts"]), json.loads(row.get("lost") or "{}")  # earlier versions wrote no `lost`
     return Loss(
         *(row["session"], row["workflow"], row["title"]),
         counts={kind: tuple(pair) for kind, pair in counts.items()},

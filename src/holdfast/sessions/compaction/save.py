@@ -1,4 +1,4 @@
-"""What is saved before a compaction: what files say newly, a generation of each state file, and a seal."""
+"""Save before a compaction: what other files newly describe, a generation of each state file, and a seal."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ def save(event: Event, context: Context, trigger: str) -> str:
     Args:
         event: a `PreCompact`.
         context: its context.
-        trigger: what caused it: `manual` or `auto`.
+        trigger: what caused the compaction: `manual` or `auto`.
 
     Returns:
-        What the summariser is to keep of the session's workflows, for `instruct_summary`; empty if it has none.
+        What the summariser should keep of the session's workflows, for `instruct_summary`; empty if it has none.
     """
     project, session = context.project, event.session_id
-    if trigger == "manual":  # a person's; whatever ran before was interrupted, or it would run in the background
+    if trigger == "manual":  # started by a person, so no foreground agent runs any more
         lifecycle.abandon_open(project, session)
-    compactions.take_summary(project, session)  # of an earlier compaction, which nothing came of
+    compactions.take_summary(project, session)  # drop the summary of an earlier compaction that was never used
     _detect(context, session)
     for key in owners.missing(project, session):
         _miss(context, session, key)
@@ -37,12 +37,13 @@ def save(event: Event, context: Context, trigger: str) -> str:
     for problem in found.problems:
         context.log(f"not saved: {problem.path}: {problem.reason}", level="warning")
     for workflow in found.workflows:
-        history.observe(project, workflow)  # what was moved by hand since, and what was completed
+        history.observe(project, workflow)  # notes what was moved by hand since, and what was completed
     for workflow in owners.of_session(project, session, found.workflows):
         if not workflow.finished and not workflow.recovered:
             generations.keep(project, workflow.path, workflow.raw, why=f"PreCompact {trigger}")
     mine = arbitration.settle(project, session, found.workflows)
-    # Also without a workflow: else a session id that changes now would claim the seal of somebody else's compaction.
+    # Leave a seal even without a workflow: else, if the compaction changes the session's id, the new id would claim the
+    # seal of another session's compaction.
     had = [snapshots.of(workflow) for workflow in mine]
     snapshots.leave(project, session, trigger or "unknown", had, event.transcript_path)
     from holdfast.workflow import guidance
@@ -51,7 +52,7 @@ def save(event: Event, context: Context, trigger: str) -> str:
 
 
 def _detect(context: Context, session: str) -> None:
-    """Save what people describe in files of their own (I001-6); what cannot be merged costs no seal."""
+    """Save what people describe in files of their own (I001-6). If merging fails, the seal is still left."""
     project = Workspace.of(context.project)
     for found in registry.detected(lambda detector: detector.save(project)):
         if found.report:
@@ -67,8 +68,8 @@ def _detect(context: Context, session: str) -> None:
 
 
 def _miss(context: Context, session: str, workflow: str) -> None:
-    """Let the session hear once that a workflow's state file was removed."""
-    from holdfast.sessions.compaction import hints  # here, for few files are
+    """Make sure that the session is told once that a workflow's state file was removed."""
+    from holdfast.sessions.compaction import hints  # imported here, because this is rare
 
     if not hints.told(context.project, session, hints.GONE, workflow):
         hints.owe(context.project, session, hints.GONE, workflow)

@@ -1,4 +1,4 @@
-"""The guidance of a workflow as a session gets it: its file beside what the ledger knows of its agents and reading."""
+"""The guidance of a workflow for one session: its file, with what the ledger knows of its agents and reading."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
 
 
-AGENTS = 10  # that ended of which all is said; the last ones
+AGENTS = 10  # ended agents that are described, the latest first
 
 
 class GivenBack(NamedTuple):
-    """The guidance, and how each required reading stood when it was made (`required_files.states`)."""
+    """The guidance, and the state of each required reading when it was made (`required_files.states`)."""
 
     guidance: Guidance
     known: Mapping[str, RequiredFile]
@@ -44,12 +44,12 @@ def compile(
     """Write the sidecar and return the guidance that points to it.
 
     Args:
-        project: where.
-        session: who gets it; empty where that is nobody yet.
-        workflow: what it gets.
+        project: the project.
+        session: the session that gets it; empty if that is not known yet.
+        workflow: the workflow.
         others: workflows that get a line each.
-        notes: what else is to be said of it, a line each.
-        recap: the client's own summary; what that has word for word is said shorter.
+        notes: further notes about it, a line each.
+        recap: the client's own summary; what it has word for word is shortened in the guidance.
     """
     known = required_files.states(project, session, workflow)
     agents = [each for each in agent_status.waiting(project, session) if each.workflow in (None, workflow.key)]
@@ -68,14 +68,14 @@ def compile(
 
 
 def give(event: Event, context: Context, workflow: Workflow, verdict: Verdict, notes: Sequence[str]) -> Message:
-    """Give a session the guidance of its workflow, and note that it is on its way before anything can go wrong.
+    """Give a session the guidance of its workflow, and store the delivery first.
 
     Args:
-        event: a `SessionStart`, or the `UserPromptSubmit` that makes up for one.
+        event: a `SessionStart`, or the `UserPromptSubmit` that gives what a `SessionStart` could not.
         context: its context.
-        workflow: what the session gets; it becomes its own.
-        verdict: what decided that.
-        notes: what else is to be said of it, a line each.
+        workflow: the workflow, which becomes the session's own.
+        verdict: the verdict that chose it.
+        notes: further notes about it, a line each.
     """
     from holdfast.sessions.agents import notices
     from holdfast.sessions.compaction import compactions, deliveries, hints, losses
@@ -117,7 +117,7 @@ def give(event: Event, context: Context, workflow: Workflow, verdict: Verdict, n
             hints.tell(project, session, hints.UNREAD, workflow.key)
         required_files.inlined(project, session, back.known, made.inlined)
         if verdict.seal is None and event.hook_event_name == "SessionStart":
-            # No PreCompact left a seal: a spent one shows in `holdfast status` that there was a compaction.
+            # No PreCompact left a seal. A claimed one makes `holdfast status` show that there was a compaction.
             snapshots.leave(project, session, "none", [snapshots.of(workflow)])
             snapshots.claim(project, session, known=True)
 
@@ -126,9 +126,9 @@ def give(event: Event, context: Context, workflow: Workflow, verdict: Verdict, n
 
 
 def agent_lines(listed: Iterable[Agent]) -> list[str]:
-    """Return lines for the agents that run, then for those that ended and whose results are not known to be used.
+    """Return lines about the agents that run, then about those that ended and whose results are not known to be used.
 
-    The same agents give the same lines: no time stands in them.
+    The same agents give the same lines, because they hold no times.
     """
     given = list(listed)
     told = "was started and has not reported its end; it runs already"

@@ -1,4 +1,4 @@
-"""Seals: the rows PreCompact leaves, saying which workflows a session had before its compaction."""
+"""Seals: the snapshots that PreCompact leaves, saying which workflows a session had before its compaction."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from holdfast.sessions.hook import Context, Event
     from holdfast.workflow.model import Workflow
 
-LASTING = timedelta(days=1)  # an older seal of another session was no compaction's that is still to come
+LASTING = timedelta(days=1)  # the compaction of an older seal of another session won't come any more
 KEPT = 200  # seals per project; the oldest go
 
 
 @dataclass(frozen=True, slots=True)
 class Sealed:
-    """A workflow as a seal names it: its key, its title, its phase, and the digest of its file's content."""
+    """A workflow as a seal records it: its key, its title, its phase, and the SHA-256 of its file's content."""
 
     key: str
     title: str
@@ -39,18 +39,18 @@ class Sealed:
 
 @dataclass(frozen=True, slots=True)
 class Seal:
-    """What a PreCompact left.
+    """The snapshot that a PreCompact left.
 
     Attributes:
         id: unique across machines.
-        session: whose compaction was announced.
-        why: `manual`, `auto`, or `none` where a compaction came without PreCompact.
-        workflows: what the session had.
-        sealed_at: UTC.
+        session: the session whose compaction was announced.
+        why: `manual`, `auto`, or `none` if a compaction came without PreCompact.
+        workflows: the workflows that the session had.
+        sealed_at: UTC stamp.
         claimed_by: the session that restored from it, if any.
-        claimed_at: UTC.
-        transcript: where the session's transcript lies; empty if the event did not say.
-        size: how long it was then, in bytes.
+        claimed_at: UTC stamp.
+        transcript: the path of the session's transcript; empty if the event didn't say.
+        size: the transcript's size then, in bytes.
     """
 
     id: str
@@ -65,19 +65,19 @@ class Seal:
 
 
 class Lost(NamedTuple):
-    """Something that a session should have been given after a compaction and never got.
+    """Something that a session should have got after a compaction and never did.
 
     Attributes:
-        delivery: what was given and did not arrive, as the transcript proves; None where nothing was given.
+        delivery: the guidance that was given and did not arrive, as the transcript proves; None if none was given.
     """
 
     delivery: Delivery | None = None
 
 
 def lost(event: Event, context: Context) -> Lost | None:
-    """Return what never reached a session after its compaction, once; `restore` makes up for it.
+    """Return, once, what never reached a session after its compaction; pass it to `restore` to make up for it.
 
-    So it is where the reply to SessionStart(compact) was lost, and where that event never fired after a PreCompact
+    This happens if the reply to SessionStart(compact) was lost, or if that event never fired after a PreCompact
     ([ISS 28305], [ISS 15174]).
 
     Args:
@@ -93,8 +93,8 @@ def lost(event: Event, context: Context) -> Lost | None:
 
 
 def of(workflow: Workflow) -> Sealed:
-    """Return what a seal says of a workflow."""
-    from holdfast.files.redact import redact  # here, for most events seal nothing
+    """Return a workflow as a seal records it."""
+    from holdfast.files.redact import redact  # imported here, because most events leave no seal
 
     phase = redact(f"{workflow.position} {workflow.current_name}".strip())
     return Sealed(workflow.key, redact(workflow.title), phase, hashlib.sha256(workflow.raw).hexdigest())
@@ -104,11 +104,11 @@ def leave(project: OpenProject, session: str, why: str, workflows: Sequence[Seal
     """Leave a seal.
 
     Args:
-        project: where.
-        session: whose compaction is announced.
+        project: the project.
+        session: the session whose compaction is announced.
         why: the compaction's trigger.
-        workflows: what the session has, newest first.
-        transcript: the session's transcript, whose size now is noted.
+        workflows: the workflows that the session has, its own first.
+        transcript: the path of the session's transcript, whose present size is stored.
 
     Returns:
         The seal's id.
@@ -127,7 +127,7 @@ def leave(project: OpenProject, session: str, why: str, workflows: Sequence[Seal
 
 
 def unanswered(project: OpenProject, session: str) -> Seal | None:
-    """Return the seal that a session claimed last, if nothing was given for it: the process that claimed it died."""
+    """Return the seal that a session claimed last if nothing was given for it, because the claiming process died."""
     row = _last(project, session)
     if row is None or row["claimed_by"] != session or deliveries.answered(project, session, row["claimed_at"]):
         return None
@@ -137,13 +137,13 @@ def unanswered(project: OpenProject, session: str) -> Seal | None:
 def claim(project: OpenProject, session: str, *, known: bool) -> Seal | None:
     """Claim the seal of the compaction that a session comes from.
 
-    A known session claims only its own; a session the ledger had not seen claims another's of the same
-    worktree, and only if just one session left any (survival: "Whose workflow is it?", step 2). Each claim is
-    one conditional update, so that of two claimants one wins.
+    A known session claims only its own seals. A session that the ledger had not seen claims another session's of the
+    same worktree, and only if just one session left any. Each claim is one conditional update, so one of two claimants
+    wins.
 
     Args:
-        project: where.
-        session: who claims.
+        project: the project.
+        session: the session that claims.
         known: whether the ledger had seen it before this compaction.
 
     Returns:
@@ -157,10 +157,10 @@ def claim(project: OpenProject, session: str, *, known: bool) -> Seal | None:
 
 
 def missed(project: OpenProject, session: str) -> bool:
-    """Tell whether a session was compacted and nothing was restored: its last seal is open, and a compaction came.
+    """Return whether a session was compacted and nothing was restored: its last seal is open, and a compaction came.
 
-    The transcript says so; a PreCompact after which no compaction came leaves an open seal too. A seal that was
-    claimed by a process that was killed before it could give anything is as good as open.
+    The transcript shows whether it came, since a PreCompact without a compaction leaves an open seal too. A seal counts
+    as open if the process that claimed it was killed before it could give anything.
     """
     row = _last(project, session)
     if row is None or not json.loads(row["workflows"]):
@@ -171,7 +171,7 @@ def missed(project: OpenProject, session: str) -> bool:
 
 
 def recent(project: OpenProject, count: int) -> list[Seal]:
-    """Return the last seals, newest first."""
+    """Return up to `count` seals, newest first."""
     rows = project.ledger.rows(
         "SELECT * FROM seals WHERE project = ? ORDER BY sealed_at DESC, id LIMIT ?", project.key, count
     )
@@ -179,11 +179,11 @@ def recent(project: OpenProject, count: int) -> list[Seal]:
 
 
 def in_vain(found: Iterable[Seal]) -> set[str]:
-    """Return the ids of those seals after which no compaction came: their session was sealed again before it did.
+    """Return the ids of the seals that no compaction followed: their session left another seal first.
 
-    `found` are all seals, newest first.
+    `found` holds all seals, newest first.
     """
-    later: dict[str, str] = {}  # session -> when its next seal was left
+    later: dict[str, str] = {}  # session -> when it left its next seal
     vain = set[str]()
     for seal in found:
         if seal.claimed_at and seal.session in later and later[seal.session] <= seal.claimed_at:
@@ -202,7 +202,7 @@ def naming(project: OpenProject, workflow: str) -> list[Seal]:
 
 
 def forget(project: OpenProject, workflow: str, worktree: str, *, dry: bool = False) -> int:
-    """Take a workflow out of the seals that name it; return of how many. Seals stay, for others they name and order."""
+    """Remove a workflow from the seals that name it, and return their number; the seals stay. `dry` only counts."""
     rows = project.ledger.rows(
         "SELECT id, workflows FROM seals WHERE project = ? AND worktree = ?", project.key, worktree
     )
@@ -214,7 +214,7 @@ def forget(project: OpenProject, workflow: str, worktree: str, *, dry: bool = Fa
 
 
 def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
-    """Return which compactions were announced, whether they came, and what took up their seals: those asked for."""
+    """Return the events that are asked for: compactions announced, whether they came, and who claimed their seals."""
     rows = project.ledger.rows(
         "SELECT * FROM seals WHERE project = ? AND (sealed_at >= ? OR claimed_at >= ?) AND (? = '' OR session = ?"
         " OR claimed_by = ?) AND (? = '' OR worktree = ?) ORDER BY sealed_at DESC, id LIMIT ?",

@@ -1,1 +1,1 @@
-"""Forgetting what is remembered of a project, or of a part of it."""
+"""Forget what Holdfast remembers of a project, or of a part of it."""

@@ -1,6 +1,6 @@
-"""Forgetting what Holdfast knows of a project, or of a part of it, so that its words stand in no file any more.
+"""Erase what Holdfast knows of a project, or of a part of it, from all of its files.
 
-`ledger_rows` takes it out of the ledger; here are the files beside that: sidecars, reports, recordings and the log.
+`ledger_rows` deletes from the ledger; this module does the files: sidecars, reports, recordings and the log.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
-SHORTEST_CHARS = 4  # characters of a workflow's name whose being in a line says anything
+SHORTEST_CHARS = 4  # a shorter name of a workflow is in a line by chance
 
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """What was forgotten, or would be.
+    """What was erased, or would be.
 
     Attributes:
-        rows: how many rows of which table of the ledger.
-        recorded: how many recorded events.
-        logged: how many lines of the log.
-        files: sidecars and damaged ledgers that were set aside.
-        reports: pages that tell of all of it, and go with whatever else goes, for they can be made anew.
-        stays: files in the project with the same words, which are the user's own.
-        clean: whether the words are gone from the ledger's file for certain.
+        rows: the number of rows, by table of the ledger.
+        recorded: the number of recorded events.
+        logged: the number of lines of the log.
+        files: sidecars, and damaged ledgers that were set aside.
+        reports: HTML reports. They cover the whole project and can be made again, so they always go.
+        stays: the user's own files in the project with the same content, which stay.
+        clean: whether the erased text is certainly gone from the ledger's file.
     """
 
     rows: Mapping[str, int]
@@ -59,26 +59,26 @@ class Forgotten:
 
 
 def plan(project: Workspace, scope: Scope) -> Forgotten:
-    """Return what would be forgotten; nothing is changed. Raises HoldfastError, OSError."""
+    """Return what `forget` would erase; nothing is changed. Raises HoldfastError, OSError."""
     return _go(project, scope, dry=True)
 
 
 def forget(project: Workspace, scope: Scope) -> Forgotten:
-    """Forget, and make sure that the words stand in no file of Holdfast's any more.
+    """Erase what is in scope from all of Holdfast's files.
 
-    The user's own files stay: state files, what was set aside of them, and the client's transcripts.
+    The user's own files stay: state files, their copies that were set aside, and the client's transcripts.
 
     Raises:
-        HoldfastError: the ledger cannot be used.
-        OSError: a file cannot be written.
+        HoldfastError: the ledger can't be used.
+        OSError: a file can't be written.
     """
     return _go(project, scope, dry=False)
 
 
 def scrub(project: Workspace) -> bool:
-    """Make sure that nothing of what went earlier stands in the ledger's file or beside it; tell whether that is so.
+    """Remove the traces of earlier erasures from the ledger's file and the files beside it.
 
-    Raises HoldfastError where the ledger cannot be used.
+    Returns whether they are certainly gone. Raises HoldfastError if the ledger can't be used.
     """
     cache.clear()
     clean = not project.ledger_file.exists() or project.ledger.scrub()
@@ -87,7 +87,7 @@ def scrub(project: Workspace) -> bool:
 
 
 def insist_on_ledger(project: Workspace, so: str = "nothing was forgotten") -> None:
-    """Raise HoldfastError where the ledger's file is not what was read and written: never say "forgotten" then."""
+    """Raise HoldfastError if the ledger's file is not what was read and written: never claim "forgotten" then."""
     if project.ledger_file.exists() and project.ledger.problem:
         raise HoldfastError(f"{so}; `holdfast doctor` says what is wrong with the ledger")
 
@@ -100,7 +100,7 @@ def _go(project: Workspace, scope: Scope, *, dry: bool) -> Forgotten:
     reports = tuple(_reports(roots))
     files = tuple(sorted({*_sidecars(project, scope, roots), *_damaged(project), *(reports * scope.everything)}))
     rows = ledger_rows.rows(project, scope, tables, dry=dry) if known else {}
-    insist_on_ledger(project)  # it may have been given up meanwhile, and undone
+    insist_on_ledger(project)  # it may have failed meanwhile, and its changes with it
     if not dry:
         for file in {*files, *reports}:
             file.unlink(missing_ok=True)
@@ -111,7 +111,7 @@ def _go(project: Workspace, scope: Scope, *, dry: bool) -> Forgotten:
     recorded = recordings.forget(project, lambda name, line: _is_recorded(scope, name, line), dry=dry)
     logged = log.forget(lambda line: _is_logged(scope, roots, line), dry=dry)
     if not dry:
-        cache.clear()  # it names folders of workflows and plans, and has the code of the project's own handlers
+        cache.clear()  # it holds paths of workflows and plans, and code of the project's own handlers
     clean = dry or not known or project.ledger.scrub()
     insist_on_ledger(project, "forgotten, but words may still stand in its file; run this again")
     return Forgotten(rows, recorded, logged, files, reports, tuple(_staying(scope, roots)), clean)
@@ -137,7 +137,7 @@ def _sidecars(project: Workspace, scope: Scope, roots: Sequence[Path]) -> Iterat
 
 
 def _reports(roots: Sequence[Path]) -> Iterator[Path]:
-    """Yield the reports in our folders: each tells of everything, and can be made anew."""
+    """Yield the HTML reports in Holdfast's folders of these checkouts."""
     for root in roots:
         folder = ownfolder.existing(root)
         yield from filter(ownfolder.wrote, folder.glob("*.html") if folder else ())
@@ -154,7 +154,7 @@ def _within(scope: Scope, at: str) -> bool:
 
 
 def _damaged(project: Workspace) -> Iterator[Path]:
-    """Yield ledgers of this project that were set aside: nobody can take a part out of those."""
+    """Yield this project's damaged ledgers that were set aside. Nothing can be deleted from them in part."""
     yield from project.ledger_file.parent.glob(f"{project.ledger_file.name}.corrupt-*")
 
 
@@ -168,7 +168,7 @@ def _is_recorded(scope: Scope, name: str, line: str) -> bool:
     try:
         return _within(scope, str(json.loads(line)["at"]))
     except (ValueError, LookupError, TypeError):
-        return True  # half a line; nobody can tell when
+        return True  # half a line has no time
 
 
 def _is_logged(scope: Scope, roots: Sequence[Path], line: str) -> bool:
@@ -186,7 +186,7 @@ def _names(workflow: Workflow) -> list[str]:
 
 
 def _staying(scope: Scope, roots: Sequence[Path]) -> Iterator[Path]:
-    """Yield the user's own files with the same words."""
+    """Yield the user's own files that hold the same content."""
     if scope.workflow:
         root = Path(scope.worktree)
         own = root / scope.workflow.place

@@ -1,7 +1,7 @@
-"""Taking what Holdfast knows of a project, or of a part of it, out of the ledger's tables.
+"""Delete what Holdfast knows of a project, or of a part of it, from the ledger's tables.
 
-A table is understood by the names of its columns, so that none is left out that is added one day: `project` in every
-table; `session` and the other names a session goes by; `workflow`; and every moment's column.
+Tables are recognised by the names of their columns, so that a table added later isn't missed: `project`, which every
+table has; the columns that name a session (`SESSIONS`); `workflow`; and the columns that hold a time.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
-SESSIONS = ("session", "claimed_by", "heir", "before")  # the columns that name a session; in `sessions` it is the id
-MOMENTS = ("at", "since", "first_seen", "last_seen")  # the columns of moments whose name does not end in `_at`
+SESSIONS = ("session", "claimed_by", "heir", "before")  # columns that name a session; in table `sessions` also `id`
+MOMENTS = ("at", "since", "first_seen", "last_seen")  # columns that hold a time and don't end in `_at`
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What to forget; exactly one of these, or a span of time.
+    """What to forget: everything, one session, one workflow, or a span of time.
 
     Attributes:
-        everything: all of the project, in all of its worktrees.
-        session: all of this session.
-        workflow: all of this workflow.
+        everything: the whole project, in all of its worktrees.
+        session: the id of a session; empty for none.
+        workflow: a workflow, None for none.
         worktree: the checkout that the workflow is, or was, in.
-        since: what changed last at this UTC stamp or later; empty is from the beginning.
-        before: what changed last before this UTC stamp; empty is to the end.
+        since: the start of the span: what last changed at this UTC stamp or later. Empty is the beginning.
+        before: the end of the span: what last changed before this UTC stamp. Empty is no end.
     """
 
     everything: bool = False
@@ -49,7 +49,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class _Cut:
-    """Rows of a table."""
+    """The rows of a table that a condition selects."""
 
     table: str
     where: str
@@ -57,12 +57,12 @@ class _Cut:
 
 
 def tables(project: Workspace) -> dict[str, tuple[str, ...]]:
-    """Return the columns of each table that has rows of projects. Raises LedgerError."""
+    """Return the columns of each table that has a `project` column, by table. Raises LedgerError."""
     return {name: columns for name, columns in project.ledger.tables().items() if "project" in columns}
 
 
 def checkouts(project: Workspace, known: Mapping[str, Sequence[str]]) -> list[Path]:
-    """Return the checkouts that the ledger knows of, this one first. Raises LedgerError."""
+    """Return the checkouts of the project that the ledger knows, this one first. Raises LedgerError."""
     found = {
         row["worktree"]: None
         for table, columns in known.items()
@@ -73,13 +73,15 @@ def checkouts(project: Workspace, known: Mapping[str, Sequence[str]]) -> list[Pa
 
 
 def rows(project: Workspace, scope: Scope, known: Mapping[str, Sequence[str]], *, dry: bool) -> dict[str, int]:
-    """Delete rows, or count them, by table; tombstones stay without a name, unless everything goes.
+    """Delete the rows in scope, or count them, and return their number by table.
+
+    Tombstones lose their names but stay, unless everything goes.
 
     Args:
         project: the project.
         scope: what to forget.
-        known: the columns of each table, as `tables` tells them.
-        dry: whether to count only.
+        known: the columns of each table, as `tables` returns them.
+        dry: whether only to count.
 
     Raises:
         LedgerError: the ledger cannot be read or written.
@@ -108,7 +110,7 @@ def _cuts(project: Workspace, scope: Scope, known: Mapping[str, Sequence[str]]) 
     if scope.workflow:
         yield from _of_workflow(project, scope, scope.workflow, known)
         return
-    for table, columns in sorted(known.items(), key=lambda each: each[0] == "sessions"):  # others ask that one
+    for table, columns in sorted(known.items(), key=lambda each: each[0] == "sessions"):  # last: others select from it
         if scope.everything:
             yield _Cut(table, "project = ?", (project.key,))
         elif scope.session:
@@ -126,7 +128,7 @@ def _cuts(project: Workspace, scope: Scope, known: Mapping[str, Sequence[str]]) 
 
 
 def _span(moments: Sequence[str], scope: Scope) -> tuple[str, tuple[str, ...]]:
-    """Return the condition that a row's last moment lies in the span; a column may hold a word in place of one."""
+    """Return a condition that a row's last time lies in the span. Some columns hold a word instead of a time."""
     plain = [f"(CASE WHEN {each} < '3' THEN {each} ELSE '' END)" for each in moments]
     where, values = f"({' OR '.join(f'{each} >= ?' for each in plain)})", [scope.since] * len(plain)
     if scope.before:
@@ -148,7 +150,7 @@ def _of_workflow(
         yield _Cut("summaries", f"project = ? AND session IN ({inner})", (project.key, *place))
     for table, columns in known.items():
         if "workflow" in columns:
-            # Not every table says in which checkout, but the key says which file, and which one was in it.
+            # Not every table has the checkout, but the key has the file, and which workflow was in it.
             where = mine if "worktree" in columns else "project = ? AND workflow = ?"
             yield _Cut(table, where, place if "worktree" in columns else (project.key, workflow.key))
     titles = tuple(dict.fromkeys([workflow.title, *(phase.title for phase in workflow.phases)]))
@@ -165,7 +167,7 @@ def _of_workflow(
 
 
 def _content_of(project: Workspace, workflow: Workflow) -> Callable[[str, bytes], bool]:
-    """Return whether what a path held was this workflow, or said something of it; what nobody can read any more too."""
+    """Return a test of whether a path's content was this workflow's. It counts if unreadable and without another id."""
     folder = Path(workflow.place).parent
 
     def wanted(place: str, raw: bytes) -> bool:
@@ -187,7 +189,7 @@ def _same(one: str, other: str) -> bool:
 
 
 def _id_of(raw: bytes) -> str | None:
-    """Return whose a content is that is no workflow by itself, such as the file beside a `hybrid` one."""
+    """Return the id in a content that is no workflow by itself, such as the file beside a `hybrid` one; else None."""
     try:
         data = json.loads(raw)
     except (ValueError, RecursionError):

@@ -1,1 +1,1 @@
-"""What happened: earlier contents of files, phases as they ran, workflows that are over."""
+"""What happened: earlier contents of files, when phases ran, workflows that are over."""

@@ -1,4 +1,4 @@
-"""The archive: workflows that are over with their last content, after their files have given way to others."""
+"""The archive: workflows that are over, with their last content, even after another took over their file."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 KEPT = 1_000  # workflows of one project; the oldest go
 
 _OF_WORKFLOW = "WHERE project = ? AND worktree = ? AND workflow = ?"
-_APART = ("path", "raw", "root")  # not JSON; kept in columns of their own, or known
-_PAUSED = "resting"  # as rows have called it from the first
+_APART = ("path", "raw", "root")  # not JSON: stored in columns of their own, or known anyway
+_PAUSED = "resting"  # the key of `paused` in all rows so far
 _TUPLES = ("reading", "reminders", "warnings", "due", "needs")
 
 
 class Archived(NamedTuple):
-    """A completed workflow as it was at its end, when that was (UTC stamp), and the worktree it was in."""
+    """An archived workflow as it was at its end, when it ended (UTC stamp), and the worktree it was in."""
 
     workflow: Workflow
     completed_at: str
@@ -36,11 +36,11 @@ class Archived(NamedTuple):
 
 
 def keep(project: OpenProject, workflow: Workflow, at: str) -> None:
-    """Put a completed workflow into the archive, unless the user keeps its file out of it. Raises LedgerError."""
+    """Put a workflow into the archive, unless the user excludes its file from capture. Raises LedgerError."""
     if not capture.allowed(project.config, workflow.path):
         return
     said = {each.name: getattr(workflow, each.name) for each in fields(workflow) if each.name not in _APART}
-    said |= {_PAUSED: said.pop("paused"), "unit": workflow.unit}  # earlier versions read the unit
+    said |= {_PAUSED: said.pop("paused"), "unit": workflow.unit}  # earlier versions of Holdfast read the unit
     said["phases"] = [asdict(phase) for phase in workflow.phases]
     project.ledger.run(
         "INSERT INTO archive (project, worktree, workflow, host, client, path, said, content, completed_at)"
@@ -53,10 +53,10 @@ def keep(project: OpenProject, workflow: Workflow, at: str) -> None:
 
 
 def shelve(project: OpenProject, workflow: Workflow) -> None:
-    """Put a workflow whose file gives way into the archive as it is, also one that failed or was left.
+    """Put a workflow whose file is about to be replaced into the archive as it is, even if it failed or was abandoned.
 
-    One that is there already stays as it is. A ledger that refuses is logged: the file's content is kept in another
-    way then (`statefile.keep_aside`).
+    A workflow that is archived already stays as it is. A ledger error is only logged, because the file's content is
+    then saved in another way (`statefile.keep_aside`).
     """
     try:
         if workflow.key not in {each.workflow.key for each in kept(project)}:
@@ -66,12 +66,12 @@ def shelve(project: OpenProject, workflow: Workflow) -> None:
 
 
 def drop(project: OpenProject, workflow: Workflow) -> None:
-    """Take a workflow that goes on out of the archive. Raises LedgerError."""
+    """Remove a workflow that goes on from the archive. Raises LedgerError."""
     project.ledger.run(f"DELETE FROM archive {_OF_WORKFLOW}", project.key, project.worktree, workflow.key)
 
 
 def kept(project: OpenProject) -> list[Archived]:
-    """Return the project's completed workflows, of all its worktrees, the latest first. Raises LedgerError."""
+    """Return the archived workflows of the project, of all its worktrees, the latest first. Raises LedgerError."""
     rows = project.ledger.rows(
         "SELECT * FROM archive WHERE project = ? ORDER BY completed_at DESC, workflow", project.key
     )
@@ -79,11 +79,11 @@ def kept(project: OpenProject) -> list[Archived]:
 
 
 def last(project: OpenProject, workflows: Iterable[Workflow]) -> Workflow | None:
-    """Return the workflow of this worktree that was completed last, or None; without a ledger, of those with a file.
+    """Return the workflow of this worktree that was completed last, or None. Without a ledger, only files count.
 
     Args:
-        project: where.
-        workflows: those that have a file; of one that is in the archive too, what its file says counts.
+        project: the project.
+        workflows: the workflows that have a file. If one is in the archive too, its file counts.
     """
     try:
         here = [each for each in kept(project) if each.worktree == project.worktree]
@@ -96,7 +96,7 @@ def last(project: OpenProject, workflows: Iterable[Workflow]) -> Workflow | None
 
 
 def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
-    """Return which workflows ended or gave way, those asked for."""
+    """Return the events that are asked for: workflows that were archived."""
     columns = "worktree, workflow, said, completed_at"
     rows = timeline_event.newest(*(project, asked), table="archive", at="completed_at", session="", columns=columns)
     return [

@@ -1,4 +1,4 @@
-"""What the model itself writes of a workflow, which then belongs to its session."""
+"""Follow what the model itself writes to a workflow's files. The workflow then belongs to its session."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def save(event: Event, context: Context, path: Path, why: str) -> list[wording.Message]:
-    """Keep a generation of a state file, and merge what a memory file or plan says; see `holdfast.workflows.save`."""
+    """Keep a generation of a written state file, or merge a memory file or plan; see `holdfast.workflows.save`."""
     project = Workspace.of(context.project)
     own = places.is_state(context.root, path) or places.is_list(context.root, path)
     saved = path if own else _merged(context, path)
@@ -36,7 +36,7 @@ def save(event: Event, context: Context, path: Path, why: str) -> list[wording.M
 
 
 def _followed(context: Context, workflow: Workflow, saved: Path, why: str) -> Workflow | None:
-    """Return a workflow as it is after a file of its own was written, or None; a file it cannot follow is logged."""
+    """Return a workflow as it is after one of its files was written; None if the file isn't its own. Logs errors."""
     try:
         return registry.get(workflow.format).written(Workspace.of(context.project), workflow, saved, why=why)
     except HoldfastError as error:
@@ -45,7 +45,7 @@ def _followed(context: Context, workflow: Workflow, saved: Path, why: str) -> Wo
 
 
 def _merged(context: Context, written: Path) -> Path | None:
-    """Merge what a file says that was just written, and return the state file that has it if there is one."""
+    """Merge a memory file or plan that was just written, and return the state file that it was merged into, if any."""
     saved = None
     project = Workspace.of(context.project)
     for found in registry.detected(lambda detector: detector.save(project, written=written)):

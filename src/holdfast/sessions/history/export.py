@@ -1,4 +1,4 @@
-"""All that Holdfast knows of a project, as one JSON document."""
+"""Export everything that Holdfast knows of a project as one JSON document."""
 
 from __future__ import annotations
 
@@ -16,24 +16,23 @@ from holdfast.workflow import registry, views
 if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
 
-FORMAT = 1  # of the document
+FORMAT = 1  # the version of the document
 
 
 def document(project: Workspace, *, verbatim: bool = False) -> dict[str, Any]:
     """Return everything Holdfast knows of a project.
 
     Args:
-        project: which; all of its worktrees are in its ledger.
-        verbatim: leave secrets in it. Recordings and the log never held any.
+        project: the project; all of its worktrees are in its ledger.
+        verbatim: whether to leave secrets in the ledger's and the files' text. Recordings and the log hold none.
 
     Returns:
         JSON values: `ledger` (each table's rows), `recordings` (each session's events), `log`, `sidecars` (each file's
-        text), `workflows` (as their files say), and what tells the project from others. Bytes that are no text are
-        `{"base64": …}`.
+        text), `workflows` (as in their files), and the project's identity. Bytes that are no text are `{"base64": …}`.
 
     Raises:
-        LedgerError: the ledger cannot be read.
-        StateError: a file cannot be read.
+        LedgerError: the ledger can't be read.
+        StateError: a file can't be read.
     """
     known = project.ledger_file.exists()
     tables = project.ledger.tables() if known else {}

@@ -1,4 +1,4 @@
-"""Extracts: what was taken over from memory files and plans, or buried, so that old ones are never taken over twice."""
+"""Extracts: what was taken over from memory files and plans. What was buried is never taken over again."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ if TYPE_CHECKING:
 
     from holdfast.project import OpenProject
 
-_HIDDEN = "sha256:"  # before the hash of a name; no workflow's key is like it, for a key has no punctuation
+_HIDDEN = "sha256:"  # prefix of a hashed name; a real name never has it, because names have no punctuation here
 
 
 def remember(project: OpenProject, path: Path, name: str, digest: str, content: Mapping[str, Any]) -> None:
-    """Note the extract last seen for the state file at `path`.
+    """Store the extract last seen for the state file at `path`.
 
-    `name` is the workflow's key, `digest` and `content` (JSON values) are the extract's. Raises LedgerError.
+    `name` is the workflow's name as `names.key` gives it; `digest` and `content` (JSON values) are the extract's.
+    Raises LedgerError.
     """
     project.ledger.run(
         "INSERT INTO extracts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -33,16 +34,16 @@ def remember(project: OpenProject, path: Path, name: str, digest: str, content: 
 
 
 def last(project: OpenProject, path: Path) -> dict[str, Any] | None:
-    """Return name, digest and content of the extract last seen for a state file, or None. Raises LedgerError."""
+    """Return name, digest and content of the extract last seen for a state file; None for none. Raises LedgerError."""
     sql = "SELECT name, digest, content FROM extracts WHERE project = ? AND worktree = ? AND path = ?"
     row = project.ledger.one(sql, project.key, project.worktree, _place(project, path))
     return row and {**row, "content": json.loads(row["content"])}
 
 
 def saved_to(project: OpenProject, name: str, digest: str) -> Path | None:
-    """Return the state file an extract of this name and digest was last seen for, whether or not it still exists.
+    """Return the state file that an extract of this name and digest was last seen for; None for none.
 
-    None if there was none. Raises LedgerError.
+    The file need not exist any more. Raises LedgerError.
     """
     sql = "SELECT path FROM extracts WHERE project = ? AND worktree = ? AND name = ? AND digest = ? ORDER BY at DESC"
     row = project.ledger.one(sql, project.key, project.worktree, name, digest)
@@ -50,7 +51,7 @@ def saved_to(project: OpenProject, name: str, digest: str) -> Path | None:
 
 
 def bury(project: OpenProject, name: str, digest: str) -> None:
-    """Leave a tombstone: this extract of this workflow is done and never creates a file again (I001-6).
+    """Leave a tombstone: this extract of this workflow is done with and never creates a file again (I001-6).
 
     Raises LedgerError.
     """
@@ -62,7 +63,7 @@ def bury(project: OpenProject, name: str, digest: str) -> None:
 
 
 def is_buried(project: OpenProject, name: str, digest: str) -> bool:
-    """Tell whether there is a tombstone for this extract of this workflow, by its name or by its hash.
+    """Return whether there is a tombstone for this extract of this workflow, under its name or the name's hash.
 
     Raises LedgerError.
     """
@@ -72,19 +73,19 @@ def is_buried(project: OpenProject, name: str, digest: str) -> bool:
 
 
 def hide_tombstones(project: OpenProject, where: str, values: Sequence[object], *, dry: bool = False) -> int:
-    """Replace the names on tombstones by their hashes: what is forgotten is not saved again from an old memory file.
+    """Replace the names on tombstones by hashes: a forgotten workflow must not come back from an old memory file.
 
     Args:
-        project: whose.
-        where: the condition of the rows.
+        project: the project.
+        where: the SQL condition that selects the rows.
         values: its values.
-        dry: only count.
+        dry: whether only to count.
 
     Returns:
-        How many had a name.
+        How many of them had a name.
 
     Raises:
-        LedgerError: the ledger refuses.
+        LedgerError: the ledger can't be read or written.
     """
     rows = project.ledger.rows(
         f"SELECT * FROM tombstones WHERE ({where}) AND NOT name LIKE ?",
@@ -97,15 +98,15 @@ def hide_tombstones(project: OpenProject, where: str, values: Sequence[object], 
 
 
 def bury_gone(project: OpenProject, where: str, values: Sequence[object]) -> None:
-    """Leave a tombstone without a name for each extract whose state file is gone, as the extract itself was one.
+    """Leave a hashed tombstone for each extract whose state file is gone: the extract itself was one.
 
     Args:
-        project: whose.
-        where: the condition of the extracts' rows.
+        project: the project.
+        where: the SQL condition that selects the extracts.
         values: its values.
 
     Raises:
-        LedgerError: the ledger refuses.
+        LedgerError: the ledger can't be read or written.
     """
     for row in project.ledger.rows(f"SELECT * FROM extracts WHERE {where}", *values):
         if not (Path(row["worktree"]) / row["path"]).exists():

@@ -1,4 +1,4 @@
-"""Generations: the earlier contents of state files, kept verbatim."""
+"""Generations: the earlier contents of state files, stored verbatim."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from holdfast.project import OpenProject
     from holdfast.sessions.history.timeline_event import Asked
 
-KEPT = 200  # generations of one file
+KEPT = 200  # generations of one file; the oldest go
 
 _OF_PATH = "FROM generations WHERE project = ? AND worktree = ? AND path = ?"
 
 
 def keep(project: OpenProject, path: Path, raw: bytes, *, why: str) -> str | None:
-    """Keep the content `raw` of the state file at `path` and return the generation's id.
+    """Store the content `raw` of the state file at `path` and return the generation's id.
 
-    None when the same content is already the latest generation; when the user keeps the file out of everything that is
-    captured (`exclude`: then a broken one cannot be mended by its last content); or when the ledger refuses: that is
-    logged and costs nobody a save. The oldest generations beyond 200 of one path are dropped.
+    Returns None if the same content is the latest generation already, if the user excludes the file from capture
+    (`exclude`; a broken file then can't be restored from its last content), or if the ledger fails. A failure is
+    logged, and the caller's own save goes on. The oldest generations beyond 200 of one path are dropped.
     """
     if not capture.allowed(project.config, path):
         return None
@@ -47,7 +47,7 @@ def keep(project: OpenProject, path: Path, raw: bytes, *, why: str) -> str | Non
 
 
 def latest(project: OpenProject, path: Path, most: int = sys.maxsize) -> bytes | None:
-    """Return the latest generation of a state file, or None if there is none of at most `most` bytes.
+    """Return the content of a state file's latest generation; None if there is none, or if it exceeds `most` bytes.
 
     Raises LedgerError.
     """
@@ -56,7 +56,7 @@ def latest(project: OpenProject, path: Path, most: int = sys.maxsize) -> bytes |
 
 
 def holds(project: OpenProject, path: Path, raw: bytes) -> bool:
-    """Tell whether a content is the latest generation of a state file and will outlive this run."""
+    """Return whether a content is a state file's latest generation, in a ledger that outlives this run."""
     try:
         return changed_at(project, path, raw) is not None and project.ledger.problem is None
     except LedgerError:
@@ -64,7 +64,7 @@ def holds(project: OpenProject, path: Path, raw: bytes) -> bool:
 
 
 def all(project: OpenProject, path: Path) -> list[dict[str, Any]]:
-    """Return the generations of a state file, the latest first.
+    """Return the generations of a state file, the latest first, without their content.
 
     Each has id, number, digest (SHA-256), why, at (UTC stamp) and size (bytes). Raises LedgerError.
     """
@@ -73,7 +73,7 @@ def all(project: OpenProject, path: Path) -> list[dict[str, Any]]:
 
 
 def changed_at(project: OpenProject, path: Path, raw: bytes) -> str | None:
-    """Return when the ledger first saw a state file with the content it has now (UTC stamp), or None if it never did.
+    """Return when the ledger first saw a state file with its present content (UTC stamp), None if it never did.
 
     Copies and checkouts touch a file's modification time without changing it (I001-10). Raises LedgerError.
     """
@@ -82,14 +82,14 @@ def changed_at(project: OpenProject, path: Path, raw: bytes) -> str | None:
 
 
 def content(project: OpenProject, generation: str) -> bytes | None:
-    """Return what the generation with this id holds, or None if there is none. Raises LedgerError."""
+    """Return the content of the generation with this id, None if there is none. Raises LedgerError."""
     sql = "SELECT content FROM generations WHERE project = ? AND id = ?"
     row = project.ledger.one(sql, project.key, generation)
     return bytes(row["content"]) if row else None
 
 
 def numbered(project: OpenProject, path: Path, number: int) -> dict[str, Any] | None:
-    """Return one generation of a state file, with its content; None if it was never kept, or has been dropped.
+    """Return one generation of a state file by its number; None if it was never kept, or has been dropped.
 
     It has number, digest, why, at and content (bytes). Raises LedgerError.
     """
@@ -99,9 +99,9 @@ def numbered(project: OpenProject, path: Path, number: int) -> dict[str, Any] | 
 
 
 def of(project: OpenProject, worktree: str, wanted: Callable[[str, bytes], bool]) -> list[str]:
-    """Return the ids of the generations of a checkout whose path, relative to its root, and content are wanted.
+    """Return the ids of a checkout's generations that `wanted` accepts, ordered by path and number.
 
-    Raises LedgerError.
+    `wanted` gets each path, relative to the checkout's root, and its content. Raises LedgerError.
     """
     where = "WHERE project = ? AND worktree = ?"
     rows = project.ledger.rows(f"SELECT id, path FROM generations {where} ORDER BY path, number", project.key, worktree)
@@ -109,7 +109,7 @@ def of(project: OpenProject, worktree: str, wanted: Callable[[str, bytes], bool]
 
 
 def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
-    """Return which generations were kept, those asked for."""
+    """Return the events that are asked for: generations that were kept."""
     columns = "worktree, path, number, digest, why, at"
     wanted = {"table": "generations", "at": "at", "session": "", "path": "path", "columns": columns}
     return [

@@ -1,6 +1,6 @@
-"""When each phase of a workflow ran, how often it was attempted, and what its failures said.
+"""The history of phases: when each ran, how often it was attempted, and the errors of its failures.
 
-The files of the formats hold none of this (R000-38): it is what the ledger saw of them, one row for each attempt.
+The files of the formats hold none of this (R000-38). The ledger observes them and stores one row for each attempt.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class PhaseHistory:
         phase: its id.
         attempts: how often it became active, at least 1.
         started_at: when it first did (UTC stamp).
-        ended_at: when it last ended (UTC stamp), None while it runs.
-        seconds: spent in all attempts; one that runs counts up to now.
-        error: what its last failure said, or what blocks it; empty once it completed.
+        ended_at: when it last ended (UTC stamp); None while it runs.
+        seconds: the time spent in all attempts; a running attempt counts up to now.
+        error: the error of its last failure, or what blocks it; empty once it is completed.
     """
 
     phase: str
@@ -51,9 +51,10 @@ class PhaseHistory:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What the ledger saw of a workflow: `phases` by id (those never started are missing), first start, end, seconds.
+    """What the ledger saw of a workflow: its phases by id, its first start, its end, and the seconds between.
 
-    `started_at` is empty where nothing was seen; `seconds` count from the first start to the end, or to now.
+    Phases that never started are missing. `started_at` is empty if nothing was seen. `seconds` run from the first start
+    to the end, or to now.
     """
 
     phases: Mapping[str, PhaseHistory] = field(default_factory=dict)
@@ -63,7 +64,7 @@ class History:
 
 
 class _Seen(NamedTuple):
-    """The statuses of a workflow's phases, by id with their numbers, when they were last looked at."""
+    """The last observation of a workflow: the number and status of each phase by id, whether it was over, and when."""
 
     phases: Mapping[str, tuple[int, str]]
     finished: bool
@@ -71,15 +72,15 @@ class _Seen(NamedTuple):
 
 
 def observe(project: OpenProject, workflow: Workflow, *, error: str = "", at: str | None = None) -> None:
-    """Note what moved in a workflow since it was last looked at; when it is over, put it into the archive.
+    """Store what moved in a workflow since it was last observed. A workflow that is over goes into the archive.
 
-    A ledger that refuses is logged and costs nothing else.
+    A ledger error is only logged.
 
     Args:
-        project: where.
-        workflow: as its file is now.
-        error: what the phase that failed, or is blocked, said.
-        at: when it moved (UTC stamp); by default when the file changed, for somebody may have edited it by hand.
+        project: the project.
+        workflow: the workflow as its file is now.
+        error: the error of the phase that failed or is blocked.
+        at: when it moved (UTC stamp). The default is when the file changed, because it may have been edited by hand.
     """
     if workflow.recovered:
         return
@@ -92,7 +93,7 @@ def observe(project: OpenProject, workflow: Workflow, *, error: str = "", at: st
 
 
 def of(project: OpenProject, workflow: Workflow) -> History:
-    """Return what the ledger saw of a workflow; nothing where it cannot be read, which is logged."""
+    """Return what the ledger saw of a workflow. If the ledger can't be read, log that and return an empty history."""
     try:
         rows = project.ledger.rows(
             f"SELECT * FROM attempts {_OF_WORKFLOW} ORDER BY number",
@@ -113,12 +114,12 @@ def of(project: OpenProject, workflow: Workflow) -> History:
 
 
 def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
-    """Return which phases began and ended, those asked for."""
+    """Return the events that are asked for: phases that began and ended."""
     began = timeline_event.newest(project, asked, table="attempts", at="started_at", session="")
     ended = timeline_event.newest(project, asked, table="attempts", at="ended_at", session="")
     told = [(row, row["started_at"], "phase began", "") for row in began if _begun(row)]
     ends = [(row, row["ended_at"], f"phase {_ENDS.get(row['outcome'], 'ended')}", _error(row)) for row in ended]
-    # Of one moment a phase ends before the next begins, but not before it began itself, if it was seen to begin.
+    # Within one moment, a phase ends before the next begins, but after its own beginning, if that was seen.
     told = [each for each in ends if not _in_a_moment(each[0])] + told
     told += [each for each in ends if _in_a_moment(each[0])]
     return [
@@ -133,13 +134,13 @@ def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
 
 
 def _error(row: Mapping[str, Any]) -> str:
-    """Return why a phase ended; what once was in the way of one that was completed is none."""
+    """Return the error that a phase ended with; empty for a completed phase, whatever had blocked it before."""
     return "" if row["outcome"] == "completed" else str(row["error"])
 
 
 def _begun(row: Mapping[str, Any]) -> bool:
-    """Tell whether a phase was seen to begin; one that was passed over was only seen to be over."""
-    return row.get("begun") != 0  # rows of an earlier version do not say
+    """Return whether a phase was seen to begin. A phase that was passed over was only seen to be over."""
+    return row.get("begun") != 0  # rows of earlier versions have no `begun`
 
 
 def _in_a_moment(row: Mapping[str, Any]) -> bool:
@@ -156,7 +157,7 @@ def _note(project: OpenProject, workflow: Workflow, error: str, at: str | None) 
     states = _states(workflow, before)
     olds = {phase: before.phases.get(phase, (0, "pending"))[1] if before else None for phase in states}
     failing = {phase for phase, (_, status) in states.items() if status in ("failed", "blocked")}
-    # The error is that of the phase that failed just now; without one, of that which has failed.
+    # The error belongs to the phases that failed just now or, if none did, to those that had failed before.
     spoke = {phase for phase in failing if states[phase][1] != olds[phase]} or failing
     for phase, (_, status) in states.items():
         _move(project, workflow, phase, (olds[phase], status), when, error if phase in spoke else "")
@@ -174,7 +175,7 @@ def _note(project: OpenProject, workflow: Workflow, error: str, at: str | None) 
 
 
 def _states(workflow: Workflow, before: _Seen | None) -> dict[str, tuple[int, str]]:
-    """Return number and status of every phase, also of one that lies behind and that the file tells no more of."""
+    """Return the number and status of every phase, including past phases that the file no longer lists."""
     states = {phase.id: (phase.number, str(phase.status)) for phase in workflow.phases}
     for phase, (number, _) in before.phases.items() if before else ():
         passed = workflow.status == "completed" or number < (workflow.current or 0)
@@ -185,14 +186,14 @@ def _states(workflow: Workflow, before: _Seen | None) -> dict[str, tuple[int, st
 def _move(
     project: OpenProject, workflow: Workflow, phase: str, change: tuple[str | None, str], when: str, error: str
 ) -> None:
-    """Write down what one phase's change of status means for its attempts; None is a status never seen before."""
+    """Store what a phase's change of status means for its attempts. An old status of None was never seen."""
     old, new = change
     retried = RECORDS[workflow.format].RETRIED
     running = ("active",) if "blocked" in retried else ("active", "blocked")
     ended = ("completed", *retried)
     if new in running and old not in running:
         _begin(project, workflow, phase, when, None, new, error)
-    elif new in ended and old == "pending":  # nobody said that it began
+    elif new in ended and old == "pending":  # it was not seen to begin
         _begin(project, workflow, phase, when, when, new, error)
     elif new != old and old in running:
         _end(project, workflow, phase, None if new in running else when, "left" if new == "pending" else new, error)
@@ -215,7 +216,7 @@ def _begin(
 
 
 def _end(project: OpenProject, workflow: Workflow, phase: str, when: str | None, outcome: str, error: str) -> None:
-    """Set the outcome of the last attempt; `when` None leaves its end as it is, an empty error what it said."""
+    """Set the outcome of the last attempt. `when` None leaves its end as it is, and an empty `error` its error."""
     key = _key(project, workflow)
     project.ledger.run(
         "UPDATE attempts SET outcome = ?, ended_at = COALESCE(?, ended_at),"
@@ -254,7 +255,7 @@ def _seen(project: OpenProject, workflow: Workflow) -> _Seen | None:
 
 
 def _is_same(project: OpenProject, workflow: Workflow) -> bool:
-    """Tell whether a workflow is as it was when it was last looked at; the texts are compared, there may be a lot."""
+    """Return whether a workflow is as it was last observed. Compares JSON texts, to parse nothing at most events."""
     row = project.ledger.one(f"SELECT finished, phases FROM phases_seen {_OF_WORKFLOW}", *_key(project, workflow))
     said = json.dumps(_listed(workflow))
     return row is not None and bool(row["finished"]) == workflow.finished and row["phases"] == said

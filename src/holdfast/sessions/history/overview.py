@@ -1,4 +1,4 @@
-"""What there is to see of one workflow: what its file says beside what the ledger knows of it."""
+"""The overview of one workflow: what its file says, and what the ledger knows about it."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
 
 _RESULT = ("session", "agent_type", "agent_id", "phase", "fate", "ended_at", "words", "digest", "output", "transcript")
-_BEFORE = "before "  # how the reason of a generation begins that a write found (`statefile.write`)
+_BEFORE = "before "  # how the reason begins of a generation that a write found in the file (`statefile.write`)
 
 
 @dataclass(frozen=True, slots=True)
 class Save:
-    """The last time a workflow's content was kept.
+    """The last time that a workflow's content was saved.
 
     Attributes:
         at: UTC stamp.
-        trigger: of the PreCompact that sealed it (`auto`, `manual`); empty where a write kept it.
-        session: whose compaction that was.
-        why: what wrote it, where a write kept it.
-        current: whether it holds what the file says now.
+        trigger: the trigger of the PreCompact that saved it (`auto`, `manual`); empty if a write did.
+        session: the session that was to be compacted; None if a write saved it.
+        why: the reason of the write that saved it; empty if a PreCompact did.
+        current: whether the saved content is the file's present content.
     """
 
     at: str
@@ -49,12 +49,12 @@ class Save:
 
 @dataclass(frozen=True, slots=True)
 class Restore:
-    """The last time a workflow was put back after a compaction.
+    """The last time that a workflow was restored after a compaction.
 
     Attributes:
         at: UTC stamp.
         session: the session it was restored in.
-        saved_at: when its seal was left (UTC stamp), None where PreCompact never fired.
+        saved_at: when its seal was left (UTC stamp); None if PreCompact never fired.
     """
 
     at: str
@@ -64,7 +64,7 @@ class Restore:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A session that knows a to-do list of the workflow: since when, and whether it is the present one."""
+    """A session that knows a to-do list of the workflow, since when (UTC stamp), and whether the list is current."""
 
     session: str
     told_at: str
@@ -73,7 +73,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """The session a workflow belongs to: whether it is live, and its last event (UTC stamp, empty if never seen)."""
+    """The session that owns a workflow: whether it is live, and its last event (UTC stamp, empty if never seen)."""
 
     id: str
     live: bool
@@ -82,7 +82,7 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What the ledger knows of a workflow; all empty where it cannot be read, and `problem` says why."""
+    """What the ledger knows of a workflow. If it can't be read, all is empty and `problem` says why."""
 
     history: History = field(default_factory=History)
     agents: tuple[Agent, ...] = ()
@@ -97,25 +97,25 @@ class _Known:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """Everything there is to see of a workflow.
+    """Everything that is known about a workflow.
 
     Attributes:
-        workflow: as its file says.
+        workflow: the workflow as in its file.
         history: when its phases ran.
-        agents: its agents in flight, of all sessions that may still run. Those for no phase in particular are the
-            owner's or, where nobody owns it, those of live sessions that own no other unfinished workflow.
-        todos: the to-do list it stands for.
-        told: the sessions that know a list of it, the last told first.
-        last_save: when its content was last kept, None if never.
-        last_restore: when it was last restored, None if never.
-        owner: the session it belongs to, if any.
-        missing: its required readings that are not there.
-        outside: its required readings that are outside the project; nobody is asked to read them.
+        agents: its running agents, of all sessions that may still run. Agents launched for no workflow count if they
+            are the owner's or, without an owner, if their live session owns no unfinished workflow.
+        todos: its to-do list.
+        told: the sessions that know a to-do list of it, the last told first.
+        last_save: the last time its content was saved, None if never.
+        last_restore: the last time it was restored, None if never.
+        owner: the session that owns it, None for none.
+        missing: its required readings that don't exist.
+        outside: its required readings outside the project, which nobody is asked to read.
         archived: whether its file is gone, or holds another workflow by now.
         problems: files of the project that could not be read.
         ledger: what is wrong with the ledger; empty if nothing is.
-        at: when all this was gathered; running times count from there.
-        unused: its agents that ended, of the same sessions, where nothing shows that their results were used.
+        at: when this was gathered; running times count up to then.
+        unused: the agents of the same sessions that have ended and whose results are not known to be used.
     """
 
     workflow: Workflow
@@ -135,7 +135,7 @@ class Overview:
     outside: frozenset[str] = frozenset()
 
     def at_rest(self) -> Overview:
-        """Return it with its clocks stopped: two that are equal so show the same but for the time that passed."""
+        """Return the overview without running times. Two that are equal then differ only in the time that passed."""
         phases = {name: replace(each, seconds=0.0) for name, each in self.history.phases.items()}
         stopped = replace(self.history, phases=phases, seconds=0.0)
         owner = self.owner and replace(self.owner, last_seen="")
@@ -143,12 +143,12 @@ class Overview:
 
 
 def gather(project: OpenProject, workflow: Workflow, found: Found) -> Overview:
-    """Return what there is to see of a workflow; where the ledger cannot be read, what its file says. Never writes.
+    """Return the overview of a workflow; only what its file says if the ledger can't be read. Never writes.
 
     Args:
-        project: where.
-        workflow: one of those found, or one of the archive.
-        found: what the project holds.
+        project: the project.
+        workflow: one of the workflows found, or one of the archive.
+        found: the project's workflows and problems.
     """
     known = _known(project, workflow, found)
     return Overview(
@@ -171,7 +171,7 @@ def gather(project: OpenProject, workflow: Workflow, found: Found) -> Overview:
 
 
 def missing(project: OpenProject, workflow: Workflow) -> frozenset[str]:
-    """Return the required readings of a workflow that are not there."""
+    """Return the required readings of a workflow that don't exist."""
     says = facts.presence(project.root)
     return frozenset(entry for entry in workflow.reading if says(entry) == "missing")
 
@@ -182,7 +182,7 @@ def outside(project: OpenProject, workflow: Workflow) -> frozenset[str]:
 
 
 def as_json(overview: Overview) -> dict[str, Any]:
-    """Return an overview for programs: every key of `views.whole`, and what the ledger knows."""
+    """Return an overview as JSON values: every key of `views.whole`, and what the ledger knows."""
     workflow, seen = overview.workflow, overview.history
     whole = views.whole(workflow)
     return whole | {
@@ -227,7 +227,7 @@ def _known(project: OpenProject, workflow: Workflow, found: Found) -> _Known:
 def _free(
     project: OpenProject, workflow: Workflow, owner: str | None, live: set[str], found: Found
 ) -> Callable[[str], bool]:
-    """Return which sessions' agents count that were launched for no workflow in particular."""
+    """Return a test of which sessions' agents count although they were launched for no workflow."""
     if workflow.finished:
         return lambda session: False
     if owner:
@@ -248,11 +248,11 @@ def _last_save(project: OpenProject, workflow: Workflow, sealed: list[snapshots.
         Save(seal.sealed_at, seal.why, seal.session, current=each.digest == present)
         for seal in sealed
         for each in seal.workflows
-        if each.key == workflow.key and seal.why != "none"  # a restore whose PreCompact never fired
+        if each.key == workflow.key and seal.why != "none"  # else it only marks a restore whose PreCompact never fired
     ]
-    # What a write found before it, it may not have come to replace: only what was written is a save.
+    # A generation of what a write found doesn't prove that the write happened; only written content is a save.
     kept = [each for each in generations.all(project, workflow.path) if not each["why"].startswith(_BEFORE)]
-    # A path may be used again: what has this very content is this workflow's, whatever was kept of the path since.
+    # The path may be used again by another workflow, so a generation with this very content comes first.
     same = next((each for each in kept if each["digest"] == present), None)
     if last := same or next(iter(kept), None):
         saves.append(Save(last["at"], why=last["why"], current=same is not None))

@@ -1,4 +1,4 @@
-"""Recorded events: one JSON line each, redacted, a file per session, in Holdfast's own state folder."""
+"""Recorded events: one redacted JSON line each, one file per session, in Holdfast's state folder."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from holdfast.project import OpenProject
     from holdfast.sessions.hook import Context, Event
 
-_TRIES = 20  # of a change to a file that somebody goes on writing
+_TRIES = 20  # attempts to change a file that somebody keeps writing to
 _SAFE = regex(r"[A-Za-z0-9_-]{1,64}")
 
 
 def folder(project: OpenProject) -> Path:
-    """Return where a project's recordings lie."""
+    """Return the folder of a project's recordings."""
     return paths.state_dir() / "recordings" / project.key
 
 
@@ -39,7 +39,7 @@ def record(event: Event, context: Context, payload: Mapping[str, Any]) -> None:
         payload: the event as the client sent it.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: it can't be written.
     """
     append(context.project, event.session_id, payload)
 
@@ -48,16 +48,15 @@ def append(project: OpenProject, session: str, payload: Mapping[str, Any]) -> Pa
     """Append one event.
 
     Args:
-        project: where it fired.
-        session: the client's session id; it names the file, hashed where it is no safe file name.
-        payload: the event as the client sent it; secrets are redacted and what the user excludes is masked before
-            anything is written.
+        project: the project that the event fired in.
+        session: the client's session id. It names the file, as a hash if it isn't safe as a file name.
+        payload: the event as the client sent it. Secrets and excluded text are masked before anything is written.
 
     Returns:
         The file, readable by its owner alone.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: it can't be written.
     """
     place = paths.ensure_private(folder(project)) / f"{file_name(session)}.jsonl"
     line = (
@@ -72,26 +71,26 @@ def append(project: OpenProject, session: str, payload: Mapping[str, Any]) -> Pa
 
 
 def read(project: OpenProject) -> dict[str, list[str]]:
-    """Return the recorded lines of a project's sessions by the name of their file. Raises OSError."""
+    """Return the recorded lines of a project's sessions, by file name without suffix. Raises OSError."""
     place = folder(project)
     files = sorted(place.glob("*.jsonl")) if place.is_dir() else []
     return {file.stem: file.read_text("utf-8", "surrogateescape").splitlines() for file in files}
 
 
 def forget(project: OpenProject, wanted: Callable[[str, str], bool], *, dry: bool = False) -> int:
-    """Take lines out of the recordings; a file without any goes.
+    """Delete lines from the recordings. A file that has none left is deleted too.
 
     Args:
-        project: whose.
-        wanted: whether a line is to go, by the name of its file and its text.
-        dry: only count.
+        project: the project.
+        wanted: whether to delete a line, given the name of its file without suffix and its text.
+        dry: whether only to count.
 
     Returns:
-        How many lines went, or would go.
+        How many lines were deleted, or would be.
 
     Raises:
-        OSError: they cannot be read or written.
-        StateError: somebody goes on recording.
+        OSError: the files can't be read or written.
+        StateError: somebody keeps recording.
     """
     count = 0
     for name, lines in read(project).items():
@@ -121,7 +120,7 @@ def _rewrite(file: Path, wanted: Callable[[str], bool]) -> None:
 
 
 def file_name(session: str) -> str:
-    """Return the name of a session's file without its suffix, as `read` has it."""
+    """Return the name of a session's file without suffix, as in `read`."""
     if _SAFE.fullmatch(session):
         return session
     import hashlib

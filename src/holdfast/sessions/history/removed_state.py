@@ -1,4 +1,4 @@
-"""What is to be said of a workflow whose state file was removed, though nobody completed it."""
+"""What to say about workflows whose state file was removed although nobody completed them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def line(project: OpenProject, key: str) -> str:
-    """Return what is ignored of the workflow with this key, and how it is brought back; empty where nothing is.
+    """Say that the workflow with this key is ignored, and how to bring it back; empty if there is nothing to say.
 
-    Nothing is of one that is there again, that gave way or was completed, or of which no content was kept.
+    There isn't if its file is there again, if it gave way to another or was completed, or if no content was kept.
     """
     name, _, rest = key.partition(":")
     path = project.root / rest.rpartition("#")[0]
@@ -42,7 +42,7 @@ def line(project: OpenProject, key: str) -> str:
 
 
 def way(project: OpenProject, path: Path) -> str:
-    """Return the command that puts the last kept content of a state file back, in backticks; empty without one."""
+    """Return the command that restores the last kept content of a state file, in backticks; empty if none was kept."""
     try:
         kept = generations.all(project, path)
     except LedgerError:

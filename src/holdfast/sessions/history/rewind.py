@@ -1,4 +1,4 @@
-"""The generations of one state file, seen and put back as `holdfast log` names them."""
+"""Show, compare and restore the generations of a state file, for `holdfast log`."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Restored
 
-NOW = "now"  # what a file holds at present, where a generation's number can be given
+NOW = "now"  # in place of a generation's number: the file's present content
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A content of a state file: what it is called in a diff, and its bytes."""
+    """A content of a state file: its name in a diff, and its bytes."""
 
     name: str
     raw: bytes
 
 
 def find(project: Workspace, wanted: str | None, session: str | None) -> Path:
-    """Return the state file that a command is about; it need not exist any more.
+    """Return the path of the state file that a command is about; the file need not exist any more.
 
     Args:
-        project: where.
-        wanted: the id, title or path of a workflow, of the archive too, or the path of a file of which generations
-            were kept; None is the current workflow.
+        project: the project.
+        wanted: the id, title or path of a workflow, archived ones included, or the path of a file that has generations;
+            None means the current workflow.
         session: the session that asks, if a model does.
 
     Raises:
@@ -51,11 +51,11 @@ def find(project: Workspace, wanted: str | None, session: str | None) -> Path:
 
 
 def read(project: Workspace, path: Path, number: str) -> Content:
-    """Return a generation of a state file by its number, or what it holds now.
+    """Return a generation of a state file by its number, or the file's present content (`NOW`).
 
     Raises:
         HoldfastError: there is no such generation; the message says which there are.
-        StateError: the file cannot be read.
+        StateError: the file can't be read.
     """
     place = path.relative_to(project.root) if path.is_relative_to(project.root) else path
     if number == NOW:
@@ -67,26 +67,26 @@ def read(project: Workspace, path: Path, number: str) -> Content:
 
 
 def diff(before: Content, after: Content) -> Iterator[str]:
-    """Yield the lines of a unified diff, each with its line break; nothing where the contents are the same."""
+    """Yield the lines of a unified diff, each with its line break; none if the contents are the same."""
     old, new = (each.raw.decode("utf-8", "backslashreplace").split("\n") for each in (before, after))
     for line in difflib.unified_diff(_lines(old), _lines(new), before.name, after.name):
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 
 def restore(project: Workspace, path: Path, number: str, *, replace: bool = False) -> Restored:
-    """Put a generation of a state file back, byte for byte; the content of now is kept as a generation first.
+    """Restore a generation of a state file byte for byte. The present content is kept as a generation first.
 
     Args:
-        project: where.
+        project: the project.
         path: the state file.
-        number: the generation's.
-        replace: another workflow that is unfinished and lies there by now gives way.
+        number: the generation's number.
+        replace: whether to replace another, unfinished workflow that is in that file by now.
 
     Returns:
-        What came of it; nothing is written where the file holds that very content.
+        What was done. Nothing is written if the file holds that very content.
 
     Raises:
-        HoldfastError: there is no such generation; or the file is no state file of ours, now or in that generation.
+        HoldfastError: there is no such generation, or the path or the generation is no state file of a workflow.
     """
     content = read(project, path, number)
     name = next((name for name in formats.NAMES if _parses(project, name, path, content.raw)), None)
@@ -105,7 +105,7 @@ def _parses(project: Workspace, name: str, path: Path, raw: bytes) -> bool:
 
 
 def _kept(project: Workspace, wanted: str) -> Path | None:
-    """Return the path that is meant, if generations of it were kept."""
+    """Return `wanted` as a path if generations of it were kept, else None."""
     try:
         path = Path(wanted) if Path(wanted).is_absolute() else project.root / wanted
         return path if generations.all(project, path) else None
@@ -121,5 +121,5 @@ def _known(project: Workspace, path: Path) -> str:
 
 
 def _lines(parts: list[str]) -> list[str]:
-    """Return lines with their breaks; the last one has none where the file does not end with one."""
+    """Return lines with their breaks; the last has none if the file doesn't end with one."""
     return [f"{part}\n" for part in parts[:-1]] + [part for part in parts[-1:] if part]

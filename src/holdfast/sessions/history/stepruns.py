@@ -1,6 +1,6 @@
-"""What came of the steps that a task's flow control names, as whoever took them recorded it.
+"""Results of the steps that a task's flow control names, recorded by whoever ran them.
 
-The task files of the `wfs` format hold the steps and not what they put out; Holdfast runs none of them.
+The task files of the `wfs` format hold the steps but not their output. Holdfast doesn't run the steps.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from holdfast.workflow.records import Outcome
 
 LONGEST = 20_000
-"""Characters of a step's output that are kept."""
+"""Characters of a step's output that are stored."""
 KEPT = 2_000  # steps per project; the oldest go
 
 
 def record(project: OpenProject, workflow: str, task: str, step: str, outcome: Outcome, output: str) -> None:
-    """Record what came of a step; what was recorded before gives way.
+    """Record the result of a step, in place of an earlier one.
 
     Args:
-        project: where.
+        project: the project.
         workflow: the workflow's key.
         task: the task's id.
         step: the step's name.
         outcome: how it ended.
-        output: what it put out.
+        output: its output, of which the first `LONGEST` characters are stored.
 
     Raises:
-        LedgerError: it cannot be kept.
+        LedgerError: it can't be stored.
     """
     kept = beginning(output, LONGEST).encode("utf-8", "replace").decode()
     project.ledger.run(
@@ -47,7 +47,7 @@ def record(project: OpenProject, workflow: str, task: str, step: str, outcome: O
 
 
 def of(project: OpenProject, workflow: str, task: str) -> dict[str, StepRun]:
-    """Return what came of a task's steps, by their names. Raises LedgerError."""
+    """Return the results of a task's steps, by step name. Raises LedgerError."""
     rows = project.ledger.rows(
         "SELECT step, outcome, output, failures, at FROM step_runs"
         " WHERE project = ? AND worktree = ? AND workflow = ? AND task = ?",

@@ -1,4 +1,4 @@
-"""Following the current workflow of a project while it moves, completes and gives way to the next."""
+"""Follow the current workflow of a project while it moves, completes and gives way to the next."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Found, Problem, Workflow
 
-_BUCKET_S = 30  # seconds after which all is read again: sessions die without a word, and other files change
-_PAUSE_S = 60  # seconds before a ledger that could not be used is tried again
+_BUCKET_S = 30  # seconds after which everything is read again: sessions end silently, and other files change
+_PAUSE_S = 60  # seconds before an unusable ledger is tried again
 
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What is to be seen of a project at one moment.
+    """What a project shows at one moment.
 
     Attributes:
         root: the project's root.
         overview: the workflow that is followed, None while there is none.
-        others: the other unfinished workflows; all of them where none is followed.
+        others: the other unfinished workflows; all workflows if none is followed.
         problems: files that could not be read.
-        over: whether the workflow that is followed is finished, so that the next one is waited for.
-        trouble: why this is not from now; empty if it is.
+        over: whether the followed workflow is finished and the next one is awaited.
+        trouble: why this is out of date; empty if it isn't.
     """
 
     root: Path
@@ -43,28 +43,27 @@ class Sight:
     trouble: str = ""
 
     def at_rest(self) -> Sight:
-        """Return it with its clocks stopped (`Overview.at_rest`)."""
+        """Return it without running times (`Overview.at_rest`)."""
         return replace(self, overview=self.overview and self.overview.at_rest())
 
 
 class Following:
-    """Looks at a project again and again, cheaply while nothing changes; it writes nothing.
+    """Looks at a project again and again, cheaply while nothing changes. Never writes.
 
-    The workflow that is named is followed to its end and beyond. Without a name it is the current one
-    (`selection.select`), of several the newest (`owners.ranked`); it stays so until it is finished and another begins
-    or moves.
+    A workflow that is named is followed to its end and beyond. Without a name, the current workflow is followed
+    (`selection.select`), of several the newest (`owners.ranked`), until it is finished and another begins or moves.
     """
 
     def __init__(self, project: Workspace, wanted: str | None = None, session: str | None = None) -> None:
-        """Begin.
+        """Choose the workflow to follow.
 
         Args:
-            project: where.
-            wanted: the id, title or path of a workflow, if it is to be this one.
+            project: the project.
+            wanted: the id, title or path of the workflow to follow; None follows the current one.
             session: the session that asks, if a model does.
 
         Raises:
-            HoldfastError: no workflow is named so, or several are.
+            HoldfastError: no workflow has this name, or several have it.
         """
         self._project = project
         self._session = session
@@ -77,7 +76,7 @@ class Following:
         self._ledger = _identity(project)
 
     def look(self) -> Sight:
-        """Return what is to be seen now, the very same object while nothing changed; never raises for a file."""
+        """Return what the project shows now, the same object while nothing changes. Problems with files never raise."""
         try:
             self._renew()
             signs = self._look_for_signs()
@@ -104,7 +103,7 @@ class Following:
         return Sight(project.root, shown, _others(found, self._key), found.problems, over)
 
     def _choose(self, followed: Workflow | None, found: Found) -> Workflow | None:
-        """Return the workflow to follow: the one that was, until it has ended and another has begun or moved."""
+        """Return the workflow to follow: the same as before until it has ended and another has begun or moved."""
         own, free = selection.candidates(self._project, found.workflows, self._session)
         states = {(each.key, each.updated_at): each for each in owners.ranked(own or free)}
         before, self._states = self._states, frozenset(states)
@@ -115,7 +114,7 @@ class Following:
         return next((each for state, each in states.items() if state not in before), followed)
 
     def _followed(self, found: Found) -> Workflow | None:
-        """Return the workflow that was followed as it is now, from the archive where its file is gone."""
+        """Return the followed workflow as it is now, from the archive if its file is gone; None if it is nowhere."""
         if self._key is None:
             return None
         here = next((each for each in found.workflows if each.key == self._key), None)
@@ -129,7 +128,7 @@ class Following:
         )
 
     def _lost(self, found: Found) -> str:
-        """Say why the followed workflow is not there, if it may come back: its file is broken, or was named."""
+        """Say why the followed workflow is missing if it may come back: its file is broken, or the user named it."""
         shown = self._sight.overview
         broken = next((each for each in found.problems if shown and each.path == shown.workflow.path), None)
         if broken:
@@ -137,19 +136,19 @@ class Following:
         return f"{shown.workflow.place} is gone" if shown and self._pinned else ""
 
     def _reading_changed(self) -> bool:
-        """Tell whether required reading came or went."""
+        """Return whether files of the required reading appeared or disappeared."""
         shown = self._sight.overview
         return shown is not None and overview.missing(self._project, shown.workflow) != shown.missing
 
     def _look_for_signs(self) -> object:
-        """Return what differs as soon as anything changed: marks of the files, and of the ledger."""
+        """Return a value that differs once anything has changed: marks of the files and of the ledger."""
         project = self._project
         files = [_mark(path) for place in places.states() for path in sorted(project.root.glob(place))]
         version = project.ledger.one("PRAGMA data_version")  # SQLite's own sign that another process wrote
         return files, version, int(clock.now().timestamp()) // _BUCKET_S
 
     def _renew(self) -> None:
-        """Open the project's ledger again where its file is another by now, or could not be used for a while."""
+        """Reopen the project's ledger if its file was replaced, or if it has been unusable for `_PAUSE_S` seconds."""
         unusable = self._project.ledger.problem is not None
         waited = (clock.now() - self._opened).total_seconds() >= _PAUSE_S
         if waited if unusable else _identity(self._project) != self._ledger:
@@ -171,7 +170,7 @@ def _mark(path: Path) -> tuple[str, int, int, int] | None:
 
 
 def _identity(project: Workspace) -> tuple[int, int] | None:
-    """Return which file the ledger is; None where there is none."""
+    """Return the device and inode of the ledger's file; None if there is none."""
     try:
         status = project.ledger.file.stat() if project.ledger.file else None
     except OSError:

@@ -1,4 +1,4 @@
-"""What happened in a project, out of all tables of its ledger, in the order of time."""
+"""The timeline: what happened in a project, from all tables of its ledger, ordered by time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
-LIMIT = 50  # happenings that are shown unless more are asked for
+LIMIT = 50  # events that are shown by default
 _ENDED = {
     "missing": "agent is gone",
     "stopped": "agent stopped",
@@ -37,13 +37,13 @@ def happened(
     workflow: Workflow | None = None,
     limit: int = LIMIT,
 ) -> list[TimelineEvent]:
-    """Return what happened, the newest first; no table is read beyond what is asked for.
+    """Return what happened, the newest first. Each table is read only as far as needed.
 
     Args:
-        project: where; its other worktrees are told of too, unless a workflow is asked for.
-        since: not before this moment.
-        session: only in the session with this id; what belongs to no session is left out.
-        workflow: only of this workflow of this worktree, with the generations of its file.
+        project: the project. Its other worktrees are included unless a workflow is given.
+        since: the earliest time; None for no limit.
+        session: only events of the session with this id.
+        workflow: only events of this workflow of this worktree, with the generations of its file.
         limit: how many at most.
 
     Raises:
@@ -67,22 +67,22 @@ def happened(
 
 
 def sentence(happening: TimelineEvent, phases: Mapping[tuple[str, str], str]) -> str:
-    """Return what happened in a line, secrets masked: what, to which workflow and phase, and what else there is to say.
+    """Describe an event in one line, secrets masked: what happened, to which workflow and phase, and the details.
 
     Args:
-        happening: what happened.
-        phases: the titles of phases by their workflow's key and their id (`phase_titles`).
+        happening: the event.
+        phases: titles of phases by workflow key and phase id (`phase_titles`).
     """
     about = quoted(redact(happening.title)) if happening.title else ""
     if happening.phase:
         title = phases.get((happening.workflow, happening.phase), "")
         about += f" {one_line(happening.phase, 40)}" + (f" {quoted(title)}" if title else "")
-    detail = one_line(redact(happening.detail), 300)  # before it is cut, for half a secret looks like none
+    detail = one_line(redact(happening.detail), 300)  # masked before the cut: half a secret isn't recognised
     return redact(": ".join(filter(None, (happening.what, "; ".join(filter(None, (about.strip(), detail)))))))
 
 
 def phase_titles(project: Workspace) -> dict[tuple[str, str], str]:
-    """Return the titles of the phases of all workflows that have a file, by the workflow's key and the phase's id."""
+    """Return the titles of the phases of all workflows that have a file, by workflow key and phase id."""
     return {
         (workflow.key, phase.id): phase.title
         for workflow in registry.all_found(project).workflows
@@ -91,14 +91,14 @@ def phase_titles(project: Workspace) -> dict[tuple[str, str], str]:
 
 
 def as_json(happening: TimelineEvent) -> dict[str, Any]:
-    """Return a happening for programs, secrets masked."""
+    """Return an event as JSON values, secrets masked."""
     names = ("at", "kind", "what", "session", "workflow", "title", "phase", "detail", "worktree")
     told = {name: getattr(happening, name) or None for name in names} | {"data": dict(happening.data)}
     return dict(redact_value(told))
 
 
 def of_agents(project: Workspace, asked: Asked) -> list[TimelineEvent]:
-    """Return which agents were launched, and which reported an end: those asked for."""
+    """Return the events that are asked for: agents that were launched, and agents that reported an end."""
     begun = timeline_event.newest(project, asked, table="launches", at="launched_at")
     return [
         *(_of_agent(row, row["launched_at"], "agent launched", "") for row in begun),
@@ -107,7 +107,7 @@ def of_agents(project: Workspace, asked: Asked) -> list[TimelineEvent]:
 
 
 def _ended(project: Workspace, asked: Asked) -> list[dict[str, Any]]:
-    """Return the runs that have ended, each once, with the workflow and phase of a launch that names it."""
+    """Return the runs that have ended, each once, with the workflow and phase of a launch that names the run."""
     columns = "session, agent_id, state, words, changed_at, worktree"
     if asked.workflow:
         table, columns = "agents", f"{columns}, workflow, phase, run_type AS agent_type"
@@ -133,7 +133,7 @@ def _of_agent(row: Mapping[str, Any], at: str, what: str, words: str) -> Timelin
 
 
 def _titled(project: Workspace, found: Iterable[TimelineEvent]) -> list[TimelineEvent]:
-    """Name the workflow of each happening whose table knows only its key."""
+    """Add the workflow's title to events whose table holds only its key."""
     found = list(found)
     titles = {each.workflow: each.title for each in found if each.title}
     if any(each.workflow and each.workflow not in titles for each in found):
@@ -148,7 +148,7 @@ def _titled(project: Workspace, found: Iterable[TimelineEvent]) -> list[Timeline
     ]
 
 
-# Each tells of its table; of one moment, the later in this order happened later.
+# Each reports on its own table. Events of one moment count as having happened in this order.
 _SOURCES = (
     *(sessions.happened, owners.happened, generations.happened, snapshots.happened, deliveries.happened),
     *(losses.happened, of_agents, history.happened, archive.happened),

@@ -1,4 +1,4 @@
-"""One thing that happened, as a table of the ledger tells it to the log."""
+"""An event of the timeline, as read from one table of the ledger."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TimelineEvent:
-    """What happened.
+    """One thing that happened.
 
     Attributes:
         at: when (UTC stamp).
         kind: `session`, `compaction`, `delivery`, `loss`, `owner`, `phase`, `agent`, `generation` or `archive`.
-        what: in a few words, the same for all of its sort.
-        session: in which session; empty where that is not known.
-        workflow: the workflow's key; empty where it is about none.
-        title: the workflow's title; empty where the table does not say.
-        phase: the phase's id; empty where it is about none.
-        detail: what else there is to say of this one; may be empty.
-        worktree: in which checkout of the project.
-        data: the same for programs.
+        what: what happened, in a few fixed words.
+        session: the session's id; empty if unknown.
+        workflow: the workflow's key; empty for none.
+        title: the workflow's title; empty if the table doesn't hold it.
+        phase: the phase's id; empty for none.
+        detail: further details in words; may be empty.
+        worktree: the checkout of the project.
+        data: the details as JSON values.
     """
 
     at: str
@@ -41,16 +41,17 @@ class TimelineEvent:
 
 
 class Asked(NamedTuple):
-    """Which happenings are asked for: at most `limit` of each sort, the newest; empty is no condition.
+    """Which events are asked for; an empty value is no condition.
 
     Attributes:
-        limit: how many.
-        since: not before this UTC stamp.
-        session: only of this session; what belongs to no session is left out then.
-        workflow: only of the workflow with this key; what belongs to none is left out then.
-        path: where that workflow's file lies, relative to the root.
+        limit: how many of each kind, the newest first.
+        since: the earliest UTC stamp.
+        session: only this session; leaves out what belongs to none.
+        workflow: only the workflow with this key; leaves out what belongs to none.
+        path: the path of that workflow's file, relative to the root.
         worktree: that workflow's checkout.
-        folder: the folder with a `/` at its end that is all that workflow's own, relative to the root, if one is.
+        folder: the folder that belongs to that workflow alone, relative to the root, with `/` at the end; empty for
+            none.
     """
 
     limit: int
@@ -74,23 +75,23 @@ def newest(
     path: str = "",
     columns: str = "*",
 ) -> list[dict[str, Any]]:
-    """Return the newest of a table's rows that are asked for, in their order, found by an index.
+    """Return the newest rows of a table that are asked for, the oldest of them first. An index finds them.
 
-    Only to be called by the module that owns the table, or that tells of it in the owner's place (`timeline`).
+    Only the module that owns the table may call this, or `timeline` in its place.
 
     Args:
-        project: whose.
-        asked: which.
-        table: its name.
-        at: the column of the moment; rows without one are left out.
-        where: a further condition.
-        session: the column of the session; empty where there is none.
-        workflow: the column of the workflow's key; empty where there is none.
-        path: the column of its file, where the table has that in place of a key.
+        project: the project.
+        asked: the conditions.
+        table: the table's name.
+        at: the column of the time; rows without a time are left out.
+        where: a further SQL condition.
+        session: the column of the session; empty for none.
+        workflow: the column of the workflow's key; empty for none.
+        path: the column of the file's path, for tables that have this in place of a key.
         columns: what to select.
 
     Raises:
-        LedgerError: the ledger refuses.
+        LedgerError: the ledger can't be read or written.
     """
     conditions = [f"project = ? AND {at} >= ?"]
     values: list[str | int] = [project.key, asked.since]

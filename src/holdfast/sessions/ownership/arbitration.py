@@ -1,4 +1,4 @@
-"""What a compacted session gets back of its project's workflows."""
+"""Decide which of its project's workflows a compacted session gets back."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Verdict:
     Attributes:
         full: the workflow whose guidance is given in full, if any.
         others: workflows that get a line each.
-        refused: workflows of no live session, which another live session could own and nothing decides.
-        taken: workflows of other live sessions, where nothing is restored.
-        step: which step of the order decided: 1 owner, 2 seal, 3 ancestry, 4 branch, 5 nobody else; 0 when nothing is
+        refused: workflows that no live session owns but another live session could, so that nothing is restored.
+        taken: workflows that other live sessions own, if nothing is restored.
+        step: the step of the order that decided: 1 owner, 2 seal, 3 ancestry, 4 branch, 5 newest; 0 if nothing is
             restored.
-        seal: the seal that announced this compaction; without one PreCompact never fired.
+        seal: the seal that announced this compaction; None if PreCompact never fired.
     """
 
     full: Workflow | None = None
@@ -40,10 +40,10 @@ class Verdict:
 
 
 def settle(project: OpenProject, session: str, workflows: Sequence[Workflow]) -> list[Workflow]:
-    """Return the workflows that a session seals when it is about to be compacted: its own and, alone, all fresh ones.
+    """Return the workflows that a session seals before a compaction, its own first.
 
-    Where it owns none, the newest that nobody has becomes its own. The others stay nobody's, for another session may
-    come for them. Its own are the first.
+    These are its own and, if no other session is live, all fresh ones. If it owns none, it becomes the owner of the
+    newest that has none. The rest stay without an owner, because another session may come for them.
     """
     sealed = _to_seal(project, session, workflows)
     holders = {each.key: owners.owner(project, each) for each in sealed}
@@ -55,20 +55,20 @@ def settle(project: OpenProject, session: str, workflows: Sequence[Workflow]) ->
 
 
 def judge(project: OpenProject, session: str, workflows: Sequence[Workflow], *, known: bool) -> Verdict:
-    """Decide what a compacted session gets back, which is nothing that another live session could own (I001-9).
+    """Decide what a compacted session gets back: never a workflow that another live session could own (I001-9).
 
     Args:
-        project: where.
+        project: the project.
         session: the session that starts again.
         workflows: all workflows that could be read, of all formats.
         known: whether the ledger had seen the session before this compaction.
 
     Returns:
-        The verdict; the seal, if one was claimed, is spent.
+        The verdict. A seal that it used is claimed by now.
     """
     seal = snapshots.claim(project, session, known=known) or snapshots.unanswered(project, session)
     sealed = [each.key for each in seal.workflows] if seal else []
-    if seal and seal.session != session:  # the compaction changed the session's id: the old one is no other session
+    if seal and seal.session != session:  # the compaction changed the session's id, so the old id isn't another session
         _succeed(project, (seal.session,), session)
     holders = {each.key: owners.owner(project, each) for each in workflows}
     verdict, before = _decide(project, session, workflows, holders, sealed, seal.session if seal else "")
@@ -77,9 +77,10 @@ def judge(project: OpenProject, session: str, workflows: Sequence[Workflow], *, 
 
 
 def foresee(project: OpenProject, session: str, workflows: Sequence[Workflow]) -> Verdict:
-    """Return what `judge` will decide when a session is compacted now; nothing is written.
+    """Return what `judge` would decide if a session were compacted now; nothing is written.
 
-    Its PreCompact seals what it may save, and gives it what it would get back of nobody's (`settle`).
+    It assumes that PreCompact comes first, seals what the session may save, and makes it the owner of what `settle`
+    gives it.
     """
     sealed = _to_seal(project, session, workflows)
     holders = {each.key: owners.owner(project, each) for each in workflows}
@@ -92,9 +93,9 @@ def _to_seal(project: OpenProject, session: str, workflows: Sequence[Workflow]) 
 
 
 def _owning(session: str, sealed: Sequence[Workflow], holders: Mapping[str, str | None]) -> dict[str, str | None]:
-    """Return which workflow of nobody's becomes a session's when it is sealed: the newest, where it has none so far.
+    """Return the workflow without an owner that a session comes to own when it seals: the newest, if it owns none.
 
-    No branch decides between them: it is known only of what belongs to somebody.
+    The branch doesn't decide here, since it is known only for workflows with an owner.
     """
     if session in {holders[each.key] for each in sealed}:
         return {}
@@ -110,30 +111,30 @@ def _decide(
     sealed: Sequence[str],
     sealer: str,
 ) -> tuple[Verdict, set[str]]:
-    """Return the verdict, with the sessions that this one turns out to have been before.
+    """Return the verdict, with the ids that this session turns out to have had before.
 
-    The order is survival's "Whose workflow is it?": the owner (1), an unclaimed seal of the same worktree (2),
-    transcript ancestry (3) and, where no other live session could own one, the branch that is checked out (4) and the
-    newest (5). All of them lie in this worktree.
+    The order: the session's own workflows (1), those that an unclaimed seal of this worktree names (2), those of a
+    session whose transcript this one continues (3) and, if no other session is live, those of the branch that is
+    checked out (4) and the newest (5). All of them are in this worktree.
 
     Args:
-        project: where.
+        project: the project.
         session: the session that starts again.
         workflows: all workflows that could be read, of all formats.
         holders: the session that owns each, by the workflow's key.
-        sealed: the keys of those that the seal of this compaction names, its session's own first.
-        sealer: the session that left it; empty without one.
+        sealed: the keys of the workflows that this compaction's seal names, its session's own first.
+        sealer: the session that left the seal; empty without a seal.
     """
     unfinished = [each for each in owners.ranked(workflows) if each.resumable]
     before = set[str]()
     alone = not sessions.live_others(project, session)
-    # Where nobody else could own it, what was nobody's when it was sealed counts with the session's own: newest first.
+    # If no other session is live, sealed workflows without an owner count as the session's own; the newest comes first.
     own = {key for key, holder in holders.items() if holder == session}
     own |= {key for key in sealed if own and alone and holders.get(key) is None}
     ours, step = [each for each in unfinished if each.key in own], 1
     if not ours:
         had = {key for key in sealed if alone or holders.get(key) == sealer}
-        had |= {key for key in sealed[:1] if holders.get(key) is None}  # it was the sealing session's then
+        had |= {key for key in sealed[:1] if holders.get(key) is None}  # it was the sealing session's own then
         ours, step = _of_branch(project, [each for each in unfinished if each.key in had]), 2
     if not ours:
         before = _ancestors(project, session, {holders[each.key] for each in unfinished})
@@ -154,9 +155,9 @@ def _decide(
 
 
 def _ancestors(project: OpenProject, session: str, found: Iterable[str | None]) -> set[str]:
-    """Return which owners this session was before its id changed, or was forked from: their transcripts are one.
+    """Return the owners that are earlier ids of this session, or that it was forked from: they share a transcript.
 
-    An owner that goes on beside this session keeps what it has. One that became this session is no other any more.
+    An owner that goes on running beside this session is left out and keeps its workflows.
     """
     path = sessions.transcript(project, session)
     return {
@@ -171,14 +172,14 @@ def _ancestors(project: OpenProject, session: str, found: Iterable[str | None]) 
 
 
 def _succeed(project: OpenProject, before: Iterable[str], session: str) -> None:
-    """Let a session take the place of those it was before."""
+    """End the earlier ids of a session and give it their agents."""
     for each in before:
         sessions.ended(project, each)
         session_lineage.inherit(project, each, session)
 
 
 def _of_branch(project: OpenProject, candidates: Sequence[Workflow]) -> list[Workflow]:
-    """Return workflows with those behind that were last worked on in another branch than the one checked out."""
+    """Return workflows in their order, with those last worked on in another branch than the present one at the end."""
     now = project.branch
     if now is None:
         return list(candidates)
@@ -186,7 +187,7 @@ def _of_branch(project: OpenProject, candidates: Sequence[Workflow]) -> list[Wor
 
 
 def _alone(workflows: Sequence[Workflow], candidates: Sequence[Workflow], step: int) -> Verdict:
-    """With no other live session: the newest in full, and every other, finished and stale ones too, in a line."""
+    """Return the verdict without another live session: the first candidate in full, all other workflows in a line."""
     full = next(iter(candidates), None)
     rest = [each for each in owners.ranked(workflows) if each is not full]
     return Verdict(full, tuple(rest), step=step if full else 0)

@@ -1,4 +1,4 @@
-"""Claiming a workflow by hand: for the session that asks, the one that is live, or the next one."""
+"""Claim a workflow by hand: for the session that asks, the only live session, or the next session."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What came of it.
+    """What a claim did.
 
     Attributes:
-        workflow: what was claimed.
-        session: whose it is now; None while no session is live here, and the next one that is alone gets it.
-        before: the other session that had it, if any; `live` tells whether it still runs.
-        live: see `before`.
+        workflow: the workflow.
+        session: the session that owns it now; None if no session is live here, so that the next one that is alone gets
+            it.
+        before: the other session that owned it until now, None for none.
+        live: whether that other session is live.
     """
 
     workflow: Workflow
@@ -33,7 +34,7 @@ class Claim:
 
 
 def give(project: Workspace, workflow: Workflow, session: str) -> None:
-    """Make a workflow a session's own from outside, and let its model hear of it at its next prompt."""
+    """Make a session the owner of a workflow from outside; its model is told at its next prompt."""
     owners.own(project, workflow, session)
     hints.owe(project, session, hints.GIVEN, workflow.key)
 
@@ -41,14 +42,14 @@ def give(project: Workspace, workflow: Workflow, session: str) -> None:
 def claim(
     project: Workspace, wanted: str | None, session: str | None, *, asked_by: str | None = None, anyway: bool = False
 ) -> Claim:
-    """Make a workflow a session's own, however old it is and whoever had it.
+    """Make a session the owner of a workflow, however old it is and whoever owned it.
 
     Args:
-        project: where.
-        wanted: its id, title or path, whole; None is the one it must mean (`selection.select`).
-        session: whose it is to be; None is the one session that is live here.
-        asked_by: the session that asks; None is a person. Another session's model hears of its new workflow.
-        anyway: also take it from another session that is live.
+        project: the project.
+        wanted: its whole id, title or path; None means the current one (`selection.select`).
+        session: the new owner; None means the only session that is live here.
+        asked_by: the session that asks; None for a person. If the owner is another session, its model is told.
+        anyway: whether to take it even from another live session.
 
     Raises:
         HoldfastError: there is no such workflow, or it is completed; it belongs to another live session; several

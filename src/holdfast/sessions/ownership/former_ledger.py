@@ -1,4 +1,4 @@
-"""The ledger a project had through its `project.id` before that had to be trusted."""
+"""The ledger that a project used through its `project.id` before that setting had to be trusted."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from holdfast.project import OpenProject
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PATIENCE_S = 0.5  # to wait for another process: an event waits for the answer
-# The tables that name worktrees and that an index finds by them, and `sessions`, whose index an earlier version may not
-# have made. What the other tables have is a session's, so `sessions` has its worktree.
+PATIENCE_S = 0.5  # seconds to wait for a lock; short, because an event waits for the answer
+# The tables with an index on `worktree`, and `sessions`, which earlier versions may not have indexed. Rows of the other
+# tables belong to a session, so their worktrees are in `sessions`.
 _TABLES = (
     "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'sessions'"
     " UNION SELECT tables.name FROM sqlite_master AS tables, pragma_index_list(tables.name) AS indexes,"
     " pragma_index_info(indexes.name) AS columns"
     " WHERE tables.type = 'table' AND columns.seqno = 1 AND columns.name = 'worktree'"
 )
-# From one worktree to the next in the index, however many rows there are of each.
+# Steps through the index from one worktree to the next, however many rows each has.
 _WORKTREES = (
     "WITH RECURSIVE known (checkout) AS (SELECT min(worktree) FROM {table} WHERE project = :project UNION"
     " SELECT (SELECT min(worktree) FROM {table} WHERE project = :project AND worktree > known.checkout)"
@@ -33,9 +33,9 @@ _WORKTREES = (
 
 
 def find(project: OpenProject) -> Path | None:
-    """Return the ledger that trusting the project's `holdfast.toml` brings back; None if it never had that.
+    """Return the ledger that trusting the project's `holdfast.toml` would bring back; None if there is none.
 
-    A ledger of the same id that only other repositories have used is not named: a clone could ask for it.
+    A ledger with that id counts only if this very repository has used it: a clone could name any id.
     """
     file = project.untrusted_ledger
     if file is None:
@@ -48,7 +48,7 @@ def find(project: OpenProject) -> Path | None:
 
 
 def notice(project: OpenProject) -> str:
-    """Return what to tell the user of that ledger, with the command that brings it back; empty without one."""
+    """Return what to tell the user about that ledger, with the command that brings it back; empty without one."""
     file = find(project)
     if file is None:
         return ""
@@ -66,7 +66,7 @@ def command(project: OpenProject) -> str:
 
 
 def _worktrees(connection: sqlite3.Connection, project: str) -> Iterator[str]:
-    """Yield the checkouts that a ledger knows, of sessions and of what was done in a terminal. Raises sqlite3.Error."""
+    """Yield the checkouts that a ledger knows from sessions and from commands in a terminal. Raises sqlite3.Error."""
     seen = set[str]()
     for (table,) in connection.execute(_TABLES).fetchall():
         found = {str(row[0]) for row in connection.execute(_WORKTREES.format(table=table), {"project": project})}

@@ -1,4 +1,4 @@
-"""Whose workflow is it: the session that owns each."""
+"""Owners: which session owns each workflow."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from holdfast.sessions.history.timeline_event import Asked
     from holdfast.workflow.model import Workflow
 
-KEPT = 1_000  # changes per project; the oldest go
-NAMED = 16  # workflows of one sort that `lately` names
+KEPT = 1_000  # changes of ownership per project; the oldest go
+NAMED = 16  # workflows of each kind that `lately` names
 _OWN = "owners WHERE project = ? AND worktree = ? AND session = ? ORDER BY since DESC"
 
 
 def own(project: OpenProject, workflow: Workflow, session: str) -> None:
-    """Give a workflow to a session, whoever had it; one that has it already works in the branch that is checked out."""
+    """Make a session the owner of a workflow, whoever owned it. For its present owner, only the branch is updated."""
     before = owner(project, workflow)
     project.ledger.run(
         "INSERT INTO owners (project, worktree, workflow, session, branch, host, client, since)"
@@ -42,21 +42,22 @@ def own(project: OpenProject, workflow: Workflow, session: str) -> None:
 
 
 def owner(project: OpenProject, workflow: Workflow) -> str | None:
-    """Return the session that owns a workflow, or None."""
+    """Return the session that owns a workflow; None for none."""
     row = _row(project, workflow)
     return str(row["session"]) if row else None
 
 
 def missing(project: OpenProject, session: str) -> list[str]:
-    """Return the keys of workflows that a session owns and whose file is not there, completed ones too."""
+    """Return the keys of workflows that a session owns and whose file doesn't exist, completed ones included."""
     keys = _keys(project, _OWN, session)
     return [each for each in keys if not (project.root / each.partition(":")[2].rpartition("#")[0]).exists()]
 
 
 def lately(project: OpenProject, session: str) -> list[str]:
-    """Return the keys of workflows that a session owns, and that others came to own or set free while they are fresh.
+    """Return the keys of the workflows that a session owns, then of those that got an owner or were released lately.
 
-    In this order; of each sort the newest. A ledger that refuses names none.
+    Lately means within `freshness_days`. There are up to `NAMED` of each kind, the latest first, and none at all if the
+    ledger can't be read.
     """
     since = clock.stamp(clock.now() - timedelta(days=project.config.freshness_days))
     asked = (
@@ -72,21 +73,21 @@ def lately(project: OpenProject, session: str) -> list[str]:
 
 
 def branch(project: OpenProject, workflow: Workflow) -> str:
-    """Return the branch that was checked out when a session last worked on a workflow; empty if none is known."""
+    """Return the branch that was checked out when a session last worked on a workflow; empty if unknown."""
     row = _row(project, workflow)
     return str(row["branch"] or "") if row else ""
 
 
 def take(project: OpenProject, workflow: Workflow, session: str) -> None:
-    """Give a workflow to a session that works on it, unless it belongs to another that is live."""
+    """Make a session that works on a workflow its owner, unless another live session owns it."""
     if owner(project, workflow) not in sessions.live_others(project, session):
         own(project, workflow, session)
 
 
 def release(project: OpenProject, workflow: Workflow, *, by_hand: bool = False) -> None:
-    """Let a workflow be nobody's: the next session that is alone here gets it, as long as it is fresh (`fresh`).
+    """Remove a workflow's owner: the next session that is alone here gets it, as long as it is fresh (`fresh`).
 
-    `by_hand` says that somebody asked for that, which makes it fresh.
+    `by_hand` means that somebody asked for this, which makes it fresh.
     """
     before = owner(project, workflow)
     project.ledger.run(
@@ -98,7 +99,7 @@ def release(project: OpenProject, workflow: Workflow, *, by_hand: bool = False) 
 
 
 def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
-    """Return the changes of ownership that are asked for; of a session those by which it got or lost a workflow."""
+    """Return the events that are asked for: changes of ownership; for a session, those of what it got or lost."""
     found = [
         row
         for column in (("session", "before") if asked.session else ("session",))
@@ -117,7 +118,7 @@ def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
 
 
 def _keys(project: OpenProject, which: str, value: str) -> list[str]:
-    """Return the keys of the first workflows of one sort."""
+    """Return the keys of up to `NAMED` workflows that a condition selects."""
     sql = f"SELECT workflow FROM {which} LIMIT ?"
     return [str(row["workflow"]) for row in project.ledger.rows(sql, project.key, project.worktree, value, NAMED)]
 
@@ -130,7 +131,7 @@ def _row(project: OpenProject, workflow: Workflow) -> dict[str, Any] | None:
 
 
 def _note(project: OpenProject, workflow: Workflow, session: str, before: str) -> None:
-    from holdfast.files.redact import redact  # here, for owners hardly ever change
+    from holdfast.files.redact import redact  # imported here, because owners rarely change
 
     project.ledger.run(
         "INSERT INTO ownings (id, project, worktree, host, client, workflow, title, session, before, at)"
@@ -142,16 +143,16 @@ def _note(project: OpenProject, workflow: Workflow, session: str, before: str) -
 
 
 def of_session(project: OpenProject, session: str, workflows: Iterable[Workflow]) -> list[Workflow]:
-    """Return the workflows a session may save and move: its own and, while no other session is live, all fresh ones."""
+    """Return the workflows a session may save and move: its own and, if no other session is live, all fresh ones."""
     alone = not sessions.live_others(project, session)
     return [each for each in workflows if owner(project, each) == session or (alone and fresh(project, each))]
 
 
 def fresh(project: OpenProject, workflow: Workflow) -> bool:
-    """Tell whether a workflow's content changed recently enough to be restored unasked.
+    """Return whether a workflow changed recently enough to be restored without being asked for.
 
-    Freshness counts from its last change (`changed_at`), or from when somebody set it free for the next session;
-    `freshness_days` says how long.
+    The age counts from its last change (`changed_at`) or, if later, from when it was last released for the next
+    session. `freshness_days` is the limit.
     """
     moment = clock.parse(max(changed_at(project, workflow), _freed_at(project, workflow)))
     return moment is None or clock.now() - moment <= timedelta(days=project.config.freshness_days)
@@ -160,8 +161,8 @@ def fresh(project: OpenProject, workflow: Workflow) -> bool:
 def changed_at(project: OpenProject, workflow: Workflow) -> str:
     """Return when a workflow was last changed (UTC stamp).
 
-    That is the last change of content the ledger saw, for a file it never saw the modification time (I001-10), and for
-    a plan's copy that nobody touched the plan's own.
+    This is when the ledger first saw its present content or, if it never did, the file's modification time (I001-10).
+    For an untouched copy of a plan, it is the plan's own time.
     """
     if workflow.plan_at:
         return workflow.plan_at
@@ -169,7 +170,7 @@ def changed_at(project: OpenProject, workflow: Workflow) -> str:
 
 
 def _freed_at(project: OpenProject, workflow: Workflow) -> str:
-    """Return when a workflow was last set free (UTC stamp); empty if it never was."""
+    """Return when a workflow was last released (UTC stamp); empty if it never was."""
     row = project.ledger.one(
         "SELECT MAX(at) AS at FROM ownings WHERE project = ? AND worktree = ? AND workflow = ? AND session = ''",
         *(project.key, project.worktree, workflow.key),
@@ -178,9 +179,9 @@ def _freed_at(project: OpenProject, workflow: Workflow) -> str:
 
 
 def ranked(workflows: Iterable[Workflow]) -> list[Workflow]:
-    """Return workflows as "the newest" orders them: agent-made before plan-derived (I001-9), then time, then name.
+    """Return workflows with the newest first: those made by agents before those from plans (I001-9), then by time.
 
-    Of two of the same time the first by name comes first, as in every list (I001-10).
+    Workflows of the same time are ordered by name, as in every list (I001-10).
     """
     by_name = sorted(workflows, key=lambda each: each.ref)
     return sorted(by_name, key=lambda each: (each.origin == "agent", each.updated_at), reverse=True)

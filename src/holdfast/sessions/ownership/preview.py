@@ -1,4 +1,4 @@
-"""What the next compaction of a project would restore, told before it comes."""
+"""Preview: what the next compaction of a project would restore."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Prospect:
     """What an unfinished workflow gets after a compaction.
 
     Attributes:
-        ref: which workflow.
+        ref: the workflow's ref.
         how: `full`, `line`, or `no`.
-        why: the same for people, with the reason.
+        why: the same in words, with the reason.
     """
 
     ref: str
@@ -34,16 +34,16 @@ class Prospect:
 def foresee(
     project: OpenProject, workflows: Sequence[Workflow], session: str | None, saved: Workflow | None
 ) -> list[Prospect]:
-    """Return what each unfinished workflow gets when a session is compacted; nothing is written.
+    """Return what each unfinished workflow would get if a session were compacted now; nothing is written.
 
     Args:
-        project: where.
+        project: the project.
         workflows: all that could be read, of all formats.
-        session: the session that is compacted; None is the only live one, or one that is not known yet.
-        saved: what PreCompact writes before it, as it is then; it replaces the one of the same path.
+        session: the session that is compacted; None means the only live one, or a new one if none is live.
+        saved: the workflow that PreCompact would write first, which replaces the one of the same path; None for none.
 
     Returns:
-        What is restored in full first, then the others, the newest first.
+        The prospects: the workflow restored in full first, then the others, the newest first.
     """
     live = sessions.live_others(project, "")
     if session is None and len(live) < 2:
@@ -63,7 +63,7 @@ def foresee(
 
 
 def _alone(project: OpenProject, each: Workflow, verdict: Verdict, *, coming: bool) -> Prospect:
-    """Say what becomes of a workflow with no other live session."""
+    """Return a workflow's prospect if no other session is live."""
     full = verdict.full
     if each.paused:
         return Prospect(each.ref, "line" if full else "no", "it is paused, and waits until somebody resumes it")
@@ -79,7 +79,7 @@ def _alone(project: OpenProject, each: Workflow, verdict: Verdict, *, coming: bo
 
 
 def _shared(each: Workflow, holder: str | None, verdicts: Mapping[str, Verdict], everyone: set[str]) -> Prospect:
-    """Say what becomes of a workflow with several live sessions: each gets what is its own, as its verdict says."""
+    """Return a workflow's prospect if several sessions are live: each gets its own, as its verdict says."""
     for session, verdict in verdicts.items():
         where = f" in session {session[:8]}, which owns it" if len(verdicts) > 1 else ""
         if each is verdict.full:

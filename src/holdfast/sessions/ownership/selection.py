@@ -1,4 +1,4 @@
-"""Which workflow a command is about."""
+"""Select the workflow that a command is about."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
 
 
-LISTED = 10  # workflows that an error names
+LISTED = 10  # workflows that an error message names
 
 
 def select(
     project: Workspace, wanted: str | None, session: str | None, *, whole: bool = False, anyway: bool = False
 ) -> Workflow:
-    """Find the workflow that a command names, or the one it must mean.
+    """Return the workflow that a command names or, if it names none, the current one.
 
     Args:
-        project: where.
-        wanted: an id, a title, a path or the unambiguous beginning of an id or title; None is "the current one".
-        session: the session that asks, if a model does: its own workflow is the current one, and another live
-            session's never is, unless it is named, or `anyway`.
-        whole: only a whole id, title or path will do, as for a command that changes the workflow.
-        anyway: where none is the session's own or free to it, also one of another live session.
+        project: the project.
+        wanted: an id, a title, a path or the unambiguous beginning of an id or title; None means the current workflow.
+        session: the session that asks, None for a person. Its own workflow is the current one. Another live session's
+            never is, except with `anyway`.
+        whole: whether only a whole id, title or path counts, as for a command that changes the workflow.
+        anyway: whether another live session's workflow counts if the session owns none and none is free to it.
 
     Raises:
         HoldfastError: there is none, or it could be several; the message lists them.
@@ -50,7 +50,7 @@ def select(
 
 
 def archived(project: Workspace, wanted: str, *, whole: bool = False) -> Archived | None:
-    """Return the completed workflow that is named, the latest of several, or None, as without a usable ledger."""
+    """Return the archived workflow that is named, the latest of several. None if there is none, or no usable ledger."""
     try:
         rows = archive.kept(project)
     except LedgerError:
@@ -60,7 +60,7 @@ def archived(project: Workspace, wanted: str, *, whole: bool = False) -> Archive
 
 
 def anywhere(project: Workspace, wanted: str, *, whole: bool = False) -> tuple[Workflow, str]:
-    """Return the workflow that is named, one of the archive too, and the worktree it is, or was, in.
+    """Return the workflow that is named, archived ones included, and the worktree it is, or was, in.
 
     Raises:
         HoldfastError: there is none, or it could be several.
@@ -77,10 +77,10 @@ def anywhere(project: Workspace, wanted: str, *, whole: bool = False) -> tuple[W
 def candidates(
     project: Workspace, workflows: Iterable[Workflow], session: str | None
 ) -> tuple[list[Workflow], list[Workflow]]:
-    """Return the unfinished workflows that may be the current one, in their order: the session's own, those free to it.
+    """Return the unfinished workflows that may be the current one: the session's own, and those free to it.
 
-    One that rests is none as long as there is another.
-    No other live session's is free to a session; to a person (None) all are.
+    A paused workflow counts only if all are paused. Another live session's workflow isn't free to a session; to a
+    person (None) all are free.
     """
     unfinished = _waiting(workflows)
     if session is None:
@@ -92,7 +92,7 @@ def candidates(
 
 
 def named(workflows: Sequence[Workflow], wanted: str, *, whole: bool = False) -> list[Workflow]:
-    """Return the workflows that an id, title or path names, or else, unless `whole`, those whose name begins so."""
+    """Return the workflows with this id, title or path; without one, and unless `whole`, those that begin with it."""
     exact = [each for each in workflows if wanted in (each.id, each.title, each.place, str(each.path), each.ref)]
     begins = [each for each in workflows if each.id.startswith(wanted) or each.title.startswith(wanted)]
     return exact if exact or whole else begins
@@ -105,7 +105,7 @@ def _waiting(workflows: Iterable[Workflow]) -> list[Workflow]:
 
 def _named(project: Workspace, workflows: Sequence[Workflow], wanted: str, whole: bool) -> Workflow:
     found = named(workflows, wanted, whole=True)
-    over = None if found else archived(project, wanted, whole=True)  # a whole name goes before a beginning
+    over = None if found else archived(project, wanted, whole=True)  # a whole name beats a beginning
     found = found or ([] if over else named(workflows, wanted))
     over = over or (None if found else archived(project, wanted))
     if over is not None:

@@ -1,1 +1,1 @@
-"""What a model has really read, as transcripts show it."""
+"""What a model has really read, as its transcript shows."""

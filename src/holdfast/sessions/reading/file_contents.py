@@ -1,4 +1,4 @@
-"""Files that a workflow asks to read, as they are on disk now."""
+"""The present content of the files that a workflow asks to read."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from holdfast.project import OpenProject
 
-FILE_LIMIT_BYTES = 4 << 20  # bytes of a file that is still compared; nobody reads a larger one whole
-EVENT_LIMIT_BYTES = 32 << 20  # bytes that are compared at one event
+FILE_LIMIT_BYTES = 4 << 20  # bytes of the largest file that is compared; nobody reads a larger one whole
+EVENT_LIMIT_BYTES = 32 << 20  # bytes that one event may compare
 _PATTERN = frozenset("*?[")
 _ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
 
@@ -26,13 +26,13 @@ Absence = Literal["missing", "not checked", "outside the project"]
 
 
 class Look(NamedTuple):
-    """A file as it is now: what the ledger calls it, and its bytes or why there are none.
+    """A file as it is now: its name in the ledger, and its bytes or why there are none.
 
     Attributes:
-        path: relative to the root, or absolute where it lies elsewhere; empty for what is no path.
+        path: relative to the project's root, or absolute if it is outside; empty if the text is no path.
         data: its bytes.
-        absence: `not checked` is a folder, a pattern, a file that is too large or cannot be read; what is outside
-            the project is not opened.
+        absence: why there are no bytes. `not checked` is a folder, a pattern, or a file that is too large or can't be
+            read. A file outside the project is not opened.
     """
 
     path: str
@@ -41,7 +41,7 @@ class Look(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The content as the client decodes it before it shows it to the model (seen on both clients)."""
+        """The content as the client decodes it for the model (observed with both clients)."""
         data = self.data or b""
         text = data[2:].decode("utf-16-le", "replace") if data[:2] == b"\xff\xfe" else data.decode("utf-8", "replace")
         return as_shown(text)
@@ -53,14 +53,15 @@ class Look(NamedTuple):
 
 
 def as_shown(text: str) -> str:
-    """Return text without what the client takes off: the byte order mark, and the first half of CRLF."""
+    """Return text without what the client removes: the byte order mark, and the CR of each CRLF."""
     return text.removeprefix("\ufeff").replace("\r\n", "\n")
 
 
 def name(project: OpenProject, place: str) -> str | None:
-    """Return what the ledger calls a file: relative to the root, links resolved, or absolute; None for no path.
+    """Return a file's name in the ledger: its path with links resolved, relative to the root or absolute.
 
-    `place` is a path, with or without `@` in front, from the root, from the home (`~`) or absolute.
+    `place` is a path, with or without a leading `@`: relative to the root, in the home folder (`~`) or absolute.
+    Returns None if it is no path.
     """
     try:
         real = Path(os.path.realpath(project.root / Path(place.removeprefix("@")).expanduser()))
@@ -70,7 +71,7 @@ def name(project: OpenProject, place: str) -> str | None:
 
 
 def look(project: OpenProject, place: str, most: int = FILE_LIMIT_BYTES) -> Look:
-    """Look at a file of at most so many bytes; never raises."""
+    """Look at a file, whose bytes are read if there are at most `most`. Never raises."""
     path = name(project, place)
     if path is None:
         return Look("", None, "missing")
@@ -84,7 +85,7 @@ def look(project: OpenProject, place: str, most: int = FILE_LIMIT_BYTES) -> Look
 
 
 def looks(project: OpenProject, places: Iterable[str]) -> Iterator[tuple[str, Look]]:
-    """Look at several files, as far as the bytes of one event go."""
+    """Look at several files, together up to `EVENT_LIMIT_BYTES`, and yield each place with its look."""
     left = EVENT_LIMIT_BYTES
     for place in dict.fromkeys(places):
         found = look(project, place, left)
@@ -93,9 +94,9 @@ def looks(project: OpenProject, places: Iterable[str]) -> Iterator[tuple[str, Lo
 
 
 def fetch(path: Path, most: int) -> bytes | None:
-    """Return an ordinary file's bytes; None for a folder, a pipe, a device, and what is larger. Raises OSError.
+    """Return a regular file's bytes; None for anything else and for a file of more than `most` bytes. Raises OSError.
 
-    No link is followed at the path's end: whoever calls has resolved them.
+    A link at the end of the path is not followed: the caller has resolved links.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:

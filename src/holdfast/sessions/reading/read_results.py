@@ -1,6 +1,6 @@
-"""What a model was shown of files: by a Read's result, and by what a transcript holds of results and attachments.
+"""Find out what a model was shown of files, from a Read's result and from results and attachments in a transcript.
 
-What was shown is compared with the file on disk as text, so that what changed between is never taken for read.
+The text that was shown is compared with the file on disk, so that content that changed since never counts as read.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from holdfast.sessions.reading.reads import How
 
 _TEXT = "text"
-_ALL = re.compile(rb'"(?:filePath|Read|is_error|compact_boundary)"')  # one alternative in quotes is found fastest
-_OVERLAP_BYTES = 1 << 16  # bytes before its end that a search sees again: the failure of a Read stands behind its call
+_ALL = re.compile(rb'"(?:filePath|Read|is_error|compact_boundary)"')  # alternatives within quotes match fastest
+_OVERLAP_BYTES = 1 << 16  # bytes at the end of a search that the next one repeats: a Read's failure follows its call
 
 
 class _Shown(NamedTuple):
-    """A text that the model was shown: so many lines from `first` on of `total`, all of them if `whole`."""
+    """A text that the model was shown: `lines` lines of a file's `total`, beginning with line `first`."""
 
     text: str
     first: int
@@ -43,19 +43,19 @@ class _Shown(NamedTuple):
 
 
 def note_read(event: Returned, context: Context) -> None:
-    """Note what the model read.
+    """Note what the model read with a Read.
 
     Args:
-        event: the `PostToolUse` of a Read in the main conversation; what a subagent reads is not before the main model.
+        event: the `PostToolUse` of a Read in the main conversation. The main model doesn't see what a subagent reads.
         context: its context.
     """
     heard(context.project, event.session_id, event.tool_input, event.tool_response)
 
 
 def heard(project: OpenProject, session: str, tool_input: Mapping[str, Any], response: Any) -> None:
-    """Note what a Read that succeeded brought (PostToolUse), whatever its form.
+    """Note what a successful Read brought (PostToolUse), whatever its form.
 
-    A part of a file counts as read when, with other parts read since the last compaction, it makes the whole.
+    A part of a file counts once it completes the file together with other parts read since the last compaction.
     """
     place = tool_input.get("file_path")
     look = file_contents.look(project, place) if isinstance(place, str) else None
@@ -65,16 +65,16 @@ def heard(project: OpenProject, session: str, tool_input: Mapping[str, Any], res
     if shown:
         _note(project, session, look, shown)
     elif kind == "parts" or not (tool_input.get("offset") or tool_input.get("limit")):
-        # Images, notebooks, a PDF or pages of it (a long one cannot be read at once), "unchanged since last read", and
-        # whatever a newer client may say: asked for whole, and not refused.
+        # Images, notebooks, a PDF or some of its pages (a long one can't be read at once), "unchanged since last read",
+        # and whatever a newer client may return: the whole file was asked for, and the Read was not refused.
         reads.note(project, session, look.path, look.digest)
 
 
 def settle(project: OpenProject, session: str, looks: Iterable[Look]) -> bool:
-    """Take over what the transcript tells of some files, for what no PostToolUse told.
+    """Note what the transcript shows of some files and no PostToolUse reported.
 
-    The client writes a compaction's boundary, and what it attaches again, only after SessionStart(compact) was
-    answered; until then the transcript ends with the context that is gone. By the next prompt it is there (seen on
+    The client writes a compaction's boundary, and the files that it attaches again, only after SessionStart(compact)
+    was answered. Until then the transcript ends with the old context. By the next prompt they are there (observed with
     both clients).
 
     Returns:
@@ -87,7 +87,7 @@ def settle(project: OpenProject, session: str, looks: Iterable[Look]) -> bool:
     wanted = {look.path: look for look in looks if look.data is not None}
     reader = reads.reader(project, session)
     if not wanted:
-        if reader.boundary is None:  # all that is asked is whether it has come
+        if reader.boundary is None:  # the only question is whether the boundary is there
             _divided(project, session, path, max(reader.size - 1, 0), re.compile(project.transcripts.BOUNDARY))
         return reads.reader(project, session).boundary is not None
     sought = _sought(path, wanted.values())
@@ -101,7 +101,7 @@ def settle(project: OpenProject, session: str, looks: Iterable[Look]) -> bool:
 
 
 def _sought(path: str, wanted: Iterable[Look]) -> str:
-    """Return a digest of what a transcript is searched for: what an earlier search passed by can be another's find."""
+    """Return a digest of what a transcript is searched for: a new question must search it from the beginning."""
     told = json.dumps([path, *sorted([look.path, look.digest] for look in wanted)])
     return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()
 
@@ -109,7 +109,7 @@ def _sought(path: str, wanted: Iterable[Look]) -> str:
 def _take_over_gone(
     project: OpenProject, session: str, wanted: Mapping[str, Look], entries: Iterable[Mapping[str, Any]]
 ) -> None:
-    """Note what was read in contexts that are gone, of files that nothing is known of."""
+    """Note what was read in earlier contexts, for files of which nothing is known yet."""
     known = {path for path, row in reads.rows(project, session).items() if row["content"]}
     for path, shown in _texts(project, entries):
         if path in wanted and path not in known and (content := _content(wanted[path], shown)):
@@ -119,7 +119,7 @@ def _take_over_gone(
 def _take_over(
     project: OpenProject, session: str, wanted: Mapping[str, Look], entries: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Note what stands in the present context; what the event itself told is newer than another content here."""
+    """Note what the present context holds. A content that an event reported beats a different one found here."""
     now = reads.reader(project, session).compactions
     rows = reads.rows(project, session).items()
     known = {path for path, row in rows if row["content"] and row["compaction"] == now}
@@ -143,7 +143,7 @@ def _note(project: OpenProject, session: str, look: Look, shown: _Shown) -> None
 
 
 def _content(look: Look, shown: _Shown) -> str:
-    """Return the SHA-256 of the whole content that was shown, the file's own if it is that; empty for a part."""
+    """Return the SHA-256 of the whole content that was shown, the file's own if they are equal; empty for a part."""
     if shown.text == look.text:
         return look.digest
     return hashlib.sha256(shown.text.encode("utf-8", "replace")).hexdigest() if shown.whole else ""
@@ -152,8 +152,8 @@ def _content(look: Look, shown: _Shown) -> str:
 def _note_part(
     project: OpenProject, session: str, look: Look, how: How, part: tuple[int, int], lines: Sequence[str]
 ) -> None:
-    """Note lines of a file; once all parts together make the whole, it is read."""
-    last = len(lines) - (lines[-1] == "")  # behind the last line break there is nothing to read
+    """Note that lines of a file were read. Once the parts together make up the file, it counts as read."""
+    last = len(lines) - (lines[-1] == "")  # after the last line break there is nothing to read
     with project.ledger.transaction():
         now = reads.reader(project, session).compactions
         row = reads.rows(project, session).get(look.path)
@@ -168,7 +168,7 @@ def _note_part(
 
 
 def _joined(parts: Iterable[Sequence[int]]) -> list[list[int]]:
-    """Return ranges of lines in order, those that touch made one."""
+    """Return ranges of lines in order, with adjacent and overlapping ones joined."""
     joined: list[list[int]] = []
     for first, last in sorted((each[0], each[1]) for each in parts):
         if joined and first <= joined[-1][1] + 1:
@@ -181,14 +181,14 @@ def _joined(parts: Iterable[Sequence[int]]) -> list[list[int]]:
 def _divided(
     project: OpenProject, session: str, path: str, since: int, only: Pattern[bytes]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], int]:
-    """Return a transcript's entries of gone contexts and those of the present one, and how far it was read.
+    """Return a transcript's entries of earlier contexts, those of the present one, and up to which byte it was read.
 
-    Only those from byte `since` on that hold what is looked for. A boundary that no event announced counts as a
-    compaction too: SessionStart(compact) need not fire ([ISS 28305]). One that was announced, and that does not come
-    in so many bytes, is looked for no more.
+    Only entries from byte `since` on that match `only` count. A boundary that no event announced counts as a compaction
+    too, since SessionStart(compact) need not fire ([ISS 28305]). If an announced boundary doesn't come within `TAIL`
+    bytes, it is no longer awaited.
     """
     reader = reads.reader(project, session)
-    # Where no boundary is known, it is still to come, behind where the transcript ended then.
+    # An unknown boundary is still to come, after the byte where the transcript ended at the compaction.
     at = 0 if reader.boundary is not None else reader.size
     gone, present, end = project.transcripts.divided(path, at, since=since, only=only)
     before, after = _main(gone), _main(present)
@@ -218,7 +218,7 @@ def _is_boundary(entry: Mapping[str, Any]) -> bool:
 
 
 def _texts(project: OpenProject, entries: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, _Shown]]:
-    """Yield the texts of files that entries show, each with the file's name."""
+    """Yield the file texts that entries show, each with the file's name in the ledger."""
     for entry in entries:
         response, how, cut = entry.get("toolUseResult"), "read", False
         attached = entry.get("attachment")
@@ -233,7 +233,7 @@ def _texts(project: OpenProject, entries: Iterable[Mapping[str, Any]]) -> Iterat
 
 
 def _shown(response: Any) -> tuple[str, _Shown | None]:
-    """Return a Read result's kind and, if it is text, what was shown."""
+    """Return the kind of a Read's result and, if it is text, what was shown."""
     response = response if isinstance(response, dict) else {}
     kind, file = str(response.get("type", "")), response.get("file")
     if kind != _TEXT or not isinstance(file, dict) or not isinstance(file.get("content"), str):
@@ -248,7 +248,7 @@ def _number(value: Any) -> int:
 
 
 def _refused(project: OpenProject, entries: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the names of files whose Read failed or was not permitted, of which no PostToolUse tells."""
+    """Yield the names of files whose Read failed or was not permitted, which no PostToolUse reports."""
     asked: dict[str, str] = {}
     for block in _blocks(entries):
         given = block.get("input")
@@ -262,7 +262,7 @@ def _refused(project: OpenProject, entries: Iterable[Mapping[str, Any]]) -> Iter
 
 
 def _blocks(entries: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Yield the content blocks of what model and tools said."""
+    """Yield the content blocks of messages from the model and from tools."""
     for entry in entries:
         message = entry.get("message")
         content = message.get("content") if isinstance(message, dict) else None

@@ -1,4 +1,4 @@
-"""Reads: which content of which file was before a session's model, and since which compaction."""
+"""Reads: which content of which file a session's model has seen, and since which compaction."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ if TYPE_CHECKING:
     from holdfast.sessions.hook import Context, Event
 
 How = Literal["read", "attached", "inlined"]
-GONE = -1  # the compaction of what was read at some time, in a context that is gone
-_ARRIVED = ("delivered", "confirmed", "unconfirmed")  # guidance whose reply was written
+GONE = -1  # the compaction of a read in some earlier context
+_ARRIVED = ("delivered", "confirmed", "unconfirmed")  # states of guidance whose reply was written
 KEPT = 5_000  # reads per project; the oldest go
 
 
 class Reader(NamedTuple):
-    """A session as one that reads.
+    """What is known of a session's context and transcript.
 
     Attributes:
-        compactions: how many were seen.
-        size: its transcript's size at the last one.
-        boundary: the id of the last one's boundary in the transcript; None while it is still to be written.
-        reminded: the compaction after which the model was last reminded.
-        searched: up to which byte its transcript has been searched for what it shows of files.
+        compactions: how many compactions were seen.
+        size: the transcript's size at the last one, in bytes.
+        boundary: the id of its boundary in the transcript; None while that is still to be written.
+        reminded: the number of compactions when the model was last reminded; -1 if it never was.
+        searched: the byte up to which the transcript has been searched for files.
         sought: a digest of what it was searched for.
     """
 
@@ -48,14 +48,14 @@ def forget_reading(event: Event, context: Context) -> None:
 
 
 def reminder_due(event: Event, context: Context) -> str:
-    """Tell whether the model may be reminded of its reading: it was given guidance, and not reminded after that.
+    """Return whether the model may be reminded of its reading: it got guidance and was not reminded since.
 
     Args:
         event: a `UserPromptSubmit`.
         context: its context.
 
     Returns:
-        Since when the reading counts, in words; empty where no reminder is due.
+        The period for which reading counts, in words; empty if no reminder is due.
     """
     from holdfast.sessions.compaction import deliveries
 
@@ -70,21 +70,21 @@ def reminder_due(event: Event, context: Context) -> str:
 
 
 def note(project: OpenProject, session: str, path: str, content_hash: str, how: How = "read") -> None:
-    """Note that the whole content of a file is before the model now.
+    """Note that the model has the whole content of a file in its context now.
 
     Args:
-        project: where.
-        session: whose model.
-        path: as `file_contents.name` gives it.
+        project: the project.
+        session: the session.
+        path: the file's name in the ledger (`file_contents.name`).
         content_hash: the content's SHA-256 in hexadecimal.
-        how: by a Read, by the client's attachment, or by our own guidance.
+        how: whether a Read, an attachment by the client or Holdfast's guidance brought it.
     """
     compaction = reader(project, session).compactions
     put(project, session, path, content=content_hash, how=how, compaction=compaction, parts="")
 
 
 def put(project: OpenProject, session: str, path: str, **values: str | int) -> None:
-    """Set some columns of a read, which may be new."""
+    """Set columns of a file's read; the row is added if it is new."""
     names = [*values, "read_at"]
     changes = ", ".join(f"{each} = excluded.{each}" for each in names)
     project.ledger.run(
@@ -96,13 +96,13 @@ def put(project: OpenProject, session: str, path: str, **values: str | int) -> N
 
 
 def rows(project: OpenProject, session: str) -> dict[str, dict[str, Any]]:
-    """Return all reads of a session by path."""
+    """Return all reads of a session by the file's name."""
     found = project.ledger.rows("SELECT * FROM reads WHERE project = ? AND session = ?", project.key, session)
     return {row["path"]: row for row in found}
 
 
 def reader(project: OpenProject, session: str) -> Reader:
-    """Return what is known of a session as one that reads."""
+    """Return what is known of a session's context and transcript; the defaults if nothing is."""
     row = project.ledger.one(
         f"SELECT {', '.join(Reader._fields)} FROM readers WHERE project = ? AND session = ?", project.key, session
     )
@@ -119,12 +119,12 @@ def compacted(project: OpenProject, session: str) -> None:
 
 
 def bounded(project: OpenProject, session: str, compactions: int, boundary: str) -> None:
-    """Note which boundary the transcript has of a session's last compaction."""
+    """Note the boundary of a session's last compaction in its transcript."""
     _set(project, session, compactions=compactions, boundary=boundary)
 
 
 def searched(project: OpenProject, session: str, end: int, sought: str) -> None:
-    """Note up to which byte a session's transcript was searched, and for what; it is not searched again for that."""
+    """Note up to which byte a session's transcript was searched, and for what, so that it isn't searched again."""
     _set(project, session, searched=end, sought=sought)
 
 
@@ -140,7 +140,7 @@ def reminded(event: Event, context: Context) -> None:
 
 
 def _set(project: OpenProject, session: str, **values: str | int | None) -> None:
-    """Set some columns of a reader, which may be new."""
+    """Set columns of a session's reader; the row is added if it is new."""
     changes = ", ".join(f"{each} = excluded.{each}" for each in values)
     project.ledger.run(
         f"INSERT INTO readers (project, worktree, host, client, session, {', '.join(values)})"

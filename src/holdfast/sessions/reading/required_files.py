@@ -1,4 +1,4 @@
-"""Required reading: what of it a session has really read, and whether the model still has it before it."""
+"""Required reading: what a session has really read of it, and whether the model still has it in its context."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class RequiredFile(NamedTuple):
     """What is known of one required file.
 
     Attributes:
-        entry: as the workflow names it, with its `@`.
-        path: relative to the root, or absolute where it lies elsewhere, links resolved.
-        change: since this session last read it whole; `not checked` is a folder, a pattern, a file that is too large
-            or cannot be read.
+        entry: the workflow's entry, with its `@`.
+        path: its path, links resolved: relative to the root, or absolute if it is outside.
+        change: how it differs from what this session last read whole. `not checked` is a folder, a pattern, or a file
+            that is too large or can't be read.
         in_context: whether it was read, or attached again by the client, since the last compaction.
-        inlined: whether it is there only because our own guidance held it.
+        inlined: whether it is in context only because Holdfast's guidance held it.
         refused: whether a Read of it has failed since the last compaction.
     """
 
@@ -44,36 +44,37 @@ class RequiredFile(NamedTuple):
 
     @property
     def inside(self) -> bool:
-        """Whether it lies in the project, links resolved."""
+        """Whether it is inside the project, links resolved."""
         return not self.path.startswith("/")
 
     @property
     def due(self) -> bool:
-        """Whether it could be read and the model has not done so since the last compaction.
+        """Whether it can be read and the model has not done so since the last compaction.
 
-        What changed after that was read all the same; of the change the client tells the model itself.
+        A file that changed after it was read counts as read: the client itself tells the model about the change.
         """
         return self.change in ("unchanged", "changed", "never read") and not self.in_context
 
     @property
     def holds(self) -> bool:
-        """Whether edits may wait for it: it is due, in the project (else a Read may not be permitted), not refused."""
+        """Whether edits wait for it: it is due, not refused, and in the project (else a Read may not be permitted)."""
         return self.due and not self.refused and self.inside
 
 
 def mine(project: OpenProject, session: str, workflows: Iterable[Workflow]) -> Workflow | None:
-    """Return the unfinished workflow whose required reading is this session's: the one it owns, the newest of several.
+    """Return the unfinished workflow whose required reading concerns a session: the one it owns, of several the newest.
 
-    A restore gives a workflow to its session, as do starting it and writing it; another session's asks nothing here.
+    A session owns what it started or wrote, and what was restored into it. Another session's workflow asks nothing of
+    it.
     """
     own = [each for each in workflows if each.resumable and owners.owner(project, each) == session]
     return next(iter(owners.ranked(own)), None)
 
 
 def states(project: OpenProject, session: str, workflow: Workflow) -> dict[str, RequiredFile]:
-    """Return for each entry of a workflow's required reading what this session has read of it.
+    """Return, for each entry of a workflow's required reading, what a session has read of it.
 
-    The session's transcript is asked too. With `reading = "off"`, or without a usable ledger, everything that is there
+    The session's transcript is searched too. With `reading = "off"`, or without a usable ledger, every file that exists
     counts as never read. Never raises.
     """
     looks = dict(file_contents.looks(project, workflow.reading[: facts.ENTRIES]))
@@ -89,7 +90,7 @@ def states(project: OpenProject, session: str, workflow: Workflow) -> dict[str, 
 
 
 def files(known: Mapping[str, RequiredFile]) -> Callable[[str], str | None]:
-    """Return a function that says of an entry in a word what changed since it was read; None if it was never read."""
+    """Return a function that gives an entry's `change`, or None if the file was never read."""
 
     def word(entry: str) -> str | None:
         state = known.get(entry)
@@ -99,10 +100,10 @@ def files(known: Mapping[str, RequiredFile]) -> Callable[[str], str | None]:
 
 
 def contents(project: OpenProject, known: Mapping[str, RequiredFile]) -> list[tuple[str, str]]:
-    """Return the entries, each with its text, that guidance may hold whole.
+    """Return the entries whose files guidance may hold whole, each with its text.
 
-    A file counts if it is small, lies in the project with no link out of it, is text, is the very content that this
-    session has read, does not stand before the model anyway, and is not excluded from capture.
+    A file counts if it is small, is text, is inside the project with no link out of it, has the very content that this
+    session has read, isn't in the model's context anyway, and isn't excluded from capture.
     """
     found = []
     for entry, state in known.items():
@@ -116,7 +117,7 @@ def contents(project: OpenProject, known: Mapping[str, RequiredFile]) -> list[tu
 
 
 def inlined(project: OpenProject, session: str, known: Mapping[str, RequiredFile], entries: Iterable[str]) -> None:
-    """Note that guidance with the contents of these entries was given."""
+    """Note that the model was given guidance that holds the files of these entries."""
     rows = reads.rows(project, session)
     for path in [known[entry].path for entry in entries]:
         if path in rows:
@@ -129,25 +130,25 @@ def unread(event: Event, context: Context, workflow: Workflow) -> list[RequiredF
     Args:
         event: any event of the main conversation.
         context: its context.
-        workflow: whose reading.
+        workflow: the workflow.
 
     Returns:
-        The files, in the workflow's order; None while that cannot be said yet, because the transcript doesn't show yet
-        what the client attached again.
+        The files, in the workflow's order; None while that is unknown, because the transcript doesn't show yet what the
+        client attached again.
     """
     return reminder(context.project, event.session_id, workflow)
 
 
 def reading_that_holds(event: Event, context: Context, workflow: Workflow, place: str = "") -> list[RequiredFile]:
-    """Return the required reading that an edit has to wait for.
+    """Return the required reading that an edit must wait for.
 
-    A missing file holds nothing, nor does one outside the project or one whose Read failed.
+    Edits don't wait for a file that is missing, outside the project, or whose Read failed.
 
     Args:
         event: any event of the main conversation.
         context: its context.
-        workflow: whose reading.
-        place: the file that is to be edited; nothing holds an edit of the required files themselves.
+        workflow: the workflow.
+        place: the file to edit, empty if unknown. Edits of the required files themselves never wait.
     """
     required = states(context.project, event.session_id, workflow).values()
     edited = file_contents.name(context.project, place) if place else None
@@ -155,9 +156,9 @@ def reading_that_holds(event: Event, context: Context, workflow: Workflow, place
 
 
 def reminder(project: OpenProject, session: str, workflow: Workflow) -> list[RequiredFile] | None:
-    """Return what the model has not read since the last compaction; None while that cannot be said yet.
+    """Return what the model has not read since the last compaction; None while that is unknown.
 
-    So it is until the transcript shows what the client attached again.
+    It is unknown until the transcript shows what the client attached again.
     """
     if not read_results.settle(project, session, ()):
         return None
@@ -180,7 +181,7 @@ def _state(entry: str, look: Look, row: Mapping[str, Any] | None, now: int) -> R
 
 
 def _small_text(look: Look) -> str:
-    """Return a file's text if it is small enough to be inlined; empty if it is not, or is no text."""
+    """Return a file's text if it may be inlined; empty if it is too large, is no text, or is blank."""
     try:
         (look.data or b"").decode("utf-8")
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""Templates: the phases of a new workflow under a name, from files or from workflows there were."""
+"""Templates: named patterns for new workflows, from files or from earlier workflows."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
 
 SHIPPED = Path(__file__).parent
-MAX_FILES = 200  # of one folder
-# What to write at a key of a template file; the keys are those of `_File`.
+MAX_FILES = 200  # template files that are read in one folder
+# What error messages ask for, by key of a template file; the keys are those of `_File`.
 _KEYS = {
     "format": " or ".join(f'"{name}"' for name in formats.NAMES),
     "type": 'a text, such as "implementation"',
@@ -39,7 +39,7 @@ _AGENT = re.compile(r"(?P<title>.*\S)\s+@(?P<agent>[\w:.-]+)", re.DOTALL)
 
 
 class _File(BaseModel):
-    """The keys of a template file: those of `holdfast start`'s options."""
+    """The keys of a template file, named after the options of `holdfast start`."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", populate_by_name=True)
 
@@ -57,12 +57,12 @@ class Template:
     """A pattern for a new workflow.
 
     Attributes:
-        name: what `--template` calls it.
-        source: the file it stands in, or the workflow it is taken from, for people.
-        format: the format it asks for; empty leaves that open.
+        name: its name for `--template`.
+        source: the file or the workflow that it comes from, in words.
+        format: the format it asks for; empty for any.
         kind: the workflow's type.
         phases: (title, agent) pairs; an agent may be empty.
-        total: how many phases there are, if not all are named.
+        total: the number of phases; None if all are named.
         reading: required reading.
         reminders: key reminders.
         context: context values.
@@ -83,18 +83,18 @@ EMPTY = Template(name="", source="", format="", kind="", phases=())
 
 
 def _folders(project: Workspace) -> list[tuple[Path, Path | None]]:
-    """Return where template files may lie, the nearest first: the project's, the user's, the shipped ones.
+    """Return the folders of template files, the nearest first: the project's, the user's, the shipped ones.
 
-    With each folder comes the one that links in it must not lead out of; None lets them lead anywhere.
+    Each comes with the folder that links in it must stay inside; None allows any.
     """
     return [(paths.project_templates(project.root), project.root), (paths.user_templates(), None), (SHIPPED, None)]
 
 
 def get(project: Workspace, name: str) -> Template:
-    """Return the template of this name: a file of one of the folders, else a workflow of the project by id or title.
+    """Return the template of this name: a template file, else a workflow of the project by id or title.
 
-    A workflow gives its phases, agents, type, reading and reminders, but not its context: that was its own.
-    Raises ConfigError for a file that cannot be used, HoldfastError when there is no such template.
+    A workflow gives its phases, agents, type, reading and reminders, but not its context, which was its own. Raises
+    ConfigError for an invalid file, HoldfastError if there is no such template.
     """
     if not name.strip():
         raise HoldfastError("a template needs a name; `holdfast list --templates` shows what there is")
@@ -112,9 +112,9 @@ def get(project: Workspace, name: str) -> Template:
 
 
 def from_files(project: Workspace) -> tuple[list[Template], list[str]]:
-    """Return all templates that are files, the nearest first, and what is wrong with files that cannot be used.
+    """Return the templates from files, the nearest first, and what is wrong with invalid files.
 
-    A file hides those of the same name in farther folders.
+    A file hides files of the same name in later folders.
     """
     found: dict[str, Template] = {}
     problems: list[str] = []
@@ -138,7 +138,7 @@ def phase(text: str) -> tuple[str, str]:
 
 
 def row(template: Template) -> dict[str, Any]:
-    """Return a template's row of `holdfast list --templates --json`, its keys those of a template file."""
+    """Return a template's row for `holdfast list --templates --json`; its keys are those of a template file."""
     return {
         "name": template.name,
         "source": template.source,
@@ -178,7 +178,7 @@ def _from_file(file: Path, within: Path | None) -> Template:
 
 
 def _faults(error: ValidationError) -> str:
-    """Say of each key that is wrong what to do about it."""
+    """Say what to write for each invalid key."""
     said: dict[str, str] = {}
     for each in error.errors(include_url=False):
         key = str(each["loc"][0])
@@ -189,7 +189,7 @@ def _faults(error: ValidationError) -> str:
 
 
 def _contradiction(said: _File) -> str:
-    """Say what is wrong with values that are each of the right kind, and what to do about it; empty if nothing is."""
+    """Say what is wrong with values of the right type, and how to fix it; empty if nothing is."""
     if said.format and said.format not in formats.NAMES:
         return f"format: there is no {said.format!r}; write {_KEYS['format']}"
     for number, text in enumerate(said.phases, 1):
@@ -207,7 +207,7 @@ def _contradiction(said: _File) -> str:
 
 def _from_workflow(workflow: Workflow) -> Template:
     listed = {phase.number: (phase.title, phase.agent) for phase in workflow.phases}
-    # A phase whose title nothing names keeps its place; those at the end are left to `total`.
+    # Unlisted phases between listed ones get a title. Those after the last are only counted, in `total`.
     phases = tuple(listed.get(number, (f"Phase {number}", "")) for number in range(1, max(listed, default=0) + 1))
     return Template(
         name=workflow.id,
@@ -222,7 +222,7 @@ def _from_workflow(workflow: Workflow) -> Template:
 
 
 def _workflows(project: Workspace) -> list[Workflow]:
-    """Return the project's workflows, those of the archive last, of these the latest first."""
+    """Return the project's workflows, then the archived ones, the latest first."""
     try:
         archived = [each.workflow for each in archive.kept(project)]
     except LedgerError:

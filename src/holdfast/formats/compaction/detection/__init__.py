@@ -1,1 +1,1 @@
-"""Workflows that are detected in Markdown: in a memory file (R001-21) and in plans (R001-22)."""
+"""Detect workflows in Markdown: in a memory file (R001-21) and in plans (R001-22)."""

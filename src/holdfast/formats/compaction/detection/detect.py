@@ -1,4 +1,4 @@
-"""Is somebody in a formal workflow right now, and what do the files people keep say about it?"""
+"""Find out whether somebody is in a formal workflow right now, and what people's own files say about it."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ __all__ = ["Candidate", "Detection", "Extract", "detect"]
 def detect(project: Records, *, everything: bool = False, written: Path | None = None) -> Detection:
     """Return the extract of the project's memory file and active plan.
 
-    A workflow of any name and type counts (R001-23). The memory file (R001-21) names workflow and phase; the newest
-    active plan (R001-22) adds readings and context (I001-16), or stands alone where the memory file names none.
+    A workflow of any name and type counts (R001-23). The memory file (R001-21) names workflow and phase. The newest
+    active plan (R001-22) adds reading and context (I001-16), or stands alone if the memory file names no workflow.
 
-    With `everything` each file is examined and is among the candidates with its reasons, and the extracts are those of
-    all plans in progress; without, looking ends at the first of them, since a compaction waits; of very many plans some
-    are looked at, the one that was just `written` among them. A plan that did not change for `freshness_days` counts
-    for nothing, whatever it says. Never raises for what the files hold.
+    A compaction waits for this, so it stops at the first plan in progress; of very many plans only some are looked at,
+    among them the one that was just `written`. With `everything`, each file is examined and is among the candidates
+    with its reasons, and the extracts are those of all plans in progress.
+
+    A plan that did not change for `freshness_days` doesn't count, whatever it says. Contents of files never raise.
     """
     candidate, remembered = _inside(project, *memory.look(project.root / memory.FILE))
     if not everything:
@@ -44,14 +45,14 @@ def detect(project: Records, *, everything: bool = False, written: Path | None =
 
 
 def _by_age(project: Records, planned: Extract | None) -> tuple[Extract | None, Extract | None]:
-    """Return the plan as the one that counts, or as one that is too old to."""
+    """Return (plan, None) for a plan that counts, and (None, plan) for one that is too old."""
     if planned is None or clock.now().timestamp() - planned.mtime <= project.config.freshness_days * 24 * 3600:
         return planned, None
     return None, planned
 
 
 def _too_old(plan: Candidate, stale: Extract) -> Candidate:
-    """Return an accepted plan's candidate as one that is refused for its age."""
+    """Return an accepted plan's candidate as refused for its age; any other as it is."""
     if not plan.accepted:
         return plan
     reason = f"{plans.aged(stale)} (`freshness_days`). {plans.way(stale)}"
@@ -59,7 +60,7 @@ def _too_old(plan: Candidate, stale: Extract) -> Candidate:
 
 
 def _inside(project: Records, candidate: Candidate, extract: Extract | None) -> tuple[Candidate, Extract | None]:
-    """Return what a file says, but nothing of one in another project that a symbolic link leads to."""
+    """Return what a file says; refuse it if a symbolic link leads out of the project."""
     if extract is None or project.contains(extract.source):
         return candidate, extract
     why = "a symbolic link leads out of the project"
@@ -67,7 +68,7 @@ def _inside(project: Records, candidate: Candidate, extract: Extract | None) -> 
 
 
 def _beside(plan: Candidate, planned: Extract | None, remembered: Extract | None) -> Candidate:
-    """Return an accepted plan's candidate with what it is good for where the memory file names the workflow."""
+    """Return an accepted plan's candidate, with what it adds as its reason if the memory file names the workflow."""
     if not plan.accepted or planned is None or remembered is None:
         return plan
     reason = f"is in progress ({quoted(planned.name)}); the memory file names the workflow, this adds its reading to it"

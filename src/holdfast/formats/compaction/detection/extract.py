@@ -1,4 +1,4 @@
-"""What a memory file or plan says about a workflow, before any state file is asked."""
+"""What a memory file or plan says about a workflow, regardless of any state file."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ Source = Literal["memory", "plan", "memory+plan"]
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """The values that were really found: None, and an empty list or mapping, mean not found (I001-6).
+    """The values that were really found. None and empty collections mean that nothing was found (I001-6).
 
     Attributes:
         name: the workflow's name, never empty.
-        current: the phase's number from 1; `total` how many there are.
+        current: the current phase's number, from 1; `total` is the number of phases.
         status: a word of R001-07.
-        reading: entries with `@` in front.
-        source: the file that named the workflow; `mtime` is that file's, in seconds since 1970.
-        basis: the extract of the naming file alone, where a plan added to it.
-        unread: what of that file was not read, in words; empty where all of it was.
+        reading: entries, each with a leading `@`.
+        source: the file that names the workflow. `mtime` is its modification time in seconds since 1970.
+        basis: the extract of the naming file alone if a plan added to it.
+        unread: which part of the naming file was not read, in words; empty if all was.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Extract:
 
     @property
     def content(self) -> dict[str, Any]:
-        """The values as JSON can hold them, without where and when they were found."""
+        """The values as JSON values, without where and when they were found."""
         return {
             "name": self.name,
             "current": self.current,
@@ -58,9 +58,9 @@ class Extract:
 
     @property
     def digest(self) -> str:
-        """A SHA-256 over what the naming file says.
+        """The SHA-256 of what the naming file says, in hexadecimal.
 
-        A plan that merely added readings does not count, or a change in it would revive a completed workflow.
+        A plan that merely added reading doesn't count, or else a change in it would revive a completed workflow.
         """
         import hashlib
         import json
@@ -75,9 +75,10 @@ class Candidate:
     """A file that was looked at, whether it names an active workflow, and why or why not (R001-27).
 
     Attributes:
-        kind: what files refused for much the same reason have in common, in words; may be empty.
-        notable: marks a refused file that its owner may well expect to count: in progress but not taken, or unreadable.
-        warnings: what is odd in what the file says, or is left out of what is taken from it.
+        kind: the reason in words that are the same for files refused for much the same reason; may be empty.
+        notable: whether the owner of a refused file may well expect it to count: it is in progress but not used, or
+            unreadable.
+        warnings: what is odd in the file, or is left out of what is taken from it.
     """
 
     path: Path
@@ -95,10 +96,10 @@ class Detection:
     """What was found in the files that people keep.
 
     Attributes:
-        extract: what is to be saved, if anything.
+        extract: what is to be saved, None for nothing.
         candidates: every file that was looked at.
-        extracts: those of single files that `extract` is made of.
-        stale: of the last changed plan in progress, where that was too long ago: it is nobody's workflow unasked.
+        extracts: the extracts of single files that `extract` is made of.
+        stale: the extract of the last changed plan in progress if it is too old to be used unasked.
     """
 
     extract: Extract | None

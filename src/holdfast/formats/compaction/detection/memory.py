@@ -28,15 +28,15 @@ FILE = "CLAUDE.local.md"
 
 _IN_QUOTES = regex(r"@?([\"'])(?P<path>[^\"'@]*[./][^\"'@]*)\1")
 _REMARK = regex(r"\s+(?:[(–—]|-\s).*")
-_WORDS = 8  # of a path with spaces in it
+_WORDS = 8  # the most words of a path with spaces
 _PAIR = regex(r"[*_`]{0,3}(\w[\w .-]{0,80}?)[*_`]{0,3}\s*[:=][*_`]{0,3}\s*(.+)")
 
 
 def look(path: Path) -> tuple[Candidate, Extract | None]:
     """Return what the memory file at `path` says, and why that counts or not.
 
-    A `Workflow:` line with a value is required, with a heading "Workflow State" above it or a `Phase:` line beside it:
-    no more than fields and lists stand between the two (I001-2).
+    It needs a `Workflow:` line with a value, and either a heading "Workflow State" above it or a `Phase:` line beside
+    it, with only fields and lists between the two (I001-2).
     """
     try:
         found = prose.read(path, path.parent)
@@ -72,7 +72,7 @@ def _extract(block: Block, path: Path, mtime: float) -> Extract | str:
     whole = over or memoryphases.first(block.notes, "whole status")
     return Extract(
         name=name,
-        # Where the workflow is over, it is, whatever phase was noted last.
+        # If the whole workflow is completed, its last phase counts, whatever phase was noted last.
         current=(place.total or place.number) if whole and word == "completed" else place.number,
         total=place.total,
         phase=place.title,
@@ -87,7 +87,7 @@ def _extract(block: Block, path: Path, mtime: float) -> Extract | str:
 
 
 def _beyond(extract: Extract) -> Iterator[str]:
-    """Yield what is wrong with where the workflow is said to be (I001-17)."""
+    """Yield what is wrong with the phase numbers (I001-17)."""
     current, total = extract.current, extract.total
     if current is not None and total is not None and current > total:
         taken = max(total, 1)
@@ -97,14 +97,14 @@ def _beyond(extract: Extract) -> Iterator[str]:
 
 
 def _unread(block: Block, *, whole: bool) -> str:
-    """Say what of the notes was not read, so that no required reading is dropped without a word; else nothing."""
+    """Say which part of the notes was not read, so that no required reading is dropped silently; else empty."""
     if block.cut:
         return f"only {len(block.notes):,} lines of its notes were read. Shorten them"
     return "" if whole else f"only its first {prose.LIMIT_BYTES // 1024} KB were read. Shorten it"
 
 
 def _unused(other: Block, used: Block) -> str:
-    """Return why another block of the file is not the workflow (I001-2)."""
+    """Say why another block of the file is not the workflow (I001-2)."""
     if not other.name:
         return 'another heading "Workflow State" names no workflow; what stands below it is not used'
     words = (
@@ -120,7 +120,7 @@ def _unused(other: Block, used: Block) -> str:
 
 
 def _items(notes: Iterable[Note], topic: str) -> list[str]:
-    """Return the list items of a topic, and what stands on the line that names it."""
+    """Return the list items of a topic, and the value on the line that names it."""
     of = [note for note in notes if note.topic == topic]
     texts = [note.value if note.meaning == "topic" else _item(note) for note in of]
     return [markdown.plain(text) for text in texts if text]
@@ -142,16 +142,16 @@ def _readings(notes: Iterable[Note]) -> tuple[str, ...]:
 
 
 def _is_path(text: str) -> bool:
-    """Tell whether a text is a path of letters, digits and a few signs, with a dot or a slash in it."""
+    """Return whether a text is a path of letters, digits and a few signs, with a dot or a slash in it."""
     signs = {sign for sign in text[:500] if not sign.isalnum()}
     return bool(signs & {".", "/"}) and signs <= set("./~-_") and (text[-1].isalnum() or text[-1] == "_")
 
 
 def _spaced(text: str, *, unmarked: bool) -> str | None:
-    """Return the entry that is all of a line though its path has spaces in it, or None.
+    """Return the reading entry that a whole line is, if its path has spaces in it; else None.
 
-    With `unmarked` it may lack its `@`. Quotes may stand around the path, backslashes before its spaces, and a remark
-    behind it.
+    With `unmarked` it may lack its `@`. The path may be in quotes, have backslashes before its spaces, and be followed
+    by a remark.
     """
     if match := _IN_QUOTES.fullmatch(text):
         return f"@{match['path'].strip()}" if unmarked or text[0] == "@" else None
@@ -166,7 +166,7 @@ def _spaced(text: str, *, unmarked: bool) -> str | None:
 
 
 def _is_ended(word: str) -> bool:
-    """Tell whether a word ends as the name of a file does."""
+    """Return whether a word ends like a file name."""
     dotted = any(dot == "." and sign.isascii() and sign.isalpha() for dot, sign in pairwise(word[-9:]))
     return dotted and not word.endswith("/")
 
@@ -177,7 +177,7 @@ def _pair(text: str) -> tuple[str, Any] | None:
 
 
 def _scalar(text: str) -> Any:
-    """Return a number of up to 15 digits on either side, true, false or null as such, and anything else as text."""
+    """Return a number (up to 15 digits on either side of the point), true, false or null as such, and else the text."""
     is_number = set(text) <= set("-.0123456789") and all(len(part) < 16 for part in text.lstrip("-").split("."))
     with suppress(ValueError):
         return json.loads(text) if is_number or text in ("true", "false", "null") else text

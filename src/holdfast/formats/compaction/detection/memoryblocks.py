@@ -1,4 +1,4 @@
-"""Which lines of a memory file are a workflow's, and which workflow that is (I001-2)."""
+"""Find the lines of a memory file that describe a workflow, and the workflow that they name (I001-2)."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _VERBS = (
     ", checkout, install, build, test, lint, format, start, write, edit, read, follow, check, ask, squash, git, npm"
     ", pnpm, yarn, pip, uv, cargo, go, docker, kubectl"
 )
-_COMMANDS = frozenset(_VERBS.split(", "))  # in small letters: "Test `parse`" may well be a name
+_COMMANDS = frozenset(_VERBS.split(", "))  # only in lower case: "Test `parse`" may well be a name
 _RULE = regex(
     r"(?:[Dd]o not|[Dd]on['’]t|[Pp]lease|[Mm]ake sure)\s|(?:[Aa]lways|[Nn]ever|[Ww]e)\s+[a-z]"
     r"|[^\s`]*/[^\s`]*\.ya?ml\b|\S+\.ya?ml\W*$|.*\s[a-z]+\.\s+[A-Z][a-z]*\s+[a-z]"
-)  # what people must do, the file of a build server, or more than one sentence
+)  # an instruction, the file of a build server, or more than one sentence
 _STEPS = regex(r"`[^`]+`|\s(?:->|→|=>|&&)\s|,\s*(?:then|and|never|not|next)\b|\bthen\b|[;.](?:\s|$)")
 _TOPICS = {
     "read": "reading",
@@ -50,16 +50,16 @@ _TOPICS = {
 }
 _TOPIC_WORDS = frozenset({"required", "key", "important", "mandatory", "workflow"})  # before the topic of a heading
 _TOPIC_ENDS = frozenset({"variables", "list", "files"})
-_LINES = 2000  # of one workflow's notes that are looked at in any case
-_ALL_LINES = 80_000  # of all workflows' notes in a file; one workflow alone can have nearly every file it fits in
+_LINES = 2000  # lines of one workflow's notes that are always looked at
+_ALL_LINES = 80_000  # lines of all workflows' notes in a file; enough for one workflow in nearly every file
 _BLOCKS = 20  # places in a file that may hold a workflow's notes
 
 
 class Block(NamedTuple):
-    """The lines that are a workflow's, its name, and whether they stand under a heading "Workflow State".
+    """The lines that describe a workflow, its name, and whether they are under a heading "Workflow State".
 
-    `at` is where in the file its name stands, `first` where its lines begin; a block without a name is only a heading.
-    `cut` tells that it has more lines than were looked at.
+    `at` is the line of its name in the file, `first` the line at which the block begins, both counted in notes from 0.
+    A block without a name is only a heading. `cut` means that it has more lines than were looked at.
     """
 
     name: str
@@ -71,15 +71,15 @@ class Block(NamedTuple):
 
     @property
     def status(self) -> str:
-        """What is said of the status, of the whole workflow's first; empty where nothing is."""
+        """The status in the workflow's own words, that of the whole workflow first; empty for none."""
         return memoryphases.first(self.notes, "whole status") or memoryphases.first(self.notes, "status")
 
 
 def find(text: str) -> tuple[Block | str, list[Block]]:
-    """Return the lines of the workflow a text names, or the reason why it names none, and the other blocks in it.
+    """Return the block of the workflow that a text names, or the reason why it names none, and the other blocks in it.
 
-    A name counts under a heading "Workflow State", or where a phase is named beside it; one that reads like an
-    instruction needs both. Of several workflows the first that is not over counts.
+    A name counts under a heading "Workflow State", or if a phase is named beside it. A name that reads like an
+    instruction needs both. Of several workflows, the first that is not over counts.
     """
     everything = [memoryphases.note(line) for line in _shown(scanner.lines(text))]
     marks = sum(_is_marker(note.line) or note.meaning == "workflow" for note in everything)
@@ -98,14 +98,14 @@ def find(text: str) -> tuple[Block | str, list[Block]]:
 
 
 def is_over(block: Block) -> bool:
-    """Tell whether a block says that its workflow is completed or given up."""
+    """Return whether a block says that its workflow is completed or given up."""
     if word := statuses.word(block.status):
         return word in ("dropped", "completed") and not statuses.in_progress(block.status)
     return "completed" in (memoryphases.unmarked(block.name)[1], memoryphases.place(block.notes).word)
 
 
 def _nothing(everything: list[Note]) -> str:
-    """Return why there is no workflow."""
+    """Say why a text names no workflow."""
     values = [note.value for note in everything if note.meaning == "workflow"]
     if name := next((value for value in values if not memoryphases.is_empty(value)), ""):
         line = f'has a line "Workflow: {name[:80]}"'
@@ -122,7 +122,7 @@ def _nothing(everything: list[Note]) -> str:
 
 
 def _shown(lines: list[Line]) -> Iterator[Line]:
-    """Yield the lines outside sections that are headed as examples, one label on each."""
+    """Yield the lines outside sections of examples, split so that each has one label."""
     hidden = 0
     for line, under in zip_longest(lines, lines[1:]):
         if line.kind == "heading" and (not hidden or line.depth <= hidden):
@@ -138,7 +138,7 @@ def _shown(lines: list[Line]) -> Iterator[Line]:
 
 
 def _is_showing(title: str) -> bool:
-    """Tell whether a heading is of examples: it ends with that word, or goes on with a number or names."""
+    """Return whether a heading is about examples: it ends with that word, or begins with it and a number or names."""
     words = markdown.words(title) or [""]
     first = words[0].rstrip("0123456789")
     behind = title[len(first) :].lstrip()[:1]
@@ -153,7 +153,7 @@ def _names(line: Line) -> str | None:
 
 
 def _without_count(line: Line) -> tuple[Line, ...]:
-    """Return `Workflow: NAME (phase 2/3)` as two lines: a name that counts would be another workflow at each phase."""
+    """Split `Workflow: NAME (phase 2/3)` in two lines: with the count, the name would change at each phase."""
     match = _COUNT_IN_NAME.fullmatch((_names(line) or "")[:500])
     if not match:
         return (line,)
@@ -162,7 +162,7 @@ def _without_count(line: Line) -> tuple[Line, ...]:
 
 
 def _marked(everything: list[Note], most: int) -> Iterator[Block]:
-    """Yield the blocks under headings "Workflow State"; the name may stand in a section around the heading."""
+    """Yield the blocks under headings "Workflow State"; the name may be in a section around the heading."""
     markers = [index for index, note in enumerate(everything) if _is_marker(note.line)]
     for index in markers[:_BLOCKS]:
         line = everything[index].line
@@ -175,7 +175,7 @@ def _marked(everything: list[Note], most: int) -> Iterator[Block]:
 
 
 def _is_marker(line: Line) -> bool:
-    """Tell whether a line is the heading or the words "Workflow State", in any case (I001-1)."""
+    """Return whether a line is the heading or the words "Workflow State", in any case (I001-1)."""
     if "workflow" not in line.raw.lower():
         return False
     is_headed = line.kind == "heading" and _MARKER.search(line.text) is not None
@@ -187,10 +187,10 @@ def _is_cut(everything: list[Note], first: int, notes: list[Note], most: int) ->
 
 
 def _unheaded(everything: list[Note], most: int) -> Iterator[Block]:
-    """Yield the blocks of `Workflow:` lines beside which a phase is named, one for each section.
+    """Yield the blocks of `Workflow:` lines with a phase named beside them, one for each section.
 
-    Beside a line are the fields and lists around it; beside a heading is its section. Headings `Phase N` are some road
-    map's, unless the workflow is a heading too.
+    Beside a line are the fields and lists around it; beside a heading is its section. Headings `Phase N` belong to a
+    road map, unless the workflow is a heading too.
     """
     level, start, seen = 0, 0, -1
     for index, note in enumerate(everything):
@@ -208,7 +208,7 @@ def _unheaded(everything: list[Note], most: int) -> Iterator[Block]:
 
 
 def _beside(everything: list[Note], index: int) -> list[Note]:
-    """Return a line with those around it, up to the next heading or text that is neither a field nor in a list."""
+    """Return a line with the lines around it, up to a heading or to text that is neither a field nor in a list."""
     above = takewhile(_is_field, reversed(everything[max(index - _LINES // 2, 0) : index]))
     below = takewhile(_is_field, everything[index + 1 : index + _LINES])
     return [*reversed(list(above)), everything[index], *below]
@@ -225,7 +225,7 @@ def _is_road_map(note: Note) -> bool:
 
 
 def _around(before: list[Note], level: int) -> list[tuple[int, Note]]:
-    """Return what stands directly in the sections around a heading of this level that follows, the nearest first."""
+    """Return the lines directly in the sections that enclose a following heading of this level, the nearest first."""
     found: list[tuple[int, Note]] = []
     section: list[tuple[int, Note]] = []
     for at in reversed(range(len(before))):
@@ -243,7 +243,7 @@ def _around(before: list[Note], level: int) -> list[tuple[int, Note]]:
 def _topical(notes: Iterable[Note], level: int) -> Iterator[Note]:
     """Yield a section's lines with their topics.
 
-    Sections for reading, reminders and context that follow it belong to it; another one of its heading's level, or
+    Sections for reading, reminders and context that follow it belong to it. Any other heading of the same level, or
     above, ends it. `level` 0 is the text before the first heading.
     """
     topic = ""
@@ -262,21 +262,21 @@ def _topical(notes: Iterable[Note], level: int) -> Iterator[Note]:
 
 
 def _is_own_topic(title: str) -> bool:
-    """Tell whether a heading is for the reading, the reminders or the context of a workflow and nothing else."""
+    """Return whether a heading is for the reading, the reminders or the context of a workflow and nothing else."""
     first, *others = list(dropwhile(_TOPIC_WORDS.__contains__, markdown.name(title).split())) or [""]
     return first != "read" and first in _TOPICS and _TOPIC_ENDS.issuperset(others)
 
 
 def _named(notes: Iterable[tuple[int, Note]]) -> tuple[int, str]:
-    """Return where the first line stands that names a workflow, and the name; an empty one where none does."""
+    """Return the position and the name of the first line that names a workflow; (0, "") for none."""
     values = ((at, note.value) for at, note in notes if note.meaning == "workflow")
     return next(((at, value) for at, value in values if value and not memoryphases.is_empty(value)), (0, ""))
 
 
 def instructs(block: Block) -> bool:
-    """Tell whether a name says what to do instead of naming a workflow, as "run `make deploy`" does.
+    """Return whether a name says what to do instead of naming a workflow, like "run `make deploy`".
 
-    Under a heading "Workflow State" and with a phase it is a name whatever it says.
+    Under a heading "Workflow State" and with a phase, it is a name whatever it says.
     """
     if not (_is_command(block.name) and _STEPS.search(block.name)) and not _RULE.match(block.name):
         return False

@@ -1,4 +1,4 @@
-"""Where the workflow in a memory file stands: the lines that name its phase (R001-21)."""
+"""Find the phase of the workflow in a memory file: the lines that name it (R001-21)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FIELDS = {
     "title": "phase name, phase title, current phase name, current phase title",
 }
 _MEANINGS = {words: meaning for meaning, several in _FIELDS.items() for words in several.split(", ")}
-_OF = ("", "required", "key", "workflow")  # what may stand before a topic
+_OF = ("", "required", "key", "workflow")  # words that may come before a topic
 _TOPICS = {"reading": "reading", "reminder": "reminders", "reminders": "reminders", "context": "context"}
 LISTED = regex(
     r"\s*(?:>\s*)*(?:(?:[-*+]|\d{1,3}[.)])\s+)?(?:#{1,6}\s+)?(?:\[(?P<box>[ xX✓✔])\]\s+)?"
@@ -50,7 +50,7 @@ _HOLE = regex(r"\W{0,4}(?:\{[\w .-]+\}|<[\w .-]+>|\[[A-Za-z][\w .-]*\]|[XN])\s*(
 _POINTERS = ("←", "⬅", "👈", "<-")
 _POINTED = frozenset(
     f"{who}{where}" for who in ("", "we are ", "you are ") for where in ("", "current", "here", "now", "in progress")
-)  # what stands behind such an arrow
+)  # words that may follow such an arrow
 _MARK = regex(
     r"\s*(?:[✅✔🔄]\ufe0f?\s*(?P<sign>[A-Za-z _-]{0,20})"
     r"|[(\[]\s*[✅✔🔄]?\ufe0f?\s*(?P<word>in[\s_-]*progress|completed?|done|finished)\s*[)\]])$",
@@ -63,19 +63,19 @@ WORDS = {
     "active": "in_progress",
     "blocked": "blocked",
     "completed": "completed",
-}  # of `statuses`, as R001-07 has them
+}  # words of `statuses` -> words of R001-07
 
 
 class Note(NamedTuple):
-    """A line of a memory file, and what its label and value are.
+    """A line of a memory file with its label and value.
 
     Attributes:
         line: the line.
-        meaning: what its label is for: a key of `_FIELDS`, "topic", or nothing.
-        value: what stands behind the label; the number in `Phase 2/3: Print` is a part of it.
-        topic: reading, reminders or context, where the label announces such a list, or the line stands in it.
+        meaning: what its label stands for: a key of `_FIELDS`, "topic", or empty.
+        value: the text after the label; in `Phase 2/3: Print` it includes the number.
+        topic: `reading`, `reminders` or `context`, if the label announces such a list or the line is in it; else empty.
         is_field: whether the line has any label of a few words.
-        listed: where the line is one of a list of phases, as `Phase 2: Print`.
+        listed: the match if the line is one of a list of phases, like `Phase 2: Print`.
     """
 
     line: Line
@@ -87,12 +87,12 @@ class Note(NamedTuple):
 
     @property
     def is_label(self) -> bool:
-        """Whether it is one of the labels that a workflow's notes have, or a phase of a list."""
+        """Whether the line has a label of a workflow's notes, or is one of a list of phases."""
         return bool(self.meaning) or self.listed is not None
 
 
 class Place(NamedTuple):
-    """Number, total and name of the current phase, and a word of R001-07; what is not said is None."""
+    """Number, total and name of the current phase, and its status as a word of R001-07; None for what isn't said."""
 
     number: int | None
     total: int | None
@@ -101,7 +101,7 @@ class Place(NamedTuple):
 
 
 class _Phase(NamedTuple):
-    """A phase of a list, with a word of R001-07 if it says one."""
+    """A phase of a list, with its status as a word of R001-07, if it has one."""
 
     number: int
     title: str
@@ -109,7 +109,7 @@ class _Phase(NamedTuple):
 
 
 def note(line: Line) -> Note:
-    """Return a line with what its label is for."""
+    """Return a line with the meaning of its label."""
     listed = LISTED.fullmatch(line.raw[:1000]) if "phase" in line.raw.lower() else None
     field = markdown.field(line.raw)
     if field is None:
@@ -129,7 +129,7 @@ def note(line: Line) -> Note:
 
 
 def is_current(field: Field) -> bool:
-    """Tell whether a label is for the current phase; `Current: Phase 2` is too."""
+    """Return whether a label is for the current phase; that includes `Current: Phase 2`."""
     if field.words == "current":
         word, behind = field.value[:5].lower(), field.value[5:]
         return word == "phase" and behind[:1].isspace() and behind.lstrip().removeprefix("#")[:1].isdigit()
@@ -137,12 +137,12 @@ def is_current(field: Field) -> bool:
 
 
 def first(notes: Iterable[Note], meaning: str) -> str:
-    """Return the first value with a label for this that is not empty, else nothing."""
+    """Return the first non-empty value with a label of this meaning, else an empty text."""
     return next((each.value for each in notes if each.meaning == meaning and each.value), "")
 
 
 def position(text: str) -> tuple[int | None, int | None, str | None]:
-    """Return number, total and name from `4/10 - SEO Generation`; what is not said is None."""
+    """Return number, total and name from `4/10 - SEO Generation`; None for what isn't said."""
     if behind := _COUNT_BEHIND.fullmatch(text[:1000]):
         return int(behind[2]), int(behind[3]), markdown.plain(behind[1].rstrip(" -–—:")) or None
     match = _COUNT.fullmatch(text)
@@ -154,7 +154,7 @@ def position(text: str) -> tuple[int | None, int | None, str | None]:
 
 
 def place(notes: list[Note], status: str = "") -> Place:
-    """Return where the workflow of these lines stands: by its `Phase:` line, its `status`, or a list of phases."""
+    """Return the current phase by the `Phase:` line, else the `status`, else a list of phases."""
     listed, said, told = _listed(notes), _said(notes), statuses.phase(status)
     number = total = title = word = None
     if said is not None:
@@ -176,19 +176,19 @@ def place(notes: list[Note], status: str = "") -> Place:
 
 
 def unnamed(notes: list[Note]) -> str | None:
-    """Return what stands in a `Phase:` line where none names a phase, such as `n/a`; None where that is not so."""
+    """Return the value of a `Phase:` line, such as `n/a`, if none names a phase; None if one does or there is none."""
     if _said(notes) is not None:
         return None
     return next((each.value for each in notes if each.meaning == "phase"), None)
 
 
 def is_said(notes: list[Note]) -> bool:
-    """Tell whether lines name a phase (I001-2)."""
+    """Return whether lines name a phase (I001-2)."""
     return _said(notes) is not None or any(each.listed for each in notes)
 
 
 def unmarked(text: str) -> tuple[str, str | None]:
-    """Return a name without a status mark behind it, such as `✅ Done` or `(in progress)`, and the mark's word."""
+    """Return a name without the status mark at its end, such as `✅ Done` or `(in progress)`, and the mark's word."""
     for pointer in _POINTERS:
         before, _, behind = text.rpartition(pointer)
         if before.strip() and len(behind) < 60 and " ".join(markdown.words(behind.replace("_", " "))) in _POINTED:
@@ -203,18 +203,18 @@ def unmarked(text: str) -> tuple[str, str | None]:
 
 
 def is_empty(value: str) -> bool:
-    """Tell whether a value says that there is nothing, refers elsewhere, or is yet to be filled in."""
+    """Return whether a value says that there is nothing, refers elsewhere, or is a placeholder."""
     return len(value) < 300 and any(pattern.fullmatch(value) for pattern in (_NOTHING, _PLACEHOLDER))
 
 
 def _said(notes: Iterable[Note]) -> str | None:
-    """Return what a line says that names the current phase, or None."""
+    """Return the value of the first line that names the current phase, or None."""
     values = (each.value for each in notes if each.meaning == "phase")
     return next((value for value in values if not is_empty(value) and not _HOLE.match(value)), None)
 
 
 def _listed(notes: Iterable[Note]) -> list[_Phase]:
-    """Return the phases that stand as `Phase N: title` on lines of their own, each number once."""
+    """Return the phases listed as `Phase N: title` on lines of their own, each number once."""
     found: dict[int, _Phase] = {}
     for match in (each.listed for each in notes if each.listed):
         title, mark = unmarked(f"{markdown.plain(match['title'])} {match['sign']}".strip())
@@ -225,9 +225,10 @@ def _listed(notes: Iterable[Note]) -> list[_Phase]:
 
 
 def _own(title: str, *, counted: bool) -> str | None:
-    """Return the word of R001-07 that stands where a title would, or None for a title.
+    """Return the word of R001-07 if a title is only a status, else None.
 
-    Behind a number only the document's own words are none: "1/3 - New" and "2/5 - Paused" are phases like any other.
+    After a number, only the document's own status words count: "1/3 - New" and "2/5 - Paused" are phases like any
+    other.
     """
     if not counted:
         return WORDS.get(statuses.pure(title) or "")

@@ -1,4 +1,4 @@
-"""Detection method 2: the plans of a project, the most recently changed first (R001-22, I001-13)."""
+"""Detection method 2: the most recently changed plan of a project that is in progress (R001-22, I001-13)."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
 
 FOLDER = "CLAUDE/Plan"
 FILE = "PLAN.md"
-FEW = 32  # plans that are read again each time rather than all be written down
-KEPT = 20_000  # plans that are written down at most, those that were seen last
+FEW = 32  # up to so many plans, each event reads them again and nothing is cached
+KEPT = 20_000  # plans in the cache at most, those that were seen last
 _IDLE_FORMAT = 1
-READ_BYTES = 16 * 1024 * 1024  # of plans that an event reads
+READ_BYTES = 16 * 1024 * 1024  # bytes of plans that one event reads
 
 
 def active(root: Path, written: Path | None = None) -> Extract | None:
-    """Return what the most recently changed plan in progress says, or None (I001-13).
+    """Return the extract of the most recently changed plan in progress, or None (I001-13).
 
-    Plans that changed before it are not read; of the others no more than 256 KB each, and none again that was not in
-    progress and did not change since (`_keep`). Of very many some are looked at (`manyfiles.newest`) and some of
-    those read, the last changed first; how many were not is left for `manyfiles.left`.
+    Plans that changed before it aren't read. Of the others, up to 256 KB each are read, except those that were not in
+    progress and did not change since (`_keep`). Of very many plans, some are looked at (`manyfiles.newest`) and some of
+    those read, the last changed first; `manyfiles.left` then has the number of the rest.
 
     Args:
         root: the project's root.
-        written: a plan that is looked at in any case, for somebody has just written it.
+        written: a plan that somebody has just written, which is always looked at.
     """
     now = time.time_ns()
     wanted = [written.parent.name] if written is not None and written.parent.parent == root / FOLDER else []
@@ -76,18 +76,18 @@ def active(root: Path, written: Path | None = None) -> Extract | None:
 
 
 def aged(plan: Extract) -> str:
-    """Say that a plan is in progress by what it says, and since when nobody changed it."""
+    """Say that a plan is in progress, and when it was last changed."""
     return f"is in progress ({quoted(plan.name)}), but last changed on {clock.stamp(clock.from_mtime(plan.mtime))[:10]}"
 
 
 def way(plan: Extract) -> str:
-    """Say by which command a plan becomes a session's workflow however old it is."""
+    """Say which command makes a plan a session's workflow, however old the plan is."""
     command = shlex.join(["holdfast", "start", one_line(plan.name), "--read", one_line(plan.reading[0][1:])])
     return f"To take it up: `{command}`"
 
 
 def hint(root: Path, place: str) -> str:
-    """Return what a session without a workflow is told of an old plan; empty where it is in progress no more."""
+    """Return what to tell a session without a workflow about an old plan; empty if it is no longer in progress."""
     path = root / place
     try:
         plan = _in_progress(path, root, path.stat())
@@ -97,9 +97,9 @@ def hint(root: Path, place: str) -> str:
 
 
 def look(root: Path) -> list[tuple[Candidate, Extract | None]]:
-    """Return every plan under `CLAUDE/Plan/*/PLAN.md` with what it says, the most recently changed first.
+    """Return every plan `CLAUDE/Plan/*/PLAN.md` with its extract, the most recently changed first.
 
-    Only the first that is in progress is accepted; what another one says stands beside it nevertheless.
+    Only the first in progress is accepted, but the others in progress have their extracts too.
     """
     looked: list[tuple[Candidate, Extract | None]] = []
     chosen = ""
@@ -120,10 +120,9 @@ def look(root: Path) -> list[tuple[Candidate, Extract | None]]:
 
 
 def _listed(root: Path, wanted: Collection[str] | None) -> tuple[list[tuple[str, os.stat_result | None]], int]:
-    """Return the folders that hold a plan, each with the plan's status; None where that is refused. Raises OSError.
+    """Return (folder name, plan's stat or None if refused) of each folder with a plan, and how many were left out.
 
-    Of very many not all are looked at, but those that are `wanted`; how many were not is returned too. With None all
-    are.
+    Of very many folders not all are looked at, but always those `wanted`. With `wanted` None, all are. Raises OSError.
     """
     found: dict[str, os.stat_result | None] = {}
     try:
@@ -158,7 +157,7 @@ def _listed(root: Path, wanted: Collection[str] | None) -> tuple[list[tuple[str,
 def _ordered(
     root: Path, listed: Iterable[tuple[str, os.stat_result | None]]
 ) -> list[tuple[Path, os.stat_result | None]]:
-    """Return plans' paths, each with its status, the last changed first, then by path."""
+    """Return the paths of plans with their stat results, the last changed first, then by path."""
     top = root / FOLDER
     found = [(top / name / FILE, info) for name, info in listed]
     return sorted(found, key=lambda plan: (-_changed(plan[1]), str(plan[0])))
@@ -169,7 +168,7 @@ def _changed(info: os.stat_result | None) -> float:
 
 
 def _in_progress(path: Path, root: Path, info: os.stat_result | None) -> Extract | None:
-    """Return what a plan says if it is in progress. Raises OSError."""
+    """Return a plan's extract if it is in progress, else None. Raises OSError."""
     found = prose.read(path, root)
     if found is None or not plantext.may_be_active(found.text):
         return None
@@ -198,9 +197,9 @@ def _unreadable(path: Path, error: OSError, mtime: float) -> Candidate:
 
 
 def _known(top: Path) -> dict[str, Stamp]:
-    """Return the plans in a folder that were not in progress: by folder name, the stamp each file had.
+    """Return the cached plans that were not in progress: the stamp of each file by folder name.
 
-    Empty where nothing is kept, or it is broken, of another folder, or was found by other rules than ours.
+    Empty if nothing is cached, or if the cache is broken, of another folder, or made by other rules.
     """
     body = cache.read(_idle_file(top))
     if body is None:
@@ -213,12 +212,12 @@ def _known(top: Path) -> dict[str, Stamp]:
 
 
 def _keep(top: Path, before: Mapping[str, Stamp], found: Mapping[str, Stamp]) -> None:
-    """Keep that these plans are not in progress, where they are more than a few.
+    """Cache that these plans are not in progress, if they are more than a few.
 
     Args:
         top: the folder of all plans.
-        before: those that were known and did not change since, or were not looked at.
-        found: those that were read just now and are old enough for their stamps to be believed.
+        before: plans in the cache that did not change since, or were not looked at.
+        found: plans that were read just now and are old enough for their stamps to be trusted.
     """
     if len(found) > FEW:
         kept = dict([*before.items(), *found.items()][-KEPT:])
@@ -226,7 +225,7 @@ def _keep(top: Path, before: Mapping[str, Stamp], found: Mapping[str, Stamp]) ->
 
 
 def _rules() -> tuple[int | Stamp, ...]:
-    """Return by what rules a plan counts as one in progress: the form that is kept, and this very code."""
+    """Return what identifies the rules for plans in progress: the cache's version, and the stamps of the code."""
     modules = (plantext, planstatus, memoryphases, markdown, scanner, prose, statuses)
     return (_IDLE_FORMAT, *(stamp(Path(str(each.__file__)).stat()) for each in modules))
 

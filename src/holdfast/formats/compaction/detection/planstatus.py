@@ -1,4 +1,4 @@
-"""Is a plan in progress, by what stands in it? (R001-22, I001-14)"""
+"""Find out from a plan's text whether it is in progress (R001-22, I001-14)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _STATUS = {
     "status": "",
     "plan status": "",
     **{f"{whole} status": whole for whole in statuses.WHOLES},
-}  # of what each is
+}  # label -> the whole that it is the status of
 _STATE = ("state", "current state", "overall state", "plan state")
 _OF = rf"(?:(?P<of>{'|'.join(statuses.WHOLES)})\s+|plan\s+)?status"
 _UNSIGNED = regex(
@@ -29,16 +29,17 @@ _UNSIGNED = regex(
 )  # a label without a colon: a dash, an equals sign, or nothing where it is bold
 _HEADING = regex(rf"\W*{_OF}\b(?:\s+(?:tracking|update|report))?(?P<rest>.*)", re.IGNORECASE)
 _SIGNED = regex(r"[✅⬜🔄❌⏳🚫⏸☐☑]\ufe0f?[\s*_`]*[A-Za-z]+(?:[\s_-]+[A-Za-z]+)?")
-_STATEMENTS = 1000  # lines with the word in them that are looked at
+_STATEMENTS = 1000  # lines with "status" or "state" in them that are looked at
 _UNDER = 12  # lines under a heading "Status" that are looked at
-_BELOW = 4  # of them with text, one of which may be the status
-_AROUND = 20  # lines up and down from "🔄 In Progress" that are looked at for what it stands in
+_BELOW = 4  # lines of text among them, one of which may be the status
+_AROUND = 20  # lines above and below "🔄 In Progress" that are looked at for its context
 
 
 class Standing(NamedTuple):
     """Whether a plan is in progress, why, and whether its owner might well expect it to be.
 
-    `status` is what says so, in the plan's own words; `kind` is what plans that are not for much the same reason share.
+    `status` is the text that says so, in the plan's own words. `kind` is the same for plans that aren't in progress for
+    much the same reason.
     """
 
     going: bool
@@ -61,7 +62,7 @@ _KINDS = {
 
 
 class _Part(NamedTuple):
-    """A phase, task or the like of a plan, with what is said of its status."""
+    """A phase, task or the like of a plan, with its status as written."""
 
     title: str
     status: str
@@ -70,9 +71,9 @@ class _Part(NamedTuple):
 def standing(lines: list[Line], comments: list[str]) -> Standing:
     """Return whether a plan is in progress.
 
-    Its own status line decides; else a status mark in its title, a status in a comment, a phase or task that is in
-    progress, a heading "In Progress" with something under it, or "🔄 In Progress" elsewhere. What only explains or
-    offers statuses does not count.
+    Its own status line decides. Without one, any of these does, in this order: a status mark in its title, a status in
+    a comment, a phase or task in progress, a heading "In Progress" with something under it, "🔄 In Progress" elsewhere.
+    Text that only explains or offers statuses doesn't count.
     """
     parts: list[_Part] = []
     offered = ""
@@ -100,7 +101,7 @@ def _by(value: str, words: str) -> Standing:
 
 
 def _silent(lines: list[Line], parts: list[_Part], offered: str) -> Standing:
-    """Return why a plan that says nothing of its status is not in progress."""
+    """Say why a plan without a status is not in progress."""
     if offered:
         kind = "the status line picks none of what it offers"
         return Standing(False, f"its status line offers {quoted(offered)} and picks none", notable=True, kind=kind)
@@ -114,9 +115,9 @@ def _silent(lines: list[Line], parts: list[_Part], offered: str) -> Standing:
 
 
 def _statements(lines: list[Line], parts: list[_Part]) -> Iterator[tuple[str, bool]]:
-    """Yield what a plan says of its own status, and whether that decides whatever it is; collect its parts' statuses.
+    """Yield each statement of a plan's own status, with whether it decides in any case; collect statuses of its parts.
 
-    What stands under a phase, a task or the like is that part's; what stands under a decision or a note is neither's.
+    What is under a phase, a task or the like belongs to that part. What is under a decision or a note is ignored.
     """
     inside, level, first, left = "", 0, True, _STATEMENTS
     for index, line in enumerate(lines):
@@ -144,7 +145,7 @@ def _statements(lines: list[Line], parts: list[_Part]) -> Iterator[tuple[str, bo
 
 
 def _kind(title: str) -> str:
-    """Tell whether a heading is a part's or an aside's, by its first word; a number makes a part too."""
+    """Return "part" or "aside" by a heading's first word, else an empty text; a number makes a part too."""
     words = markdown.words(title[:200])
     first = words[0] if words else ""
     if {first, first.removesuffix("s"), "".join(words[:2]).removesuffix("s")} & statuses.PARTS or (
@@ -162,7 +163,7 @@ def _is_numbered(title: str) -> bool:
 
 
 def _labelled(line: Line, below: list[Line]) -> Iterator[tuple[str, str]]:
-    """Yield (of what, status) for each status a line states or heads."""
+    """Yield (of what, status) for each status that a line states, or that follows it as under a heading."""
     if row := line.cells:
         of = _STATUS.get(markdown.name(row[0][:60]))
         is_head = bool(below) and below[0].kind == "rule"
@@ -194,13 +195,13 @@ def _stated(part: str) -> tuple[str, str] | None:
 
 
 def _undated(words: str) -> str:
-    """Return a label's words without the day or a remark behind them."""
+    """Return a label's words without a date or a remark after them."""
     words = words.partition(" as of ")[0]
     return words.partition("(")[0].rstrip() if words.endswith(")") else words
 
 
 def _head(line: Line, part: str) -> str:
-    """Return the text of a heading, or of bold words alone on a line, which serve as one."""
+    """Return the text of a heading, or of bold words alone on a line, which count as one; else empty."""
     bare = part.strip()
     inner = bare[2:-2]
     if line.kind == "heading":
@@ -210,9 +211,9 @@ def _head(line: Line, part: str) -> str:
 
 
 def _below(lines: list[Line]) -> str:
-    """Return the status that stands under a heading "Status" or after an empty label, if any.
+    """Return the status under a heading "Status" or after an empty label; empty if there is none.
 
-    Of boxes the last ticked one counts. A list of nothing but states is a legend.
+    Of checkboxes, the last ticked one counts. A list of nothing but states is a legend.
     """
     boxes: list[Line] = []
     texts: list[str] = []
@@ -247,7 +248,7 @@ def _marked(title: str) -> tuple[str, str]:
 
 
 def _title(lines: list[Line]) -> str:
-    """Return the status mark in a plan's title."""
+    """Return the status mark in a plan's title, empty for none."""
     title = next((line for line in lines if line.kind == "heading"), None)
     return _marked(title.text.lstrip("✅🔄\ufe0f "))[1] if title and title.depth == 1 else ""
 
@@ -260,7 +261,7 @@ def _in_comments(comments: list[str]) -> Iterator[str]:
 
 
 def _said(lines: list[Line]) -> Iterator[str]:
-    """Yield the lines that say "In Progress" as a heading or as the documents write it; legends and the like do not."""
+    """Yield the lines that say "In Progress" as a heading or as the documents write it, except legends and the like."""
     section = ""
     board: set[str] = set()
     for index, line in enumerate(lines):
@@ -276,12 +277,12 @@ def _said(lines: list[Line]) -> Iterator[str]:
 
 
 def _board(lines: list[Line]) -> set[str]:
-    """Return the states that have headings of their own."""
+    """Return the states that have their own headings, as on a board."""
     return {state for line in lines if line.kind == "heading" and (state := statuses.pure(line.text))}
 
 
 def _is_filled(below: list[Line], board: set[str]) -> bool:
-    """Tell whether a heading "In Progress" means anything: nothing or "None" may stand below it on a board."""
+    """Return whether a heading "In Progress" means anything: on a board, nothing or "None" may be below it."""
     first = next((line for line in below if line.kind != "blank"), None)
     if first is None or first.kind == "heading":
         return len(board) < 2
@@ -290,7 +291,7 @@ def _is_filled(below: list[Line], board: set[str]) -> bool:
 
 
 def _is_explained(lines: list[Line], index: int, match: re.Match[str], section: str) -> bool:
-    """Tell whether "🔄 In Progress" in a line is a legend's, a quotation, or what somebody is told to write."""
+    """Return whether "🔄 In Progress" in a line is part of a legend, a quotation, or what somebody is told to write."""
     line = lines[index]
     row = line.cells
     if (row and statuses.literal(row[0])) or _is_legend(section) or _is_spoken_of(match.string[: match.start()][-60:]):
@@ -308,7 +309,7 @@ def _is_explained(lines: list[Line], index: int, match: re.Match[str], section: 
 
 
 def _is_legend(text: str) -> bool:
-    """Tell whether a heading or a label is one of a legend."""
+    """Return whether a heading or a label announces a legend."""
     words = markdown.words(text[:200])
     pairs = pairwise(words)
     return (
@@ -319,7 +320,7 @@ def _is_legend(text: str) -> bool:
 
 
 def _is_spoken_of(before: str) -> bool:
-    """Tell whether words lead up to a status that is only spoken of, as in: set it to "🔄 In Progress"."""
+    """Return whether these words come before a status that is only mentioned, as in: set it to "🔄 In Progress"."""
     bare = before.rstrip("\u00a0 \t*_")
     if bare[-1:] in ("`", '"', "'", "“", "‘", "="):
         return True
@@ -336,7 +337,7 @@ def _next(lines: list[Line], index: int, step: int) -> Line | None:
 
 
 def _is_under_legend(lines: list[Line], index: int) -> bool:
-    """Tell whether a list or table begins right below a line that calls it a legend."""
+    """Return whether the list or table around a line begins right below a line that announces a legend."""
     for above in reversed(lines[max(index - _AROUND, 0) : index]):
         if above.kind not in ("blank", "item") and not above.cells:
             return _is_legend(above.raw) and above.raw.rstrip("*_` ").endswith(":")

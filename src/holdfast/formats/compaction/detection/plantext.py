@@ -1,4 +1,4 @@
-"""What a plan's text says about a workflow, if it is one that is in progress (R001-22, I001-15)."""
+"""Read the workflow from a plan's text if the plan is in progress (R001-22, I001-15)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from holdfast.workflow.markdown import Line
 
-# The words, not a file or a variable that has them in its name.
+# The words themselves, not a file or a variable with them in its name.
 _FORMAL = regex(r"(?<![\w/.@])(?:phase|workflow)(?:e?s|d|['’]s|[_-]?\d{1,3})?(?!\w)(?!\.\w)(?!/\S)", re.IGNORECASE)
 _TITLE = regex(r"\W*plan(?:[\s_#-]*(?P<number>\d{1,9}))?\s*(?:[:.–—-]+\s*|(?<=\d)\s+|$)", re.IGNORECASE)
 _DOCUMENT = regex(r"(?<![\w/.@-])@?(CLAUDE/(?:[\w.-]+/)*[\w-][\w.-]*\.\w{1,8})(?![\w/])")
@@ -32,7 +32,7 @@ _DONE = ("completed", "dropped")
 
 
 class Reading(NamedTuple):
-    """What a plan says: an extract, if it is an active workflow, and why it is one or not."""
+    """What a plan says: its extract if it is an active workflow, and why it is one or not."""
 
     extract: Extract | None
     reason: str
@@ -54,7 +54,7 @@ def parse(text: str, path: Path, root: Path, mtime: float) -> Reading:
 
 
 def may_be_active(text: str) -> bool:
-    """Tell quickly whether a text could be that of a plan in progress at all."""
+    """Return quickly whether a text could be a plan in progress at all."""
     return "progress" in text.lower() or "\U0001f504" in text
 
 
@@ -77,7 +77,7 @@ def _extract(lines: list[Line], status: str, path: Path, root: Path, mtime: floa
 
 
 def _name(lines: list[Line], path: Path) -> tuple[str, int | None]:
-    """Return the plan's name without `Plan NNN:` and status mark, and its number; from the title or else the folder."""
+    """Return the plan's name without `Plan NNN:` and status mark, and its number, from the title or else the folder."""
     titles = [line for line in lines if line.kind == "heading"]
     title = next((line.text for line in titles if line.depth == 1), "")
     title = title or next((line.text for line in titles[:1] if _TITLE.match(line.text)), "") or _front_matter(lines)
@@ -89,7 +89,7 @@ def _name(lines: list[Line], path: Path) -> tuple[str, int | None]:
 
 
 def _leading_number(folder: str) -> str:
-    """Return the number that a folder's name begins with, as in `007-harbour` or `plan-7`; nothing where none does."""
+    """Return the number that a folder's name begins with, as in `007-harbour` or `plan-7`; empty for none."""
     is_plan = folder[:4].lower() == "plan"
     name = folder[5:] if is_plan and folder[4:5] in ("-", "_", " ") else folder[4:] if is_plan else folder
     digits = "".join(takewhile(str.isdecimal, name))
@@ -104,12 +104,12 @@ def _front_matter(lines: list[Line]) -> str:
 
 
 def _printable(text: str) -> str:
-    """Return text that can be written as UTF-8, whatever bytes a folder's name is made of."""
+    """Return text that can be encoded as UTF-8, whatever bytes a folder's name has."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 class _Place(NamedTuple):
-    """The current phase's number from 1, how many there are if that is said, and its title."""
+    """The current phase's number from 1, the number of phases if known, and its title."""
 
     current: int
     total: int | None
@@ -118,7 +118,7 @@ class _Place(NamedTuple):
 
 @dataclass(slots=True)
 class _Section:
-    """A phase of a plan: its number as written, the state of each box under it, and what a status mark says."""
+    """A phase of a plan: its number as written, its status mark, and whether each checkbox under it is ticked."""
 
     number: str
     title: str
@@ -133,11 +133,11 @@ class _Section:
 
 
 def _place(lines: list[Line], status: str = "") -> _Place:
-    """Return where a plan stands.
+    """Return the current phase of a plan.
 
     Phases are its headings `Phase N`, else the rows of a table of phases, else the items of a list. The current one is
-    marked as in progress, else what the line `Current phase:` or the plan's `status` says, unless that one is done,
-    else the first that is not done. A plan without any phases is at what is said, or at 1/1.
+    the one marked as in progress, else the one that the line `Current phase:` or the plan's `status` names, unless it
+    is done, else the first that isn't done. A plan without phases is at the phase it names, or at 1/1.
     """
     phases = _headed(lines) or _tabled(lines) or _listed(lines)
     said = _said(lines) or _told(status)
@@ -152,7 +152,7 @@ def _place(lines: list[Line], status: str = "") -> _Place:
 
 
 def _said(lines: list[Line]) -> _Place | None:
-    """Return what the line `Current phase:` says, None where it says nothing that can be (I001-17)."""
+    """Return the phase that the line `Current phase:` names, None if it names no possible one (I001-17)."""
     near = (markdown.field(line.raw[:500]) for line in lines if "hase" in line.raw or "HASE" in line.raw)
     text = next((field.value for field in near if field and field.value and memoryphases.is_current(field)), "")
     current, total, title = memoryphases.position(text)
@@ -169,7 +169,7 @@ def _told(status: str) -> _Place | None:
 
 
 def _there(phases: list[_Section], said: _Place) -> _Place | None:
-    """Return the place that is said with what the phases tell of it; None where they tell that it is done."""
+    """Return the named phase completed with what the list of phases has; None if that phase is done or impossible."""
     at = next((at for at, phase in enumerate(phases) if phase.number == str(said.current)), None)
     if at is not None and said.total in (None, len(phases)):
         return None if phases[at].done else _Place(at + 1, len(phases), phases[at].title)
@@ -179,7 +179,7 @@ def _there(phases: list[_Section], said: _Place) -> _Place | None:
 
 
 def _headed(lines: Iterable[Line]) -> list[_Section]:
-    """Return the phases that have headings; the title is none, unless others of its level are phases too."""
+    """Return the phases that have headings. The plan's title isn't one."""
     found: list[_Section] = []
     inside, first = False, True
     for line in lines:
@@ -198,7 +198,7 @@ def _headed(lines: Iterable[Line]) -> list[_Section]:
 
 
 def _distinct(found: list[_Section]) -> list[_Section]:
-    """Return the phases without steps such as 2.1 and without a second heading of the same phase."""
+    """Return the phases without steps such as 2.1, and each number only once."""
     distinct: dict[str, _Section] = {}
     for section in [section for section in found if "." not in section.number] or found:
         distinct.setdefault(section.number, section)

@@ -1,6 +1,6 @@
-"""The functions that document 000 lists (I000-21), for programs that keep a `hybrid` workflow.
+"""The functions that document 000 lists (I000-21), for programs that use a `hybrid` workflow.
 
-With all that they stand on they take fewer than 500 lines (R000-39).
+With the modules that they use, they take fewer than 500 lines (R000-39).
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ def update_phase_status(
     error: str = "",
     root: str | os.PathLike[str] | None = None,
 ) -> dict[str, Any]:
-    """Set a phase's status, write the view and return the new state (R000-18); the to-do list is not touched.
+    """Set a phase's status, write the view and return the new state (R000-18). The to-do list isn't touched.
 
-    What is omitted stays (I000-3). Completing advances to the next phase unless `advance` is false (I000-7); a second
-    completion changes nothing that was written (I000-8). `context` is another name for `context_for_next`. `error` is
-    what a failed phase said; the ledger keeps it. Raises TransitionError, and HoldfastError for a wrong id.
+    Omitted values stay (I000-3). Completing a phase advances to the next unless `advance` is false (I000-7); completing
+    it again changes nothing that was written (I000-8). `context` is another name for `context_for_next`. `error` is
+    what a failed phase said, for the ledger. Raises TransitionError, and HoldfastError for a wrong id.
     """
 
     def edit(data: dict[str, Any]) -> None:
@@ -68,7 +68,7 @@ def update_phase_status(
 
 
 def get_workflow_state(workflow_id: str, *, root: str | os.PathLike[str] | None = None) -> dict[str, Any]:
-    """Return the state with this id (R000-19). Raises HoldfastError when the project's workflow is another or none."""
+    """Return the state with this id (R000-19). Raises HoldfastError if the project's workflow is another or none."""
     state = files.load(_project(root)).data
     store.expect(state, workflow_id)
     return state

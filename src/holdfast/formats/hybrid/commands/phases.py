@@ -95,7 +95,7 @@ def _only(project: Workspace) -> Workflow:
 
 
 def _phase_id(workflow: Workflow, wanted: str) -> str:
-    """Return the id of the phase that is named by id, by its number in the Markdown view (from 0), or by title."""
+    """Return a phase's id, given its id, its number in the Markdown view (from 0), or its title."""
     for each in workflow.phases:
         if wanted in (each.id, each.title) or wanted == each.id.removeprefix("phase_"):
             return each.id

@@ -1,4 +1,4 @@
-"""How the commands of the wfs format show sessions, tasks, steps and what is wrong with them."""
+"""Output of the wfs format's commands: sessions, tasks, steps and findings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def session_row(session: Session, board: Board) -> dict[str, Any]:
-    """Return a session as --json has it."""
+    """Return a session's row for --json."""
     return {
         "session": session.name,
         "project": session.topic,
@@ -34,13 +34,13 @@ def session_row(session: Session, board: Board) -> dict[str, Any]:
 
 
 def broken_row(name: str, problem: str) -> dict[str, Any]:
-    """Return a session that cannot be read as --json has it."""
+    """Return the row for --json of a session that can't be read."""
     row = {"session": name, "project": "", "type": "", "status": "broken", "phase": "", "tasks": 0, "done": 0}
     return row | {"problem": problem}
 
 
 def task_row(board: Board, each: Brief) -> dict[str, Any]:
-    """Return a task as --json has it."""
+    """Return a task's row for --json."""
     return {
         "id": each.id,
         "title": each.title,
@@ -55,7 +55,7 @@ def task_row(board: Board, each: Brief) -> dict[str, Any]:
 
 
 def line(board: Board, each: Brief) -> str:
-    """Return a task in a line; a subtask is indented."""
+    """Return a task as one line; a subtask is indented."""
     indent = "  " if each.key and each.key.is_sub else ""
     sign = "▸" if board.is_container(each) else {"completed": "✓", "active": ">", "blocked": "!"}.get(each.status, "·")
     waits = board.waits_for(each) if each.status == "pending" and not board.is_container(each) else []
@@ -64,7 +64,7 @@ def line(board: Board, each: Brief) -> str:
 
 
 def page(board: Board, found: Brief, given: Given, steps: Sequence[Standing]) -> list[str]:
-    """Return the lines that show a task whole, with what it inherits filled in."""
+    """Return the lines that show a whole task, with what it inherits."""
     data, context = given.task, given.task["context"]
     inherited, shared = context["inherited"], context["shared_context"]
     lines = [line(board, found).strip()]
@@ -107,20 +107,20 @@ def _approach(data: Mapping[str, Any], of: str = "") -> list[str]:
 
 
 def step_row(each: Standing) -> dict[str, Any]:
-    """Return a step as --json has it, with what was recorded of it."""
+    """Return a step's row for --json, with its recorded result."""
     known = each.run._asdict() if each.run else None
     return each.step._asdict() | {"state": each.state, "run": known}
 
 
 def step_line(number: int, each: Standing) -> str:
-    """Return a step in a line, with how far it is."""
+    """Return a step as one line, with its state."""
     variable = f" → [{each.step.output_to}]" if each.step.output_to else ""
     error = f", on error {each.step.on_error}" if each.step.on_error != "fail" else ""
     return f"{number}. {each.step.name}: {each.step.action}{variable} ({each.state}{error})"
 
 
 def print_findings(found: Iterable[Finding], none: str, *, as_json: bool) -> None:
-    """Print what is wrong, or `none`; exits with 1 where that is more than a remark."""
+    """Print findings, or `none` without any. Exits with 1 if one is more than a remark."""
     listed = list(found)
     if as_json:
         options.print_json([each._asdict() | {"text": each.text} for each in listed])

@@ -105,7 +105,7 @@ def listed(as_json: bool, project_dir: str | None) -> None:
 
 
 def _beside(project: Workspace, folder: Path) -> dict[str, Any]:
-    """Return a session that lies elsewhere than in `.workflow/` itself as --json has it."""
+    """Return the row for --json of a session that isn't directly in `.workflow/`."""
     status = "archived" if places.is_archived(folder) else "elsewhere"
     try:
         session = wfs_session.load(project, folder, marked=False)
@@ -292,13 +292,13 @@ def _only_paused(project: Workspace) -> str:
 
 
 def _leave(project: Workspace, names: Iterable[str], anyway: bool) -> None:
-    """Leave other clients' live sessions their turn, unless it is to be taken `anyway`."""
+    """Refuse to interrupt other clients' live sessions, unless `anyway`."""
     if not anyway:
         turns.leave(project, names, options.session(), "--anyway does it all the same")
 
 
 def _own(project: Workspace, session: Session) -> None:
-    """Give a session's workflow to the client's session that runs this command."""
+    """Make the client's session that runs this command the owner of a session's workflow."""
     if own := options.session():
         owners.own(project, views.shown(project, session), own)
 

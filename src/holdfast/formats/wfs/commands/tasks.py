@@ -44,7 +44,7 @@ def task() -> None:
 
 
 def content_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that say what a task's file holds, which add and set share."""
+    """Add the options for a task's content, which `add` and `set` share."""
     many: dict[str, Any] = {"multiple": True}
     for option in (
         click.option("--on-error", type=click.Choice(flow.ON_ERROR), help="What happens when the step fails."),
@@ -359,7 +359,7 @@ def step(
 
 
 def _stopped(project: Workspace, session: Session, task: Brief, steps: Sequence[Standing], name: str) -> list[str]:
-    """Block a task that one of its steps stops, as its `on_error` says (R002-26); return what is to be said of it."""
+    """Block a task whose step failed, if its `on_error` says so (R002-26); return what to tell the user."""
     step = next(each for each in steps if each.step.name == name)
     said = {"retry": "it is to be tried once more", "skipped": "it is optional, so the next one may be taken"}
     if step.run is None or step.run.outcome != "failed":
@@ -425,7 +425,7 @@ _STEP = {"action": "action", "command_text": "command", "output_to": "output_to"
 
 
 def _given(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what options say a task's file is to hold, by the names of `wfs_edit.FIELDS`."""
+    """Return the content that the options give, by the names of `edit.FIELDS`."""
     given = {name.replace("_", "-"): value for name, value in content.items() if value and name not in _STEP}
     step = {key: content[option] for option, key in _STEP.items() if content[option] is not None}
     if "step" in given:
@@ -472,9 +472,9 @@ def _pair(given: str) -> tuple[str, str]:
 
 
 def _text(project: Workspace, given: str) -> str:
-    """Return a text that is given, or what stands on stdin for `-` and in a file for `@FILE`.
+    """Return a given text, or that of stdin for `-` and of a file for `@FILE`.
 
-    A session may name files of its project only: its permission rules allow this verb, whatever file it names.
+    A session may name only files of its project, because its permission rules allow this command with any file.
     """
     if given == "-":
         return sys.stdin.read()
