@@ -15,9 +15,10 @@ import os
 import pickle
 import sys
 from contextlib import suppress
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
@@ -38,7 +39,7 @@ from holdfast.project import OpenProject
 from holdfast.server import handlers_child
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from holdfast.dispatch.client import Event
 
@@ -71,6 +72,7 @@ _NOWHERE = Path("/")
 _SOURCE, _PAYLOADS = engine.CLIENT.rehearsal()
 _ROUTES = scan(_SOURCE, engine.CLIENT).routes
 _FILE = Path(__file__).with_name("rehearsed")
+_Cached = type(cache(print))  # what `cache` makes of a function
 _engines_objects: list[object] = []
 _handlers_objects: list[object] = []
 
@@ -165,11 +167,19 @@ def _collect(value: object, found: list[object], seen: set[int]) -> None:
         return
     seen.add(id(value))
     found.append(value)
-    within: list[object] = [getattr(value, each, None) for each in ("__code__", "__func__", "__wrapped__", "fget")]
-    if isinstance(value, CodeType):
-        within += value.co_consts
+    within: Iterable[object] = ()
+    if isinstance(value, FunctionType):
+        within = (value.__code__,)
+    elif isinstance(value, CodeType):
+        within = value.co_consts
+    elif isinstance(value, staticmethod | classmethod | _Cached):
+        within = (value.__wrapped__,)
+    elif isinstance(value, property):
+        within = (value.fget,)
+    elif isinstance(value, cached_property):
+        within = (value.func,)
     elif isinstance(value, type) and value.__module__.partition(".")[0] == "holdfast":
-        within += vars(value).values()
+        within = vars(value).values()
     for each in within:
         _collect(each, found, seen)
 
