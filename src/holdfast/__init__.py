@@ -77,11 +77,11 @@ _HOMES = dict.fromkeys(_OUTCOMES, "holdfast.plugins.outcomes") | {
     "upkeep": "holdfast.install.upkeep",
 }
 
-__all__ = sorted(_HOMES.keys() - {"upkeep"})  # `import *` must not load what few handlers need
+__all__ = sorted(_HOMES.keys() - {"upkeep"})  # few handlers need it, and `import *` would load it
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name from the module it lives in.
+    """Load a public name from its module.
 
     Args:
         name: one of `__all__`, or `__version__` (see `holdfast.version`).

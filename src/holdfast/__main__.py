@@ -1,4 +1,4 @@
-"""`python -m holdfast`: the same as the `holdfast` command."""
+"""Run the `holdfast` command as `python -m holdfast`."""
 
 from holdfast.cli import main
 

@@ -1,4 +1,4 @@
-"""What the user keeps out of everything that Holdfast captures: files by their paths, text by patterns."""
+"""Keep out of everything that Holdfast captures what the user excludes: files by path, text by pattern."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class Exclusions(Protocol):
-        """What the user keeps out: the part of a configuration that is asked for here."""
+        """The part of the configuration that this module needs."""
 
         @property
         def exclude(self) -> Sequence[str]:
-            """Globs of files."""
+            """Globs of excluded files."""
 
         @property
         def exclude_patterns(self) -> Sequence[str]:
-            """Regular expressions of text."""
+            """Regular expressions of excluded text."""
 
 
 MASK = "[excluded]"
-# What can be a path in a text: not what stands around it, nor what a sentence ends with.
+# What can be a path in a text: without quotes and brackets around it, and (_AROUND) without a sentence's punctuation.
 _TOKEN = regex(r"""[^\s"'`=;,|<>()\[\]{}]+""")
 _AROUND = ".:@!?"
 _PIECE = regex(r"\[!?[^\]/]+\]|.", re.DOTALL)
 _PIECES = {"*": "[^/]*", "?": "[^/]"}
-_PATH_LIMIT_CHARS = 4_096  # characters of a path
+_PATH_LIMIT_CHARS = 4_096
 _PATHLIKE = regex(r"/|\w\.\w|\A\.\w")
-# What an event keeps of which another part names an excluded file: who, where and which tool, nothing of the content.
+# The fields that stay of an event whose content names an excluded file: who, where and which tool.
 _KEPT = frozenset(
     {
         *("hook_event_name", "session_id", "transcript_path", "cwd", "permission_mode", "tool_name", "tool_use_id"),
@@ -44,26 +44,26 @@ _KEPT = frozenset(
 
 
 def allowed(config: Exclusions, path: str | Path) -> bool:
-    """Tell whether content of a file may be captured.
+    """Tell whether a file's content may be captured.
 
     Args:
-        config: `exclude` has the globs. One without a slash is the name of a file or folder anywhere; one with slashes
-            matches anywhere too, from any folder on, unless it begins with `/` or `~/`. `*` and `?` stay within a name,
-            `**` is any number of folders, and what matches a folder matches all within. Case is no matter.
-        path: absolute or relative, a link or what it leads to: each counts.
+        config: `exclude` has the globs. A glob matches at any depth, unless it begins with `/` or `~/`. `*` and `?`
+            stay within a name, `**` stands for any number of folders, and a glob that matches a folder matches
+            everything in it. Case doesn't matter.
+        path: absolute or relative. A link is excluded if a glob matches either the link or its target.
     """
     return not any(glob.fullmatch(name) for glob in _globs(tuple(config.exclude)) for name in _names(os.fspath(path)))
 
 
 def text(config: Exclusions, said: str) -> str:
-    """Return a text with everything masked that a pattern of `exclude_patterns` matches."""
+    """Return a text with every match of `exclude_patterns` masked."""
     for pattern in _patterns(tuple(config.exclude_patterns)):
         said = pattern.sub(MASK, said)
     return said
 
 
 def value(config: Exclusions, given: Any) -> Any:
-    """Return a copy of a JSON-like value with everything masked in its texts and keys that a pattern matches."""
+    """Return a copy of a JSON-like value with every match of `exclude_patterns` masked in its strings and keys."""
     if not config.exclude_patterns:
         return given
     if isinstance(given, str):
@@ -76,10 +76,10 @@ def value(config: Exclusions, given: Any) -> Any:
 
 
 def event(config: Exclusions, payload: dict[str, Any]) -> dict[str, Any]:
-    """Return an event as it may be captured.
+    """Return an event's payload as it may be captured.
 
-    Where any part of it names an excluded file, only who, where and which tool are left, for whatever else it says can
-    be of that file; else what the patterns match is masked.
+    If any part names an excluded file, only who, where and which tool are left, because everything else could come
+    from that file. Otherwise matches of `exclude_patterns` are masked.
     """
     content = {key: item for key, item in payload.items() if key not in _KEPT}
     if config.exclude and any(not allowed(config, name) for said in _texts(content) for name in _paths(said)):
@@ -88,7 +88,7 @@ def event(config: Exclusions, payload: dict[str, Any]) -> dict[str, Any]:
 
 
 def fault(pattern: str) -> str:
-    """Return what is wrong with a pattern of `exclude_patterns`; empty if nothing is."""
+    """Return what is wrong with a pattern of `exclude_patterns`, or an empty string."""
     try:
         compiled = re.compile(pattern)
     except (re.error, RecursionError, OverflowError) as error:
@@ -109,19 +109,19 @@ def _texts(given: Any) -> Iterator[str]:
 
 
 def _paths(said: str) -> set[str]:
-    """Return what can be a path in a text; a text of one line, as a path in a tool's input is, counts whole too."""
+    """Return everything in a text that can be a path; a one-line text may be one as a whole, as in a tool's input."""
     found = {part for token in _TOKEN.findall(said) for part in _readings(token) if _PATHLIKE.search(part)}
     return found | ({said} if len(said) <= _PATH_LIMIT_CHARS and "\n" not in said else set())
 
 
 def _readings(token: str) -> Iterator[str]:
-    """Yield a word as a path: without an @ before it, a sentence's end after it, or a line's number (grep)."""
+    """Yield a word read as a path: without a leading @ and punctuation at its end, and without a line number (grep)."""
     plain = token.lstrip("@").rstrip(_AROUND)
     yield from (plain, plain.split(":")[0])
 
 
 def _names(path: str) -> set[str]:
-    """Return the ways a path can be written: as given, tidied up, and with its links resolved."""
+    """Return the ways to write a path: as given, normalised, and with links resolved."""
     try:
         plain = str(Path(path).expanduser()) if path.startswith("~") else path
         found = {plain, os.path.normpath(plain)}
@@ -157,7 +157,7 @@ def _compiled(glob: str) -> re.Pattern[str]:
 
 
 def _name(part: str) -> str:
-    """Return the pattern of one name: `*`, `?`, `[…]` and `[!…]` as in a shell."""
+    """Return the regular expression of one name's glob: `*`, `?`, `[…]` and `[!…]` as in a shell."""
     return "".join(_PIECES.get(piece) or _class(piece) for piece in _PIECE.findall(part))
 
 

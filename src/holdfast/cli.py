@@ -1,4 +1,4 @@
-"""The `holdfast` command: finds the subcommand, loads only that, and turns errors into a sentence and an exit code."""
+"""The `holdfast` command: load only the subcommand that is called, and turn errors into a sentence and an exit code."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _LAST = "dispatch"
 
 
 def commands() -> dict[str, str]:
-    """Return the line of help of every command, by name, without importing any.
+    """Return every command's line of help, by name, without importing a command.
 
-    In this order: those that come first here, every other module of `holdfast.commands`, the formats' own groups, and
-    what only the client calls.
+    The order is: the names in `_FIRST`, every other module of `holdfast.commands`, the formats' own groups, and the
+    command that only the client calls.
     """
     others = (name for name in paths.modules("commands") if name not in (*_FIRST, _LAST))
     ordered = (*_FIRST, *others, *RECORDS, _LAST)
@@ -35,8 +35,8 @@ def commands() -> dict[str, str]:
 def help_line(name: str) -> str:
     """Return a command's line of help; empty if there is no such command.
 
-    A module of `holdfast.commands` is a command if its docstring begins with `holdfast NAME` and what that does. The
-    group of a format is named in its record.
+    A module of `holdfast.commands` is a command if its docstring begins with "`holdfast NAME`: " and the line of help.
+    A format's record holds the line of its group.
     """
     if name in RECORDS:
         return RECORDS[name].COMMANDS
@@ -48,15 +48,15 @@ def help_line(name: str) -> str:
 
 
 def module(name: str) -> str:
-    """Return the module of a command: one of `holdfast.commands`, or a format's own group."""
+    """Return the name of a command's module: in `holdfast.commands`, or in a format's folder."""
     return formats.module(name, "commands") if name in RECORDS else f"holdfast.commands.{name}"
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are imported when they are called."""
+    """A group that imports a command only when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the commands in the order of their lines of help."""
+        """Return the commands' names in the order of `commands`."""
         return list(commands())
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
@@ -73,16 +73,16 @@ class LazyGroup(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command that was given."""
+        """Run the command that was called."""
         try:
             return super().invoke(ctx)
-        except BrokenPipeError:  # of a page (`sheet.put`); click would end with 1
+        except BrokenPipeError:  # from printing a page (`sheet.put`); click would end with exit code 1
             from holdfast.terminal_text import nobody_reads
 
             nobody_reads()
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands' lines without importing any of them."""
+        """Write the commands' lines of help without importing any of them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(commands().items()))
 
@@ -108,9 +108,9 @@ def main(arguments: list[str] | None = None) -> Any:
         arguments: without the program's name; by default the process's own.
 
     Returns:
-        Never; ends with exit code 0, 1 for an error the user can mend (a sentence on stderr), 2 for a wrong call, or
-        141 where nobody reads the output any more. `holdfast dispatch` ends with 0 whatever happens, for a usage error
-        must not refuse a tool call.
+        Never. The process ends with exit code 0, 1 for an error the user can fix (a sentence on stderr), 2 for wrong
+        usage, or 141 if nobody reads the output any more. `holdfast dispatch` ends with 0 whatever happens, because a
+        usage error must not refuse a tool call.
     """
     given = sys.argv[1:] if arguments is None else arguments
     if given[:1] == ["dispatch"] and given[1:] not in (["-h"], ["--help"]):
@@ -129,6 +129,6 @@ def _run(given: list[str]) -> Any:
     except HoldfastError as error:
         click.echo(f"holdfast: {error}", err=True)
         sys.exit(1)
-    except OSError as error:  # a folder that cannot be read or written; the text names it
+    except OSError as error:  # a file or folder that can't be read or written; the text names it
         click.echo(f"holdfast: {error}", err=True)
         sys.exit(1)

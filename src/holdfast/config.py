@@ -1,4 +1,4 @@
-"""The configuration: `holdfast.toml` of the user and of the project, as one model."""
+"""The configuration: the user's and the project's `holdfast.toml`, merged into one model."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
     from pydantic.fields import FieldInfo
 
-HARMLESS = frozenset({"format", "freshness_days"})  # count in a project's file that is not trusted
+HARMLESS = frozenset({"format", "freshness_days"})  # these count even in a project's file that is not trusted
 PROJECT_ID = "project.id"
-LISTS = frozenset({"exclude", "exclude_patterns"})  # both files' entries count, the sound ones where others are not
-USER_ONLY = frozenset({"server"})  # one server answers for all projects of a user
-_MAX_UNKNOWN_KEYS = 5  # of one file that are named; a file can hold thousands
+LISTS = frozenset({"exclude", "exclude_patterns"})  # the entries of both files are joined, without invalid ones
+USER_ONLY = frozenset({"server"})  # one server answers for all of a user's projects
+_MAX_UNKNOWN_KEYS = 5  # how many are named per file; a file can hold thousands
 
 
 class _Section(BaseModel):
-    # Built only when there is something to validate: that takes longer than reading what a usual event needs.
+    # Building takes longer than all that a usual event reads, so it waits until there is something to validate.
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
 
@@ -44,7 +44,7 @@ class ProjectSection(_Section):
     @field_validator("id")
     @classmethod
     def _name(cls, given: str | None) -> str | None:
-        # A project without an id is named by its path: an id that is one would join that project's ledger.
+        # Without an id a project is known by its path, so an id that is a path would join that project's ledger.
         if given is not None and given.startswith("/"):
             raise ValueError('an id is a name and cannot begin with "/"')
         return given
@@ -126,9 +126,13 @@ class Config(_Section):
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A configuration with `problems`, one sentence each, and the `ignored` keys of an untrusted project file.
+    """A configuration and what was wrong with its files.
 
-    `untrusted_id` is the `project.id` among them; empty if it is not.
+    Attributes:
+        config: the merged configuration.
+        problems: one sentence each.
+        ignored: the keys of an untrusted project file that don't count.
+        untrusted_id: the `project.id` among them, or empty.
     """
 
     config: Config
@@ -138,11 +142,15 @@ class Loaded:
 
 
 def load(root: Path | None, *, trusted: bool) -> Loaded:
-    """Read the user's file, then the project's at `root` over it, key by key; never raises for what they hold.
+    """Read the user's file and then the project's, whose keys override the user's. Never raises for their content.
 
-    A file, key or value that cannot be used is a problem naming file and key, and the rest still counts. A project
-    file that is not `trusted` may set only the keys in HARMLESS; its other known keys are `ignored`, whatever they
-    hold. It may not be a symbolic link out of the project; the user's own file may lie anywhere.
+    A file, key or value that can't be used is a problem that names file and key, and the rest still counts. A project
+    file that is not `trusted` sets only the keys in HARMLESS; its other known keys are `ignored`, whatever their
+    values. It may not be a symbolic link out of the project; the user's own file may lie anywhere.
+
+    Args:
+        root: the project's root, or None to read only the user's file.
+        trusted: whether the project's file is trusted as it is now.
     """
     values: dict[str, Any] = {}
     problems: list[str] = []
@@ -169,7 +177,7 @@ def load(root: Path | None, *, trusted: bool) -> Loaded:
             if key in USER_ONLY and file is not files[0]:
                 problems.append(f"{file}: key {key!r} counts only in {files[0]}")
             else:
-                # What the user keeps out stays out, whatever a project's file says beside it.
+                # Joined, not replaced: a project's file can't undo what the user excludes.
                 values[key] = [*values.get(key, []), *value] if key in LISTS else value
     with unplugged():
         config = Config.model_validate(_nest(values)) if values else Config.model_construct()
@@ -181,7 +189,7 @@ def load(root: Path | None, *, trusted: bool) -> Loaded:
 
 
 def keys() -> dict[str, tuple[str, Any, str]]:
-    """Return every key with its type as a word, its default and its description, in the model's order."""
+    """Return every key with its values in words, its default and its description, in the model's order."""
     return {
         key: (_word(field.annotation), field.get_default(), field.description or "") for key, field in _fields().items()
     }
@@ -206,7 +214,7 @@ def markdown_table() -> str:
 
 
 def _entries(file: Path, within: Path | None, problems: list[str]) -> Iterator[tuple[str, Any]]:
-    """Yield the file's dotted keys with their values; what cannot be read at all becomes a problem."""
+    """Yield the file's dotted keys with their values; a file that can't be read is added to `problems`."""
     try:
         table = tomlfile.load(file, within=within)
     except MissingError:
@@ -240,14 +248,17 @@ def _fault(key: str, value: object) -> str | None:
 
 
 def _sound_part(key: str, value: object) -> list[Any]:
-    """Return what of a list can be used where one bad entry must not let all the others in; else nothing."""
+    """Return the valid entries of a list in LISTS, so that one bad entry doesn't cancel all other exclusions.
+
+    Empty for any other value, and for a list of fewer than two entries.
+    """
     if key not in LISTS or not isinstance(value, list) or len(value) < 2:
         return []
     return [each for each in value if _fault(key, [each]) is None]
 
 
 def _unknown(found: list[str]) -> list[str]:
-    """Return a problem for each of the first unknown keys, and one for all the others."""
+    """Return a problem for each of the first unknown keys, and one with the number of the others."""
     named = [f"unknown key {_brief(key)}{_hint(key)}" for key in found[:_MAX_UNKNOWN_KEYS]]
     rest = len(found) - len(named)
     return [*named, *([f"and {rest} more unknown keys"] if rest else [])]

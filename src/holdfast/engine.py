@@ -1,4 +1,4 @@
-"""From an event on stdin to a reply on stdout; the one boundary that turns exceptions into exit codes."""
+"""Answer one event: from stdin to a reply on stdout. Only here do exceptions become exit codes."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 CLIENT: Client = claude
 """The client whose events are answered."""
 PREPARE_LIMIT_S = 20.0
-"""How long an event may take until its handlers are chosen: reading stdin, configuration, trust and handler files."""
+"""Time until an event's handlers must be chosen: reading stdin, configuration, trust and handler files."""
 WATCH_GRACE_S = 5.0
-"""How long after the handlers' own deadline their answers may take to be merged and written."""
-LONGEST_START_S = 1.0  # seconds of a process's age that count; one that is older was not started for this event
-_AGAIN_S = 0.2  # after which an alarm that somebody swallowed comes again
+"""Time for merging and writing the answers after the handlers' own deadline."""
+LONGEST_START_S = 1.0  # an older process was not started for this event, so no more of its age counts
+_AGAIN_S = 0.2  # the alarm repeats, in case some code swallows its exception
 
 
 class _Ended(BaseException):
-    """The client ended us."""
+    """The client ended this process."""
 
 
 class _Overdue(BaseException):
@@ -51,21 +51,21 @@ def main(argument: str | None = None, entry: str = "") -> int:
 
     Args:
         argument: the event name on the command line, if any; the payload's own name wins.
-        entry: the entrypoint's path, where it is one that a server can answer for.
+        entry: the entrypoint's path, if a server can answer for it.
 
     Returns:
-        The exit code: 0 whatever happens inside, or 2 where a handler blocks TeammateIdle or TaskCompleted.
+        The exit code: 0 whatever happens inside, or 2 if a handler blocks TeammateIdle or TaskCompleted.
 
     Raises:
         BaseException: not even a refusal could be given (`dispatch`).
     """
-    gc.disable()  # there is little to collect in a process this short, and much to look through while modules load
+    gc.disable()  # a process this short has little garbage, and each search takes time while modules load
     code = dispatch(argument, output.Streams, time.monotonic() - min(age(), LONGEST_START_S))
     passed("over")
     if entry:
         from holdfast import relay
 
-        if not relay.off(os.environb):  # what else switches the server off is `standby`'s to find out
+        if not relay.off(os.environb):  # `standby` checks what else switches the server off
             from holdfast.server import standby
 
             standby.start(entry)
@@ -78,20 +78,20 @@ def dispatch(
     started: float,
     spare: Spare | None = None,
 ) -> int:
-    """Answer the event on stdin. What fails is a refusal if a strict handler is known for it, else silence.
+    """Answer the event on stdin. On a failure, refuse the event if a strict handler is known for it; else stay silent.
 
     Args:
         argument: the event name on the command line, if any; the payload's own name wins.
-        take: takes the client's streams.
+        take: takes over the client's streams.
         started: `time.monotonic()` when the event came; its deadline runs from here.
-        spare: a child for its handlers that waits for the payload (`ahead`).
+        spare: a child process for the handlers that waits for the payload (`process.spare`).
 
     Returns:
         The exit code.
 
     Raises:
-        BaseException: not even the refusal could be given. The client's streams are the standard ones again, for the
-            relay to try it with the shell.
+        BaseException: not even the refusal could be given. The client's streams are the standard ones again, so that
+            the relay can try the shell.
     """
     data = bytearray()
     streams: output.Streams | None = None
@@ -135,13 +135,13 @@ def answer(
         environ: the hook's environment.
         started: `time.monotonic()` when the event came.
         streams: where the reply goes.
-        spare: a child for the handlers that waits for the payload (`ahead`).
+        spare: a child process for the handlers that waits for the payload (`process.spare`).
 
     Returns:
         The exit code.
     """
     if spare:
-        spare.tell(payload)  # it finds by itself what to call; we do so meanwhile, to judge what comes of it
+        spare.tell(payload)  # the child chooses its handlers itself, while this process does so to check its answers
     project = open_project(environ)
     plan, event = prepare(payload, project)
     passed("found")
@@ -183,12 +183,12 @@ def answer(
 
 
 def passed(point: str, answers: Sequence[Answer] = (), at: float | None = None) -> None:
-    """Note, where somebody wants to know (`tracing`, for `holdfast profile`), that the event came to a point.
+    """Record, if HOLDFAST_TRACE is set (`holdfast profile`), that the event has passed a point.
 
     Args:
-        point: one of `trace.POINTS`; nothing is noted after the last one.
-        answers: what its handlers have answered so far.
-        at: when it came there (`time.monotonic()`); now by default.
+        point: one of `trace.POINTS`; nothing is recorded after the last one.
+        answers: the handlers' answers so far.
+        at: when it passed the point (`time.monotonic()`); now by default.
     """
     if "HOLDFAST_TRACE" in os.environ:
         from holdfast.dispatch import trace
@@ -203,11 +203,11 @@ def open_project(environ: Mapping[str, str], *, tell: bool = True) -> OpenProjec
 
     Args:
         environ: the hook's environment.
-        tell: whether what is wrong with the configuration goes to the log.
+        tell: whether to log what is wrong with the configuration.
 
     Raises:
         KeyError: the environment names no project.
-        HoldfastError: what it names cannot be a folder.
+        HoldfastError: the name is longer than a path can be.
     """
     from holdfast import trust
 
@@ -219,9 +219,10 @@ def open_project(environ: Mapping[str, str], *, tell: bool = True) -> OpenProjec
 
 
 def deadline(event: Event, limits: HandlersSection, started: float, plan: Sequence[Call]) -> float:
-    """Return `time.monotonic()` at which an event that came at `started` is to be answered.
+    """Return the `time.monotonic()` by which an event that came at `started` must be answered.
 
-    A handler's own timeout extends it, as far as the client waits: for a plugin's hooks no longer than by default.
+    A handler's own timeout extends it as far as the client waits. For a plugin's hooks the client waits no longer than
+    by default.
     """
     patience = type(event).deadline
     asked = [call.route.timeout for call in plan if call.route.timeout]
@@ -232,17 +233,17 @@ def deadline(event: Event, limits: HandlersSection, started: float, plan: Sequen
 
 
 def prepare(payload: Mapping[str, Any], project: OpenProject) -> tuple[list[Call], Event | None]:
-    """Choose the handlers a payload calls, and remember those of its event that cannot be used.
+    """Choose the handlers that a payload calls, and record the ones of its event that can't be used.
 
     Args:
         payload: one JSON object, as the client sent it.
-        project: whose handlers.
+        project: the project whose handlers may answer.
 
     Returns:
-        The plan and the event; an empty plan and None when nobody wants it.
+        The plan and the event; an empty plan and None if no handler wants it.
 
     Raises:
-        EventError: the payload lacks what its event cannot be without.
+        EventError: the payload lacks a field that its event requires.
     """
     name = payload[CLIENT.EVENT_KEY]
     found = loader.find(CLIENT, project, name, CLIENT.matched(name, payload))
@@ -251,7 +252,7 @@ def prepare(payload: Mapping[str, Any], project: OpenProject) -> tuple[list[Call
 
 
 def choose(payload: Mapping[str, Any], found: Sequence[HandlerFile]) -> tuple[list[Call], Event | None]:
-    """Choose of the handlers that were found those a payload calls; only if there are any read it as a typed event."""
+    """Choose from `found` the handlers that a payload calls, and parse the payload if there may be any (`prepare`)."""
     name = payload[CLIENT.EVENT_KEY]
     files = [file for file in found if any(route.event == name for route in file.routes)]
     if not any(file.active for file in files):
@@ -265,8 +266,8 @@ def conclude(event: Event, plan: Sequence[Call], answers: Sequence[Answer]) -> t
 
     Args:
         event: the event that was answered.
-        plan: the calls it made.
-        answers: what came of them.
+        plan: its calls.
+        answers: their answers.
 
     Returns:
         The reply, and the outcomes it was merged from, in order.
@@ -274,13 +275,13 @@ def conclude(event: Event, plan: Sequence[Call], answers: Sequence[Answer]) -> t
     said = [outcome for _, outcome in _said(event, plan, answers)]
     reply = CLIENT.merge(event.hook_event_name, said)
     missing = "" if reply.stdout else CLIENT.unanswered(event.hook_event_name)
-    if missing:  # the registered command fails with these words
+    if missing:  # the registered command fails with this text
         reply = replace(reply, stderr="".join(f"{given.label} {given.fault or missing}\n" for given in answers))
     return reply, said
 
 
 def labels(event: Event, plan: Sequence[Call], answers: Sequence[Answer]) -> list[str]:
-    """Return who said each of the outcomes that `conclude` merges, in the same order."""
+    """Return the handler's label of each outcome that `conclude` merges, in the same order."""
     return [label for label, _ in _said(event, plan, answers)]
 
 
@@ -289,7 +290,7 @@ def _said(event: Event, plan: Sequence[Call], answers: Sequence[Answer]) -> list
     changes = _changes(event, answers)
     said: list[tuple[str, Outcome]] = []
     for position, given in enumerate(answers):
-        # An approval holds for the input that its handler saw, not for what another one made of it afterwards.
+        # An approval holds for the input that its handler saw, not for another handler's later change.
         stale = any(later > position and answers[later].label != given.label for later in changes)
         said += [(given.label, one) for one in given.outcomes if not (stale and one.kind == "allow")]
         if given.fault and given.label in strict:
@@ -299,12 +300,12 @@ def _said(event: Event, plan: Sequence[Call], answers: Sequence[Answer]) -> list
 
 
 def refusal(event: str, fault: str, root: str) -> Outcome:
-    """Say no in a strict handler's place (only on the four events where strict is possible).
+    """Return the outcome that refuses an event in place of a strict handler that failed.
 
     Args:
-        event: the event's name.
-        fault: which handler could not check it, and why: `user/guard.py: on_pre_tool_use raised ValueError`.
-        root: the root of the project, if it is a project's handler.
+        event: the event's name, one of the client's STRICT_EVENTS.
+        fault: which handler failed, and why: `user/guard.py: on_pre_tool_use raised ValueError`.
+        root: the project's root, for a project's handler.
     """
     from shlex import join
 
@@ -312,10 +313,10 @@ def refusal(event: str, fault: str, root: str) -> Outcome:
 
     place, _, name = fault.partition(":")[0].partition("/")
     lift = ["untrust", "--project", root, name] if place == "project" else ["off", name.removesuffix(".py")]
-    # Without a name nobody knows which handlers are strict: their memory cannot be read (`strictness.guarding`).
+    # No name means that the memory of strict handlers can't be read (`strictness.guarding`).
     lift = ["holdfast", "handlers", *lift] if name else ["rm", "-r", str(strictness.memory_file())]
     reason = f"Refused, because a strict handler could not check it: {fault}."
-    if "holdfast handlers " not in fault:  # a handler that is gone or broken names what lifts it
+    if "holdfast handlers " not in fault:  # the fault of a missing or broken handler names the command already
         reason += f" To see more, run in a terminal: holdfast handlers check. To do without it: {join(lift)}."
     reason += f" Log: {paths.log_file()}"
     return CLIENT.refusal(event, reason)
@@ -327,19 +328,19 @@ def judge_again(
     plan: Sequence[Call],
     answers: Sequence[Answer],
 ) -> list[Answer]:
-    """Have strict handlers judge the final input where another handler changed it after they had judged.
+    """Call strict handlers again if another handler changed the input after they had judged it.
 
-    One that changes the input in its turn has the others judge again, until every strict handler has seen what will
-    run. If they never agree, those that have not seen it refuse.
+    A strict handler that changes the input itself makes the others judge again, until every strict handler has seen
+    the final input. If that never happens, those that haven't seen it refuse.
 
     Args:
-        judge: calls some of the plan again, on the event as changed so far.
+        judge: makes some of the plan's calls again, on the event as changed so far.
         event: the event as it came.
         plan: the calls that were made.
-        answers: what came of them, in the plan's order.
+        answers: their answers, in the plan's order.
 
     Returns:
-        What the further judgements add to the answers.
+        The answers to add.
     """
     strict = [call for call in plan if call.route.strict]
     added: list[Answer] = []
@@ -365,7 +366,7 @@ def _unaware(event: Event, strict: Sequence[Call], answers: Sequence[Answer]) ->
 
 
 def _changes(event: Event, answers: Sequence[Answer]) -> list[int]:
-    """Return the positions of the answers that made another input of the one before them."""
+    """Return the positions of the answers that changed the input."""
     present, found = CLIENT.given_input(event), []
     for position, given in enumerate(answers):
         values = [outcome.value for outcome in given.outcomes if outcome.kind == "change_input"]
@@ -376,24 +377,27 @@ def _changes(event: Event, answers: Sequence[Answer]) -> list[int]:
 
 
 def _without_repeats(given: Answer) -> Answer:
-    """Keep of a further judgement what decides the call: what was told once is not told again."""
+    """Drop messages from an answer to a repeated call, because they were given the first time."""
     repeats = ("advise", "tell_user", "terminal")
     return replace(given, outcomes=tuple(one for one in given.outcomes if one.kind not in repeats))
 
 
 def _read(argument: str | None, data: bytearray) -> dict[str, Any] | None:
-    """Read the payload into `data`, too; None, with a log line that says what came, when it is not for us.
+    """Read the payload from stdin, keeping its bytes in `data`.
+
+    Returns:
+        The payload, or None, with a line in the log, if it isn't an event for Holdfast.
 
     Raises:
-        IntakeError: it cannot be read.
-        EventError: it is the client's and names no event.
+        IntakeError: it can't be read.
+        EventError: it is the client's, but names no known event, and a strict handler may be registered for it.
     """
     try:
         payload = intake.read(0, data)
     except intake.IntakeError:
         name = _name(intake.head(data), argument)
         if name in CLIENT.STRICT_EVENTS and os.environ.get(CLIENT.ROOT_VARIABLE):
-            loader.find(CLIENT, open_project(os.environ), name)  # remembers the guards that no event has shown us yet
+            loader.find(CLIENT, open_project(os.environ), name)  # records strict handlers not seen before
         raise
     reason = CLIENT.foreign(payload, os.environ)
     named = payload.get(CLIENT.EVENT_KEY)
@@ -408,13 +412,13 @@ def _read(argument: str | None, data: bytearray) -> dict[str, Any] | None:
 
 
 def _name(head: Mapping[str, Any], argument: str | None) -> str | None:
-    """Return the event's name, by the payload if it names one we know, else by the command line."""
+    """Return the event's name: the payload's if it is a known one, else the command line's."""
     named = head.get(CLIENT.EVENT_KEY)
     return named if isinstance(named, str) and named in CLIENT.EVENTS else argument
 
 
 def _fail(error: BaseException, argument: str | None, data: bytearray, streams: output.Streams | None) -> None:
-    """Log what kept an event from being answered, and refuse the event if a strict handler is known for it.
+    """Log why an event wasn't answered, and refuse it if a strict handler is known for it.
 
     Raises:
         BaseException: the refusal could not be given.
@@ -448,7 +452,7 @@ def _fail(error: BaseException, argument: str | None, data: bytearray, streams: 
 
 
 def age() -> float:
-    """Return the seconds since this process was started, for the client's time runs from then on."""
+    """Return the seconds since this process was started, because the client's time runs from there."""
     try:
         ticks = Path("/proc/self/stat").read_text("utf-8").rpartition(")")[2].split()[19]  # proc(5): starttime
         return time.clock_gettime(time.CLOCK_BOOTTIME) - int(ticks) / os.sysconf("SC_CLK_TCK")
@@ -457,7 +461,7 @@ def age() -> float:
 
 
 def _watch(at: float) -> None:
-    """Interrupt this process with `_Overdue` at a moment of `time.monotonic()`, in place of an earlier one."""
+    """Raise `_Overdue` in this process at a given `time.monotonic()`; replaces an earlier alarm."""
     signal.signal(signal.SIGALRM, _ring)
     signal.setitimer(signal.ITIMER_REAL, max(at - time.monotonic(), 0.001), _AGAIN_S)
 

@@ -1,4 +1,4 @@
-"""The exceptions Holdfast raises on purpose: each one's text is the whole message a user needs."""
+"""The exceptions Holdfast raises on purpose. The text of each is a complete message for the user."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ if TYPE_CHECKING:
 
 
 class HoldfastError(Exception):
-    """Something the user can fix; `str()` is a sentence that says what and how."""
+    """Something the user can fix; its text is a sentence that says what is wrong and what to do."""
 
 
 class EventError(HoldfastError):
-    """A payload that cannot be read as an event; the message names the event and the field."""
+    """A payload that can't be read as an event; the message names the event and the field."""
 
 
 class StateError(HoldfastError):
-    """A file or folder that cannot be read or written as it must be; reads `<path>: <reason>`."""
+    """A file or folder that can't be read or written; the message is `<path>: <reason>`."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"{path}: {reason}")
@@ -26,35 +26,35 @@ class StateError(HoldfastError):
 
 
 class MissingError(StateError):
-    """A file that is not there, so that callers can tell absent from broken."""
+    """A file that doesn't exist; a class of its own, so that callers can tell absent from broken."""
 
 
 class BrokenError(StateError):
-    """A file that was read whole and cannot be parsed: only such a file is ever set aside.
+    """A file that was read completely but can't be parsed. Only such a file is ever set aside.
 
-    A file that may not be read (permissions, a link, no regular file, too large, a failing disk) is not broken.
+    A file that can't be read (permissions, a link, no regular file, too large, a failing disk) is not broken.
     """
 
 
 class LargeError(StateError):
-    """A file that is larger than it may be; it was not read, or not written, and stays as it is."""
+    """A file that is too large to read or write; it stays as it is."""
 
 
 class ChangedError(StateError):
-    """A file that somebody else saved between our reading it and our writing it: what they saved stands."""
+    """A file that another program saved between reading and writing it; the other program's version stays."""
 
 
 class SchemaMismatch(StateError):
-    """A file in our place that does not have our schema: it is never overwritten."""
+    """A file in the place of a state file that has another schema; it is never overwritten."""
 
 
 class TransitionError(HoldfastError):
-    """A change of a workflow that was refused, with the reason."""
+    """A change to a workflow that was refused; the message says why."""
 
 
 class ConfigError(HoldfastError):
-    """A configuration that cannot be used, with its file and key."""
+    """A configuration that can't be used; the message names its file and key."""
 
 
 class LedgerError(HoldfastError):
-    """A statement the ledger could not carry out: locked too long, disk full, read-only or damaged."""
+    """A statement that the ledger couldn't execute: locked too long, disk full, read-only or damaged."""

@@ -59,7 +59,7 @@ __all__ = ["EVENTS", "HOOK_NAMES", "OLDEST_CLIENT_EVENTS", "EventError", "model"
 
 
 def __getattr__(name: str) -> Any:
-    """Load a model or one of its parts from the module it lives in."""
+    """Load a model, or a type used in one, from its module."""
     if name not in HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(HOMES[name]), name)

@@ -1,4 +1,4 @@
-"""Where everything lies: Holdfast's own folders, the shipped files and the root of a project."""
+"""Paths: Holdfast's own folders, the shipped files, and a project's root and folders."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-import platformdirs  # not later: without it nothing could be logged, not even that it is missing
+import platformdirs  # not lazily: without it not even its absence could be logged
 
 from holdfast.errors import HoldfastError
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PATH_LIMIT_BYTES = 4096
-"""A path has fewer bytes than this (Linux: PATH_MAX, which counts the zero at its end)."""
+"""A path must be shorter than this (Linux: PATH_MAX, which includes the final zero byte)."""
 _APP = "holdfast"
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -30,7 +30,7 @@ def state_dir() -> Path:
 
 
 def _known(kind: Literal["config", "state"], variable: str) -> Path:
-    """Return one of our folders, asked for once as long as what it depends on stays: each event needs them often."""
+    """Return one of Holdfast's folders; cached by the variables it depends on, because each event needs it often."""
     key = (kind, os.environ.get("HOME"), os.environ.get(variable))
     folder = _folders.get(key)
     if folder is None:
@@ -43,17 +43,17 @@ _folders: dict[tuple[str | None, ...], Path] = {}
 
 
 def log_file() -> Path:
-    """Return the log's path; its folder need not exist yet."""
+    """Return the log's path; its folder may not exist yet."""
     return state_dir() / "log" / "holdfast.log"
 
 
 def launcher() -> Path:
-    """Return the entrypoint that settings.json names: fixed under $HOME, the same text on every machine."""
+    """Return the entrypoint that settings.json names: the same path below $HOME on every machine."""
     return Path.home() / ".local" / "share" / _APP / "run"
 
 
 def command_dir() -> Path:
-    """Return the folder that holds only the `holdfast` command and is appended to the model's PATH."""
+    """Return the folder that is appended to the model's PATH; it holds only the `holdfast` command."""
     return Path.home() / ".local" / "share" / _APP / "bin"
 
 
@@ -63,7 +63,7 @@ def package_root() -> Path:
 
 
 def shipped(kind: Literal["handlers", "hooks", "skills"]) -> Path:
-    """Return the folder of the shipped files: the checkout's own when the package lies in `src/`, else the wheel's."""
+    """Return a folder of shipped files: the checkout's if the package lies in `src/`, else the wheel's."""
     checkout = _PACKAGE.parent.parent / kind
     if _PACKAGE.parent.name == "src" and checkout.is_dir():
         return checkout
@@ -71,27 +71,30 @@ def shipped(kind: Literal["handlers", "hooks", "skills"]) -> Path:
 
 
 def plugin_root() -> Path:
-    """Return the folder that is the plugin where the package lies in a plugin's copy or a checkout, in its `src`."""
+    """Return the root of the plugin copy or checkout whose `src` holds this package.
+
+    Meaningless if the package is installed elsewhere.
+    """
     return _PACKAGE.parent.parent
 
 
 def plugin_manifest() -> Path:
-    """Return where the plugin's manifest lies; an installed package has none."""
+    """Return the path of the plugin's manifest; an installed package has none."""
     return plugin_root() / ".claude-plugin" / "plugin.json"
 
 
 def modules(folder: str) -> list[str]:
-    """Return the names of the modules in one of the package's folders, sorted, packages left out.
+    """Return the names of the public modules in one of the package's folders, sorted, without packages.
 
     Args:
         folder: relative to the package, such as `checks`.
     """
-    files = os.listdir(_PACKAGE / folder)  # noqa: PTH208 - every event lists one, and this is the quickest
+    files = os.listdir(_PACKAGE / folder)  # noqa: PTH208 - the quickest way, and each event lists a folder
     return sorted(file[:-3] for file in files if file.endswith(".py") and not file.startswith("_"))
 
 
 def format_index() -> Path:
-    """Return the index of the formats that other packages bring; there is none where no package does."""
+    """Return the path of the index of formats from other packages; it exists only if a package brings one."""
     return state_dir() / "formats.json"
 
 
@@ -101,7 +104,7 @@ def user_handlers() -> Path:
 
 
 def project_handlers(root: Path) -> Path:
-    """Return the folder of a project's handlers, which run only once trusted."""
+    """Return the folder of a project's handlers, which run only if trusted."""
     return root / ".claude" / "handlers"
 
 
@@ -126,19 +129,19 @@ def project_config(root: Path) -> Path:
 
 
 def plans_dir(root: Path) -> Path:
-    """Return the folder of a project's plans; it need not exist."""
+    """Return the folder of a project's plans; it may not exist."""
     return root / "CLAUDE" / "Plan"
 
 
 def sidecar_dir(root: Path) -> Path:
-    """Return the project's folder for the guidance's overflow, where the model may read it."""
+    """Return the project's folder for sidecars, which the model may read."""
     return root / ".claude" / "holdfast"
 
 
 def ensure_private(folder: Path) -> Path:
-    """Create a folder with its missing parents, each for its owner alone (0700), and return it.
+    """Create a folder and its missing parents with mode 0700, and return it.
 
-    What already exists keeps its mode. Raises OSError when something else is in the way.
+    Existing folders keep their mode. Raises OSError if a folder can't be created, or a file is in its place.
     """
     if not folder.is_dir():
         if folder.parent != folder:
@@ -150,9 +153,9 @@ def ensure_private(folder: Path) -> Path:
 def find_root(explicit: str | None, env: Mapping[str, str], cwd: Path) -> Path:
     """Return the real path of the project that a command is about.
 
-    In this order: `explicit` (--project), HOLDFAST_PROJECT_DIR, CLAUDE_PROJECT_DIR, the nearest folder from `cwd`
-    upward that holds `.claude` or `.git` (the home folder's own `.claude` is the user's, not a project's), `cwd`.
-    Raises HoldfastError when a named folder does not exist: state must not land somewhere else unnoticed.
+    The first of these counts: `explicit` (--project), HOLDFAST_PROJECT_DIR, CLAUDE_PROJECT_DIR, the nearest folder from
+    `cwd` upward that holds `.claude` or `.git` (the home folder's `.claude` is the user's, not a project's), `cwd`.
+    Raises HoldfastError if a named folder doesn't exist, so that state never lands elsewhere unnoticed.
     """
     named = [("--project", explicit)]
     named += [(name, env.get(name)) for name in ("HOLDFAST_PROJECT_DIR", "CLAUDE_PROJECT_DIR")]
@@ -164,9 +167,9 @@ def find_root(explicit: str | None, env: Mapping[str, str], cwd: Path) -> Path:
 
 
 def real_root(named: str) -> str:
-    """Return the real path of a project's root as the client names it.
+    """Return the real path of a project's root that the client named.
 
-    Empty for one longer than any path can be: following its parts, none of which is there, would take seconds.
+    Empty if the name is longer than a path can be, because resolving its missing parts would take seconds.
     """
     return os.path.realpath(named) if len(os.fsencode(named)) < PATH_LIMIT_BYTES else ""
 

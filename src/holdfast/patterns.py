@@ -1,4 +1,4 @@
-"""Regular expressions of modules, each compiled at its first use: most events need few of them."""
+"""Regular expressions that are compiled at first use, because most events need few of a module's expressions."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ _waiting: list[_Pattern] = []
 
 
 class _Pattern:
-    """Stands for a `re.Pattern`, and has all it has; `re` of a match is not this one but the compiled one."""
+    """A stand-in for a `re.Pattern` with all its attributes. A match's `re` is the compiled pattern, not this."""
 
     def __init__(self, pattern: str | bytes, flags: int) -> None:
         self.pattern = pattern
         self.flags = flags
         self._compiled: re.Pattern[Any] | None = None
 
-    def __getattr__(self, name: str) -> Any:  # called for what is not there yet
-        if "pattern" not in self.__dict__:  # `copy` asks one that it has made and not yet filled
+    def __getattr__(self, name: str) -> Any:  # called only for attributes that aren't set
+        if "pattern" not in self.__dict__:  # `copy` asks a copy that it hasn't filled yet
             raise AttributeError(name)
         return getattr(self.compile(), name)
 
     def compile(self) -> re.Pattern[Any]:
-        """Return the compiled one, and have its methods at hand for the next use."""
+        """Return the compiled pattern, and set its methods here so that the next use is direct."""
         if self._compiled is None:
             self._compiled = re.compile(self.pattern, self.flags)
             self.__dict__.update({method: getattr(self._compiled, method) for method in _METHODS})
@@ -31,7 +31,7 @@ class _Pattern:
 
 
 def regex(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """Return a regular expression that is compiled when it is used, and that is in error only then.
+    """Return a regular expression that is compiled, and raises an error for a bad pattern, only when it is used.
 
     Args:
         text: the expression.
@@ -43,6 +43,6 @@ def regex(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
 
 
 def compile_all() -> None:
-    """Compile those that were made by now, in a process that others are forked from."""
+    """Compile all expressions made so far, for a process that others are forked from."""
     while _waiting:
         _waiting.pop().compile()

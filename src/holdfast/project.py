@@ -1,4 +1,4 @@
-"""A project: the root a session works in, with its identity and configuration; once it is open, with its ledger."""
+"""A project: the root that a session works in, with its identity, its configuration and, once open, its ledger."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _GIT_FILE_LIMIT_BYTES = 65536
 class Project:
     """One project root (absolute, links resolved) with its loaded configuration.
 
-    `untrusted_id` is the `project.id` of a file that is not trusted. It names nothing; it only tells which ledger
-    trusting the file would join.
+    `untrusted_id` is the `project.id` in a configuration file that is not trusted. It doesn't name the project; it only
+    tells which ledger the project would join if you trusted the file.
     """
 
     root: Path
@@ -39,9 +39,12 @@ class Project:
 
     @classmethod
     def open(cls, root: Path, *, trusted: bool = False, tell: bool = True) -> Self:
-        """Return the project at `root`; problems of its configuration go to the log, and the rest of it counts.
+        """Return the project at `root`, and log the problems of its configuration, whose other keys count.
 
-        With `tell` false they do not: another process that works on the same has said so.
+        Args:
+            root: the project's root.
+            trusted: whether its configuration file is trusted as it is now.
+            tell: False if another process that answers the same event or command logs the problems.
         """
         from holdfast import config
 
@@ -56,25 +59,25 @@ class Project:
         return opened
 
     def name_in_log(self) -> None:
-        """Have this process log as the project's configuration says, and name the project in each line."""
+        """Set this process's log level from the project's configuration, and name the project in each line."""
         log.set_level(self.config.log_level)
         log.set_project(self.root)
 
     @cached_property
     def identity(self) -> str:
-        """The same text for every session that shares this project's memory.
+        """A text that is the same for all sessions that share this project's memory.
 
-        A trusted `project.id`, else where the project lies. The two never meet: a place begins with `/`, an id never
-        does (`config`).
+        It is the trusted `project.id`, or else `location`. The two are never equal: a location begins with `/`, an id
+        never does (`config`).
         """
         return self.config.project.id or self.location
 
     @cached_property
     def location(self) -> str:
-        """Where the project lies, as the same text in all of its worktrees; it always begins with `/`.
+        """A path-like text that is the same in all worktrees of the project; it always begins with `/`.
 
-        The git common folder with the path inside the repository, else the root's path. A `.git` that only claims to
-        belong to a repository elsewhere, which git has no record of, names none.
+        It is git's common folder with the path inside the repository, or else the root's path. A `.git` file that
+        claims a repository which has no record of this checkout doesn't count.
         """
         if self._git is None:
             return str(self.root)
@@ -91,15 +94,15 @@ class Project:
         return _key(self.identity)
 
     def contains(self, path: Path) -> bool:
-        """Tell whether a path lies in this project, links resolved: in its root, or in the same folder of a worktree.
+        """Tell whether a path, links resolved, lies in this project's root or in the same folder of another worktree.
 
-        Raises ValueError for what no path can be.
+        Raises ValueError if it can't be a path.
         """
         return contains(self.root, path)
 
     @property
     def worktree(self) -> str:
-        """The real path of this checkout's root: tells worktrees of one project apart."""
+        """The real path of the project's root, which differs between the worktrees of one project."""
         return str(self.root)
 
     @property
@@ -109,33 +112,34 @@ class Project:
 
     @property
     def branch(self) -> str | None:
-        """The branch checked out now, or None outside git and on a detached head."""
+        """The branch that is checked out, or None outside git and on a detached head."""
         head = _first_line(self._git[1] / "HEAD") if self._git else ""
         return head.removeprefix(_BRANCH) if head.startswith(_BRANCH) and not head.endswith("/.invalid") else None
 
     @property
     def ledger_file(self) -> Path:
-        """Where the project's ledger lies; it need not exist."""
+        """The path of the project's ledger; it may not exist."""
         return _ledger_file(self.identity)
 
     @property
     def untrusted_ledger(self) -> Path | None:
-        """Where the ledger lies that trusting the project's `holdfast.toml` would join; None if there is none."""
+        """The path of the ledger that the project would join if you trusted its `holdfast.toml`, or None."""
         file = _ledger_file(self.untrusted_id) if self.untrusted_id else None
         return file if file and file.is_file() else None
 
     @cached_property
     def _git(self) -> tuple[Path, Path] | None:
-        """The checkout's top folder and its git folder, or None outside git; read from files, git is never run."""
+        """The checkout's top folder and its git folder, or None outside git. Read from files: git is never run."""
         return _checkout(self.root)
 
 
 @dataclass(frozen=True)
 class OpenProject(Project):
-    """A project that an event or a command works in: with its ledger, and what reads its sessions' transcripts.
+    """A project that an event or a command works in, with its ledger and the reader of its sessions' transcripts.
 
-    `patience` is the time there is to wait for processes that have locked the ledger: an event's, unless given.
-    `reader` returns the client's own reader of transcripts; without one they are as good as missing.
+    Attributes:
+        patience: how long to wait for a locked ledger; by default as long as an event may.
+        reader: returns the client's reader of transcripts; without one every transcript counts as missing.
     """
 
     patience: Patience = field(default_factory=Patience, compare=False)
@@ -143,9 +147,9 @@ class OpenProject(Project):
 
     @cached_property
     def ledger(self) -> Ledger:
-        """The project's ledger, opened at first use; in memory where it cannot be kept.
+        """The project's ledger, opened at first use; in memory if its file can't be used.
 
-        That is said once: in the log, or to the person who typed a command.
+        Such a problem is reported once: in the log, or to the person who typed the command.
         """
         from holdfast.ledger.database import Ledger
 
@@ -153,7 +157,7 @@ class OpenProject(Project):
 
     @cached_property
     def transcripts(self) -> Transcripts:
-        """What reads the transcripts of the project's sessions."""
+        """The reader of the transcripts of the project's sessions."""
         if self.reader:
             return self.reader()
         from holdfast.files.transcript import Unread
@@ -182,8 +186,8 @@ class OpenProject(Project):
 def nearest(start: Path, root: Path) -> Path:
     """Return the first folder from `start` upward to `root` that has a ledger, or `root`.
 
-    Sessions were started there (each folder is a project of its own), or somebody named it with `--project`. Folders
-    that declare an identity have a `.claude` folder, and are roots for that reason already.
+    A folder has one if sessions were started there (each such folder is a project of its own), or if somebody named it
+    with `--project`. A folder that declares an identity has a `.claude` folder, so it is a root anyway.
 
     Args:
         start: the real path of a folder in `root`, or `root`.
@@ -222,7 +226,7 @@ def _ledger_file(identity: str) -> Path:
 def _checkout(start: Path) -> tuple[Path, Path] | None:
     """Return the top folder of the checkout around a real path, with its git folder; None outside git."""
     for top in (start, *start.parents):
-        if not os.path.exists(f"{top}/.git"):  # noqa: PTH110 - most have none, and each event asks
+        if not os.path.exists(f"{top}/.git"):  # noqa: PTH110 - the quickest way, for each event
             continue
         folder = _git_folder(top / ".git")
         if folder is not None:
@@ -231,7 +235,7 @@ def _checkout(start: Path) -> tuple[Path, Path] | None:
 
 
 def _git_folder(entry: Path) -> Path | None:
-    """Return the git folder that `.git` is or, in worktrees and submodules, names; None if it is neither."""
+    """Return the git folder: `.git` itself or, in worktrees and submodules, the folder its text names; else None."""
     if _is_file(entry):
         line = _first_line(entry)
         if not line.startswith("gitdir:"):
@@ -241,10 +245,10 @@ def _git_folder(entry: Path) -> Path | None:
 
 
 def _common(top: Path, folder: Path) -> Path | None:
-    """Return the folder that all worktrees of a repository share; None if git has no record of this checkout there.
+    """Return the folder that all worktrees of a repository share; None if that has no record of this checkout.
 
-    Anybody can put a `.git` into an archive that names somebody else's repository. An archive cannot hold what git
-    writes into the repository itself: the place of each worktree (`worktrees/NAME/gitdir`) and of a submodule
+    Anybody can put a `.git` file into an archive that names another repository. An archive can't forge what git writes
+    into the repository itself: the path of each worktree (`worktrees/NAME/gitdir`) and of a submodule
     (`core.worktree`).
     """
     if folder.parent == top:  # `.git` itself, or a bare repository beside the `.git` file
@@ -261,7 +265,7 @@ def _common(top: Path, folder: Path) -> Path | None:
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
-    except OSError:  # closed to us, or longer than a path can be
+    except OSError:  # no permission, or longer than a path can be
         return False
 
 
@@ -283,16 +287,16 @@ def _work_tree(folder: Path) -> str:
 
 
 def _first_line(file: Path) -> str:
-    """Return the first line of a small file of git's, or nothing if there is none."""
+    """Return the first line of one of git's small files, or an empty string."""
     return next(iter(_lines(file)), "")
 
 
 def _lines(file: Path) -> list[str]:
-    """Return the lines of a small file of git's, or none; never waits on a pipe or device."""
+    """Return the lines of one of git's small files, or none if it can't be read; never waits on a pipe or device."""
     try:
         data = document.read(file, _GIT_FILE_LIMIT_BYTES)[0]
     except (StateError, ValueError):
         return []
-    if b"\0" in data:  # no path, and no text of git's
+    if b"\0" in data:  # neither a path nor git's text
         return []
     return [line.strip() for line in os.fsdecode(data).split("\n")]

@@ -1,4 +1,4 @@
-"""Building pydantic models without a search of all installed distributions for pydantic's plugins."""
+"""Build pydantic models without searching all installed distributions for pydantic's plugins."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _LOADER = "pydantic.plugin._loader"
 
 @contextmanager
 def unplugged() -> Iterator[None]:
-    """Have models that are built in the block, at their first validation, be built as if no plugin were installed.
+    """Build models (at their first validation) inside this block as if no pydantic plugin were installed.
 
-    The search reads the metadata of every distribution: the modules for that alone take a tenth of a cold start.
-    Plugins watch validations, and no installed package has a say about an event. Models that are built elsewhere, such
-    as a handler's own, find their plugins. Where pydantic has looked for them already, or keeps the search elsewhere,
-    this does nothing.
+    The search reads the metadata of every distribution; loading the modules for that alone takes a tenth of a cold
+    start. Plugins observe validations, and no installed package should observe events. Models built outside the block,
+    such as a handler's own, still find plugins. If pydantic has searched already, or no longer searches in this module,
+    the block changes nothing.
     """
     if _LOADER in sys.modules:
         yield

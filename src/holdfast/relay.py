@@ -1,7 +1,7 @@
-"""Having an event answered: by the warm server, else by Holdfast loaded into this process.
+"""Have an event answered by the warm server or, failing that, by Holdfast loaded into this process ("cold").
 
-The entrypoint runs this file alone, from its bytecode and without its package: until it goes cold it may import `posix`
-and `_socket` and nothing else, for each further module costs every event.
+The entrypoint runs this file alone, from its bytecode and without its package. Until it goes cold it may import only
+`posix` and `_socket`, because each further module costs every event.
 """
 
 import sys
@@ -12,59 +12,59 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 LIFE_TIMEOUT_S = 0.05
-"""Seconds the server has for its sign of life, one byte; else it hangs."""
+"""Time for the server's sign of life, one byte; after that it counts as hanging."""
 READY_TIMEOUT_S = 1.0
-"""Seconds it has from then on to say that a child is ready, or that its turn is still to come."""
+"""Time from then on until the server must say that a child is ready, or that your turn is still to come."""
 
 TURNS = 16
-"""Times it may say so, every 0.3 seconds; then the event goes cold while there is time for it."""
+"""How often the server may say `WAIT`, every 0.3 seconds; then the event goes cold while there is still time."""
 
 ANSWER_TIMEOUT_S = 21.0
-"""Seconds the child has from `GO` on to choose handlers (`engine.PREPARE_LIMIT_S`) or to answer; else it hangs."""
+"""Time from `GO` until the child must have answered, or have chosen handlers (`engine.PREPARE_LIMIT_S`) and said so."""
 
 ALIVE, WAIT, READY_NOW, GO = b"!", b".", b"r", b"g"
-"""The words of the protocol: the server lives, your turn is still to come, a child is ready; answer the event."""
+"""The protocol's messages. The server's: it lives, your turn is still to come, a child is ready. Ours: answer."""
 
 LONGER = b"\xfe"
-"""What the child says once handlers are chosen: in two more bytes, the seconds it has instead of `ANSWER_TIMEOUT_S`."""
+"""The child's message once handlers are chosen; two more bytes give its new limit in seconds (`ANSWER_TIMEOUT_S`)."""
 
 WRITTEN = b"\xff"
-"""What the child says, before its exit code, once the reply is written: from then on nobody else may refuse."""
+"""The child's message, before its exit code, once the reply is written: from then on nobody else may refuse."""
 
 STRICT_EVENTS = ("PreToolUse", "PermissionRequest", "UserPromptSubmit", "UserPromptExpansion")
-"""The events on which a handler may be strict: what is not answered may have to be refused."""
+"""The events on which a handler may be strict: one that isn't answered may have to be refused."""
 
 LAST_WORD_S = 2.0
-"""How long the child has to refuse once the client has ended us, or its time is up."""
+"""Time for the child to refuse once the client has ended this process, or the child's time is up."""
 
 OFF = (b"off", b"0", b"no", b"false")
-"""What `HOLDFAST_SERVER` may hold to switch the server off."""
+"""The values of `HOLDFAST_SERVER` that switch the server off."""
 
 FOLDERS = (b"HOME", b"XDG_CONFIG_HOME", b"XDG_STATE_HOME", b"XDG_DATA_HOME", b"XDG_CACHE_HOME")
-"""The variables that decide where Holdfast's own folders are; each set of them has a server of its own."""
+"""The variables that decide where Holdfast's folders are; each combination of values has its own server."""
 
 SPACES = ("mnt", "net", "user", "pid")
-"""The namespaces (Linux) that an event must not leave: who asks may be in a sandbox."""
+"""The Linux namespaces that an event must not leave, because its process may run in a sandbox."""
 
 
 class Died(Exception):
-    """The server's process for this event did not answer it, after it was handed over; the text says why."""
+    """The event was handed over, but the server's process didn't answer it; the text says why."""
 
 
 class Terminated(BaseException):
-    """The client ended us."""
+    """The client ended this process."""
 
 
 def main(entry: str, root: str, argument: str | None, note: "Callable[[str], None]") -> int:
-    """Answer the event; or, with `--serve` in its place, be the server that is asked here.
+    """Answer the event or, if the argument is `--serve`, run the server.
 
-    The launcher, a copy of `hooks/dispatch.py` that outlives an upgrade, calls this: what it takes stays as it is.
+    The launcher, a copy of `hooks/dispatch.py` that outlives an upgrade, calls this, so the parameters never change.
 
     Args:
         entry: the entrypoint's path.
         root: the folder that holds the package.
-        argument: the event's name on the command line, if any.
-        note: notes an error where Holdfast itself cannot.
+        argument: the event's name on the command line, if any, or `--serve`.
+        note: logs an error when Holdfast itself can't.
 
     Returns:
         The exit code.
@@ -84,18 +84,18 @@ def main(entry: str, root: str, argument: str | None, note: "Callable[[str], Non
 
 
 def refuse(root: str, argument: str | None, why: str) -> int:
-    """Leave an event that nobody answered to `refuse.sh`, which refuses it if a strict handler is known.
+    """Hand an event that nobody answered to `refuse.sh`, which refuses it if a strict handler is known.
 
     Args:
         root: the folder that holds the package.
         argument: the event's name on the command line.
-        why: what happened, in plain letters; the refusal says so.
+        why: what happened, in plain ASCII letters; the refusal quotes it.
 
     Returns:
-        The exit code, 0, where no strict handler is possible; else this process becomes the shell's.
+        The exit code 0 if no handler of the event can be strict; otherwise the shell replaces this process.
 
     Raises:
-        OSError: there is no `refuse.sh`. The launcher has a copy of its own.
+        OSError: there is no `refuse.sh`. The launcher then uses its own copy.
     """
     if argument in STRICT_EVENTS:
         import posix
@@ -107,18 +107,18 @@ def refuse(root: str, argument: str | None, why: str) -> int:
 
 
 def _catch_sigterm() -> None:
-    """Have `Terminated` raised, once, when the client ends us."""
-    builtin = sys.modules["_signal"]  # every interpreter starts with it; `signal` would load `enum`
+    """Raise `Terminated`, once, when the client ends this process."""
+    builtin = sys.modules["_signal"]  # loaded in every interpreter; `signal` would load `enum`
 
     def end(signum: int, frame: object) -> None:
-        builtin.signal(signum, builtin.SIG_IGN)  # what follows is the refusal
+        builtin.signal(signum, builtin.SIG_IGN)  # don't interrupt the refusal that follows
         raise Terminated
 
     builtin.signal(builtin.SIGTERM, end)
 
 
 def cold(entry: str, root: str, argument: str | None, note: "Callable[[str], None]") -> int:
-    """Load Holdfast into this process and let it answer; what it cannot is a log entry and `refuse`. See `main`."""
+    """Load Holdfast into this process and let it answer. If that fails, log it and `refuse`. Arguments: see `main`."""
     try:
         if sys.flags.no_site:
             import site
@@ -134,26 +134,26 @@ def cold(entry: str, root: str, argument: str | None, note: "Callable[[str], Non
         return refuse(root, argument, "Holdfast does not load")
     try:
         return int(answer(argument, entry))
-    except BaseException as error:  # noqa: BLE001 - see above; what the engine can refuse it refuses itself
+    except BaseException as error:  # noqa: BLE001 - see above; the engine has tried to refuse already
         note(f"{argument or 'an event'} failed inside Holdfast: {type(error).__name__}: {error}")
         return refuse(root, argument, "Holdfast failed")
 
 
 def ask(entry: str, argument: str | None) -> int | None:
-    """Let the warm server answer with our descriptors, environment and directory.
+    """Let the warm server answer, with this process's standard streams, environment and working directory.
 
-    Nobody has read stdin when it cannot, for its child waits for our word, `GO`: before that any doubt means None,
-    after it the event is answered once or, should the child die or hang, not at all.
+    The server's child reads stdin only after `GO`. Before that, any doubt gives None, and stdin is still unread. After
+    it, the event is answered once or, if the child dies or hangs, not at all.
 
     Args:
-        entry: the entrypoint that asks.
+        entry: the entrypoint's path.
         argument: the event's name on the command line.
 
     Returns:
-        The exit code, or None where the event is still to be answered.
+        The exit code, or None if the event must still be answered.
 
     Raises:
-        Died: see there.
+        Died: the event was handed over and not answered.
     """
     try:
         import posix
@@ -167,7 +167,7 @@ def ask(entry: str, argument: str | None) -> int | None:
         server = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
         server.settimeout(LIFE_TIMEOUT_S)
         server.connect(where)
-        if server.fileno() < 3:  # one of the standard descriptors was closed, and its number is ours now
+        if server.fileno() < 3:  # a standard stream was closed, and the socket has its number
             return None
         if not ours(server):
             return None
@@ -186,9 +186,9 @@ def ask(entry: str, argument: str | None) -> int | None:
         if said != READY_NOW:
             return None
         passed = b"".join([number.to_bytes(4, sys.byteorder) for number in (0, 1, 2)])
-        # Not before: one that hangs would keep the client's pipes open.
+        # The streams go with GO and not before: a server that hangs would keep the client's pipes open.
         server.sendmsg([GO], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, passed)])
-    except Exception:  # noqa: BLE001 - whatever it is, the event is still to be answered
+    except Exception:  # noqa: BLE001 - whatever happened, the event must still be answered
         return None
     try:
         return _code(server)
@@ -199,7 +199,7 @@ def ask(entry: str, argument: str | None) -> int | None:
 def _code(server: "socket") -> int:
     """Wait until the event is answered; return the exit code. Raises Died, OSError."""
     limit, why, written = ANSWER_TIMEOUT_S, "", False
-    longer = None  # of the two bytes of a limit those that came; the client may end us between any two bytes
+    longer = None  # the bytes of a new limit read so far; the client may end this process between any two
     while True:
         server.settimeout(LAST_WORD_S if why else limit)
         try:
@@ -229,11 +229,11 @@ def _code(server: "socket") -> int:
 
 
 def _byte(server: "socket") -> bytes:
-    """Return the next byte, or nothing at the end. Raises OSError, and Terminated as long as no byte was taken.
+    """Return the next byte, or nothing at the end. Raises OSError, and Terminated only if no byte was consumed.
 
-    `Terminated` comes between any two steps of ours, also when the system has given us a byte and we don't have it yet.
-    What follows would be misread: half of a limit is no exit code. So we wait without taking anything, and take the
-    byte while the signal has to wait.
+    The signal can arrive between any two steps, even when `recv` has consumed a byte and not returned it yet. The rest
+    would then be misread: half of a limit is no exit code. So this waits without consuming anything, and consumes the
+    byte while the signal is blocked.
     """
     import _socket
 
@@ -250,14 +250,14 @@ def off(environ: "Mapping[bytes, bytes]") -> bool:
 
 
 def address(entry: str, environ: "Mapping[bytes, bytes]") -> bytes:
-    """Return where the server of this user, entrypoint, interpreter, sandbox and set of folders listens.
+    """Return the socket's path of the server for this user, entrypoint, interpreter, sandbox and set of folders.
 
     Args:
         entry: the entrypoint's path.
-        environ: the environment, as `posix.environ` has it.
+        environ: the environment, as in `posix.environ`.
 
     Returns:
-        An absolute path, or nothing where there is none that a socket can have.
+        An absolute path, or empty if the path would be relative or too long for a socket.
     """
     import posix
 
@@ -270,14 +270,14 @@ def address(entry: str, environ: "Mapping[bytes, bytes]") -> bytes:
         seen = []
     folders = [environ.get(name) for name in FOLDERS]
     identity = (posix.getuid(), entry, sys.executable, sys.getfilesystemencoding(), folders, seen)
-    # A remainder is digest enough for names that nobody chooses: hashlib takes longer to load than all this.
+    # A remainder is digest enough, because nobody chooses these names; loading hashlib would take longer than all this.
     key = int.from_bytes(repr(identity).encode("utf-8", "replace"), "big") % 18446744073709551557
     where = base + b"/holdfast/server/%016x" % key
-    return where if base[:1] == b"/" and len(where) < 100 else b""  # a socket's name holds 104 bytes, on some 108
+    return where if base[:1] == b"/" and len(where) < 100 else b""  # the limit is 104 bytes, on some systems 108
 
 
 def private(where: bytes) -> bool:
-    """Tell whether a socket lies where only we can have put it. Raises OSError where there is none."""
+    """Tell whether a socket's folder belongs to this user alone. Raises OSError if there is no such folder."""
     import posix
 
     folder = posix.stat(where.rpartition(b"/")[0])
@@ -285,11 +285,11 @@ def private(where: bytes) -> bool:
 
 
 def ours(peer: "socket") -> bool:
-    """Tell whether who is at the other end of a connection is this user. Raises OSError."""
+    """Tell whether the other end of a connection is a process of this user. Raises OSError."""
     import _socket
     import posix
 
     if not hasattr(_socket, "SO_PEERCRED"):
-        return True  # nobody else can open what lies in a folder that is ours alone
+        return True  # `private` was true: nobody else can open a socket in that folder
     said = peer.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
     return int.from_bytes(said[4:8], sys.byteorder) == posix.getuid()

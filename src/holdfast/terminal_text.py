@@ -1,4 +1,4 @@
-"""What reaches a person's terminal: text in which nothing moves the cursor, hides or reorders what is shown."""
+"""Make text safe for a terminal, so that it can't move the cursor, or hide or reorder what is shown."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _NOBODY_READS = 141  # 128 and the number of SIGPIPE
-# Controls but for tab and line break, line and paragraph separators, lone surrogates, and what is not seen: marks of
-# direction, blanks without width, tags.
+# Control characters except tab and line break, line and paragraph separators, lone surrogates, and invisible
+# characters: direction marks, zero-width spaces, tags.
 _UNSEEN = (
     "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff"
 )
-_JOINED = f"[^\x00-\u024f\u200c\u200d{_UNSEEN}]"  # letters that joiners join: of other scripts than Latin, and emoji
+_JOINED = f"[^\x00-\u024f\u200c\u200d{_UNSEEN}]"  # what joiners may join: non-Latin letters and emoji
 _ESCAPED = regex(f"[{_UNSEEN}]|\r(?!\n)|(?<!{_JOINED})[\u200c\u200d]|[\u200c\u200d](?!{_JOINED})")
 
 
 def printable(text: str) -> str:
-    r"""Return text with everything a terminal would act on, or not show, as an escape: `\u001b`, `\u202e`.
+    r"""Return text with each character that a terminal would act on, or not show, escaped: `\u001b`, `\u202e`.
 
-    The escapes are JSON's, so a JSON document stays one and says the same. Line breaks and tabs stay.
+    The escapes are JSON's, so a JSON document keeps its meaning. Line breaks and tabs stay.
     """
     return _ESCAPED.sub(_escape, text)
 
@@ -39,10 +39,10 @@ def _escape(found: re.Match[str]) -> str:
 
 
 class Guarded:
-    """A text stream that lets only printable text through; all else is the stream's own.
+    """A wrapper of a text stream that writes only printable text; every other attribute is the stream's.
 
     Attributes:
-        stream: the stream.
+        stream: the wrapped stream.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -52,12 +52,12 @@ class Guarded:
 
     @property
     def encoding(self) -> str | None:
-        """The stream's encoding; UTF-8 where it is ASCII, or click would write past us."""
+        """The stream's encoding, but UTF-8 in place of ASCII, because click would bypass this wrapper otherwise."""
         encoding = cast("str | None", self.stream.encoding)
         return "utf-8" if encoding and "é".encode(encoding, "replace") == b"?" else encoding
 
     def write(self, text: str) -> int:
-        """Write text, printable; return how many characters of it there were."""
+        """Write text, made printable. Return the text's length."""
         try:
             self.stream.write(printable(text))
         except BrokenPipeError:
@@ -65,7 +65,7 @@ class Guarded:
         return len(text)
 
     def flush(self) -> None:
-        """Write what is still to be written."""
+        """Flush the stream."""
         try:
             self.stream.flush()
         except BrokenPipeError:
@@ -82,7 +82,7 @@ class Guarded:
 
 @contextmanager
 def guarded() -> Iterator[None]:
-    """Guard stdout and stderr as long as a command runs, whoever writes to them."""
+    """Wrap stdout and stderr in `Guarded` within the block."""
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = (cast("TextIO", Guarded(stream)) if stream else stream for stream in before)
     try:
@@ -92,17 +92,17 @@ def guarded() -> Iterator[None]:
 
 
 def unguarded(stream: TextIO) -> TextIO:
-    """Return the stream itself, for those who write escape sequences of their own and guard the text between them."""
+    """Return the wrapped stream, for a caller that writes its own escape sequences and makes the text printable."""
     return stream.stream if isinstance(stream, Guarded) else stream
 
 
 def nobody_reads() -> NoReturn:
-    """End without a word, as programs do that the system ends for it: `holdfast … | head -1` is no error."""
+    """End silently, like a program that SIGPIPE ends: `holdfast … | head -1` is no error."""
     forget_output()
     sys.exit(_NOBODY_READS)
 
 
 def forget_output() -> None:
-    """Send what is still to be written to stdout nowhere, or Python would complain of it at its end."""
+    """Discard what is still buffered for stdout, because Python would report an error at exit."""
     with suppress(AttributeError, OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,11 +1,11 @@
-"""The pytest plugin for handler authors: write a tree, fire an event, assert the outcome, all in process.
+"""The pytest plugin for handler authors: write files, fire an event and assert the outcome, all in process.
 
     def test_guard(holdfast_project):
         project = holdfast_project({".claude/handlers/guard.py": GUARD})
         project.fire("PreToolUse", tool_name="Bash", tool_input={"command": "printenv"}).assert_denied("secrets")
 
-Everything Holdfast itself keeps (trust, ledger, log) lies in the test's own folder. Real processes, isolation and
-time limits are the engine's own business and are tested there; here a handler that raises shows as a fault.
+Everything that Holdfast stores (trust, ledger, log) lies in the test's own folder. Handlers run in the test's process,
+without isolation and timeouts; an exception in a handler shows as a fault.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ Content = str | bytes | dict[str, Any] | list[Any] | Callable[..., Any]
 
 @dataclass(frozen=True)
 class Fired:
-    """What one event brought.
+    """The result of one event.
 
     Attributes:
-        stdout: what the client would read.
-        exit_code: what the client would see.
-        faults: `label: what went wrong` of each handler that failed.
-        variables: what would be appended to the environment file.
-        path: folders that would be appended to the model's PATH.
+        stdout: the text the client would read.
+        exit_code: the exit code the client would see.
+        faults: `label: what went wrong` for each handler that failed.
+        variables: the variables that would be appended to the environment file.
+        path: the folders that would be appended to the model's PATH.
     """
 
     stdout: str
@@ -53,21 +53,21 @@ class Fired:
 
     @property
     def reply(self) -> dict[str, Any]:
-        """The JSON object on stdout; empty when there is none or it is plain text."""
+        """The JSON object on stdout; empty if stdout is empty or plain text."""
         return reply.parsed(self.stdout)
 
     @property
     def specific(self) -> dict[str, Any]:
-        """`hookSpecificOutput`, empty when there is none."""
+        """`hookSpecificOutput`; empty if there is none."""
         return reply.specific(self.stdout)
 
     @property
     def context(self) -> str:
-        """The text that reaches the model as additional context; empty when there is none."""
+        """The text that reaches the model as additional context; empty if there is none."""
         return str(self.specific.get("additionalContext", ""))
 
     def assert_silent(self) -> None:
-        """Assert that the client hears nothing and no handler failed."""
+        """Assert that nothing was printed and no handler failed."""
         assert (self.stdout, self.exit_code, self.faults) == ("", 0, [])
 
     def assert_denied(self, *words: str) -> None:
@@ -76,12 +76,12 @@ class Fired:
         _assert_contains(self.specific["permissionDecisionReason"], words)
 
     def assert_advised(self, *words: str) -> None:
-        """Assert that the model is told something that contains all words."""
+        """Assert that the model gets advice that contains all words."""
         _assert_contains(self.context, words)
 
 
 class HoldfastProject:
-    """A project folder with files in it, and events that are fired at it."""
+    """A project folder in which you write files and fire events."""
 
     def __init__(self, root: Path, session: str = "11111111-1111-4111-8111-111111111111") -> None:
         """Use an existing folder as the project's root."""
@@ -92,7 +92,7 @@ class HoldfastProject:
         """Write files below the root.
 
         Args:
-            files: relative path → text, bytes, JSON values, or a function whose source text is written below
+            files: relative path → text, bytes, a JSON value, or a function whose source is written below
                 `from holdfast import *`.
         """
         for name, content in files.items():
@@ -115,12 +115,9 @@ class HoldfastProject:
 
         Args:
             event: the event's name.
-            recorded: the recorded payload to start from (`PreCompact-manual`); by default the first of the event, and
-                for an event that was never recorded one with only the common fields.
+            recorded: the recorded payload to start from (`PreCompact-manual`). By default the event's first recording
+                or, if there is none, a payload with only the common fields.
             changes: payload fields to set.
-
-        Returns:
-            What came of it.
         """
         from holdfast.testkit import recorded as payloads
 
@@ -156,7 +153,7 @@ class HoldfastProject:
 def holdfast_project(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[Mapping[str, Content]], HoldfastProject]:
-    """Give a function that makes a project of files; HOME and the XDG folders are the test's own."""
+    """Return a function that creates a project from files; HOME and the XDG folders lie in the test's own folder."""
     for name in ("CONFIG", "STATE", "DATA", "CACHE"):
         monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / "home" / name.lower()))
     monkeypatch.setenv("HOME", str(tmp_path / "home"))

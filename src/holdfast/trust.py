@@ -1,4 +1,4 @@
-"""Which files of a project its user has trusted, by content."""
+"""Remember which files of a project the user has trusted, by content."""
 
 from __future__ import annotations
 
@@ -16,40 +16,40 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-_CONTENT_LIMIT_BYTES = 64 * 1024  # of one trusted file that is kept to show what changed
+_CONTENT_LIMIT_BYTES = 64 * 1024  # of a trusted file's copy, which is kept to show later changes
 
 
 def digest(content: bytes) -> str:
-    """Return the SHA-256 of a file's bytes, in hexadecimal: what trust is given to."""
+    """Return the hexadecimal SHA-256 of a file's bytes, by which trust is recorded."""
     return hashlib.sha256(content).hexdigest()
 
 
 def trusted(root: Path, relative: str, content_digest: str) -> bool:
-    """Tell whether exactly this content at this place of this project has been trusted.
+    """Tell whether exactly this content has been trusted at this path of this project.
 
     Args:
-        root: the project's root; its real path counts.
+        root: the project's root; links are resolved.
         relative: the file's path inside the project, with forward slashes.
-        content_digest: SHA-256 of the bytes that would be run.
+        content_digest: SHA-256 of the bytes that would run.
     """
     return bool(granted(root).get(relative) == content_digest)
 
 
 def granted(root: Path) -> Mapping[str, str]:
-    """Return what of a project is trusted: relative path → SHA-256 of the content."""
+    """Return a project's trusted files: relative path → SHA-256 of the content."""
     return _kept.get(_file()).get(_key(root), {})
 
 
 def preload() -> None:
-    """Read the trust file into memory, where it is until the file changes."""
+    """Read the trust file into memory, where it stays until the file changes."""
     _kept.get(_file())
 
 
 def config_trusted(root: Path) -> bool:
-    """Tell whether the project's `holdfast.toml`, as it is now, has been trusted; one that cannot be read is not."""
+    """Tell whether the project's `holdfast.toml` is trusted as it is now; one that can't be read is not."""
     path = paths.project_config(root)
     wanted = granted(root).get(relative_name(root, path))
-    if wanted is None:  # nearly always: each event asks
+    if wanted is None:  # nearly always; each event asks
         return False
     try:
         content, _ = document.read(path, tomlfile.LIMIT_BYTES, within=root)
@@ -68,14 +68,14 @@ def grant(root: Path, entries: dict[str, str], contents: Iterable[bytes] = ()) -
 
     Args:
         root: the project's root.
-        entries: relative path → SHA-256 of the content that was shown to the user.
-        contents: these contents, kept so that a later change can be shown (`content`); one over 64 KB is not.
+        entries: relative path → SHA-256 of the content that the user was shown.
+        contents: the contents themselves, kept so that a later change can be shown (`content`); none over 64 KiB.
 
     Raises:
         StateError: the trust file cannot be read or written.
     """
     _change(root, lambda known: known | entries)
-    with suppress(HoldfastError, OSError):  # without it a change is named and not shown
+    with suppress(HoldfastError, OSError):  # without the copy a change is only named, not shown
         folder = paths.ensure_private(_folder())
         for each in contents:
             if len(each) <= _CONTENT_LIMIT_BYTES:
@@ -84,7 +84,7 @@ def grant(root: Path, entries: dict[str, str], contents: Iterable[bytes] = ()) -
 
 
 def content(root: Path, relative: str) -> bytes | None:
-    """Return the content with which a file is trusted, or None where it is not trusted or was not kept."""
+    """Return a file's trusted content, or None if the file isn't trusted or no copy was kept."""
     name = granted(root).get(relative, "")
     try:
         with (_folder() / name).open("rb") as file:
@@ -95,14 +95,14 @@ def content(root: Path, relative: str) -> bytes | None:
 
 
 def revoke(root: Path, relatives: set[str] | None = None) -> int:
-    """Take trust back.
+    """Revoke trust.
 
     Args:
         root: the project's root.
-        relatives: which files; `None` is all of the project.
+        relatives: the files' relative paths; `None` means all of the project.
 
     Returns:
-        How many files lost it.
+        How many files lost trust.
     """
     before = len(_load(_file()).get(_key(root), {}))
     _change(root, lambda known: {} if relatives is None else {k: v for k, v in known.items() if k not in relatives})
@@ -122,7 +122,11 @@ def _change(root: Path, edit: Any) -> None:
 
 
 def _load(file: Path, *, strict: bool = False) -> dict[str, dict[str, str]]:
-    """Read the trust file; anything unreadable trusts nothing."""
+    """Read the trust file: root → relative path → SHA-256. If it can't be read, nothing is trusted.
+
+    Raises:
+        StateError: it can't be read, and `strict` is set.
+    """
     try:
         content = json.loads(file.read_bytes())
         if isinstance(content, dict) and all(isinstance(value, dict) for value in content.values()):
@@ -138,7 +142,7 @@ def _load(file: Path, *, strict: bool = False) -> dict[str, dict[str, str]]:
 
 
 def _sweep() -> None:
-    """Delete the contents that no project trusts any more."""
+    """Delete the copies of contents that no project trusts any more."""
     wanted = {value for entries in _load(_file()).values() for value in entries.values()}
     with suppress(OSError):
         for path in _folder().iterdir():

@@ -1,4 +1,4 @@
-"""Which version of Holdfast this is."""
+"""The version of Holdfast."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from holdfast import paths
 
 
 def version() -> str:
-    """Return the version: of the plugin or checkout the package lies in, else of the installed distribution."""
+    """Return the version of the plugin copy or checkout that holds this package, or else of the installed package."""
     manifest = paths.plugin_manifest()
     try:
         return str(json.loads(manifest.read_text("utf-8"))["version"])

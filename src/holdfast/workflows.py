@@ -1,4 +1,4 @@
-"""Workflows, for handlers: find them, ask whose they are, move them, save what was written of them.
+"""Workflows, for handlers: find them, ask who owns them, advance them and save what the model wrote of them.
 
 A workflow is read from its files whenever you ask, whatever its format. The functions take the handler's `event` and
 `context`; nothing is loaded before you use it.
@@ -43,7 +43,7 @@ def find(event: Event, context: Context) -> Found:
         context: its context.
 
     Returns:
-        The workflows, finished ones too, the last changed first; with the files that could not be read.
+        The workflows, finished ones too, newest change first, and the files that couldn't be read.
     """
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow import registry
@@ -52,12 +52,13 @@ def find(event: Event, context: Context) -> Found:
 
 
 def mine(event: Event, context: Context) -> Workflow | None:
-    """Return the unfinished workflow that the event's session owns, the newest of several; None if it owns none.
+    """Return the unfinished workflow that the event's session owns (the newest of several), or None.
 
-    A session owns what it started, wrote, claimed or got back after a compaction. A paused workflow doesn't count.
+    A session owns a workflow that it started, wrote, claimed or got back after a compaction. A paused workflow doesn't
+    count.
 
     Args:
-        event: any event; a subagent's belongs to its parent's session.
+        event: any event; a subagent's event belongs to its parent's session.
         context: its context.
     """
     from holdfast.sessions.reading import required_files
@@ -78,10 +79,10 @@ def own(event: Event, context: Context, workflow: Workflow) -> bool:
     Args:
         event: any event of the session that works on it.
         context: its context.
-        workflow: what it works on.
+        workflow: the workflow.
 
     Returns:
-        Whether it is the session's now.
+        Whether the session owns it now.
 
     Raises:
         LedgerError: the ledger can't be written.
@@ -93,7 +94,7 @@ def own(event: Event, context: Context, workflow: Workflow) -> bool:
 
 
 def next_step(workflow: Workflow) -> Step | None:
-    """Return what to do next in a workflow: phase, agent, prompt; None when all is done."""
+    """Return the next step of a workflow (phase, agent, prompt), or None if everything is done."""
     from holdfast.workflow import registry
 
     return registry.get(workflow.format).step(workflow)
@@ -107,10 +108,10 @@ def advance(context: Context, workflow: Workflow, *, note: str = "") -> Workflow
     Args:
         context: the handler's context.
         workflow: as `find` or `mine` returned it.
-        note: what came of the phase; the next one gets it.
+        note: the phase's result, handed to the next phase.
 
     Returns:
-        The workflow as it is now.
+        The workflow after the change.
 
     Raises:
         HoldfastError: its file can't be read or written, or the format refuses the change.
@@ -122,7 +123,7 @@ def advance(context: Context, workflow: Workflow, *, note: str = "") -> Workflow
 
 
 def written(event: Call, context: Context) -> Path | None:
-    """Return the file that a tool wrote, if it holds a workflow or describes one; else None, and nothing is loaded.
+    """Return the file that a tool wrote if it can hold or describe a workflow, else None. Loads no format.
 
     Args:
         event: the `PostToolUse` of a tool with a `file_path`.
@@ -139,17 +140,17 @@ def written(event: Call, context: Context) -> Path | None:
 
 
 def save(event: Call, context: Context, path: Path) -> list[Message]:
-    """Save what the model wrote of a workflow, which then belongs to its session (I001-6).
+    """Save what the model wrote of a workflow; the workflow then belongs to the event's session (I001-6).
 
-    A state file gets a generation. What a memory file or a plan describes is merged into the workflow's state file.
+    A state file gets a generation. What a memory file or plan describes is merged into the workflow's state file.
 
     Args:
         event: the `PostToolUse`.
         context: its context.
-        path: the file (`written`).
+        path: the file, as `written` returned it.
 
     Returns:
-        What the model is to be told: what doesn't count of what it wrote, and which command moves it.
+        Messages for the model: what it wrote that doesn't count, and the command that moves the workflow.
     """
     from holdfast.sessions.history import edits
 
@@ -157,14 +158,14 @@ def save(event: Call, context: Context, path: Path) -> list[Message]:
 
 
 def fenced(lead: str, lines: Iterable[str]) -> str:
-    """Return a sentence of yours with lines from files below it, marked as data, not instructions."""
+    """Return your sentence with lines from files below it, fenced as data, not instructions."""
     from holdfast.workflow import wording
 
     return wording.fenced(lead, lines)
 
 
 def one_line(text: str) -> str:
-    """Return text from a file cleaned, on one line, and shortened if it is long."""
+    """Return text from a file, cleaned, on one line, and shortened if it is long."""
     from holdfast.workflow import wording
 
     return wording.one_line(text)

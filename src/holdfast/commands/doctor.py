@@ -34,7 +34,7 @@ def command(fix: bool, fire: bool, as_json: bool, project_dir: str | None) -> No
     """
     _say_where(project_dir)
     found, mended = _look(project_dir, checks.CHECKS, fix=fix)
-    if mended:  # what is left now
+    if mended:  # show what is still wrong
         found = _told_why(_look(project_dir, checks.CHECKS)[0], mended)
     if fire:
         found += _look(project_dir, (checks.FIRE,))[0]
@@ -61,7 +61,11 @@ def _say_where(project_dir: str | None) -> None:
 def _look(
     project_dir: str | None, names: Sequence[str], *, fix: bool = False
 ) -> tuple[list[Finding], list[tuple[Finding, str, bool]]]:
-    """Run checks on a project opened anew, and mend what they find if that is wanted."""
+    """Open the project afresh, run the checks and, with `fix`, repair what they find.
+
+    Returns:
+        The findings, and for each repair: its finding, what was done, and whether it succeeded.
+    """
     project = options.open_project(project_dir, tell=False)
     try:
         found = list(checks.run(project, names))
@@ -71,9 +75,9 @@ def _look(
 
 
 def _told_why(found: Sequence[Finding], mended: Sequence[tuple[Finding, str, bool]]) -> list[Finding]:
-    """Send nobody to `--fix` again where it failed just now: what stopped it has to be seen to first.
+    """Replace the remedy `--fix` with the reason why it has just failed, so that nobody runs it again in vain.
 
-    Some findings only wait for what another check could not mend; theirs is the first failure.
+    A finding that had no failure of its own waits for another check's repair, so it gets the first failure's reason.
     """
     reasons = {
         (each.check, each.text): done.removeprefix(checks.UNMENDED)

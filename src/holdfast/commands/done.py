@@ -39,6 +39,6 @@ def _news(before: Workflow, due: Step | None, after: Workflow) -> str:
             else "The workflow is completed."
         )
         return f"{ended}{gone}"
-    if (after.current, after.phase_status) == (due.number, "active"):  # it was completed already, and is left now
+    if (after.current, after.phase_status) == (due.number, "active"):  # it was completed before
         return f'{before.unit.capitalize()} "{before.phase}" was completed before; "{after.phase}" begins.'
     return f'Completed {before.unit} "{due.title}".'

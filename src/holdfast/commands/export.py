@@ -31,5 +31,5 @@ def command(file: Path | None, verbatim: bool, project_dir: str | None) -> None:
         options.print_json(whole)
         return
     atomic.write(file.absolute(), f"{json.dumps(whole, indent=2)}\n".encode(), mode=0o600)
-    file.chmod(0o600)  # one that was there before keeps its mode otherwise
+    file.chmod(0o600)  # an existing file would keep its mode
     click.echo(f"Wrote {file}.", err=True)

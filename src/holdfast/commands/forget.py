@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from holdfast.sessions.forget.erasure import Forgotten
     from holdfast.sessions.workspace import Workspace
 
-_FILES = 10  # that are named
-_ID_CHARS = 32  # characters that a session's id has at least
+_FILES = 10  # how many files are named
+_ID_CHARS = 32  # the shortest session id
 
 
 @click.command(name="forget")
@@ -64,7 +64,7 @@ def command(
     scope = _scope(project, session_id, wanted, since, before, everything=everything)
     planned, faulty = erasure.plan(project, scope), faults.forget(project, dry=True)
     if planned.nothing and not faulty:
-        if not dry_run:  # an earlier run may have left words beside the ledger, and said to come again
+        if not dry_run:  # an earlier run may have left text in the file beside the ledger
             _close(project, clean=erasure.scrub(project))
         click.echo(f"There is nothing of that kind to forget in {project.root}.")
         return
@@ -85,7 +85,7 @@ def command(
 
 
 def _close(project: Workspace, *, clean: bool) -> None:
-    """Close a project; raise HoldfastError where its ledger could not be cleaned."""
+    """Close a project. Raises HoldfastError if its ledger could not be cleaned."""
     project.close()
     if not clean:
         raise HoldfastError(
@@ -114,7 +114,7 @@ def _scope(
 
 
 def _session(project: Workspace, beginning: str) -> str:
-    """Return the session that is meant; one that only a recording or the log knows has to be named whole."""
+    """Return the full id of the session; one known only from a recording or the log needs its full id."""
     try:
         return sessions.meant(project, beginning)
     except HoldfastError:
@@ -124,7 +124,7 @@ def _session(project: Workspace, beginning: str) -> str:
 
 
 def _reviving(project: Workspace) -> list[str]:
-    """Say what a memory file or plan still tells of that only the ledger's tombstone keeps from being saved again."""
+    """Return a warning for each workflow that a memory file or plan would bring back once its tombstone is erased."""
     reviving = (each.detected for each in outlook.outlooks(project) if each.action in ("buried", "created"))
     lines = []
     for found in filter(None, reviving):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from holdfast.plugins.loader import HandlerFile
     from holdfast.sessions.workspace import Workspace
 
-_DIFF_LIMIT_LINES = 400  # of what changed that are shown before a file is trusted
+_DIFF_LIMIT_LINES = 400  # of a diff shown before a file is trusted
 
 
 @click.group(name="handlers")
@@ -160,7 +160,7 @@ def on(name: str, project_dir: str | None) -> None:
 
 
 def _named(name: str, project_dir: str | None) -> list[HandlerFile]:
-    """Return the handler files of a name. Raises HoldfastError if there is none."""
+    """Return the handler files called `name`. Raises HoldfastError if there is none."""
     files = [file for file in loader.find(claude, options.open_project(project_dir)) if file.name == name]
     if not files:
         raise HoldfastError(f"there is no handler {name!r}; holdfast handlers list names them")
@@ -218,7 +218,7 @@ def new(name: str, event: str, in_project: bool, project_dir: str | None) -> Non
 
 
 def _choose(project: Workspace, files: Sequence[Path]) -> dict[Path, bytes]:
-    """Return the files to trust with the bytes that will be shown and hashed."""
+    """Return the files to trust, each with the bytes that are shown and hashed."""
     known = [file.path for file in loader.find(claude, project) if file.place == "project" and file.path.exists()]
     config = paths.project_config(project.root)
     candidates = [_inside(project, path) for path in files] or [*known, *([config] if config.exists() else [])]
@@ -240,7 +240,7 @@ def _choose(project: Workspace, files: Sequence[Path]) -> dict[Path, bytes]:
 
 
 def _chosen(found: Sequence[HandlerFile], files: Sequence[Path]) -> list[HandlerFile]:
-    """Return the handler files that are named, by a path from here or by the name in their folder."""
+    """Return the handler files that `files` names, each by its path from here or by its file name."""
     chosen: list[HandlerFile] = []
     for path in files:
         here = (Path.cwd() / path).resolve()
@@ -253,7 +253,7 @@ def _chosen(found: Sequence[HandlerFile], files: Sequence[Path]) -> list[Handler
 
 
 def _gone(project: Workspace) -> list[Path]:
-    """Return the handlers of the project that are trusted and no longer there."""
+    """Return the project's trusted handlers that no longer exist."""
     folder = paths.project_handlers(project.root)
     there = [project.root / name for name in trust.granted(project.root)]
     return [path for path in there if path.parent == folder and not path.exists()]
@@ -264,7 +264,11 @@ def _letting_go(project: Workspace, path: Path) -> str:
 
 
 def _inside(project: Workspace, path: Path) -> Path:
-    """Return a path that was given, as it lies in the project; one that is gone counts while it is trusted."""
+    """Return the absolute path of a file in the project; a file that is gone counts while it is trusted.
+
+    Raises:
+        HoldfastError: there is no such file, or it lies outside the project.
+    """
     places = (Path.cwd() / path, project.root / path, paths.project_handlers(project.root) / path)
     known = {project.root / name for name in trust.granted(project.root)}
     whole = next((place for place in places if place.exists() or place in known), None)
@@ -280,7 +284,7 @@ def _describe(project: Workspace, path: Path, content: bytes) -> None:
     name = trust.relative_name(project.root, path)
     click.echo(f"{name}  sha256 {trust.digest(content)[:16]}…")
     for line in _changed(project, name, content):
-        click.echo(f"  {printable(line)}")  # click would take out what a terminal acts on: here it must be seen
+        click.echo(f"  {printable(line)}")  # click would remove control characters; here you must see them
     if path.suffix != ".py":
         said = ", ".join(content.decode(errors="replace").split("\n"))[:300]
         click.echo(f"  configuration: {said}")
@@ -301,7 +305,7 @@ def _describe(project: Workspace, path: Path, content: bytes) -> None:
 
 
 def _changed(project: Workspace, name: str, content: bytes) -> Iterator[str]:
-    """Yield what changed in a file since it was trusted, as a unified diff; nothing for one that was not."""
+    """Yield a unified diff from the trusted content of a file to the present one; nothing if it wasn't trusted."""
     granted = trust.granted(project.root).get(name)
     if granted in (None, trust.digest(content)):
         return

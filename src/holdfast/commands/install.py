@@ -50,7 +50,7 @@ def command(
         click.echo(installer.preview(target, allow_cli=allow_cli), nl=False)
     else:
         click.echo("\n".join(installer.install(target, allow_cli=allow_cli)))
-        for line in format_index.refresh():  # where this fails, what was registered is said already
+        for line in format_index.refresh():  # last, because it can fail: what was registered is printed by now
             click.echo(line)
         compile_package()
         click.echo(startup.line())
@@ -58,9 +58,9 @@ def command(
 
 
 def compile_package() -> None:
-    """Write the package's bytecode as far as it is missing: not every installer does, and each cold event would.
+    """Write the package's missing bytecode, because not every installer does and each cold event would compile it.
 
-    What cannot be written is left: Python compiles it in memory, as it would have.
+    What cannot be written is skipped; Python then compiles it in memory.
     """
     import compileall
 

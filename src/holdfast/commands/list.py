@@ -42,7 +42,7 @@ def command(archived: bool, patterns: bool, as_json: bool, project_dir: str | No
 
 def _present(project: Workspace, as_json: bool) -> None:
     if project.ledger_file.exists():
-        _ = project.ledger  # says what is wrong with it, if anything is
+        _ = project.ledger  # opening it reports a problem, if there is one
     found = registry.all_found(project)
     for problem in found.problems:
         click.echo(f"{problem.path}: {problem.reason}", err=True)
@@ -88,10 +88,10 @@ def _told(workflow: Workflow, place: str = "") -> tuple[str, str]:
 
 
 def _put(rows: Sequence[tuple[tuple[str, ...], tuple[str, str]]]) -> None:
-    """Print rows: cells in columns, a text, and what names the row, which is never divided, for people to copy.
+    """Print rows, each made of cells in columns, a text and a name.
 
-    Where a terminal is too narrow, the text goes on under its beginning and the name stands below. What is no terminal
-    and has no width gets each row on one line, for programs that search lines.
+    On a narrow terminal the text wraps under its beginning, and the name gets its own line: it is never split, so that
+    people can copy it. Without a terminal or COLUMNS each row stays on one line, for programs that search lines.
     """
     console = sheet.console()
     page = sheet.Sheet(console.width)

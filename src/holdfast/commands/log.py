@@ -54,7 +54,7 @@ def command(
     project = options.open_project(project_dir)
     options.insist_on_ledger(project)
     workflow = selection.anywhere(project, wanted)[0] if wanted else None
-    # A session of which only an agent or a claim is known is named whole.
+    # First as a full id: `sessions.meant` doesn't know a session that only an agent or a claim mentions.
     found = timeline.happened(project, since=since, session=session_id, workflow=workflow, limit=limit)
     if session_id and not found:
         session = sessions.meant(project, session_id)
@@ -126,7 +126,7 @@ def restore(before: str | None, number: str, wanted: str | None, replace: bool, 
         return
     if workflow.in_order:
         options.say(f"{name} is at {workflow.progress_text} ({workflow.status}) again, as in generation {number}.")
-    else:  # what follows from its tasks is written into its state at once
+    else:  # its tasks decide its state, which is recomputed at once and may differ from the generation's
         at = f"{workflow.progress_text} ({workflow.word})"
         options.say(f"{name}: generation {number} is put back; it is now at {at}.")
     if put.aside:

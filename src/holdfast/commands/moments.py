@@ -1,4 +1,4 @@
-"""Moments and lengths of time as people say them."""
+"""Points in time and durations in words."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from holdfast import clock
 if TYPE_CHECKING:
     from datetime import datetime
 
-_STEPS = (("min", 60, 7_200), ("h", 3_600, 172_800), ("days", 86_400, float("inf")))  # unit, seconds, used below
+_STEPS = (("min", 60, 7_200), ("h", 3_600, 172_800), ("days", 86_400, float("inf")))  # unit, its seconds, used below
 
 
 def duration(seconds: float) -> str:
-    """Return a length of time in two units at most: `1h 05m`, `2m 30s`, `12s`."""
+    """Return a duration in at most two units: `1h 05m`, `2m 30s`, `12s`."""
     minutes, rest = divmod(max(int(seconds), 0), 60)
     hours, minutes = divmod(minutes, 60)
     days, hours = divmod(hours, 24)
@@ -25,9 +25,10 @@ def duration(seconds: float) -> str:
 
 
 def when(stamp: str, now: datetime) -> str:
-    """Return a moment with the time itself beside it, `3 min ago (2026-03-01 10:00:00 UTC)`; it has no seconds to tick.
+    """Return how long ago a time is, and the time itself: `3 min ago (2026-03-01 10:00:00 UTC)`.
 
-    A moment to come, of another machine's clock, is only the time itself.
+    It never counts seconds, so that a page doesn't change every second. A time in the future (another machine's clock)
+    is returned without "ago".
     """
     moment = clock.parse(stamp)
     if moment is None:

@@ -1,4 +1,4 @@
-"""Printing a story that is told on a stage, step by step as it happens."""
+"""Print the demo's story step by step, as it happens on the stage."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 def tell(stage: Stage, story: Iterable[Shown], moral: str) -> None:
-    """Print each step of a story once it has happened, and at the end what it has shown.
+    """Print each step of a story once it has happened, then the moral.
 
-    Ends the process with exit code 1, with what was not shown and Holdfast's log, when a promise was not kept.
+    If a step doesn't show what it promised, print why with Holdfast's log, and end the process with exit code 1.
     """
     console = sheet.console()
     try:

@@ -67,17 +67,17 @@ def content_options(command: Command) -> Command:
 
 
 def open_project(project_dir: str | None, *, tell: bool = True) -> Workspace:
-    """Open the project a command is about: as `paths.find_root` says, or a nearer folder that has a ledger of its own.
+    """Open the project that a command is about: the one `paths.find_root` finds, or a nearer folder with a ledger.
 
-    A session's project is the folder the client was started in, also within a larger repository (client fact:
-    `CLAUDE_PROJECT_DIR`); who types a command there means that session's project.
+    A session's project is the folder the client was started in, even inside a larger repository (client fact:
+    `CLAUDE_PROJECT_DIR`). If you type a command in such a folder, you mean that session's project.
 
     Args:
-        project_dir: the folder that was named, if any.
-        tell: whether the ledger is waited for, and the person told on stderr where it cannot be used.
+        project_dir: the value of `--project`, if any.
+        tell: wait for a locked ledger, and say on stderr if it can't be used.
 
     Raises:
-        HoldfastError: the folder that was named does not exist, or a session names another project than its own.
+        HoldfastError: the named folder doesn't exist, or a session names a project other than its own.
     """
     here = Path.cwd()
     root = paths.find_root(project_dir, os.environ, here)
@@ -92,7 +92,7 @@ def open_project(project_dir: str | None, *, tell: bool = True) -> Workspace:
 
 
 def _must_be_own(project: Project, own: Path) -> None:
-    """Refuse a session another project than its own: its permission rules allow verbs, whatever `--project` names."""
+    """Raise HoldfastError if a session names a foreign project: its permission rules don't look at `--project`."""
     if not Project.open(own, trusted=trust.config_trusted(own)).contains(project.root):
         raise HoldfastError(
             f"--project names {project.root}, but this session's project is {own}; run this in your own terminal"
@@ -100,7 +100,7 @@ def _must_be_own(project: Project, own: Path) -> None:
 
 
 def insist_on_ledger(project: Workspace) -> None:
-    """End a command whose answer is what the ledger holds with code 1 where that cannot be read; why has been said."""
+    """End the command with exit code 1 if the ledger, which holds its answer, can't be read; opening it told why."""
     if project.ledger_file.exists() and not project.ledger.whole:
         raise click.exceptions.Exit(1)
 
@@ -110,22 +110,22 @@ def _tell(said: str) -> None:
 
 
 def named(project_dir: str | None) -> bool:
-    """Tell whether somebody said which project is meant, so that nothing is looked for from here upward."""
+    """Tell whether an option or the environment names the project, so that it isn't searched from here upward."""
     return bool(project_dir or os.environ.get("HOLDFAST_PROJECT_DIR") or os.environ.get("CLAUDE_PROJECT_DIR"))
 
 
 def inside(project: Workspace, project_dir: str | None) -> Path | None:
-    """Return the folder within the project that a command was typed in without naming any, else None.
+    """Return the current folder if it lies below the project's root and no project was named, else None.
 
-    A session that is started there has that folder for its project, not this one (client fact: `CLAUDE_PROJECT_DIR`),
-    and does not read this one's `.claude/settings.json`.
+    A session started there has that folder as its project (client fact: `CLAUDE_PROJECT_DIR`), and doesn't read the
+    root's `.claude/settings.json`.
     """
     here = Path.cwd().resolve()
     return here if not named(project_dir) and here != project.root else None
 
 
 def session() -> str | None:
-    """Return the session whose Bash tool runs this command, if any (client fact: `CLAUDE_CODE_SESSION_ID`)."""
+    """Return the id of the session whose Bash tool runs the command, if any (client fact: `CLAUDE_CODE_SESSION_ID`)."""
     return os.environ.get("CLAUDE_CODE_SESSION_ID") or None
 
 
@@ -135,7 +135,7 @@ def as_reading(entries: Iterable[str]) -> tuple[str, ...]:
 
 
 def tell_outside(project: Workspace, reading: Iterable[str]) -> None:
-    """Say of required readings outside the project that no session is asked to read them."""
+    """Tell the user which required readings lie outside the project, because no session is asked to read those."""
     for entry in reading:
         if outside_reading.outside(project.root, entry):
             told = f"Note: {wording.quoted(entry)} is outside the project, so no session is asked to read it."
@@ -143,7 +143,7 @@ def tell_outside(project: Workspace, reading: Iterable[str]) -> None:
 
 
 def seen_by_git(project: Workspace, format_name: str) -> str:
-    """Return what to say of the part of a format that git sees, before it is there; empty if it is, or without git."""
+    """Return a note that git will see the format's shared files; empty if they exist already, or outside git."""
     shared = RECORDS[format_name].SHARED
     if not shared or not project.in_git or (project.root / shared).exists():
         return ""
@@ -151,7 +151,7 @@ def seen_by_git(project: Workspace, format_name: str) -> str:
 
 
 def as_context(assignments: Iterable[str], option: str = "--set") -> dict[str, Any]:
-    """Read `K=V` pairs; a value that is JSON is taken as JSON, any other as text.
+    """Return `K=V` pairs as a dictionary; a value that is JSON is parsed, any other is text.
 
     Raises:
         click.BadParameter: a pair without `=` or without a name.
@@ -166,7 +166,7 @@ def as_context(assignments: Iterable[str], option: str = "--set") -> dict[str, A
 
 
 def _read(text: str) -> Any:
-    """Return the JSON value a text is, or the text itself; also of what Python would read and no file could hold."""
+    """Return a text parsed as JSON, or the text itself if it isn't strict JSON (Python alone would accept NaN)."""
     try:
         value = json.loads(text)
         json.dumps(value, allow_nan=False, indent=2)
@@ -176,7 +176,7 @@ def _read(text: str) -> Any:
 
 
 def say(text: str) -> None:
-    """Print a page for people, without control characters and tags of the client's in what files hold."""
+    """Print text for people, without control characters and the client's tags."""
     click.echo(wording.clean(text))
 
 

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Fold:
-    """What a page leaves out where it does not fit, each with all before it.
+    """What a page leaves out to fit. The fields are set in this order, so each implies those before it.
 
     Attributes:
-        extras: reading, reminders and context but for their number.
-        past: what finished phases, but the last, delivered and handed over.
-        lists: the headings and all but a line of what stands under them, except for the phases.
-        phases: finished phases, and pending ones but the next few.
-        head: where the file lies, when it changed, and the end of a long title.
+        extras: reading, reminders and context; their counts stay.
+        past: what finished phases delivered and handed over, except for the last one.
+        lists: section headings, and all but one line of each section; the phases stay.
+        phases: finished phases, and pending ones except for the next few.
+        head: the file's path, when it changed, and the end of a long title.
     """
 
     extras: bool = False
@@ -42,9 +42,9 @@ _FOLDS = tuple(_Fold(*[True] * left_out) for left_out in range(len(fields(_Fold)
 
 
 def whole(overview: Overview, now: datetime, width: int, *, over: bool = False) -> list[Text]:
-    """Return all there is to see of a workflow, as lines of at most `width` columns.
+    """Return a workflow's whole page as lines of at most `width` columns.
 
-    `over` is for one that nobody named and that is completed: above it is said that none is in progress.
+    With `over`, a line above says that no workflow is in progress and this is the last completed one.
     """
     sheet = Sheet(width)
     if over:
@@ -54,14 +54,13 @@ def whole(overview: Overview, now: datetime, width: int, *, over: bool = False) 
 
 
 def watched(sight: Sight, now: datetime, width: int, height: int | None = None) -> list[Text]:
-    """Return what a live view shows: the workflow, a line for each other one, and what it waits for.
+    """Return the lines of the live view: the workflow, a line for each other one, and what the view waits for.
 
     Args:
-        sight: what is seen.
-        now: the present moment.
+        sight: what `holdfast watch` sees at the moment.
+        now: the present time.
         width: columns.
-        height: how many lines there is room for, None for as many as it takes; what finds no room is left out, the
-            least important first.
+        height: how many lines fit, or None for no limit. What doesn't fit is left out, the least important first.
     """
     tail = _tail(sight, width) + ([] if height is None else [Text(), Text("Ctrl-C ends", "dim")])
     if sight.overview is None:
@@ -78,7 +77,7 @@ def watched(sight: Sight, now: datetime, width: int, height: int | None = None) 
 
 
 def _least(overview: Overview, fold: _Fold) -> int:
-    """Return how many lines a page has at least, to be spared the work of writing what cannot fit."""
+    """Return a lower bound of a page's lines, so that a page that cannot fit isn't laid out."""
     return (0 if fold.phases else len(overview.workflow.phases)) + (0 if fold.lists else len(overview.todos))
 
 

@@ -79,7 +79,11 @@ def command(rounds: int, event: str | None, cold: bool, limit: int, as_json: boo
 
 
 def _replayed(project: Workspace, chosen: Chosen, rounds: int, *, cold: bool) -> tuple[Findings, int]:
-    """Replay with a bar on the terminal, if there is one; also return how many files could not be taken along."""
+    """Replay the events, with a progress bar on a terminal.
+
+    Returns:
+        The findings, and how many files could not be copied.
+    """
     console = sheet.console(stderr=True)
     with (
         _orderly_end(),
@@ -96,7 +100,7 @@ def _replayed(project: Workspace, chosen: Chosen, rounds: int, *, cold: bool) ->
 
 @contextmanager
 def _orderly_end() -> Iterator[None]:
-    """Let a signal that ends us end the server too, and remove the copy; Ctrl-C does so by itself."""
+    """Turn SIGTERM and SIGHUP into SystemExit, so that the server ends and the copy is removed, as with Ctrl-C."""
 
     def end(number: int, frame: object) -> None:
         sys.exit(128 + number)

@@ -68,7 +68,7 @@ def command(
 
 
 def _write(project: Workspace, output: Path | None, data: bytes) -> Path:
-    """Write the page, readable by its owner alone, and return where."""
+    """Write the page with mode 0600, and return its path."""
     if output is None:
         place = ownfolder.place(project.root, NAME)
         if os.path.lexists(place) and not ownfolder.wrote(place):
@@ -78,7 +78,7 @@ def _write(project: Workspace, output: Path | None, data: bytes) -> Path:
     place = output.absolute()
     try:
         atomic.write(place, data, mode=0o600)
-        place.chmod(0o600)  # one that was there before keeps its mode otherwise
+        place.chmod(0o600)  # an existing file would keep its mode
     except OSError as error:
         raise StateError(place, f"cannot be written: {error.strerror or error}") from error
     return place

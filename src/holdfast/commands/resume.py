@@ -41,9 +41,9 @@ def command(
         fields = {"session": claim.session, "before": claim.before, "guidance": text}
         options.print_json(views.row(claim.workflow) | fields)
         return
-    if not project.ledger.problem:  # else nobody keeps whose it is, and that was said
+    if not project.ledger.problem:  # without a ledger no owner is recorded, and that was said
         click.echo(_news(claim), err=True)
-    # The guidance is clean already, and its fences are ours: said like a page, they would be disarmed.
+    # Not `options.say`: the guidance is clean already, and cleaning would break Holdfast's own fences around data.
     click.echo(text, nl=not text.endswith("\n"))
 
 

@@ -1,4 +1,4 @@
-"""The sections of the page that shows a workflow, each whole or in a line where there is little room."""
+"""The sections of a workflow's page, each in full and as one line for little room."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from holdfast.sessions.history.overview import Overview, Save
     from holdfast.workflow.model import Phase, Problem, Workflow
 
-_VALUE_LIMIT_CHARS = 2_000  # characters of one value
-_SHORT_CHARS = 200  # the same where there is little room
-_BRIEF_CHARS = 60  # characters of a title where there is very little room
-_NEXT = 3  # pending phases that keep a line where there is little room
-_LISTED = 10  # other workflows that get a line
+_VALUE_LIMIT_CHARS = 2_000  # of one value
+_SHORT_CHARS = 200  # of one value where there is little room
+_BRIEF_CHARS = 60  # of a title where there is very little room
+_NEXT = 3  # pending phases that are still listed where there is little room
+_LISTED = 10  # other workflows that are listed
 _STYLES = {"completed": "green", "active": "bold cyan", "failed": "bold red", "blocked": "bold magenta"}
 _BOXES = {"completed": "completed", "in_progress": "active", "pending": "pending"}
 _UNTOLD = "no session was told it"
 
 
 def head(sheet: Sheet, overview: Overview, now: datetime, *, brief: bool) -> None:
-    """Show title, status, position, time and place; `brief` is without the place and the end of a long title."""
+    """Show title, status, position, time and path; `brief` leaves out the path and the end of a long title."""
     workflow, seen = overview.workflow, overview.history
     title = _line(workflow.title) or "(no title)"
     sheet.put(Text(f"{title[:_BRIEF_CHARS]}…" if brief and len(title) > _BRIEF_CHARS else title, "bold"), hang=2)
@@ -62,11 +62,11 @@ def phases(sheet: Sheet, overview: Overview, now: datetime, *, brief: bool, few:
     """Show the phases.
 
     Args:
-        sheet: where.
-        overview: what there is to see.
-        now: the present moment.
-        brief: leave out what finished phases, but the last, delivered and handed over.
-        few: count finished phases, and pending ones but the next few, instead of showing them.
+        sheet: where they are written.
+        overview: the workflow with its agents and history.
+        now: the present time.
+        brief: leave out what finished phases delivered and handed over, except for the last one.
+        few: count finished phases, and pending ones after the next few, instead of listing them.
     """
     workflow = overview.workflow
     sheet.heading(f"{workflow.unit.capitalize()}s")
@@ -88,7 +88,7 @@ def phases(sheet: Sheet, overview: Overview, now: datetime, *, brief: bool, few:
 
 
 def agents(sheet: Sheet, overview: Overview, now: datetime) -> None:
-    """Show the agents in flight."""
+    """Show the running agents."""
     if overview.agents or not overview.workflow.finished:
         sheet.heading("Agents in flight")
         if not overview.agents:
@@ -106,7 +106,7 @@ def agents(sheet: Sheet, overview: Overview, now: datetime) -> None:
 
 
 def unused(sheet: Sheet, overview: Overview, now: datetime) -> None:
-    """Show the agents that ended and whose results are not known to be used."""
+    """Show the agents that ended and whose results, as far as is known, nobody used."""
     if overview.unused:
         sheet.heading("Agents whose results were not used")
     for each in overview.unused:
@@ -121,7 +121,7 @@ def unused(sheet: Sheet, overview: Overview, now: datetime) -> None:
 
 
 def unused_in_a_line(overview: Overview, now: datetime) -> list[Text]:
-    """Return a text for each agent that ended and whose result is not known to be used."""
+    """Return a line for each agent that ended and whose result, as far as is known, nobody used."""
     return [
         Text.assemble((_line(each.agent_type), "bold"), f"{_for_phase(overview.workflow, each)}, {_ended(each, now)}")
         for each in overview.unused
@@ -129,7 +129,7 @@ def unused_in_a_line(overview: Overview, now: datetime) -> list[Text]:
 
 
 def agents_in_lines(sheet: Sheet, overview: Overview, now: datetime) -> None:
-    """Show the agents in flight in a line each."""
+    """Show the running agents, one line each."""
     for each in overview.agents:
         name = Text(_line(each.agent_type), "bold")
         whose = f" of session {_short(each.session)}" if _free(overview, each) else ""
@@ -140,7 +140,7 @@ def agents_in_lines(sheet: Sheet, overview: Overview, now: datetime) -> None:
 
 
 def todos(sheet: Sheet, overview: Overview, now: datetime) -> None:
-    """Show the to-do list, and which sessions were told it."""
+    """Show the to-do list, and which sessions were told about it."""
     if not overview.todos:
         return
     sheet.heading("To-do list")
@@ -155,7 +155,7 @@ def todos(sheet: Sheet, overview: Overview, now: datetime) -> None:
 
 
 def todos_in_a_line(sheet: Sheet, overview: Overview) -> None:
-    """Show in a line how far the to-do list is."""
+    """Show the to-do list's counts by status in one line."""
     if not overview.todos:
         return
     statuses = [todo["status"] for todo in overview.todos]
@@ -166,7 +166,7 @@ def todos_in_a_line(sheet: Sheet, overview: Overview) -> None:
 
 
 def kept(sheet: Sheet, overview: Overview, now: datetime) -> None:
-    """Show the last save, the last restore, the owner, and what is wrong with the ledger if anything is."""
+    """Show the last save, the last restore, the owner and any problem of the ledger."""
     restore, owner = overview.last_restore, overview.owner
     restored = "never"
     if restore:
@@ -183,7 +183,7 @@ def kept(sheet: Sheet, overview: Overview, now: datetime) -> None:
 
 
 def extras(sheet: Sheet, overview: Overview) -> None:
-    """Show required reading, missing files marked, reminders and context."""
+    """Show required reading (with missing files marked), reminders and context."""
     workflow = overview.workflow
     sheet.section("Required reading", [_reading(overview, entry) for entry in workflow.reading])
     sheet.section("Reminders", map(text, workflow.reminders), "- ")
@@ -191,7 +191,7 @@ def extras(sheet: Sheet, overview: Overview) -> None:
 
 
 def extras_in_a_line(overview: Overview) -> str:
-    """Return how much reading, reminders and context there is; empty without any."""
+    """Return the counts of reading, reminders and context; empty if there are none."""
     workflow = overview.workflow
     missing = f" ({len(overview.missing)} missing)" if overview.missing else ""
     reading = f"required reading {len(workflow.reading)}{missing}" if workflow.reading else ""
@@ -201,7 +201,7 @@ def extras_in_a_line(overview: Overview) -> str:
 
 
 def others(sheet: Sheet, heading: str, workflows: Sequence[Workflow]) -> None:
-    """Show workflows in a line each."""
+    """Show workflows, one line each."""
     if workflows:
         sheet.heading(heading)
     for each in workflows[:_LISTED]:
@@ -211,19 +211,19 @@ def others(sheet: Sheet, heading: str, workflows: Sequence[Workflow]) -> None:
 
 
 def other(workflow: Workflow) -> Text:
-    """Return a workflow in a line."""
+    """Return a workflow as one line."""
     return Text(_line(workflow.title)).append(f"  {workflow.status}, {workflow.position}, {_line(workflow.id)}", "dim")
 
 
 def count(sheet: Sheet, label: str, texts: Sequence[Text]) -> None:
-    """Add a line for what gets lines of its own where there is room: the first of it, and how many more there are."""
+    """Show a list in one line: its first text, and how many more there are."""
     if texts:
         more = f" (+{len(texts) - 1} more)" if len(texts) > 1 else ""
         sheet.fact(label, Text.assemble(texts[0], more))
 
 
 def problems(root: Path | None, found: Sequence[Problem]) -> Iterator[Text]:
-    """Return a text for each file that could not be read."""
+    """Yield a line for each file that could not be read."""
     for each in found:
         near = root is not None and each.path.is_relative_to(root)
         place = each.path.relative_to(root).as_posix() if near and root else str(each.path)
@@ -231,7 +231,7 @@ def problems(root: Path | None, found: Sequence[Problem]) -> Iterator[Text]:
 
 
 def text(given: str, limit: int = _VALUE_LIMIT_CHARS) -> Text:
-    """Return text of a file with its own line breaks, without control characters."""
+    """Return text from a file, cut to `limit` characters, with its line breaks and without control characters."""
     return Text("\n".join(line.rstrip() for line in _cut(clean(given).strip(), limit).expandtabs(4).split("\n")))
 
 
@@ -260,7 +260,7 @@ def _phase(sheet: Sheet, overview: Overview, phase: Phase, now: datetime, *, bri
 
 
 def _passed(overview: Overview, phase: Phase, seen: PhaseHistory | None, now: datetime) -> str:
-    """Say what became of a phase and how long it took, as far as the mark before it does not."""
+    """Return a phase's outcome, duration and attempts, without what its mark shows already."""
     spent = _spent(overview, seen.seconds, seen.ended_at, now) if seen else ""
     failed = phase.status if phase.status in ("failed", "blocked") else ""
     attempts = f"{seen.attempts} attempts" if seen and seen.attempts > 1 else ""
@@ -268,7 +268,7 @@ def _passed(overview: Overview, phase: Phase, seen: PhaseHistory | None, now: da
 
 
 def _spent(overview: Overview, seconds: float, ended_at: str | None, now: datetime) -> str:
-    """Say how long something took or has taken so far; nothing where nobody saw it begin."""
+    """Return how long something took or has taken so far; empty if its duration is unknown."""
     if ended_at is None:
         return f"{duration(seconds + (now - overview.at).total_seconds())} so far"
     return duration(seconds) if seconds > 0 else ""
@@ -279,7 +279,7 @@ def _ended(agent: Agent, now: datetime) -> str:
 
 
 def _places(agent: Agent) -> Iterator[tuple[str, str]]:
-    """Return where what an agent brought lies."""
+    """Yield a label and a path for an agent's output and its transcript."""
     yield "output", _line(agent.output)
     yield "transcript", _line(agent.transcript)
 
@@ -292,7 +292,7 @@ def _for_phase(workflow: Workflow, agent: Agent) -> str:
 
 
 def _free(overview: Overview, agent: Agent) -> bool:
-    """Tell whether an agent counts although neither it nor its session belongs to the workflow."""
+    """Tell whether an agent is shown although neither it nor its session belongs to the workflow."""
     return overview.owner is None and agent.phase is None
 
 
@@ -321,7 +321,7 @@ def _lead(status: str, number: str = "") -> Text:
 
 
 def _line(given: str) -> str:
-    """Return text of a file on one line, without control characters."""
+    """Return text from a file on one line, cut and without control characters."""
     return _cut(clean(" ".join(clean(given).split())))
 
 

@@ -20,7 +20,7 @@ from holdfast.server import servers, standby
 if TYPE_CHECKING:
     from holdfast.server.servers import Running
 
-_START_TIMEOUT_S = 20.0  # seconds a server is given to say something of itself; it may have to end one that hangs first
+_START_TIMEOUT_S = 20.0  # until a server must answer; it may have to end a hanging one first
 
 
 @click.group(name="server")
@@ -98,22 +98,22 @@ def stop() -> None:
 
 
 def _nowhere() -> str:
-    """Return why no server can listen anywhere here, and what to do, or nothing."""
+    """Return why no server can listen on this machine, and what to do; empty if one can."""
     if relay.address(str(paths.launcher()), dict(os.environb)):
         return ""
     return f"{servers.folder()} is too long a path for a socket; set XDG_STATE_HOME to a shorter folder"
 
 
 def _claimed(entry: Path) -> bool:
-    """Tell whether another process is the launcher's server, which may still be about to answer."""
+    """Tell whether another process holds the launcher's address: it may be about to answer."""
     return bool(servers.holder(Path(os.fsdecode(relay.address(str(entry), dict(os.environb))))))
 
 
 def _reason(known: list[str]) -> str:
-    """Return why a server has ended, as far as that can be told.
+    """Return why a server has ended, or where to look if the log doesn't say.
 
     Args:
-        known: the last line of the log as it was before.
+        known: the log's last line before the server was started.
     """
     try:
         tempfile.TemporaryFile(dir=paths.ensure_private(servers.folder())).close()
@@ -124,7 +124,7 @@ def _reason(known: list[str]) -> str:
 
 
 def _check(entry: Path) -> None:
-    """Raise HoldfastError where no launcher of ours is installed."""
+    """Raise HoldfastError if the launcher is missing or wasn't written by Holdfast."""
     how = "holdfast install writes it (a plugin needs none: its next event starts its server)"
     try:
         text = document.read(entry)[0].decode("utf-8", "replace")
@@ -135,9 +135,9 @@ def _check(entry: Path) -> None:
 
 
 def _ended(each: Running) -> bool:
-    """End a server and say so; tell whether it has ended."""
+    """End a server and tell the user. Return whether it has ended."""
     try:
-        ended = servers.stop(each.address) or not servers.holder(each.address)  # it may have ended by itself meanwhile
+        ended = servers.stop(each.address) or not servers.holder(each.address)  # it may have ended by itself
     except OSError:  # somebody else's process
         return False
     if ended:
@@ -146,7 +146,7 @@ def _ended(each: Running) -> bool:
 
 
 def _ending(each: Running) -> str:
-    """Return what a person can do about a server that does not end."""
+    """Return the command with which you can get rid of a server that doesn't end."""
     return f"kill -9 {each.pid}" if each.pid > 0 else f"remove {each.address.with_suffix('.lock')}"
 
 

@@ -1,4 +1,4 @@
-"""A sheet: lines of one width with hanging indents, and the console they are printed on."""
+"""Lay text out in lines of one width with hanging indents, and print them on a console."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from rich.console import ConsoleOptions, RenderableType
 
 WIDEST = 100  # columns; longer lines are hard to follow
-_NARROWEST = 10  # columns that text gets, whatever stands before it
-_PLAIN = Console(width=WIDEST, color_system=None)  # what rich wants for wrapping; nothing is printed on it
+_NARROWEST = 10  # columns that text gets at least, however wide its lead is
+_PLAIN = Console(width=WIDEST, color_system=None)  # rich needs one for wrapping; nothing is printed on it
 
 
 class Sheet:
-    """Lines of one width; what is longer goes on below, under its own beginning."""
+    """A list of lines of at most one width. Longer text wraps and is indented under its own beginning."""
 
     def __init__(self, width: int) -> None:
         self.lines: list[Text] = []
         self._width = min(width, WIDEST)
 
     def put(self, text: Text, lead: str | Text = "", hang: int = 0) -> None:
-        """Add a text after its lead; its further lines stand under its first one, `hang` columns more to the right."""
+        """Add a text after its lead; its further lines are indented to its beginning plus `hang` columns."""
         lead = Text(lead) if isinstance(lead, str) else lead
         indent = cell_len(lead.plain) + hang
         room = max(self._width - indent, _NARROWEST)
@@ -42,15 +42,15 @@ class Sheet:
             self.lines.append(line)
 
     def heading(self, words: str) -> None:
-        """Begin a section, with an empty line before it."""
+        """Begin a section with an empty line and a heading."""
         self.lines += [Text(), Text(words, "bold")]
 
     def fact(self, label: str, text: Text) -> None:
-        """Add a text with a label in front, in a column of its own."""
+        """Add a text with a label in a column before it."""
         self.put(text, Text(f"  {label:<13} ", "dim"))
 
     def section(self, words: str, texts: Iterable[Text], bullet: str = "") -> None:
-        """Add a section; nothing where it is empty."""
+        """Add a section with its heading; without texts, add nothing."""
         for number, text in enumerate(texts):
             if number == 0:
                 self.heading(words)
@@ -58,27 +58,27 @@ class Sheet:
 
 
 def _wrapped(text: Text, room: int) -> Iterator[Text]:
-    """Return a text's lines, each divided where there is no room; no part begins with the space it was divided at."""
+    """Yield a text's lines, wrapped at `room` columns; a wrapped part doesn't begin with the space before it."""
     for line in text.split("\n", allow_blank=True):
         for number, part in enumerate(line.wrap(_PLAIN, room, overflow="fold")):
             yield part[len(part.plain) - len(part.plain.lstrip(" ")) :] if number and part.plain.strip() else part
 
 
 class _Console(Console):
-    """A console of which the escape sequences are its own: what is printed on it has none."""
+    """A console that writes its own escape sequences, but escapes those in the text."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(printable(segment.text), segment.style)
 
     def on_broken_pipe(self) -> None:
-        raise  # for the caller to say what that means; rich itself would end the process with exit code 1
+        raise  # the caller decides the exit code; rich itself would end the process with 1
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return a console for stdout, or stderr, as wide as the terminal (80 or COLUMNS without one).
+    """Return a console for stdout or stderr, as wide as the terminal (without one: COLUMNS, or 80).
 
-    What the output's encoding has no letter for becomes a question mark.
+    Characters that the output's encoding lacks become question marks.
     """
     stream = unguarded(sys.stderr if stderr else sys.stdout)
     if isinstance(stream, TextIOWrapper):
@@ -87,12 +87,12 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def put(console: Console, lines: Sequence[Text]) -> None:
-    """Print lines. Raises BrokenPipeError when nobody reads them."""
+    """Print lines. Raises BrokenPipeError if nobody reads them."""
     console.print(Text("\n").join(lines), soft_wrap=True)
 
 
 def cropped(page: list[Text], tail: list[Text], height: int | None) -> list[Text]:
-    """Return a page and its tail in at most `height` lines; how many lines of the page are left out is said."""
+    """Return a page and its tail in at most `height` lines; a line says how many of the page are left out."""
     if height is None or len(page) + len(tail) <= height:
         return page + tail
     room = max(height - len(tail) - 1, 0)

@@ -39,7 +39,7 @@ def command(workflow_id: str | None, as_json: bool, project_dir: str | None) -> 
 
 
 def _find(project: Workspace, wanted: str | None) -> Workflow:
-    """Return the workflow that is meant; a name that nothing here has may be one of the archive's."""
+    """Return the workflow to show: the one named, from the archive too, or the one that was completed last."""
     if wanted is None and not any(not each.finished for each in registry.all_found(project).workflows):
         return _last(project)
     try:
@@ -49,15 +49,15 @@ def _find(project: Workspace, wanted: str | None) -> Workflow:
         if archived is None:
             raise
         return archived.workflow
-    history.observe(project, workflow)  # somebody may have moved it by hand
+    history.observe(project, workflow)  # it may have been changed by hand
     return workflow
 
 
 def _last(project: Workspace) -> Workflow:
-    """Return the workflow that was completed last, where none is in progress. Raises HoldfastError without one."""
+    """Return the workflow that was completed last. Raises HoldfastError if there is none."""
     found = registry.all_found(project)
     for each in found.workflows:
-        history.observe(project, each)  # somebody may have completed it by hand
+        history.observe(project, each)  # it may have been completed by hand
     workflow = archive.last(project, found.workflows)
     if workflow is None:
         troubles = [f"{each.path} cannot be read: {each.reason}" for each in found.problems]

@@ -88,7 +88,7 @@ def command(
 
 
 def _played(job: Job) -> list[Result]:
-    """Play with a bar on the terminal; elsewhere with a line on stderr for each row that is done."""
+    """Run the trials, with a progress bar on a terminal; elsewhere, a line on stderr for each finished row."""
     console = sheet.console(stderr=True)
     if not console.is_terminal:
         return trials.play(job, _Lines(len(job.parts)))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
-# What may be meant as an agent but stands in the title; no mail address, no version.
+# A title that ends in `@name` without a space before it: perhaps meant as an agent. No mail address, no version.
 _STUCK = re.compile(r"(?P<title>.*[^\s@])@(?P<agent>[A-Za-z][\w:-]*)", re.DOTALL)
 
 
@@ -104,14 +104,18 @@ def command(
 
 
 def _started(workflow: Workflow) -> str:
-    """Say where and in which format a workflow is kept, and what moves it there."""
+    """Return where and in which format the workflow is stored, and what moves it."""
     units = f"{workflow.unit}s"
     how = f"{units} move as agents finish" if workflow.format in formats.WITH_AGENTS else "move on with `holdfast done`"
     return f"Started in {workflow.place}. Its format is {workflow.format}: {how}."
 
 
 def _whose(project: Workspace, workflow: Workflow, session: str | None) -> str:
-    """Give a new workflow to the session that asks; if a person does, to the one that is live and has none. Say so."""
+    """Give a new workflow to the session that runs the command, or to the only live session if that owns none.
+
+    Returns:
+        A sentence about the owner; empty if it is the session that runs the command, or no session is live.
+    """
     if session:
         owners.own(project, workflow, session)
         return ""
@@ -131,7 +135,7 @@ def _whose(project: Workspace, workflow: Workflow, session: str | None) -> str:
 
 
 def _where(root: Path, here: Path) -> str:
-    """Say which project it was started in: a session of a folder within it is a project of its own (client fact)."""
+    """Return a note that sessions of the folder `here` don't find it: that folder is its own project (client fact)."""
     return (
         f"Note: this is a workflow of {root}, where a session of {here} does not find it; "
         "for a workflow of this folder alone add --project ."
@@ -139,6 +143,6 @@ def _where(root: Path, here: Path) -> str:
 
 
 def _hint(title: str, agent: str, name: str) -> str:
-    """Say of a title that holds an `@` how it would name an agent: it may be meant so."""
+    """Return a note on how to name an agent, for a title that ends in `@name` without a space before it."""
     meant = quoted(f"{title} @{agent}")
     return f"Note: the title of a phase is {quoted(name)}; an agent has a space before its @, as in {meant}."

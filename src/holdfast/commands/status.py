@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 COMPACTIONS = 5
 LOG_LINES = 5
-_AGENT = (  # what `--json` tells of one
+_AGENT = (  # an agent's fields in `--json`
     *("session", "tool_use_id", "agent_id", "agent_type", "workflow", "phase", "description", "fate", "words"),
     *("digest", "output", "transcript", "since", "ended_at", "failed"),
 )
@@ -84,7 +84,7 @@ def _status(project: Workspace) -> dict[str, Any]:
 
 
 def _troubles(project: Workspace) -> list[str]:
-    """Return the last warnings and errors of this project, and those of no project in particular."""
+    """Return the last warnings and errors of this project and those that name no project."""
     lines = log.tail(500, project=project.root)
     return [line for line in lines if line.split(" ", 2)[1:2] in (["error"], ["warning"])][-LOG_LINES:]
 
@@ -112,7 +112,7 @@ def _workflow(row: dict[str, Any]) -> str:
 
 
 def _agents(project: Workspace) -> list[dict[str, Any]]:
-    """Return the agents that run, or ended unused, of the sessions that can still go on."""
+    """Return the agents that run, or whose results nobody used, of all sessions that can still continue."""
     gone = sessions.gone(project)
     listed = [str(each["id"]) for each in sessions.all_of(project) if each["id"] not in gone]
     found = [each for session in listed for each in agent_status.waiting(project, session)]

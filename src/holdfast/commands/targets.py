@@ -39,5 +39,5 @@ def target_options(command: Command) -> Command:
 
 
 def named(scope: Scope, settings: Path | None, project_dir: str | None) -> Target:
-    """Return the target these options name. Raises HoldfastError: the folder that was named does not exist."""
+    """Return the settings file that these options name. Raises HoldfastError if the named folder doesn't exist."""
     return scopes.target(scope, paths.find_root(project_dir, os.environ, Path.cwd()), settings)

@@ -24,7 +24,7 @@ STATUSES: dict[str, Status] = {
     "not_started": "pending",
     "in_progress": "active",
 }
-"""What a status can be called: the neutral words, and those of document 001 (R001-07)."""
+"""The words `--status` accepts: the model's own, and those of document 001 (R001-07)."""
 
 
 @click.command(name="update")
@@ -77,7 +77,7 @@ def command(
 
 
 def _meant(workflow: Workflow, changes: Changes) -> Changes:
-    """Take the title of another phase for that phase: nobody wants two of one title."""
+    """If `--phase` gives another phase's title, go to that phase; nobody wants two phases of one title."""
     others = [
         each.number for each in workflow.phases if each.title == changes.phase and each.number != workflow.current
     ]

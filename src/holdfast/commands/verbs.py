@@ -1,4 +1,4 @@
-"""What the verbs that move a workflow share: whose it becomes, and what they print."""
+"""What the commands that move a workflow share: finding it, giving it to the session, and printing it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def find(project: Workspace, workflow_id: str | None) -> Workflow:
-    """Return the workflow a command is about, which becomes the session's that moves it (`take`).
+    """Return the workflow that a command is about, and give it to the session that runs the command (`take`).
 
     Raises:
-        HoldfastError: there is none, or it could be several.
+        HoldfastError: there is none, or several fit.
     """
     settle(project)
     workflow = selection.select(project, workflow_id, options.session(), whole=True)
@@ -28,21 +28,21 @@ def find(project: Workspace, workflow_id: str | None) -> Workflow:
 
 
 def settle(project: Workspace) -> None:
-    """Let what this session's agents have reported count, so that no answer is older than what the hooks know."""
+    """Apply what this session's agents have reported, so that the answer is as new as what the hooks know."""
     session = options.session()
     if session:
         progress.settle(project, session)
 
 
 def take(project: Workspace, workflow: Workflow) -> None:
-    """Give a workflow to the session that runs this command, unless it belongs to another that is live."""
+    """Give a workflow to the session that runs this command, unless another live session owns it."""
     session = options.session()
     if session:
         owners.take(project, workflow, session)
 
 
 def tell(workflow: Workflow, as_json: bool, news: str = "") -> None:
-    """Print where a workflow stands and what comes next."""
+    """Print a workflow's progress and its next step."""
     step = registry.get(workflow.format).step(workflow)
     if as_json:
         options.print_json(views.step(workflow, step))
@@ -54,7 +54,7 @@ def tell(workflow: Workflow, as_json: bool, news: str = "") -> None:
 
 
 def _how(workflow: Workflow, step: Step) -> list[str]:
-    """Return how a step's agent is launched, or that no agent moves this workflow, and the step's prompt."""
+    """Return lines with the step's prompt, and how to launch its agent or that no agent moves this workflow."""
     if workflow.format not in formats.WITH_AGENTS:
         said = ["No agent moves this workflow: run `holdfast done` when that is done."] if step.agent else []
         return [*said, *(["", "Prompt:", step.prompt] if step.prompt != step.title else [])]

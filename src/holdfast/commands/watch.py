@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
     from holdfast.sessions.history.succession import Sight
 
-_TICK_S = 1.0  # seconds; running times are shown in seconds
+_TICK_S = 1.0  # durations are shown in seconds
 
 
 def _number(context: click.Context, option: click.Parameter, value: float) -> float:
-    if math.isnan(value):  # which no range keeps out
+    if math.isnan(value):  # FloatRange lets it pass
         raise click.BadParameter("nan is no number", ctx=context, param=option)
     return value
 
@@ -70,7 +70,7 @@ def command(workflow_id: str | None, interval: float, project_dir: str | None) -
     except KeyboardInterrupt:
         pass
     except OSError as error:
-        if error.errno not in (EPIPE, EIO):  # nobody reads any more, or the terminal is gone
+        if error.errno not in (EPIPE, EIO):  # the reader or the terminal is gone
             raise
         forget_output()
     finally:
@@ -78,13 +78,13 @@ def command(workflow_id: str | None, interval: float, project_dir: str | None) -
 
 
 def draw(following: Following, console: Console, interval: float, pause: Callable[[float], None]) -> None:
-    """Keep the page up to date on a terminal's second screen until Ctrl-C; then leave it, whole, on the first.
+    """Keep the page up to date on the terminal's alternate screen until Ctrl-C, then print it in full on the main one.
 
     Args:
-        following: what to look at.
-        console: where.
+        following: the workflow to follow.
+        console: where the page is drawn.
         interval: seconds between two looks at the project.
-        pause: waits for some seconds.
+        pause: sleeps for the given seconds.
     """
     live = Live(console=console, screen=True, auto_refresh=False, redirect_stdout=False, redirect_stderr=False)
     sight, drawn, waited = following.look(), None, 0.0
@@ -107,13 +107,13 @@ def draw(following: Following, console: Console, interval: float, pause: Callabl
 
 
 def tell(following: Following, console: Console, interval: float, pause: Callable[[float], None]) -> None:
-    """Print the page, and again whenever something changed, for ever.
+    """Print the page, and print it again whenever something changed; never returns.
 
     Args:
-        following: what to look at.
-        console: where.
+        following: the workflow to follow.
+        console: where the page is printed.
         interval: seconds between two looks at the project.
-        pause: waits for some seconds.
+        pause: sleeps for the given seconds.
     """
     told: Sight | None = None
     while True:
@@ -127,9 +127,9 @@ def tell(following: Following, console: Console, interval: float, pause: Callabl
 
 
 def wait(seconds: float) -> None:
-    """Wait; raises BrokenPipeError as soon as nobody reads stdout any more, where that is a pipe."""
+    """Sleep. Raises BrokenPipeError as soon as stdout is a pipe that nobody reads."""
     poll = select.poll()
-    with suppress(OSError, ValueError):  # no stdout at all
+    with suppress(OSError, ValueError):  # stdout is closed
         descriptor = sys.stdout.fileno()
         if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
             poll.register(descriptor, 0)
@@ -138,7 +138,7 @@ def wait(seconds: float) -> None:
 
 
 def _draw(live: Live, sight: Sight, before: object) -> object:
-    """Draw the page unless it is on the screen already; return what is."""
+    """Draw the page if it changed. Return the terminal's size with the lines on the screen."""
     size = live.console.size
     lines = page.watched(sight, clock.now(), size.width, size.height)
     if (size, lines) != before:
@@ -148,7 +148,7 @@ def _draw(live: Live, sight: Sight, before: object) -> object:
 
 @contextmanager
 def _signals() -> Iterator[None]:
-    """Leave the terminal as it was, whatever ends or stops the process."""
+    """Turn signals that end or suspend the process into exceptions, so that the terminal is restored first."""
 
     def end(number: int, _: object) -> None:
         sys.exit(128 + number)

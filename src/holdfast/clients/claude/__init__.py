@@ -1,4 +1,4 @@
-"""Claude Code as a client: all that is specific to it, found here by the rest of Holdfast (`dispatch.client`)."""
+"""Claude Code as a client: this module implements the protocol `dispatch.client.Client`."""
 
 from __future__ import annotations
 
@@ -30,33 +30,30 @@ MODULES = frozenset({*events.HOMES.values(), "holdfast.clients.claude.replies", 
 # `matchable` is not imported here: only the scan of a matcher needs it.
 SOURCES = (__file__, events.__file__, matchers.__file__, matchers.__file__.replace("matchers.py", "matchable.py"))
 
-# Cursor and Copilot run Claude Code's settings too. These keys are theirs, with Claude Code's own name for each.
+# Cursor and Copilot run Claude Code's settings too. These are keys of theirs, with Claude Code's name for the same.
 _FOREIGN_KEYS = {"cursor_version": "", "sessionId": "session_id", "hookEventName": "hook_event_name"}
 _LONGEST_LIMIT_S = 3_600.0
-_LONGEST_LIMIT_OF_S = {"SessionEnd": 60.0}  # more the client does not give (client fact §4.4)
+_LONGEST_LIMIT_OF_S = {"SessionEnd": 60.0}  # the client grants no more (client fact §4.4)
 
 
 def longest_limit_s(event: str) -> float:
-    """Return the seconds that are registered beside our command where a handler needs more than the client's default.
+    """Return the timeout (seconds) to register for an event whose handlers need more than the client's default.
 
-    Only the client's patience ends there: the handlers' own deadline comes long before.
+    It only bounds how long the client waits; the handlers' own deadline comes long before.
     """
     return _LONGEST_LIMIT_OF_S.get(event, _LONGEST_LIMIT_S)
 
 
 def foreign(payload: Mapping[str, Any], environ: Mapping[str, str], *, whole: bool = True) -> str:
-    """Tell whether another client sent this event.
+    """Return why an event isn't Claude Code's, or an empty string if it is.
 
-    Other clients run Claude Code's settings with payloads of the same or nearly the same shape; they get exit 0 and
-    silence. A payload of Claude Code's with a malformed field is still Claude Code's.
+    Other clients run the hooks in Claude Code's settings too, with the same or nearly the same payloads. They get no
+    answer and exit code 0. A malformed field alone doesn't make a payload foreign.
 
     Args:
         payload: what came on stdin.
         environ: the hook's environment.
-        whole: whether the payload could be read to its end; else a key that is missing tells nothing.
-
-    Returns:
-        Why it is not Claude Code's, or an empty string when it is.
+        whole: whether the payload could be read to its end; if not, a missing key means nothing.
     """
     theirs = [key for key, ours in _FOREIGN_KEYS.items() if key in payload and ours not in payload]
     if theirs:
@@ -73,25 +70,25 @@ def foreign(payload: Mapping[str, Any], environ: Mapping[str, str], *, whole: bo
 
 
 def matched(event: str, payload: Mapping[str, Any]) -> str | None:
-    """Return the tool's or the command's name, the two values that handlers are chosen by before an event is read."""
+    """Return the name of the tool or slash command, by which handlers are chosen before the event is parsed."""
     value = payload.get("command_name" if event == "UserPromptExpansion" else "tool_name")
     return value if isinstance(value, str) else None
 
 
 def given_input(event: Event) -> object:
-    """Return the input of a tool call; None on events that have none."""
+    """Return a tool call's input, or None for an event without one."""
     return getattr(event, "tool_input", None)
 
 
 def changed(event: Event, said: Sequence[Outcome]) -> Event:
-    """Return the event as the next handler sees it: with every value that a handler replaced."""
+    """Return the event with the values that a handler changed, as the next handler sees it."""
     from holdfast.clients.claude import replies
 
     return replies.changed(event, said)
 
 
 def as_said(event: str, said: Sequence[Outcome]) -> tuple[Outcome, ...]:
-    """Return what a handler said in the event's own words: to block a tool call is to deny it (client fact §1.3)."""
+    """Return a handler's outcomes as the event knows them: blocking a tool call means denying it (client fact §1.3)."""
     from holdfast.clients.claude import replies
 
     return replies.as_said(event, said)
@@ -112,33 +109,33 @@ def merge(event: str, outcomes: Sequence[Outcome]) -> Reply:
 
 
 def unanswered(event: str) -> str:
-    """Say what a handler of WorktreeCreate left undone: the client takes silence for a failure there."""
+    """Return what a WorktreeCreate handler failed to do, because there the client takes silence for a failure."""
     return "named no folder; it has to return worktree(path)" if event == "WorktreeCreate" else ""
 
 
 def never(matcher: str, event: str) -> str:
-    """Say why a matcher selects nothing, whatever the client and its tools; empty if it may select something."""
+    """Return why a matcher can't select anything on any client; empty if it may select something."""
     from holdfast.clients.claude import matchable
 
     return matchable.never(matcher, event)
 
 
 def doubt(matcher: str | None, event: str) -> str:
-    """Say what of a matcher probably selects nothing or has no effect; empty if all is well."""
+    """Return which part of a matcher probably selects nothing or has no effect; empty if all is well."""
     from holdfast.clients.claude import matchable
 
     return matchable.doubt(matcher, event)
 
 
 def reader() -> Transcripts:
-    """Return what reads the transcripts of its sessions."""
+    """Return the reader of this client's transcripts."""
     from holdfast.clients.claude import transcripts
 
     return transcripts
 
 
 def rehearsal() -> tuple[bytes, Sequence[Mapping[str, Any]]]:
-    """Return what a server rehearses with."""
+    """Return a handler file's source and payloads, with which a server rehearses answering events."""
     from holdfast.clients.claude import sample
 
     return sample.SOURCE, sample.PAYLOADS

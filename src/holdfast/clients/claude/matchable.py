@@ -1,4 +1,4 @@
-"""What a matcher is compared with on each event, to find matchers that select nothing."""
+"""The known values that matchers are compared with, and checks for matchers that select none of them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TOOLS = frozenset(
         *LEGACY_NAMES.values(),
     }
 )
-"""Tools of Claude Code, present and former. Others exist: those of MCP servers (`mcp__…`), and newer ones."""
+"""Claude Code's own tools, present and former. A matcher may also mean an MCP server's (`mcp__…`) or a newer one."""
 
 VALUES: dict[str, frozenset[str]] = {
     **dict.fromkeys(TOOL_EVENTS, TOOLS),
@@ -35,14 +35,14 @@ VALUES: dict[str, frozenset[str]] = {
         {"user_settings", "project_settings", "local_settings", "policy_settings", "skills"},
     ),
 }
-"""The values that are known of an event's matcher field (client fact §1.3)."""
+"""The known values of each event's matcher field (client fact §1.3)."""
 
 _RULE = re.compile(r"(?:^|(?<=[|,]))\s*(?P<tool>[A-Za-z]\w*)\((?P<pattern>[^()]*)\)\s*(?=$|[|,])")
 _FIELDS = {"Bash": "command", "Read": "file_path", "Edit": "file_path", "Write": "file_path", "WebFetch": "url"}
 
 
 def never(matcher: str, event: str) -> str:
-    """Say why a matcher selects nothing, whatever the client and its tools; empty if it may select something."""
+    """Return why a matcher can't select anything on any client; empty if it may select something."""
     if event not in TOOL_EVENTS or selects_all(matcher) or _selected(matcher, event):
         return ""
     if rules := _rules(matcher):
@@ -61,7 +61,7 @@ def never(matcher: str, event: str) -> str:
 
 
 def doubt(matcher: str | None, event: str) -> str:
-    """Say what of a matcher probably selects nothing or has no effect; empty if all is well."""
+    """Return which part of a matcher probably selects nothing or has no effect; empty if all is well."""
     if matcher is None or selects_all(matcher):
         return ""
     if event in NO_MATCHER:
@@ -87,7 +87,7 @@ def doubt(matcher: str | None, event: str) -> str:
 
 
 def _plausible(name: str, known: frozenset[str]) -> bool:
-    """Tell whether a plain name may be a value: a known one, or an MCP server's tool, which nobody can know."""
+    """Tell whether a plain name may be a value: a known one, or an MCP server's tool, whose names aren't known here."""
     return name in known or (known is TOOLS and re.fullmatch(r"mcp__.+?__.+", name) is not None)
 
 
@@ -104,11 +104,11 @@ def _selected(matcher: str, event: str) -> bool:
 
 
 def _rules(matcher: str) -> list[str]:
-    """Return the tools that a matcher names as a permission rule does, `Bash(rm *)`; none for a regular expression."""
+    """Return the tools that a matcher names like a permission rule, `Bash(rm *)`; none for a regular expression."""
     found = list(_RULE.finditer(matcher))
     return [each["tool"] for each in found if each["tool"] in TOOLS and not _selected(each[0].strip(), "PreToolUse")]
 
 
 def _spelled(name: str) -> str:
-    """Return a tool's name as it is really spelled, where a name differs from it in case alone; else nothing."""
+    """Return a tool's correct name if `name` differs from it only in case; else an empty string."""
     return next((tool for tool in sorted(TOOLS) if tool.casefold() == name.casefold()), "")

@@ -1,4 +1,4 @@
-"""Whether a matcher selects a value, by the client's own rules."""
+"""Match a matcher against a value, by the client's own rules."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ _PYTHON_ONLY = regex(r"\(\?(?:P|#|>|\(|[aiLmsux]+\))|[*+?]\+")
 
 
 def alternatives(matcher: str, event: str) -> tuple[str, ...] | None:
-    """Split a plain matcher into the exact values it lists.
+    """Split a matcher that is not a regular expression into the values it lists.
 
     Args:
         matcher: the matcher as written.
-        event: the event's name; StopFailure and FileChanged know a narrower plain syntax.
+        event: the event's name; on StopFailure and FileChanged fewer characters are plain, and only `|` separates.
 
     Returns:
         The listed values, or `None` when the client would take the matcher for a regular expression.
@@ -65,21 +65,21 @@ def selects_all(matcher: str | None) -> bool:
 
 
 def matches(matcher: str | None, value: str | None, event: str) -> bool:
-    """Decide whether a matcher selects an event, as the client decides it (client fact §4.2).
+    """Tell whether the client's matcher selects an event (client fact §4.2).
 
     Args:
         matcher: a matcher as in settings.json, or `None`.
-        value: what the event's matcher field holds; `None` when the event has no such field, and then
-            every matcher selects it, because the client ignores matchers there.
+        value: the value of the event's matcher field; `None` if the event has none: then every matcher selects it,
+            because the client ignores matchers there.
         event: the event's name.
 
     Returns:
-        True when selected. An invalid regular expression selects nothing.
+        Whether it does. An invalid regular expression selects nothing.
     """
     if matcher is None or selects_all(matcher) or value is None:
         return True
     names = _names(value, event)
-    if matcher.isidentifier() and matcher.isascii():  # one name: most are, and an event asks a thousand of them
+    if matcher.isidentifier() and matcher.isascii():  # most are one name: be quick
         return matcher in names
     exact = alternatives(matcher, event)
     if exact is not None:
@@ -89,12 +89,12 @@ def matches(matcher: str | None, value: str | None, event: str) -> bool:
 
 
 def valid(matcher: str | None, event: str) -> bool:
-    """Tell whether a matcher can select anything: the client takes an invalid regular expression for no match."""
+    """Tell whether a matcher is valid; the client lets an invalid regular expression select nothing."""
     return matcher is None or alternatives(matcher, event) is not None or matcher == "*" or bool(_pattern(matcher))
 
 
 def _pattern(matcher: str) -> re.Pattern[str] | None:
-    """Compile a regular expression of the client's; None for what JavaScript or Python does not know."""
+    """Compile a JavaScript regular expression; return None if JavaScript or Python can't compile it."""
     if _PYTHON_ONLY.search(_LITERAL.sub("", matcher)):
         return None
     try:

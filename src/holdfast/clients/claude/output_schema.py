@@ -1,4 +1,4 @@
-"""What the client takes from a hook's stdout, by event."""
+"""What the client accepts on a hook's stdout, by event."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SPECIFIC: dict[str, frozenset[str]] = {
     "WorktreeCreate": frozenset({"worktreePath"}),
     "MessageDisplay": frozenset({"displayContent"}),
 }
-"""The keys of `hookSpecificOutput`; on every other event it costs the whole output (client fact §1.6)."""
+"""The keys of `hookSpecificOutput`; on any other event it makes the client drop the whole output (client fact §1.6)."""
 
 TOP: dict[str, type] = {
     "continue": bool,
@@ -44,17 +44,17 @@ TOP: dict[str, type] = {
     "terminalSequence": str,
     "hookSpecificOutput": dict,
 }
-"""The keys beside it with their types; a value of another type costs the whole output (client fact §1.5)."""
+"""The top-level keys and their types; for a value of another type the client drops all output (client fact §1.5)."""
 
 PLAIN = frozenset({"PreCompact", "PostCompact", "WorktreeCreate"})
-"""Events on which we answer in plain text (client fact §1.3)."""
+"""Events whose reply is plain text (client fact §1.3)."""
 
 LIMIT_UNITS = 10_000
 """UTF-16 units of one string; a longer one is replaced by a preview (client fact §1.9)."""
 
 
 def fault(event: str, stdout: str) -> str:
-    """Say what the client would not take of a hook's stdout; empty if it takes all of it."""
+    """Return the first thing in a hook's stdout that the client wouldn't accept; empty if it accepts all of it."""
     if not stdout:
         return ""
     if not stdout.lstrip("\ufeff \t\r\n").startswith("{"):

@@ -1,4 +1,4 @@
-"""How the answers of several handlers become the one reply that Claude Code reads; pure."""
+"""Merge the outcomes of several handlers into the one reply that Claude Code reads; nothing here has side effects."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EXIT_CODE_EVENTS = frozenset({"TeammateIdle", "TaskCompleted"})  # they know no 
 PLAIN_EVENTS = {"PreCompact": "instruct_summary", "PostCompact": "tell_user", "WorktreeCreate": "worktree"}
 # Most restrictive first: one handler's refusal to answer an MCP server is not undone by another's answer.
 ANSWERS = ("decline", "cancel", "accept")
-# Where the reason goes to the model; elsewhere only the user sees it.
+# The events on which the model gets the reason; on others only the user sees it.
 REASONED = {
     "deny": frozenset({"PreToolUse", "PermissionRequest"}),
     "block": frozenset({"PostToolUse", "PostToolUseFailure", "PostToolBatch", "Stop", "SubagentStop", "TaskCreated"}),
@@ -30,18 +30,15 @@ _LIKE_JSON = regex(r"[\s\ufeff]*\{")
 
 
 def merge(event: str, outcomes: Sequence[Outcome]) -> Reply:
-    """Merge outcomes, all of them accepted by the event, into one reply.
+    """Merge outcomes into one reply.
 
-    Decisions: deny > defer > ask > allow. Reasons and advice are joined in the order given, advice under the
-    client's limit by priority. Of replaced values (input, output, title, display, form) the last one counts: each
-    handler saw the value as the ones before it left it. Messages that start a session are joined.
+    Decisions: deny > defer > ask > allow. Reasons are joined in handler order, and so is advice, which is fitted to
+    the client's limit by priority. Of a changed value (input, output, title, display, form) the last change counts,
+    because each handler saw the value as changed so far. Messages that start a session are joined.
 
     Args:
         event: the event's name.
         outcomes: in handler order; each must have passed `outcomes.check`.
-
-    Returns:
-        The reply; merging is pure, nothing is written.
     """
     variables, path = _environment(outcomes)
     advice = _advice(outcomes)
@@ -80,7 +77,7 @@ _REPLACES = {
 
 
 def changed(event: Event, said: Sequence[Outcome]) -> Event:
-    """Return the event as the next handler sees it: with every value that a handler replaced."""
+    """Return the event with the values that a handler changed, as the next handler sees it."""
     values: dict[str, Any] = {}
     for outcome in said:
         if outcome.kind in _REPLACES:
@@ -91,24 +88,24 @@ def changed(event: Event, said: Sequence[Outcome]) -> Event:
 
 
 def as_said(event: str, said: Sequence[Outcome]) -> tuple[Outcome, ...]:
-    """Return what a handler said in the event's own words: to block a tool call is to deny it (client fact §1.3)."""
+    """Return a handler's outcomes as the event knows them: blocking a tool call means denying it (client fact §1.3)."""
     if event != "PreToolUse":
         return tuple(said)
     return tuple(deny(outcome.text) if outcome.kind == "block" else outcome for outcome in said)
 
 
 def render(body: Mapping[str, Any]) -> str:
-    """Write one JSON object on one line, with the letters as they are (I001-19) unless UTF-8 has none for them."""
+    """Return JSON on one line; characters stay unescaped (I001-19) unless UTF-8 can't encode one of them."""
     text = json.dumps(body, ensure_ascii=False, allow_nan=False)
     try:
         text.encode("utf-8")
-    except UnicodeEncodeError:  # a lone surrogate, as JavaScript makes them by cutting an emoji in two
+    except UnicodeEncodeError:  # a lone surrogate: JavaScript can split an emoji
         text = json.dumps(body)
     return text
 
 
 def _plain_shares(event: str, outcomes: Sequence[Outcome], text: str) -> dict[int, int]:
-    """Return the shares in a plain text that is added to the summariser's instructions; any other is no model's."""
+    """Return each outcome's share of PreCompact's text, by position; no other plain text reaches a model."""
     if event != "PreCompact" or not text:
         return {}
     shares = joint_shares(outcomes, PLAIN_EVENTS[event])
@@ -124,7 +121,7 @@ def _shares(event: str, outcomes: Sequence[Outcome], advice: Mapping[int, int]) 
             shares |= joint_shares(outcomes, kind)
     shares |= joint_shares(outcomes, "initial_message")
     last = {outcome.kind: position for position, outcome in enumerate(outcomes)}
-    if "change_output" in last:  # which holds the earlier ones
+    if "change_output" in last:  # the last one includes the earlier changes
         value = outcomes[last["change_output"]].value
         shares[last["change_output"]] = units(
             value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -165,7 +162,7 @@ def _top_level(event: str, outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 
 def _beside(event: str, outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """Return what the user gets beside any decision."""
+    """Return the keys that any decision may have beside it: the user's message and the terminal sequence."""
     body: dict[str, Any] = {}
     if event not in PLAIN_EVENTS and of(outcomes, "tell_user"):
         body["systemMessage"] = joined(outcomes, "tell_user")
@@ -196,7 +193,7 @@ def _specific(event: str, outcomes: Sequence[Outcome], advice: str) -> dict[str,
 
 
 def _permission(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """A permission's changed input can only be said together with an approval (client fact §1.3)."""
+    """Return PermissionRequest's decision; a changed input counts only together with allow (client fact §1.3)."""
     if denials := of(outcomes, "deny"):
         decision: dict[str, Any] = {"behavior": "deny", "message": joined(outcomes, "deny")}
         if any(denial.value for denial in denials):
@@ -213,7 +210,7 @@ def _permission(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 
 def _replaced(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """Return the values of which the client takes one: the last, which was made from the earlier ones."""
+    """Return the values that handlers changed; the last one counts, because it was made from the earlier ones."""
     body: dict[str, Any] = {}
     for outcome in outcomes:
         match outcome.kind:
@@ -231,7 +228,7 @@ def _replaced(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 
 def _answer(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """Return the answer to an MCP server: the most restrictive action, and a form only with an acceptance."""
+    """Return the answer to an MCP server: the most restrictive action, with a form only for `accept`."""
     said = of(outcomes, "answer")
     action = next((action for action in ANSWERS if any(outcome.text == action for outcome in said)), None)
     if action is None:

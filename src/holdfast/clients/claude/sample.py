@@ -1,4 +1,4 @@
-"""A handler file and payloads with which a server goes through the motions of an event."""
+"""A handler file and payloads with which a new server rehearses answering events."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Where Claude Code keeps the settings and plugins of each scope, with what belongs beside them."""
+"""Where Claude Code keeps the settings, skills and plugins of each scope."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 MANAGED = Path("/Library/Application Support/ClaudeCode" if sys.platform == "darwin" else "/etc/claude-code")
-"""Where an administrator's settings lie: `managed-settings.json`, and more files in `managed-settings.d`."""
+"""The folder of an administrator's settings: `managed-settings.json`, and more files in `managed-settings.d`."""
 
 Scope = Literal["user", "project", "local"]
 
@@ -31,7 +31,7 @@ _READ: dict[Scope, tuple[Scope, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One settings.json to work on: `settings` as it was named, `root` the project's folder."""
+    """One settings.json to work on: `settings` is its path as named, `root` the project's folder."""
 
     scope: Scope
     settings: Path
@@ -44,18 +44,18 @@ class Target:
 
     @property
     def skill(self) -> Path:
-        """Where this scope's copy of our skill lies."""
+        """The path of this scope's copy of Holdfast's skill."""
         folder = claude_dir() if self.scope == "user" else self.root / ".claude"
         return folder / "skills" / "holdfast" / "SKILL.md"
 
     @property
     def undo(self) -> str:
-        """The command that takes back what an install of this target did."""
+        """The command that undoes an install into this target."""
         return self._command("uninstall")
 
     @property
     def redo(self) -> str:
-        """The command that installs into this target, or brings what is installed up to date."""
+        """The command that installs into this target, or updates it."""
         return self._command("install")
 
     def _command(self, verb: str) -> str:
@@ -72,7 +72,7 @@ def claude_dir() -> Path:
 
 
 def target(scope: Scope, root: Path, settings: Path | None = None) -> Target:
-    """Return the target of a scope; `settings` names another file than the scope's own (client fact §4.3)."""
+    """Return the target of a scope, with the scope's own settings file unless another is named (client fact §4.3)."""
     if settings is None:
         name = "settings.local.json" if scope == "local" else "settings.json"
         settings = (claude_dir() if scope == "user" else root / ".claude") / name
@@ -80,7 +80,7 @@ def target(scope: Scope, root: Path, settings: Path | None = None) -> Target:
 
 
 def target_of(settings: Path, root: Path) -> Target:
-    """Return the target of a settings file whose scope is not known: its place says which it is."""
+    """Return the target of a settings file whose scope isn't known; its path decides the scope."""
     scopes: tuple[Scope, ...] = ("user", "local", "project")
     for scope in scopes:
         if target(scope, root).real == Path(os.path.realpath(settings)):
@@ -94,8 +94,8 @@ class InstalledPlugin(NamedTuple):
     Attributes:
         root: its folder.
         data: its data folder, which survives updates.
-        name: what it is enabled as: its own name, `@` and its marketplace's.
-        scope: for whom it was installed.
+        name: the name it is enabled under: `PLUGIN@MARKETPLACE`.
+        scope: the scope it was installed in.
     """
 
     root: Path
@@ -105,7 +105,7 @@ class InstalledPlugin(NamedTuple):
 
 
 def enabled_plugins(plugin: str, here: Target) -> list[str]:
-    """Return the names, with their marketplaces, under which the settings that `here` relies on enable a plugin."""
+    """Return the names (`PLUGIN@MARKETPLACE`) under which a plugin is enabled in the settings that apply to `here`."""
     found: dict[str, bool] = {}
     for scope in _READ[here.scope]:
         listed = _load(target(scope, here.root).real).get("enabledPlugins")
@@ -116,7 +116,7 @@ def enabled_plugins(plugin: str, here: Target) -> list[str]:
 
 
 def installed_plugins(name: str, here: Target) -> Iterator[InstalledPlugin]:
-    """Yield the copies of an installed plugin, as far as the client would run them for `here`."""
+    """Yield the copies of an installed plugin that the client would run for `here`."""
     data = _plugins_folder() / "data" / re.sub(r"[^A-Za-z0-9_-]", "-", name)  # client fact §6
     known = _load(_plugins_folder() / "installed_plugins.json")
     plugins = known.get("plugins")
@@ -131,12 +131,12 @@ def installed_plugins(name: str, here: Target) -> Iterator[InstalledPlugin]:
 
 
 def plugin_data_folders(plugin: str) -> list[Path]:
-    """Return the data folders that the client made for plugins of a name, also for `--plugin-dir`."""
+    """Return the data folders that the client made for a plugin of this name, including those of `--plugin-dir`."""
     return sorted(path for path in (_plugins_folder() / "data").glob(f"{plugin}-*") if path.is_dir())
 
 
 def plugin_hooks(root: Path) -> Iterator[tuple[str, str | None, Mapping[str, Any]]]:
-    """Yield (event, matcher, the command's JSON object) for each command that a plugin registers."""
+    """Yield (event, matcher, JSON object of the command) for each command that a plugin registers."""
     events = _load(root / "hooks" / "hooks.json").get("hooks")
     for event, groups in events.items() if isinstance(events, dict) else ():
         for group in groups if isinstance(groups, list) else ():
@@ -147,7 +147,7 @@ def plugin_hooks(root: Path) -> Iterator[tuple[str, str | None, Mapping[str, Any
 
 
 def plugin_environ(root: Path, data: Path) -> dict[str, str]:
-    """Return what the client sets for a plugin's hooks (client fact §4.5)."""
+    """Return the environment variables that the client sets for a plugin's hooks (client fact §4.5)."""
     return {"CLAUDE_PLUGIN_ROOT": str(root), "CLAUDE_PLUGIN_DATA": str(data)}
 
 

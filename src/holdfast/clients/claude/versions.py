@@ -1,4 +1,4 @@
-"""Which Claude Code is installed here, as far as it tells."""
+"""Which version of Claude Code is installed, and which events it knows."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from contextlib import suppress
 from holdfast.clients.claude.events import EVENTS, OLDEST_CLIENT_EVENTS
 
 ALL_EVENTS_SINCE = (2, 1, 251)
-"""The first client that knows every event we know (client fact §1.1)."""
+"""The first client that has every event Holdfast knows (client fact §1.1)."""
 
-_TIMEOUT_S = 5.0  # seconds
+_TIMEOUT_S = 5.0
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 _AGENT = re.compile(r"claude-code[_/](\d+)[.-](\d+)[.-](\d+)(?:[_/]|$)")
 
@@ -25,7 +25,7 @@ def version() -> Version | None:
     """Return the version of the client whose session this is, else of the `claude` on PATH.
 
     Returns:
-        The version; None where there is no client, or it does not answer within 5 seconds.
+        The version, or None if there is no client or it doesn't answer within 5 seconds.
     """
     if here := of_session():
         return here
@@ -44,12 +44,12 @@ def knows_all_events() -> bool:
 
 
 def session_knows_all_events() -> bool:
-    """Tell whether this is a session of a client that is new enough for every event; no program is asked."""
+    """Tell whether this is a session of a client that is new enough for every event; starts no program."""
     return _new(of_session())
 
 
 def why_not_registered() -> str:
-    """Say why an event that older clients lack is not registered, and what registers it."""
+    """Return why an event that older clients lack isn't registered, and the command that registers it."""
     installed, since = version(), _words(ALL_EVENTS_SINCE)
     if installed is None:
         return (
@@ -74,12 +74,12 @@ def _words(number: Version) -> str:
 
 
 def known_events(everything: bool) -> frozenset[str]:
-    """Return the events that may be registered: one unknown name can silence a whole file of an older client."""
+    """Return the events that may be registered; with an older client, an unknown name can silence a whole file."""
     return frozenset(EVENTS) if everything else OLDEST_CLIENT_EVENTS
 
 
 def _output(call: list[str]) -> str:
-    """Return what a program prints, nothing if it fails; one that takes too long is ended with all it started."""
+    """Return what a program prints, empty if it fails. After the timeout it is killed with its child processes."""
     try:
         process = subprocess.Popen(
             call,

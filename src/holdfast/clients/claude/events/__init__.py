@@ -1,4 +1,4 @@
-"""The events of Claude Code's hooks, each a typed, frozen model that is loaded on first use."""
+"""The events of Claude Code's hooks: each is a typed, frozen model, loaded on first use."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _IN_ORDER = (
     *("DirectoryAdded", "WorktreeCreate", "WorktreeRemove", "Elicitation", "ElicitationResult"),
 )
 OLDEST_CLIENT_EVENTS = frozenset(_IN_ORDER) - {"PreModelSwitch", "PostModelSwitch", "DirectoryAdded"}
-"""The events that client 2.1.197, the oldest supported one, knows: an unknown name can silence a whole file there."""
+"""The events of client 2.1.197, the oldest supported one. An unknown name in a settings file can silence all of it."""
 
 
 def snake(name: str) -> str:
-    """Spell an event's name as its module's does, and its hook's: `PreToolUse` becomes `pre_tool_use`."""
+    """Return an event's name in snake case, as modules and hook functions spell it: `pre_tool_use`."""
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).removeprefix("_")
 
 
@@ -33,9 +33,9 @@ _NAMES = ("".join(map(str.capitalize, module.split("_"))) for module in paths.mo
 EVENTS: dict[str, str] = {
     name: f"holdfast.clients.claude.events.models.{snake(name)}" for name in dict.fromkeys((*_IN_ORDER, *_NAMES))
 }
-"""Every event the client has (client fact §1.1), with the module of its model: each in `events/models` is one.
+"""Every event of the client (client fact §1.1) with the module of its model, one per file in `events/models`.
 
-They are in the order in which the client lists them; those that are not in that list follow.
+They are in the client's own order; events missing from that list come last.
 """
 
 _PARTS = {
@@ -53,14 +53,14 @@ _PARTS = {
     "agent_result": "holdfast.clients.claude.events.agents",
 }
 HOMES: dict[str, str] = EVENTS | _PARTS
-"""Every model and what belongs to one, with its module; `holdfast.events` offers them to handlers."""
+"""The module of every event model and of the types used in them; `holdfast.events` offers them to handlers."""
 
 HOOK_NAMES: dict[str, str] = {f"on_{snake(name)}": name for name in EVENTS}
-"""The name of a handler's function for every event: `on_pre_tool_use` is for `PreToolUse`."""
+"""The event of each hook function's name: `on_pre_tool_use` answers `PreToolUse`."""
 
 
 def model(name: str) -> type[Event]:
-    """Return the model of an event, loading its module and no other.
+    """Return an event's model, loading only its module.
 
     Args:
         name: the event's name, as in `EVENTS`.
@@ -75,7 +75,7 @@ def model(name: str) -> type[Event]:
 
 
 def parse(payload: object) -> Event:
-    """Read what the client sent.
+    """Parse what the client sent.
 
     Args:
         payload: the decoded JSON object; `hook_event_name` says which event it is.
@@ -84,7 +84,7 @@ def parse(payload: object) -> Event:
         The event. Unknown keys are in `model_extra`; optional values of unknown types in `unreadable`.
 
     Raises:
-        EventError: it is no object, names no known event, or lacks a field the event needs; nothing else.
+        EventError: the payload is no object, names no known event, or lacks a required field. No other exception.
     """
     if not isinstance(payload, Mapping):
         raise EventError(f"the payload is no JSON object but {type(payload).__name__}")
@@ -95,7 +95,7 @@ def parse(payload: object) -> Event:
 
 
 def example(function: str) -> str:
-    """Return the example handler file of a hook.
+    """Return the source of the example handler file in a hook's module docstring.
 
     Args:
         function: the hook's name, such as `on_pre_tool_use`.

@@ -1,9 +1,9 @@
-"""What the client says of subagents: what a call returned, and how one that ran in the background ended."""
+"""What the client reports about subagents: the result of a call, and the end of one in the background."""
 
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, Self
 
-_ERROR = "Error: "  # with which `toolUseResult` begins where a tool failed
+_ERROR = "Error: "  # how `toolUseResult` begins if a tool failed
 _ERROR_MARKS = ("is_error", "isError", "error", "errorStatus", "error_status")
 _NO_ERROR: tuple[object, ...] = (None, False, 0, "", "false", "none", [], {})
 _ERROR_STATUSES = frozenset({"error", "errored", "failed", "failure", "timeout", "timed_out"})
@@ -23,7 +23,7 @@ class AgentResult(NamedTuple):
         text: its text blocks, joined by newlines.
         total_tokens: the tokens it used; `None` if unknown.
         output_file: where a background agent writes; empty if unknown.
-        failed: whether anything in the response says that it failed; that counts for more than its status (I000-14).
+        failed: whether anything in the response reports a failure; that overrides its status (I000-14).
     """
 
     status: AgentStatus
@@ -36,7 +36,7 @@ class AgentResult(NamedTuple):
 
 
 def agent_result(tool_response: Any) -> AgentResult:
-    """Read the `tool_response` of an `Agent` or `Task` call, of any client (client fact §3.4, §7).
+    """Read the `tool_response` of an `Agent` or `Task` call, from any client version (client fact §3.4, §7).
 
     Args:
         tool_response: an object with a `status`; from older clients an object without one, a list of content
@@ -64,12 +64,12 @@ def agent_result(tool_response: Any) -> AgentResult:
 
 
 class Returned(NamedTuple):
-    """A call's result as the main conversation's transcript notes it.
+    """A call's result as recorded in the main conversation's transcript.
 
     Attributes:
         call: the `tool_use_id`.
-        result: what an agent's call returned; `status` is `other` for a call that failed.
-        error: what went wrong, of a call that failed; else empty.
+        result: the call's result; its `status` is `other` if the call failed.
+        error: the error text if the call failed, else empty.
     """
 
     call: str
@@ -78,9 +78,11 @@ class Returned(NamedTuple):
 
     @classmethod
     def noted(cls, entry: Mapping[str, Any]) -> Self | None:
-        """Read an entry of a transcript that notes one call's result, with the object that PostToolUse is given.
+        """Read a transcript entry that records one call's result, with the object that PostToolUse gets.
 
-        A call that a person refused or interrupted has not failed, and is none.
+        Returns:
+            The result, or None for any other entry. A call that a person refused or interrupted hasn't failed; it
+            gives None too.
         """
         message, response = entry.get("message"), entry.get("toolUseResult")
         content = message.get("content") if isinstance(message, Mapping) else None
@@ -144,10 +146,12 @@ class TaskNotification(NamedTuple):
 
     @classmethod
     def noted(cls, entry: Mapping[str, Any]) -> Self | None:
-        """Read an entry of a transcript that notes such a block as the client's own, and as given to the model.
+        """Read a transcript entry with such a block that the client itself made and has given to the model.
 
-        In the middle of a turn client 2.1.197 gives it without a UserPromptSubmit (seen by running it). One that is
-        only queued, or that a person pasted, is none.
+        In the middle of a turn, client 2.1.197 gives the block without a UserPromptSubmit (seen by running it).
+
+        Returns:
+            The notification, or None for any other entry, also for a block that is only queued or that a person pasted.
         """
         attachment, message = entry.get("attachment"), entry.get("message")
         prompt: object = None
@@ -162,7 +166,7 @@ class TaskNotification(NamedTuple):
 
 
 def _says_failed(response: Mapping[str, Any]) -> bool:
-    """Tell whether a response, or a block of its content, is marked as an error or has the status of one."""
+    """Tell whether a response, or a block of its content, has an error mark or an error status."""
     content = response.get("content")
     parts = [response, *(content if isinstance(content, list) else ())]
     return any(
@@ -174,7 +178,7 @@ def _says_failed(response: Mapping[str, Any]) -> bool:
 
 
 def _is_api_error(text: str, tokens: int | None) -> bool:
-    """Tell whether it died of an API error although its status says completed (client 2.1.197, seen by running it)."""
+    """Tell whether an agent died of an API error although it is "completed" (client 2.1.197, seen by running it)."""
     return text.lstrip().startswith("API Error") and not tokens
 
 

@@ -1,4 +1,4 @@
-"""What runs on beside a turn: background tasks and scheduled prompts."""
+"""What goes on outside a turn: background tasks and scheduled prompts."""
 
 from holdfast.clients.claude.events.record import Record
 
@@ -34,9 +34,9 @@ class SessionCron(Record):
 
     Attributes:
         id: the entry's id.
-        schedule: when, in cron's notation.
+        schedule: when it runs, in cron notation.
         recurring: whether it runs more than once.
-        prompt: what is asked then.
+        prompt: the prompt's text.
     """
 
     id: str = ""

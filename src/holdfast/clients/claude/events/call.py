@@ -1,4 +1,4 @@
-"""A tool call as every event about a single one carries it."""
+"""The fields that all events about a single tool call share."""
 
 from typing import Any, ClassVar
 
@@ -24,12 +24,12 @@ class McpServer(Record):
 
 
 class Todo(Record):
-    """One item of a `TodoWrite` list, of any client (client fact §3.2, §7).
+    """One item of a `TodoWrite` list, from any client version (client fact §3.2, §7).
 
     Attributes:
-        content: what is to be done.
+        content: the item's text.
         status: `pending`, `in_progress`, `completed` or a newer one.
-        active_form: (`activeForm`) the words shown while it is being done; older clients send none.
+        active_form: (`activeForm`) the text shown while the item is in progress; older clients send none.
         id: the item's id; only older clients send one.
         priority: only older clients send one.
     """
@@ -63,7 +63,7 @@ class ToolEvent(Event):
 
     @property
     def todos(self) -> tuple[Todo, ...]:
-        """The list a `TodoWrite` call writes; empty for every other tool. Entries that are no objects are left out."""
+        """The items a `TodoWrite` call writes; empty for every other tool. Entries that aren't objects are left out."""
         items = self.tool_input.get("todos") if self.tool_name == "TodoWrite" else None
         if not isinstance(items, list):
             return ()

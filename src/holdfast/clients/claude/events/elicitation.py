@@ -1,4 +1,4 @@
-"""An MCP server's question to the user as the events about it carry it."""
+"""The fields that the events about an MCP server's question to the user share."""
 
 from typing import Any, ClassVar
 
@@ -12,8 +12,8 @@ class ElicitationEvent(Event):
         mcp_server_name: the server that asks.
         mode: `form` or `url`.
         elicitation_id: the question's id.
-        action: `accept`, `decline` or `cancel`: what the user, or a handler before this one, answered; empty before
-            anybody did.
+        action: the answer of the user or of an earlier handler: `accept`, `decline` or `cancel`; empty before there
+            is one.
         content: the form's values, with `accept`.
     """
 

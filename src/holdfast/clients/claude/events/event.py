@@ -1,4 +1,4 @@
-"""What all events have in common."""
+"""The fields that all events share."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -26,9 +26,9 @@ class Effort(Record):
 class Event(Record):
     """One firing of a Claude Code hook; the fields carry the client's own names (client fact §1.2).
 
-    Required is only what an event names nothing without, or what would leave a guard blind: the session, a
-    tool's name, the input or prompt that a guard inspects. Everything else may be absent: then it is `None`,
-    or the type's empty value where the client normally always sends it.
+    Only fields that an event is meaningless without, or that a guard inspects, are required: the session, a tool's
+    name, its input, a prompt. Any other field may be absent: then it is `None`, or its type's empty value if the
+    client normally always sends it.
 
     Attributes:
         session_id: the session; opaque, usually a UUID.
@@ -39,12 +39,12 @@ class Event(Record):
         permission_mode: `default`, `acceptEdits`, `bypassPermissions`, `plan`, `dontAsk`, `auto` or a newer one.
         agent_id: the subagent this happened in; `None` in the main conversation.
         agent_type: the subagent's type, or the main conversation's `--agent` name.
-        effort: how hard the model thinks.
+        effort: how hard the model is set to think.
         scratchpad_dir: the session's scratch folder.
     """
 
     matcher_field: ClassVar[str | None] = None
-    """The field that a registration's matcher tests; `None` where the client ignores matchers (client fact §1.3)."""
+    """The field that a matcher is compared with; `None` if the client ignores matchers here (client fact §1.3)."""
     accepts: ClassVar[frozenset[str]] = frozenset()
     """The kinds of outcome the client honours on this event (client fact §1.3)."""
     strictable: ClassVar[bool] = False
@@ -70,12 +70,12 @@ class Event(Record):
 
     @property
     def reaches_agent(self) -> bool:
-        """Whether what a hook says reaches a subagent, and not the main conversation."""
+        """Whether a handler's advice reaches a subagent instead of the main conversation."""
         return self.in_subagent
 
     @property
     def matcher_value(self) -> str | None:
-        """What a matcher is compared with; `None` where the event has no such field or it was absent."""
+        """The value that a matcher is compared with; `None` if the event has no such field or it was absent."""
         if self.matcher_field is None:
             return None
         value: str | None = getattr(self, self.matcher_field)
@@ -83,21 +83,21 @@ class Event(Record):
 
     @staticmethod
     def notice_in(entry: Mapping[str, Any]) -> "TaskNotification | None":
-        """Read what an entry of the session's transcript says of a background task that ended; None for others."""
+        """Return the notice of an ended background task that a transcript entry holds, or None for any other entry."""
         from holdfast.clients.claude.events.agents import TaskNotification
 
         return TaskNotification.noted(entry)
 
     @staticmethod
     def answer_in(entry: Mapping[str, Any]) -> "Returned | None":
-        """Read what an entry of the session's transcript says a call returned; None for others."""
+        """Return the result of a call that a transcript entry records, or None for any other entry."""
         from holdfast.clients.claude.events.agents import Returned
 
         return Returned.noted(entry)
 
     @classmethod
     def read(cls, payload: Mapping[str, Any]) -> Self:
-        """Read a payload of this event.
+        """Parse a payload of this event.
 
         Args:
             payload: the JSON object the client sent.

@@ -1,4 +1,4 @@
-"""A change of the session's model as the events before and after it carry it."""
+"""The fields that the events before and after a change of the session's model share."""
 
 from typing import ClassVar
 
@@ -10,7 +10,7 @@ class ModelSwitchEvent(Event):
 
     Attributes:
         from_model: the model before.
-        to_model: the model after; what a matcher tests.
+        to_model: the model after; a matcher is compared with it.
         requested_model: the name that was asked for, such as `haiku`.
         source: `command`, `picker`, `sdk`; after the switch also `auto` and `resume`.
         context_tokens: the size of the context in tokens.

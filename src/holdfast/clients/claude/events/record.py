@@ -1,4 +1,4 @@
-"""The frozen, tolerant shape that every event and every structure inside one is made of."""
+"""The frozen, tolerant model from which events and the structures in them derive."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Self
@@ -11,21 +11,21 @@ Identifier = Annotated[str, Field(coerce_numbers_to_str=True)]
 
 
 class Record(BaseModel):
-    """What the client sent, typed: frozen, unknown keys kept in `model_extra`.
+    """A typed, frozen object that the client sent; unknown keys are in `model_extra`.
 
-    A value whose type an optional field does not know is set aside in `unreadable` and the field keeps its
-    default, so a drifting client never costs a save. `null` is the same as absent. Only a required field that
-    is missing or of a wrong type is refused.
+    An optional field with a value of an unexpected type keeps its default, and the value goes to `unreadable`, so that
+    a change in the client never prevents a save. `null` is the same as absent. Only a required field that is missing or
+    of a wrong type is an error.
     """
 
-    # Built at first use: a firing pays for its own event, not for every structure beside it.
+    # Built at first use, so that an event pays only for the models it needs.
     model_config = ConfigDict(frozen=True, extra="allow", defer_build=True)
 
     _unreadable: dict[str, Any] = PrivateAttr(default_factory=dict)
 
     @property
     def unreadable(self) -> dict[str, Any]:
-        """The values that were set aside, as they came, by the client's key."""
+        """The values that no field could take, unchanged, by the client's key."""
         return self._unreadable
 
     @model_validator(mode="wrap")
@@ -48,10 +48,10 @@ class Record(BaseModel):
 
     @classmethod
     def _unfit(cls, values: Any, problem: ValidationError) -> set[Any]:
-        """Name the keys to do without; none when it cannot be done without them."""
+        """Return the keys to leave out for a second reading; none if a required one is among them."""
         if not isinstance(values, Mapping):
             return set()
-        # A key that is no text hides all other faults, so it goes first and the rest are found in a second reading.
+        # A key that is no text hides all other errors, so it is removed first; the next reading finds the rest.
         unfit = {key for key in values if not _is_text(key)} or {
             fault["loc"][0] for fault in problem.errors(include_url=False, include_context=False) if fault["loc"]
         }
@@ -59,12 +59,12 @@ class Record(BaseModel):
 
     @classmethod
     def required(cls) -> frozenset[str]:
-        """Name the fields without which there is no record."""
+        """Return the names of the required fields."""
         return frozenset(name for name, field in cls.model_fields.items() if field.is_required())
 
 
 def _is_text(key: object) -> bool:
-    """Tell whether pydantic can keep a key: JavaScript can cut an emoji in two, and the half is no text."""
+    """Tell whether pydantic can keep a key: JavaScript can split an emoji, and half of one can't be encoded."""
     if not isinstance(key, str):
         return False
     try:

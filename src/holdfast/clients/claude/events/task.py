@@ -1,4 +1,4 @@
-"""A task of the client's task list as the events about one carry it."""
+"""The fields that the events about a task of the client's task list share."""
 
 from holdfast.clients.claude.events.event import Event
 from holdfast.clients.claude.events.record import Identifier

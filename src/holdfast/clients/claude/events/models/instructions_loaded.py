@@ -21,8 +21,8 @@ class InstructionsLoaded(Event):
         file_path: the file.
         memory_type: `User`, `Project`, `Local` or `Managed`.
         load_reason: `session_start`, `nested_traversal`, `path_glob_match`, `include`, `compact` or a newer one.
-        globs: the patterns of a rule that is bound to paths.
-        trigger_file_path: the file whose use brought it in.
+        globs: the path patterns of a rule that applies to some files only.
+        trigger_file_path: the file whose use loaded it.
         parent_file_path: the file that imports it.
     """
 

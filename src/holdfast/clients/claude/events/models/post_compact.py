@@ -15,7 +15,7 @@ from holdfast.clients.claude.events.event import Event
 
 
 class PostCompact(Event):
-    """A compaction took place; SessionStart with source `compact` came before (client fact §2.2).
+    """A compaction has taken place; SessionStart with source `compact` fired before this (client fact §2.2).
 
     Attributes:
         trigger: `manual` or `auto`.

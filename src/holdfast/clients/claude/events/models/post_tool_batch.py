@@ -24,7 +24,7 @@ class ToolCall(Record):
         tool_name: the tool.
         tool_input: the arguments as the model wrote them, also invalid ones (PostToolUse has them resolved).
         tool_use_id: the call.
-        tool_response: what the model gets to see: a string or content blocks, not the tool's own result.
+        tool_response: what the model sees: a string or content blocks, not the tool's own result.
     """
 
     tool_name: str = ""
@@ -39,7 +39,7 @@ class ToolCall(Record):
 
 
 class PostToolBatch(Event):
-    """All calls of one assistant message are done, also those that never ran because their input was invalid.
+    """All calls of one assistant message are done, including those that never ran because their input was invalid.
 
     Attributes:
         tool_calls: the calls, in the model's order.

@@ -22,7 +22,7 @@ class PreToolUse(ToolEvent):
     """A tool is about to be called; comes before the permission check, in every permission mode.
 
     Attributes:
-        tool_input: the arguments; a handler further on sees them as changed so far.
+        tool_input: the arguments, with the changes of earlier handlers.
         tool_use_id: the call; absent on older clients.
     """
 

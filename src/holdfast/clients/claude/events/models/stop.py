@@ -21,9 +21,9 @@ class Stop(Event):
 
     Attributes:
         stop_hook_active: whether this turn was itself forced by a handler.
-        last_assistant_message: the turn's last words.
-        background_tasks: what still runs; empty also when the client does not say (`model_fields_set` tells).
-        session_crons: the session's schedule; the same holds.
+        last_assistant_message: the turn's last message.
+        background_tasks: what still runs; also empty if the client didn't send it (see `model_fields_set`).
+        session_crons: the session's schedule; also empty if the client didn't send it.
     """
 
     accepts = frozenset({"force_turn", "block", "stop", "tell_user", "terminal"})

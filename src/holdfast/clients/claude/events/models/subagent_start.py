@@ -29,5 +29,5 @@ class SubagentStart(Event):
 
     @property
     def reaches_agent(self) -> bool:
-        """Always: the subagent need not have an id."""
+        """Always true, even if the subagent has no id."""
         return True

@@ -44,10 +44,10 @@ class SubagentStop(Event):
 
     @property
     def is_compaction(self) -> bool:
-        """Whether this is the compaction's own agent, whose last words are the summary and nobody's result."""
+        """Whether this is a compaction's own agent, whose last message is the summary and no agent's result."""
         return self.agent_type == ""
 
     @property
     def reaches_agent(self) -> bool:
-        """Always: the subagent need not have an id."""
+        """Always true, even if the subagent has no id."""
         return True

@@ -18,10 +18,10 @@ from holdfast.clients.claude.events.event import Event
 
 
 class WorktreeCreate(Event):
-    """A worktree is wanted, and a handler makes it in the client's place. Registering this replaces `git worktree`.
+    """A worktree is to be created, and a handler creates it. Registering this event replaces `git worktree`.
 
     Attributes:
-        name: the name the worktree shall have.
+        name: the new worktree's name.
     """
 
     accepts = frozenset({"worktree"})

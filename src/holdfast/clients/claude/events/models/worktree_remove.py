@@ -16,9 +16,9 @@ from holdfast.clients.claude.events.event import Event
 
 
 class WorktreeRemove(Event):
-    """A worktree that a handler made is to be removed, and a handler removes it.
+    """A worktree that a handler created is to be removed, and a handler removes it.
 
-    Registering this replaces the client's own removal: it takes silence for done.
+    Registering this event replaces the client's own removal: the client takes silence for success.
 
     Attributes:
         worktree_path: its folder.
