@@ -1,1 +1,1 @@
-"""Registering Holdfast with the client."""
+"""Register Holdfast with the client, and keep the registration up to date."""

@@ -1,4 +1,4 @@
-"""The index of the formats that other packages bring: looked for at install time, so that events only read it."""
+"""The index of formats from other packages, built at install time so that events only read it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 GROUP = "holdfast.formats"
-"""The group of entry points in which a package names the module of its record."""
+"""The entry point group in which a package names the module of its format's record."""
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 RECORD_LIMIT_BYTES = 16 * 1024
-"""How much a record may say: a longer index than `formats.INDEX_LIMIT_BYTES` is no index to events."""
+"""The largest record as JSON, because events ignore an index over `formats.INDEX_LIMIT_BYTES`."""
 _OF_PATHS = ("PRESENCE", "STATES", "VIEWS", "LISTS", "SOURCES")
 _FUNCTIONS = ("find", "candidates", "start", "begin", "done", "update", "step", "parsed", "restore", "written")
 _OF_AGENTS = ("match_phase", "judge", "brief", "ready", "undoing")
@@ -30,10 +30,10 @@ class Brought(NamedTuple):
     """A format that a package brings.
 
     Attributes:
-        name: as its entry point calls it.
+        name: the entry point's name.
         package: the package's name and version.
-        record: its constants.
-        fault: why it can't be used; empty if it can.
+        record: the record's constants.
+        fault: why the format can't be used; empty if it can.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Brought(NamedTuple):
 
 
 def find() -> list[Brought]:
-    """Look for the formats that installed packages bring, and load them; by name."""
+    """Find and load the formats of installed packages: the usable ones in order of rank, then those with a fault."""
     found = dict[str, Brought]()
     refused = list[Brought]()
     for entry in sorted(entry_points(group=GROUP), key=lambda each: (each.name, each.value)):
@@ -59,9 +59,13 @@ def find() -> list[Brought]:
 
 
 def refresh() -> list[str]:
-    """Write the index as the installed packages have it, and say in a line for each what is another than before.
+    """Bring the index up to date with the installed packages.
 
-    Raises StateError.
+    Returns:
+        Nothing if it was up to date; else a line for each format in it, and for each that is gone.
+
+    Raises:
+        StateError: the index can't be written.
     """
     found = find()
     kept = [each for each in found if not each.fault]
@@ -78,7 +82,7 @@ def refresh() -> list[str]:
 
 
 def render(found: list[Brought]) -> bytes:
-    """Return the index of these formats as it is written; nothing for none."""
+    """Return the content of an index of these formats; empty if there are none."""
     entries = [{"name": each.name, "package": each.package, "record": each.record} for each in found]
     return (json.dumps({"formats": entries}, indent=1, sort_keys=True) + "\n").encode() if entries else b""
 
@@ -91,13 +95,13 @@ def _loaded(entry: EntryPoint) -> Brought:
         fault = next(_faults(entry.name, constants), "")
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # noqa: BLE001 - whatever a stranger's package does is told
+    except BaseException as error:  # noqa: BLE001 - a foreign package may raise anything
         return Brought(entry.name, package, {}, " ".join(f"{type(error).__name__}: {error}".split()))
     return Brought(entry.name, package, constants, fault)
 
 
 def _faults(name: str, constants: dict[str, Any]) -> Iterator[str]:
-    """Yield what is wrong with a format that a package brings, the record first."""
+    """Yield what is wrong with a package's format, beginning with its record."""
     yield from misshapen(constants)
     if len(json.dumps(constants)) > RECORD_LIMIT_BYTES:
         yield f"its record has more than {RECORD_LIMIT_BYTES // 1024} KB"
@@ -129,5 +133,5 @@ def _faults(name: str, constants: dict[str, Any]) -> Iterator[str]:
 
 
 def _outside(place: str) -> bool:
-    """Tell whether a path is none below a project's root, or none at all."""
+    """Tell whether a text isn't a relative path that stays below a project's root."""
     return not place or place.startswith("/") or "\0" in place or not {".", ".."}.isdisjoint(place.split("/"))

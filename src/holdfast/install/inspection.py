@@ -1,4 +1,4 @@
-"""What is wrong with handler files, found by loading them and from what they did when they ran."""
+"""Find what is wrong with handler files, by loading them and from their recorded faults."""
 
 from __future__ import annotations
 
@@ -32,28 +32,28 @@ def complaints(project: OpenProject, files: Sequence[HandlerFile]) -> list[tuple
     """Find what is wrong with handler files.
 
     Args:
-        project: for whose events they are loaded.
-        files: what `loader.find` found. Files that are not active are read but not loaded.
+        project: the project they belong to.
+        files: what `loader.find` found. Inactive files are read but not loaded.
 
     Returns:
-        Pairs of a file and a sentence about it: what its text shows, what loading it shows (in a process of its
-        own), and its latest fault when it ran.
+        Pairs of a file and a sentence: faults in its text, faults when loading it (in a process of its own), and its
+        latest fault when it ran.
     """
     found: list[tuple[HandlerFile, str]] = []
     for file in files:
         told = [*file.faults, *_load(project, file)] if file.active else [*file.faults]
         found += [(file, each) for each in dict.fromkeys(told)]
-        if not file.refuses and (fault := faults.of(file)):  # else it is told already why it cannot be called
+        if not file.refuses and (fault := faults.of(file)):  # otherwise its faults say already why it can't be called
             found.append((file, fault))
     return found
 
 
 def withheld(project: Project, files: Sequence[HandlerFile]) -> dict[str, str]:
-    """Find the events that handlers want and that are not registered because not every client knows them.
+    """Find the events that handlers want but that aren't registered because not every client knows them.
 
     Returns:
-        Event -> why, with the command that registers it. None where a settings file registers it, or where nothing of
-        Holdfast's is registered at all.
+        Event -> the reason, with the command that registers it. An event that a settings file does register is left
+        out. Empty if nothing of Holdfast's is registered.
     """
     wanted = registration.wanted(files, frozenset(events.EVENTS) - events.OLDEST_CLIENT_EVENTS)
     present = registered_events(project) if wanted else {}
@@ -62,12 +62,12 @@ def withheld(project: Project, files: Sequence[HandlerFile]) -> dict[str, str]:
 
 
 def remarks(project: Project, files: Sequence[HandlerFile], *, asked: bool) -> list[tuple[HandlerFile, str]]:
-    """Return what the author of a sound handler may not expect, as pairs of a file and a sentence.
+    """Return what the author of a valid handler may not expect, as pairs of a file and a sentence.
 
     Args:
-        project: where.
-        files: what `loader.find` found, or some of it.
-        asked: whether somebody asked about these very files: that one is switched off is no news otherwise.
+        project: the project they belong to.
+        files: what `loader.find` found, or a part of it.
+        asked: whether the user named these files; otherwise nothing is said of a file that is switched off.
     """
     known = registered_events(project)
     found = [(file, each) for file in files for each in filter(None, (file.notice, *file.doubts))]
@@ -76,7 +76,7 @@ def remarks(project: Project, files: Sequence[HandlerFile], *, asked: bool) -> l
 
 
 def unexpected(project: Project, files: Sequence[HandlerFile]) -> list[tuple[HandlerFile, str]]:
-    """Return what the registration or the event makes of active handlers: as `remarks`, of these alone."""
+    """Return pairs as `remarks` does, but only on how the registration or the event affects active handlers."""
     silent, limits = withheld(project, files), _client_limits(project)
     found = []
     for file in files:
@@ -95,7 +95,7 @@ def unexpected(project: Project, files: Sequence[HandlerFile]) -> list[tuple[Han
 
 
 def _client_limits(project: Project) -> dict[str, float]:
-    """Return event -> the least seconds that the client waits for a registered command of ours."""
+    """Return event -> the shortest time in seconds that the client waits for one of Holdfast's registered commands."""
     hooks = [(event, hook) for copy in plugin_copies.copies(project.root) for event, _, hook in copy.commands()]
     for target in registrations.targets(project):
         with suppress(StateError):
@@ -124,11 +124,11 @@ def listing(
 ) -> dict[str, list[dict[str, Any]]]:
     """Return what `holdfast handlers list --json` prints: for each event the functions that want it.
 
-    Those that run come first, in calling order; then those of files that do not, each with the reason in `idle`.
+    The functions that run come first, in calling order; then those of inactive files, each with the reason in `idle`.
 
     Args:
         files: what `loader.find` found.
-        withheld: the events that are not registered, with the reason.
+        withheld: the events that aren't registered, each with the reason.
     """
     listed: dict[str, list[dict[str, Any]]] = {}
     for event in events.EVENTS:
@@ -142,7 +142,7 @@ def listing(
 
 
 def idle(file: HandlerFile) -> str:
-    """Say why a file does not run; empty if it does."""
+    """Return why a file doesn't run; empty if it does."""
     if file.off and file.runs_when:
         asked = [f"{key} = {' or '.join(map(repr, values))}" for key, values in file.runs_when]
         return (
@@ -162,12 +162,14 @@ def idle(file: HandlerFile) -> str:
 
 
 def _resting(project: Project, file: HandlerFile, known: Mapping[str, Sequence[str | None]]) -> list[str]:
-    """Say what of a file will not run, each with the command that changes it; functions that are at fault left out.
+    """Return a sentence for each part of a file that won't run, with the command that changes it.
+
+    Functions with a fault are left out.
 
     Args:
-        project: where.
+        project: the project it belongs to.
         file: the handler file.
-        known: what `registered_events` returned; with nothing in it, nothing is said of single events.
+        known: what `registered_events` returned; if empty, events are not compared.
     """
     if file.off or file.replaced_by:
         return [f"does not run: {idle(file)}"]
@@ -192,7 +194,10 @@ def _resting(project: Project, file: HandlerFile, known: Mapping[str, Sequence[s
 
 
 def registered_events(project: Project) -> dict[str, list[str | None]]:
-    """Return event -> matchers of all that runs Holdfast in a session of the project, as far as it can be read."""
+    """Return event -> matchers of every registration of Holdfast that a session of the project has.
+
+    Settings files that can't be read are left out.
+    """
     known: dict[str, list[str | None]] = {}
     pairs: list[tuple[str, str | None]] = []
     for target in registrations.targets(project):
@@ -206,7 +211,7 @@ def registered_events(project: Project) -> dict[str, list[str | None]]:
 
 
 def _load(project: OpenProject, file: HandlerFile) -> list[str]:
-    """Load a file in a child process; faults its text shows already are not told twice."""
+    """Load a file in a child process and return its faults, without those that its text shows already."""
     plan = [Call(file, route) for route in file.routes if not route.broken]
     if not plan:
         return []

@@ -1,4 +1,4 @@
-"""Bringing a settings.json to the state in which it registers exactly what the handlers want."""
+"""Edit a settings.json so that it registers exactly what the handlers want."""
 
 from __future__ import annotations
 
@@ -39,17 +39,24 @@ MODEL_VERBS = (
     *("start", "next", "done", "update", "resume", "list", "show", "explain", "status"),
     *(verb for name in OURS for verb in RECORDS[name].MODEL_VERBS),
 )
-"""What a model needs to keep a workflow; trusting, installing and reopening are for people."""
+"""The commands a model needs to keep a workflow; trusting, installing and reopening are for people."""
 
 ALLOW_RULES = tuple(f"Bash(holdfast {verb}:*)" for verb in MODEL_VERBS)
-"""The permission rules by which the model may call our command without a question, on every supported client."""
+"""The permission rules that let the model run these commands without asking, on every supported client."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What one settings file would become: `text` is the edit, `install` the record that would be kept of it.
+    """What an install would make of one settings file.
 
-    `wanted` is what it is to register, `plugin` what an enabled plugin registers beside it.
+    Attributes:
+        target: the settings file.
+        file: its present content.
+        wanted: event -> matcher (None: every value) that it is to register.
+        text: the edited text.
+        install: the record to keep of this install.
+        had_ours: whether it has entries or permission rules of Holdfast's now.
+        plugin: event -> matcher that an enabled plugin registers.
     """
 
     target: Target
@@ -62,16 +69,21 @@ class Plan:
 
     @property
     def changes(self) -> bool:
-        """Whether the file would be another than it is."""
+        """Whether the file would change."""
         return self.text.text != self.file.text
 
 
 def plan(target: Target, files: Sequence[HandlerFile], record: Install, *, allow_cli: bool = False) -> Plan:
-    """Work out what `target` should become, writing nothing.
+    """Return what an install would make of `target`; writes nothing.
 
-    `files` are the project's handler files as `loader.find` returns them, `record` what is known of an earlier
-    install, with `everything` and `projects` as they should be now.
-    Raises StateError for a file that cannot be read or is not the JSON that settings are.
+    Args:
+        target: the settings file.
+        files: the project's handler files, as `loader.find` returns them.
+        record: what is known of an earlier install, with `everything` and `projects` up to date.
+        allow_cli: whether to add the permission rules for the model.
+
+    Raises:
+        StateError: the file can't be read, or isn't JSON in the shape of settings.
     """
     file = settingsfile.read(target.real)
     plugin = plugin_copies.registered(target)
@@ -94,7 +106,7 @@ def plan(target: Target, files: Sequence[HandlerFile], record: Install, *, allow
 def install(target: Target, *, allow_cli: bool = False) -> list[str]:
     """Install into one settings file and write this machine's launcher; return lines that say what was done.
 
-    Raises StateError or ConfigError; the settings are then as they were.
+    Raises StateError or ConfigError; the settings are then unchanged.
     """
     with installs.held():
         files = _files(target)
@@ -111,10 +123,10 @@ def install(target: Target, *, allow_cli: bool = False) -> list[str]:
 
 
 def recorded(target: Target) -> Install:
-    """Return what is known of an earlier install into `target`, an empty record where there was none.
+    """Return the record of an earlier install into `target`, an empty one if there was none. Raises StateError.
 
-    Where its record was lost and our entries stand in the settings, the rules and the skill there that are as an
-    install writes them are taken for ours: else no uninstall would take them out. Raises StateError.
+    If the record was lost but the settings hold Holdfast's entries, then permission rules and a skill that are exactly
+    as an install writes them count as Holdfast's too; otherwise no uninstall would remove them.
     """
     known = installs.get(target.real)
     fresh = Install(target.real, target.scope, target.root)
@@ -126,7 +138,7 @@ def recorded(target: Target) -> Install:
 
 
 def preview(target: Target, *, allow_cli: bool = False) -> str:
-    """Return what `install` would change in the settings file, as a unified diff; empty when nothing."""
+    """Return what `install` would change in the settings file as a unified diff, or an empty string."""
     files = _files(target)
     planned = plan(target, files, _fresh_record(target, files), allow_cli=allow_cli)
     before = None if planned.file.raw is None else planned.file.text
@@ -134,9 +146,13 @@ def preview(target: Target, *, allow_cli: bool = False) -> str:
 
 
 def carry_out(planned: Plan) -> tuple[Path | None, Install]:
-    """Write a plan's settings, if they differ, and keep its record; return the backup, if any, and that record.
+    """Write a plan's settings if they differ, and save its record. Call this while holding `installs.held()`.
 
-    Raises StateError, with nothing written where the record may not be read. Hold `installs.held()`.
+    Returns:
+        The backup of the settings, if one was made, and the saved record.
+
+    Raises:
+        StateError: something can't be read or written. If the record can't be read, nothing was written.
     """
     installs.check()
     file, record = planned.file, planned.install
@@ -145,7 +161,7 @@ def carry_out(planned: Plan) -> tuple[Path | None, Install]:
         backup = settingsfile.replace(file, planned.text.text)
         if not planned.had_ours:
             record = dataclasses.replace(record, created=file.raw is None, backup=backup, before=file.digest)
-        elif file.digest != record.written:  # somebody's own changes lie between: there is nothing to put back
+        elif file.digest != record.written:  # changed by others since: the backup is no longer what to restore
             record = dataclasses.replace(record, created=False, backup=None, before="")
         record = dataclasses.replace(record, written=settingsfile.sha256(planned.text.text.encode("utf-8")))
     installs.keep(record)
@@ -165,7 +181,7 @@ def _wanted(
 
 
 def _left_out(target: Target, files: Sequence[HandlerFile], record: Install) -> list[str]:
-    """Name the events that handlers want and that are not registered because not every client knows them."""
+    """Return a line for each event that handlers want but that isn't registered, because not every client knows it."""
     if target.scope == "project":
         left = wanted_events.team(target.root, known=frozenset(EVENTS)).keys() - OLDEST_CLIENT_EVENTS
         why = "the oldest supported client lacks it. For yourself: holdfast install"
@@ -181,7 +197,7 @@ def _timeouts(target: Target, files: Sequence[HandlerFile]) -> dict[str, int]:
 
 
 def _fresh_record(target: Target, files: Sequence[HandlerFile]) -> Install:
-    """Return the record to install with: what is known, the installed client, and what this project wants."""
+    """Return the record to install with: the earlier one, updated for the installed client and this project."""
     known = recorded(target)
     everything = target.scope != "project" and versions.knows_all_events()
     there = {root: wishes for root, wishes in known.projects.items() if installs.is_there(root)}
@@ -212,7 +228,7 @@ def _registered(planned: Plan) -> list[str]:
 
 
 def _beside(planned: Plan) -> list[str]:
-    """Say what the plugin does here, which an event registered twice needs not to be told twice."""
+    """Return a line on what the enabled plugin registers, and which events both register; empty without a plugin."""
     if not planned.plugin:
         return []
     twice = [event for event in planned.wanted if event in planned.text.registered and event in planned.plugin]

@@ -1,4 +1,4 @@
-"""The record of what was installed where, so that it can be taken back."""
+"""The record of what was installed where, so that it can be undone."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ _SCOPES: dict[str, Scope] = {"user": "user", "project": "project", "local": "loc
 
 @dataclass(frozen=True, slots=True)
 class Install:
-    """What one settings file got from us.
+    """What Holdfast added to one settings file.
 
     Attributes:
         settings: the file's real path.
         scope: whose settings it holds.
         root: the project it was installed from.
-        written: SHA-256 of the file after our last change: as long as it is that, nobody else changed it. Empty
-            until we change it.
-        created: there was no file before.
-        backup: the file before our first change, if that can be put back.
+        written: SHA-256 of the file after Holdfast's last change, to tell whether anybody changed it since. Empty
+            before the first change.
+        created: whether the file didn't exist before.
+        backup: the copy from before Holdfast's first change, if it can be restored.
         before: SHA-256 of the backup.
-        added: the objects and arrays that exist because of us, as member names.
-        allowed: the permission rules that exist because of us.
-        skill: our copy of the skill, if we made one.
+        added: the objects and arrays that Holdfast added, as member names.
+        allowed: the permission rules that Holdfast added.
+        skill: the copy of the skill, if Holdfast made one.
         skill_digest: its SHA-256.
-        everything: the client knew all events when this was installed.
+        everything: whether the client knew all events when this was installed.
         projects: project root -> what its trusted handlers want registered here.
     """
 
@@ -59,18 +59,18 @@ class Install:
     projects: dict[str, tuple[Wish, ...]] = dataclasses.field(default_factory=dict)
 
     def others(self, root: Path) -> list[Wish]:
-        """Return what the handlers of all recorded projects but the one at `root` want."""
+        """Return what the handlers of all recorded projects except the one at `root` want."""
         return [wish for name, wishes in self.projects.items() if name != str(root) for wish in wishes]
 
     def with_project(self, root: Path, wishes: Iterable[Wish]) -> Install:
-        """Return this record with what the handlers of the project at `root` want; only user settings serve several."""
+        """Return this record with the wishes of the project at `root`; only user settings keep any."""
         left = {name: known for name, known in self.projects.items() if name != str(root)}
         own = tuple(wishes) if self.scope == "user" else ()
         return dataclasses.replace(self, projects={**left, str(root): own} if own else left)
 
 
 def held() -> AbstractContextManager[None]:
-    """Return the lock under which settings files and this record are changed. Raises StateError."""
+    """Return the lock to hold while changing settings files or this record. Raises StateError."""
     folder = paths.state_dir()
     try:
         return locked(paths.ensure_private(folder))
@@ -79,7 +79,7 @@ def held() -> AbstractContextManager[None]:
 
 
 def load() -> dict[str, Install]:
-    """Return every install by the settings file's real path; what cannot be read is logged and counts as none."""
+    """Return every install by the settings file's real path; an entry that can't be read is logged and left out."""
     found, lost = _read()
     if lost:
         log.write("warning", f"{lost}; nothing can be restored from it")
@@ -87,32 +87,32 @@ def load() -> dict[str, Install]:
 
 
 def lost() -> str:
-    """Say why the record does not tell all that was installed: a part cannot be read. Empty if it does."""
+    """Return why the record, or a part of it, can't be read; empty if it can."""
     return _read()[1]
 
 
 def unknown() -> str:
-    """Say why an install may be in no record: as `lost`, or an earlier record was set aside. Empty if none may."""
+    """Return why an install may be missing from the record: see `lost`, or one was set aside. Empty if none can."""
     return lost() or next((f"{each} is broken" for each in set_aside()), "")
 
 
 def set_aside() -> list[Path]:
-    """Return the broken records that were set aside, the oldest first."""
+    """Return the broken records that were set aside, oldest first."""
     return sorted(file().parent.glob(f"{file().name}.corrupt-*"))
 
 
 def get(settings: Path) -> Install | None:
-    """Return what is recorded for a settings file's real path."""
+    """Return the record of a settings file, by its real path."""
     return load().get(str(settings))
 
 
 def keep(install: Install) -> None:
-    """Record an install in place of an earlier one of the same file. Raises StateError."""
+    """Save an install's record, replacing an earlier one of the same file. Raises StateError."""
     _save({**load(), str(install.settings): install})
 
 
 def forget(settings: Path) -> bool:
-    """Drop a file's record, and those of files that are gone; tell whether any other is left. Raises StateError."""
+    """Drop a file's record and those of files that are gone. Return whether any is left. Raises StateError."""
     known = load()
     left = {name: install for name, install in known.items() if install.settings.exists()}
     left.pop(str(settings), None)
@@ -127,18 +127,18 @@ def is_there(root: str) -> bool:
 
 
 def file() -> Path:
-    """Return where the record lies."""
+    """Return the record's path."""
     return paths.state_dir() / "installs.json"
 
 
 def check() -> None:
-    """Raise StateError where the record is there and may not be read: it is not replaced then."""
+    """Raise StateError if the record exists but can't be read (no permission, say), because it may not be replaced."""
     with suppress(MissingError, BrokenError, SchemaMismatch):
         document.load(file())
 
 
 def _read() -> tuple[dict[str, Install], str]:
-    """Return what the record tells, and why that may not be all."""
+    """Return the recorded installs, and why some may be missing (empty if none)."""
     try:
         data = document.load(file()).data
     except MissingError:
@@ -155,7 +155,7 @@ def _read() -> tuple[dict[str, Install], str]:
 
 def _save(installs: dict[str, Install]) -> None:
     check()
-    if lost():  # what it holds may yet be wanted
+    if lost():  # keep the broken record, it may still be useful
         document.set_aside(file())
     rows = {name: _row(install) for name, install in installs.items()}
     document.save(file(), {"version": 1, "installs": rows}, mode=0o600)
@@ -167,7 +167,7 @@ def _row(install: Install) -> dict[str, Any]:
 
 
 def _install(row: Any) -> Install | None:
-    """Return a row of the file as an Install, None when it is not one."""
+    """Return a row of the file as an Install, or None if it isn't one."""
     with suppress(AttributeError, KeyError, TypeError, ValueError):
         return Install(
             settings=Path(row["settings"]),

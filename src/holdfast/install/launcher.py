@@ -1,4 +1,4 @@
-"""The programs an install writes for this machine: the launcher that settings.json names, its fallback, the command."""
+"""The programs that an install writes: the launcher that settings.json names, its fallback, and the command."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from holdfast.errors import ConfigError, StateError
 from holdfast.files import atomic, document
 
 INTERPRETER_LIMIT_BYTES = 120
-"""Bytes of an interpreter's path that a first line may hold: some kernels cut that line at 128."""
+"""The longest interpreter path for a `#!` line; some kernels cut that line at 128 bytes."""
 
 _ROOT = re.compile(r'^ROOT = ""$', re.MULTILINE)
 _FILLED = re.compile(r"^ROOT = (.+)$", re.MULTILINE)
@@ -39,24 +39,24 @@ sys.exit(main())
 
 
 class Started(NamedTuple):
-    """What a program starts: the interpreter, and the folder its Holdfast is loaded from."""
+    """What a program starts: the interpreter, and the folder it loads Holdfast from."""
 
     interpreter: str
     root: str
 
 
 def write() -> list[Path]:
-    """Write the launcher and the command for the running interpreter and package; return those that changed.
+    """Write the programs for the running interpreter and package; return the paths of those that changed.
 
-    Raises StateError when one cannot be written, ConfigError when no program can name this interpreter.
+    Raises StateError if one can't be written, ConfigError if a program can't name this interpreter.
     """
     return [path for path, text in texts().items() if _put(path, text.encode("utf-8"))]
 
 
 def texts(interpreter: str | None = None) -> dict[Path, str]:
-    """Return what each program of this machine is to hold, started with `interpreter` (default: the running one).
+    """Return the text of each program, by path, to be started with `interpreter` (default: the running one).
 
-    Raises StateError when the shipped entrypoint cannot be read, ConfigError when no program can name the interpreter.
+    Raises StateError if the shipped entrypoint can't be read, ConfigError if a program can't name the interpreter.
     """
     source = paths.shipped("hooks") / "dispatch.py"
     entry = document.read(source)[0].decode("utf-8")
@@ -67,9 +67,9 @@ def texts(interpreter: str | None = None) -> dict[Path, str]:
 
 
 def fallback(filled: str = "") -> str:
-    """Return the text of `refuse.sh`, what refuses where the launcher fails, with its second line filled in.
+    """Return the text of `refuse.sh`, which refuses events when the launcher fails, with its second line filled in.
 
-    Raises StateError when the shipped file cannot be read.
+    Raises StateError if the shipped file can't be read.
     """
     source = Path(__file__).parents[1] / "refuse.sh"
     first, rest = document.read(source)[0].decode("utf-8").split("\n", 1)
@@ -77,34 +77,34 @@ def fallback(filled: str = "") -> str:
 
 
 def _arguments(interpreter: str | None) -> str:
-    """Return the line that names what the launcher needs: `refuse.sh` must tell an upgrade from a removal."""
+    """Return the line that names what the launcher needs, by which `refuse.sh` tells an upgrade from a removal."""
     needs = (interpreter or sys.executable, str(paths.package_root()))
     return f'set -- "$1" "${{2-}}" {" ".join(map(shlex.quote, needs))} # holdfast install wrote this line'
 
 
 def started(text: str) -> Started | None:
-    """Return what a program that an install wrote starts, None for any other text."""
+    """Return what a program written by an install starts, or None for any other text."""
     first, root = _FIRST.match(text), _FILLED.search(text)
     try:
         words = shlex.split(first[2]) if first and first[1] else [first[2]] if first else []
         folder = ast.literal_eval(root[1]) if root else None
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):  # no text of ours
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):  # not written by an install
         return None
     return Started(words[0], folder) if len(words) == 1 and isinstance(folder, str) else None
 
 
 def programs() -> tuple[Path, Path, Path]:
-    """Return where the launcher, the command, and what refuses in the launcher's place lie."""
+    """Return the paths of the launcher, the command and the launcher's fallback."""
     return paths.launcher(), paths.command_dir() / "holdfast", paths.launcher().with_name("refuse.sh")
 
 
 def remove() -> list[Path]:
-    """Remove the launcher and the command folder, as far as they are there, and return what was removed."""
+    """Remove the programs and their folders as far as they exist, and return the programs that were removed."""
     present = [path for path in programs() if os.path.lexists(path)]
     for path in present:
         atomic.remove(path)
     for folder in (paths.command_dir(), paths.launcher().parent):
-        with suppress(OSError):  # somebody else's files keep the folder
+        with suppress(OSError):  # the folder stays if it holds other files
             folder.rmdir()
     return present
 
@@ -112,8 +112,8 @@ def remove() -> list[Path]:
 def program(source: str, flags: str, interpreter: str | None = None) -> str:
     """Return a Python program that starts itself with `interpreter` (default: the running one).
 
-    `source` may begin with a first line of its own, which is replaced, and its line `ROOT = ""` is filled in.
-    Raises ConfigError for an interpreter whose path no program text can hold.
+    A `#!` line of `source` is replaced, and its line `ROOT = ""` is filled in. Raises ConfigError for an interpreter
+    whose path a program can't hold.
     """
     body = source.split("\n", 1)[1] if source.startswith("#!") else source
     filled = _ROOT.sub(lambda _: f"ROOT = {str(paths.package_root())!a}", body, count=1)
@@ -125,12 +125,12 @@ def _start(interpreter: str, flags: str) -> str:
         raise ConfigError(f"the path of the interpreter, {interpreter!r}, cannot start a program; use another Python")
     if " " not in interpreter and len(os.fsencode(interpreter)) <= INTERPRETER_LIMIT_BYTES:
         return f"#!{interpreter} {flags}\n"
-    # To the shell these are a colon and an exec, to Python one string.
+    # The shell reads these lines as `:` and `exec`, Python as one string.
     return f"#!/bin/sh\n''':'\nexec {shlex.quote(interpreter)} {flags} \"$0\" \"$@\"\n'''\n"
 
 
 def _put(path: Path, data: bytes) -> bool:
-    """Have `data` as the executable file `path`; tell whether that was a change."""
+    """Write `data` to the executable file `path` unless it holds it already. Return whether anything changed."""
     with suppress(StateError):
         if document.read(path)[0] == data and os.access(path, os.X_OK):
             return False

@@ -1,4 +1,4 @@
-"""What the plugin's copies of Holdfast register where the client has one enabled."""
+"""The copies of Holdfast's plugin that the client has enabled, and what they register."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Copy:
     Attributes:
         root: its folder.
         data: its data folder, which survives updates.
-        name: what it is enabled as, `holdfast@` and a marketplace; empty for one that no settings file enables.
-        scope: for whom it was installed.
+        name: the name it is enabled under, `holdfast@MARKETPLACE`; empty if no settings file enables it.
+        scope: the scope it was installed in.
     """
 
     root: Path
@@ -46,14 +46,14 @@ class Copy:
 
     @property
     def environ(self) -> dict[str, str]:
-        """What the client sets for its hooks (client fact §4.5)."""
+        """The environment variables that the client sets for its hooks (client fact §4.5)."""
         return scopes.plugin_environ(self.root, self.data)
 
     @property
     def environment(self) -> Path:
-        """Where its Python environment lies, as `plugin/environment.sh` names it.
+        """The folder of its Python environment, as `plugin/environment.sh` names it.
 
-        Raises StateError when its requirements, whose first line says so, cannot be read.
+        Raises StateError if the first line of its requirements, which holds the name, can't be read.
         """
         requirements = self.root / "plugin" / "requirements.txt"
         words = document.read(requirements)[0].decode("utf-8", "replace").partition("\n")[0].split()
@@ -63,7 +63,7 @@ class Copy:
 
     @property
     def ready(self) -> bool:
-        """Whether its hooks have an environment to run in; without one they are silent."""
+        """Whether its Python environment is built; without one its hooks do nothing."""
         try:
             environment = self.environment
         except StateError:
@@ -78,32 +78,32 @@ class Copy:
 
     @property
     def undo(self) -> str:
-        """What removes it from the client."""
+        """How to remove it from the client: a command, or what to do instead."""
         if not self.name:
             return "start the client without --plugin-dir"
         scope = "" if self.scope == "user" else f" --scope {shlex.quote(self.scope)}"
         return f"claude plugin uninstall {shlex.quote(self.name)}{scope}"
 
     def commands(self) -> list[tuple[str, str | None, Mapping[str, Any]]]:
-        """Return (event, matcher, the command's JSON object) for each of its hooks that is Holdfast's."""
+        """Return (event, matcher, JSON object of the command) for each of its hooks that is Holdfast's."""
         return _hooks(self.root)
 
     def registered(self) -> dict[str, str | None]:
-        """Return event -> matcher of what it registers."""
+        """Return event -> matcher that it registers."""
         return _merged([self.root])
 
 
 def running() -> bool:
-    """Tell whether this process is a plugin's copy: its environment was built by one (`plugin/build.py`)."""
+    """Tell whether this process runs from a plugin copy, in the environment that `plugin/build.py` built."""
     return (Path(sys.prefix) / "ready").is_file() and paths.plugin_manifest().is_file()
 
 
 def registered(target: Target) -> dict[str, str | None]:
-    """Return event -> matcher of what an enabled plugin registers wherever the settings of `target` hold.
+    """Return event -> matcher that an enabled plugin registers wherever the settings of `target` apply.
 
-    For the user's own settings a plugin counts that they enable; for a project's local ones also what the project
-    enables; for a project's shared ones, the same on every machine, only what they enable themselves. Empty where
-    there is none, or none that is installed.
+    A plugin counts if the user's settings enable it; for local settings also if the project's do. For a project's
+    shared settings, which are the same on every machine, it counts only if they enable it themselves. Empty if no
+    plugin is enabled and installed.
     """
     names = scopes.enabled_plugins(_NAME, target)
     if target.scope == "project":
@@ -112,8 +112,9 @@ def registered(target: Target) -> dict[str, str | None]:
 
 
 def copies(root: Path) -> list[Copy]:
-    """Return the copies that a session in the project at `root` runs: those enabled and installed for it, and the
-    one whose Holdfast runs now, which `--plugin-dir` may have named.
+    """Return the copies that a session in the project at `root` runs.
+
+    These are the enabled and installed ones, and the copy that runs now, which `--plugin-dir` may have named.
     """
     here = scopes.target("local", root)
     listed = [
@@ -126,18 +127,21 @@ def copies(root: Path) -> list[Copy]:
 
 
 def data_folders() -> list[Path]:
-    """Return the data folders that the client made for plugins of our name, also for `--plugin-dir`."""
+    """Return the data folders that the client made for Holdfast's plugin, including those of `--plugin-dir`."""
     return scopes.plugin_data_folders(_NAME)
 
 
 def remainder(
     wanted: Mapping[str, str | None], plugin: Mapping[str, str | None], present: Mapping[str, object]
 ) -> dict[str, str | None]:
-    """Return what is left to register beside a plugin: event -> matcher.
+    """Return what settings must register in addition to a plugin: event -> matcher.
 
-    Events in `present` (event -> matcher) are registered already. They stay as wanted, for without them nothing would
-    be left if the plugin were removed; both copies answer a firing once (`holdfast.dispatch.duplicates`). Only what
-    itself was added beside the plugin goes on being no more than the rest.
+    Args:
+        wanted: event -> matcher that the handlers want.
+        plugin: event -> matcher that the plugin registers.
+        present: event -> matcher that the settings register now. These stay registered in full, because nothing would
+            be left if the plugin were removed; a firing that starts both is answered once
+            (`holdfast.dispatch.duplicates`). An entry that was itself only an addition to the plugin stays one.
     """
     left = {}
     for event, matcher in wanted.items():
@@ -151,14 +155,15 @@ def remainder(
 
 
 def own() -> dict[str, str | None]:
-    """Return event -> matcher of what the plugin registers whose copy this is."""
+    """Return event -> matcher that the plugin copy with this package registers."""
     return _merged([paths.shipped("hooks").parent])
 
 
 def keep_launcher() -> None:
-    """Have the launcher that an install by a plugin's copy wrote start the copy that runs now; never raises.
+    """Rewrite the launcher, if a plugin copy installed it, to start the copy that runs now; never raises.
 
-    An update brings another folder, and sometimes another environment; settings go on naming the launcher.
+    An update of the plugin brings a new folder, and sometimes a new environment, while settings still name the
+    launcher.
     """
     try:
         known = launcher.started(document.read(paths.launcher())[0].decode("utf-8", "replace"))
@@ -181,14 +186,17 @@ def _hooks(root: Path) -> list[tuple[str, str | None, Mapping[str, Any]]]:
 
 
 def _beside(event: str, present: object, plugin: str | None) -> bool:
-    """Tell whether what is registered are names, and none of them one that the plugin selects."""
+    """Tell whether a registered matcher is a list of names that the plugin selects none of."""
     if not isinstance(present, str) or selects_all(present) or alternatives(present, event) is None:
         return False
     return _uncovered(event, present, plugin) == present
 
 
 def _uncovered(event: str, wanted: str | None, plugin: str | None) -> str:
-    """Return the matcher that selects what `plugin` does not, as far as one can say it; `*` for every value."""
+    """Return a matcher for what `wanted` selects and `plugin` doesn't; empty for nothing, `*` for every value.
+
+    If one of them is a regular expression, that can't be said exactly: it may select more.
+    """
     if plugin is None or selects_all(plugin) or wanted == plugin or event in NO_MATCHER:
         return ""
     if wanted is None or selects_all(wanted):

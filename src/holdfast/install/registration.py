@@ -1,4 +1,4 @@
-"""Which events, with which matchers and which command, Claude Code is asked to run Holdfast for."""
+"""The events, matchers and commands that register Holdfast with Claude Code."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from holdfast.plugins.loader import HandlerFile
 
 LAUNCHER = "$HOME/.local/share/holdfast/run"
-"""The launcher as every registered command names it: the same text on every machine (docs/architecture.md)."""
+"""The launcher's path in every registered command: the same text on every machine (docs/architecture.md)."""
 
 PLUGIN_RUNNER = "$CLAUDE_PLUGIN_ROOT/plugin/run.sh"
 """What a plugin's hooks run instead of the launcher."""
@@ -30,10 +30,10 @@ NO_WORKTREE = (
     "Holdfast named no folder for the worktree, so none was made. To see why: holdfast handlers check. "
     "To have Claude Code make worktrees with git, take this hook out of the settings."
 )
-"""What is said where WorktreeCreate is registered and no handler makes the worktree, or Holdfast is gone."""
+"""The error shown if WorktreeCreate is registered and no handler makes the worktree, or Holdfast is gone."""
 
 LEAST_TIMEOUT_S = 5.0
-"""What a handler may take by default: a time limit below that cuts off answers that come in time for us."""
+"""The time a handler has by default: a shorter registered timeout would cut off answers that are in time."""
 
 _LIST_EVENTS = frozenset({"StopFailure", "FileChanged"})
 _SAME_TOOL = frozenset({"Task", "Agent"})
@@ -42,25 +42,25 @@ _OURS = re.compile(
         (?P<quote>["']?)(?:\$HOME|\$\{HOME\}|~|/[^\s"';]*)/\.local/share/holdfast/run(?P=quote)(?:[\s;]|$)""",
     re.VERBOSE,
 )
-# Constructs the client's regular expressions do not have or read otherwise, and those that count or name groups.
+# Constructs that JavaScript's regular expressions lack or read differently, and those that number or name groups.
 _UNSAFE_TO_JOIN = re.compile(r"\(\?(?:P|#|\(|>|<(?![=!])|[aiLmsux-])|\\[AZk1-9]|[*+?}]\+")
 
 
 def wanted(files: Iterable[HandlerFile], known: frozenset[str]) -> dict[str, str | None]:
-    """Return event name -> matcher (None: every value) for all that the active ones of `files` want.
+    """Return event name -> matcher (None: every value) that the active files want.
 
-    Only events in `known` are named, in the order of `events.EVENTS`.
+    Only events in `known` are included, in the order of `events.EVENTS`.
     """
     return merged(routes(files), known)
 
 
 def routes(files: Iterable[HandlerFile]) -> list[tuple[str, str | None]]:
-    """Return (event, matcher as written) for each route of the active ones of `files`, in their order."""
+    """Return (event, matcher as written) for each route of the active files, in their order."""
     return [(route.event, route.match) for file in files if file.active for route in file.routes]
 
 
 def merged(pairs: Iterable[tuple[str, str | None]], known: frozenset[str]) -> dict[str, str | None]:
-    """Return event name -> the one matcher that selects whatever one of its (event, matcher) `pairs` selects."""
+    """Return event name -> one matcher that selects everything that its matchers in `pairs` select."""
     by_event: dict[str, list[str | None]] = {}
     for event, match in pairs:
         by_event.setdefault(event, []).append(match)
@@ -68,7 +68,7 @@ def merged(pairs: Iterable[tuple[str, str | None]], known: frozenset[str]) -> di
 
 
 def covers(event: str, registered: str | None, asked: str | None) -> bool:
-    """Tell whether a registered matcher surely selects all that another one selects."""
+    """Tell whether a registered matcher certainly selects everything that another one selects."""
     if event in NO_MATCHER or registered is None or selects_all(registered) or registered == asked:
         return True
     if asked is None or selects_all(asked):
@@ -82,9 +82,10 @@ def covers(event: str, registered: str | None, asked: str | None) -> bool:
 
 
 def visible(files: Iterable[HandlerFile], *places: str) -> list[HandlerFile]:
-    """Return those of `files` that lie in `places`, as they stand where no other place exists.
+    """Return the files that lie in `places`, as if there were no files elsewhere.
 
-    What only a file elsewhere replaces is back: a user's own handler must not change what a team registers.
+    A file that only a file in another place replaces counts again, because a user's own handler must not change what a
+    team registers.
     """
     kept = [file for file in files if file.place in places]
     inside = {file.path for file in kept}
@@ -92,13 +93,15 @@ def visible(files: Iterable[HandlerFile], *places: str) -> list[HandlerFile]:
 
 
 def command(event: str) -> str:
-    """Return the shell command registered for `event`.
+    """Return the shell command to register for `event`.
 
-    It ends with 0 and says nothing where the launcher is missing: any other end could refuse a tool call (client fact
-    §1.4). Only where 2 is a decision is 2 passed on. Where an event can be strict and the launcher fails (its
-    interpreter is missing, say, or it was killed), `refuse.sh` beside it refuses if a strict handler is known.
-    WorktreeCreate alone fails: without a folder's name on stdout the client takes any end for an error (client fact
-    §1.3), and makes no worktree, so silence would only hide why.
+    If the launcher is missing, the command ends silently with 0, because any other exit code could refuse a tool call
+    (client fact §1.4). Exit code 2 is passed on only for events where it is a decision. If the launcher of an event
+    that can be strict fails (its interpreter is missing, say, or it was killed), `refuse.sh` beside it refuses the
+    event if a strict handler is known.
+
+    Only WorktreeCreate's command fails. There the client takes a missing folder name on stdout for an error whatever
+    the exit code is (client fact §1.3), and makes no worktree, so silence would only hide why.
     """
     return _command(event, LAUNCHER, "-x", '"$p"', '"${p%/*}/refuse.sh"')
 
@@ -116,30 +119,30 @@ def _command(event: str, program: str, test: str, start: str, refuse: str) -> st
 
 
 def plugin_command(event: str) -> str:
-    """Return the shell command the plugin registers for `event`: as `command`, with the plugin's own way to a Python.
+    """Return the shell command that the plugin registers for `event`: like `command`, but with the plugin's runner.
 
-    The client sets CLAUDE_PLUGIN_ROOT; as a variable of the shell's it may hold any character.
+    The client sets CLAUDE_PLUGIN_ROOT; the shell expands it, so its value may hold any character.
     """
     return _command(event, PLUGIN_RUNNER, "-f", 'sh "$p"', '"$CLAUDE_PLUGIN_ROOT/src/holdfast/refuse.sh"')
 
 
 def ours(text: str) -> bool:
-    """Tell whether a registered command is Holdfast's own, in this or any earlier form.
+    """Tell whether an install wrote a registered command, in this or any earlier form.
 
-    A command of ours begins with the launcher's path; one that merely mentions it somewhere is somebody else's.
+    Such a command begins with the launcher's path; one that merely mentions it is somebody else's.
     """
     return _OURS.match(text) is not None
 
 
 def cuts_off(event: str, limit: object, needed: int | None = None) -> bool:
-    """Tell whether the `timeout` that stands beside a command of ours is too short for its answers, or no number.
+    """Tell whether the `timeout` of one of Holdfast's registered commands is too short for its answers, or no number.
 
-    Where the client itself waits for less, as long as it waits is enough (client fact §4.4).
+    It never has to be longer than the client's own default for the event, unless `needed` says so (client fact §4.4).
 
     Args:
         event: the event's name.
-        limit: what stands there.
-        needed: what its handlers need where the client's default is too short.
+        limit: the registered value.
+        needed: the seconds its handlers need, if the client's default is too short.
     """
     if needed is not None:
         return isinstance(limit, bool) or not isinstance(limit, (int, float)) or limit < needed
@@ -149,7 +152,7 @@ def cuts_off(event: str, limit: object, needed: int | None = None) -> bool:
 
 
 def timeouts(files: Iterable[HandlerFile]) -> dict[str, int]:
-    """Return event -> the seconds the client has to wait, for those that need more than its default."""
+    """Return event -> the timeout (seconds) to register, for events whose handlers need more than the default."""
     by_event: dict[str, list[float]] = {}
     for file in files:
         for route in file.routes if file.active else ():
@@ -165,7 +168,7 @@ def timeouts(files: Iterable[HandlerFile]) -> dict[str, int]:
 def group(
     event: str, matcher: str | None, command: Callable[[str], str] = command, timeout: int | None = None
 ) -> dict[str, Any]:
-    """Return the matcher group that registers `event`, as settings.json holds it (client fact §4.1)."""
+    """Return the matcher group that registers `event` in settings.json (client fact §4.1)."""
     limit = {} if timeout is None else {"timeout": timeout}
     hooks = {"hooks": [{"type": "command", "command": command(event), **limit}]}
     return hooks if matcher is None else {"matcher": matcher, **hooks}
@@ -176,12 +179,12 @@ def settings(
     command: Callable[[str], str] = command,
     timeouts: Mapping[str, int] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """Return the settings that register events with a command each and nothing else.
+    """Return settings that register one command for each event, and nothing else.
 
     Args:
         events: event -> matcher, None for every value.
         command: returns the shell command of an event.
-        timeouts: event -> seconds the client has to wait, where its default is too short.
+        timeouts: event -> timeout in seconds, where the client's default is too short.
     """
     groups = {event: [group(event, matcher, command, timeouts.get(event))] for event, matcher in events.items()}
     return {"hooks": groups}
@@ -205,12 +208,12 @@ def _union(event: str, matchers: list[str | None]) -> str | None:
 
 
 def _named(names: set[str], event: str) -> list[str]:
-    """Return names in order; the Agent tool gets both its names, whichever a client uses (I000-1, client fact §7)."""
+    """Return names sorted; the Agent tool gets both its names, because clients differ (I000-1, client fact §7)."""
     return sorted(names | _SAME_TOOL if event in TOOL_EVENTS and names & _SAME_TOOL else names)
 
 
 def _bar_list(matchers: list[str]) -> str:
-    """Return one `|` list: on these events nothing else is a list, and FileChanged reads its files to watch from it."""
+    """Return one `|` list: these events know no other separator, and FileChanged takes its files to watch from it."""
     plain = [matcher for matcher in matchers if not re.search(r"[()\[\]\\]", matcher)]
     others = [matcher for matcher in matchers if matcher not in plain]
     names = sorted({name for matcher in plain for name in matcher.split("|") if name})
@@ -218,9 +221,10 @@ def _bar_list(matchers: list[str]) -> str:
 
 
 def _joinable(pattern: str) -> bool:
-    """Tell whether a regular expression means the same in a union the client reads.
+    """Tell whether a regular expression keeps its meaning as a part of a union.
 
-    One the client cannot read would silence all others of its event, so where in doubt every value is asked for.
+    If the client can't read one part, it ignores the whole union. So in any doubt the event is registered for every
+    value.
     """
     try:
         re.compile(pattern)

@@ -1,4 +1,4 @@
-"""What the settings files of a project run of Holdfast, as they stand now."""
+"""The commands in a project's settings files that run Holdfast."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _PROGRAM = re.compile(r"""(?:\$HOME|\$\{HOME\}|~|/[^\s"';]*?)/\.local/share/holdfast/run""")
 _ENTRYPOINT = "dispatch.py"
-_FILE_LIMIT_BYTES = 1024 * 1024  # bytes of a file that may be our entrypoint
+_FILE_LIMIT_BYTES = 1024 * 1024  # of a file that may be Holdfast's entrypoint
 _ALIKE = re.compile(r"\bholdfast\b.*\b(?:dispatch|run)\b|\bdispatch\.py\b.*\bholdfast\b", re.IGNORECASE | re.DOTALL)
 
 
@@ -32,11 +32,11 @@ class Entry:
     """One registered command that runs Holdfast.
 
     Attributes:
-        target: the settings file it stands in.
-        event: for which event.
-        matcher: what selects its firings; None for all.
-        hook: the JSON object of the command.
-        ours: whether an install wrote it, in this or an earlier form; else somebody did by hand.
+        target: the settings file it is in.
+        event: the event it is registered for.
+        matcher: its matcher; None for every value.
+        hook: the command's JSON object.
+        ours: whether an install wrote it, in this or an earlier form; otherwise it was written by hand.
     """
 
     target: Target
@@ -52,22 +52,22 @@ class Entry:
 
     @property
     def seconds(self) -> float | None:
-        """The time limit that stands beside the command, if any."""
+        """The command's timeout in seconds, if it has one."""
         limit = self.hook.get("timeout")
         return float(limit) if isinstance(limit, (int, float)) and limit > 0 else None
 
     @property
     def program(self) -> Path | None:
-        """The program that the command runs, None where it names none of an install's."""
+        """The launcher that the command names, or None if it names none."""
         found = _PROGRAM.search(self.command)
         return Path(re.sub(r"^(?:\$HOME|\$\{HOME\}|~)", lambda _: str(Path.home()), found[0])) if found else None
 
 
 def targets(project: Project, *, everywhere: bool = False) -> list[Target]:
-    """Return the settings files that a session in a project reads, user, project and local, each file once.
+    """Return the settings files that a session in a project reads (user, project, local), each file once.
 
-    Those of other names that an install was given for this project count too; with `everywhere` all that installs
-    are recorded for, other projects' as well.
+    Files of other names that somebody installed into for this project are included; with `everywhere`, all files with
+    a recorded install, of any project.
     """
     names: tuple[scopes.Scope, ...] = ("user", "project", "local")
     usual = [scopes.target(scope, project.root) for scope in names]
@@ -83,9 +83,9 @@ def targets(project: Project, *, everywhere: bool = False) -> list[Target]:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Return the JSON object a settings file holds, an empty one where there is no file or nothing in it.
+    """Return the JSON object in a settings file; empty if the file is missing or blank.
 
-    Raises StateError for a file that cannot be read or is no JSON object.
+    Raises StateError for a file that can't be read or isn't a JSON object.
     """
     file = settingsfile.read(Path(os.path.realpath(path)))
     if file.raw is None or not file.text.strip("\ufeff \t\r\n"):
@@ -94,7 +94,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def misshapen(target: Target) -> str:
-    """Say what keeps an install from editing a settings file that can be read; empty where nothing does."""
+    """Return what prevents an install from editing a readable settings file; empty if nothing does."""
     try:
         SettingsText(settingsfile.read(target.real).text)
     except HoldfastError as error:
@@ -108,7 +108,7 @@ def entries(target: Target) -> list[Entry]:
 
 
 def _entries(target: Target, hooks: Any) -> Iterator[Entry]:
-    """Go through whatever a file has under "hooks"; what has another shape than the client's registers nothing."""
+    """Yield the entries under "hooks"; anything that doesn't have the client's shape registers nothing."""
     for event, groups in hooks.items() if isinstance(hooks, dict) else ():
         for group in groups if isinstance(groups, list) else ():
             listed = group.get("hooks") if isinstance(group, dict) else None
@@ -121,27 +121,27 @@ def _entries(target: Target, hooks: Any) -> Iterator[Entry]:
 
 
 def _runs_holdfast(command: str, root: Path) -> bool:
-    """Tell whether a command runs Holdfast: by its words, or by the file that it runs, wherever that lies."""
+    """Tell whether a command runs Holdfast: by its text, or by the file that it runs, wherever that is."""
     if registration.ours(command) or _ALIKE.search(command):
         return True
     if _ENTRYPOINT not in command:
         return False
     try:
         words = list(_words(command))
-    except ValueError:  # a quote that is never closed: no shell runs it
+    except ValueError:  # an unclosed quote: no shell runs it
         return False
     return any(_is_entrypoint(word, root) for word in words if word.endswith(_ENTRYPOINT))
 
 
 def _words(command: str) -> shlex.shlex:
-    """Split a command as a shell does: `;`, `|`, `&` and brackets end a word too, unless they are quoted."""
+    """Split a command as a shell does: unquoted `;`, `|`, `&` and brackets end a word too."""
     words = shlex.shlex(command, posix=True, punctuation_chars=True)
     words.whitespace_split, words.commenters = True, ""
     return words
 
 
 def _is_entrypoint(word: str, root: Path) -> bool:
-    """Tell whether a word of a command is the path of our entrypoint, or of a copy of it."""
+    """Tell whether a word of a command is the path of Holdfast's entrypoint or of a copy of it."""
     homes = {"HOME": str(Path.home()), "CLAUDE_PROJECT_DIR": str(root)}
     named = re.sub(r"\$(?:\{(\w+)\}|(\w+))", lambda found: homes.get(found[1] or found[2], found[0]), word)
     path = root / (str(Path.home()) + named[1:] if named.startswith("~/") else named)

@@ -1,4 +1,4 @@
-"""Reading a settings.json and replacing it, never without a backup."""
+"""Read a settings.json, and replace it with a backup."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SettingsFile:
-    """A settings file as it stands: `raw` is None where there is none, and `text` is empty then."""
+    """A settings file's content; if the file is missing, `raw` is None and `text` is empty."""
 
     path: Path
     raw: bytes | None
@@ -28,19 +28,19 @@ class SettingsFile:
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of the bytes in hexadecimal, empty where there is no file."""
+        """The hexadecimal SHA-256 of the bytes; empty if there is no file."""
         return "" if self.raw is None else sha256(self.raw)
 
 
 def sha256(data: bytes) -> str:
-    """Return the SHA-256 of `data` in hexadecimal."""
+    """Return the hexadecimal SHA-256 of `data`."""
     return hashlib.sha256(data).hexdigest()
 
 
 def read(path: Path) -> SettingsFile:
-    """Read a settings file (links already followed); a missing one is no error.
+    """Read a settings file, given its real path; a missing file is no error.
 
-    Raises StateError: no regular file, not readable, not UTF-8.
+    Raises StateError if it is no regular file, not readable or not UTF-8.
     """
     try:
         raw, _ = document.read(path)
@@ -65,7 +65,7 @@ def explained(path: Path) -> Iterator[None]:
 
 
 def check_writable(file: SettingsFile) -> None:
-    """Raise StateError where the file may not be changed; a write-protected file is left to whoever protected it."""
+    """Raise StateError if the file can't be changed, or if somebody write-protected it."""
     if file.raw is not None and not file.path.stat().st_mode & 0o222:
         raise StateError(file.path, "is write-protected; make it writable (chmod u+w), then run again")
     folder = next(place for place in (file.path.parent, *file.path.parents) if place.exists())
@@ -76,9 +76,9 @@ def check_writable(file: SettingsFile) -> None:
 
 
 def replace(file: SettingsFile, text: str) -> Path | None:
-    """Put `text` in place of what was read and return where the former content was backed up (None: no file before).
+    """Replace a settings file's content with `text` and return the path of the backup (None: there was no file).
 
-    Raises StateError, with nothing written, also when somebody changed the file since it was read.
+    Raises StateError, and writes nothing, if it can't be written or was changed since it was read.
     """
     check_writable(file)
     backup = None if file.raw is None else _back_up(file.path, file.raw)
@@ -103,7 +103,7 @@ def _lines(text: str) -> list[str]:
 
 
 def backups(path: Path) -> list[Path]:
-    """Return the backups of a settings file (its real path) that are there, the oldest first."""
+    """Return the existing backups of a settings file (its real path), oldest first."""
     try:
         listed = sorted((paths.state_dir() / "backups").iterdir())
     except OSError:
@@ -112,7 +112,7 @@ def backups(path: Path) -> list[Path]:
 
 
 def _mark(path: Path) -> str:
-    """Return what tells the backups of one file from those of others of its name."""
+    """Return the part of a backup's name that tells files of one name in different folders apart."""
     return f"-{sha256(os.fsencode(path))[:8]}"
 
 

@@ -1,4 +1,4 @@
-"""Edits of a settings.json text that touch nothing but Holdfast's own entries."""
+"""Edit the text of a settings.json without touching anything but Holdfast's own entries."""
 
 from __future__ import annotations
 
@@ -28,23 +28,24 @@ _A: dict[Kind, str] = {
 
 
 class _Spot(NamedTuple):
-    """Where an entry of ours stands in an event's array."""
+    """The position of one of Holdfast's entries in an event's array: indexes of group and hook."""
 
     group: int
     hook: int
 
 
 class SettingsText:
-    """A settings.json text under edit.
+    """A settings.json text that is being edited.
 
-    `text` is its present state, `changes` says in sentences what was done, and `added` names the objects and arrays
-    that only exist because of us: they are removed when the last entry of ours leaves them empty.
+    Attributes:
+        changes: what was done, one sentence each.
+        added: the objects and arrays that Holdfast added; they are removed when its last entry leaves them empty.
     """
 
     def __init__(self, text: str, added: Iterable[tuple[str, ...]] = ()) -> None:
-        """Take a file's text; blank text counts as an empty object.
+        """Begin with a file's text; blank text counts as an empty object.
 
-        Raises JSONTextError when it is not strict JSON, HoldfastError when a part we must edit has the wrong shape.
+        Raises JSONTextError if it isn't strict JSON, HoldfastError if a part to edit has the wrong shape.
         """
         self._editor = Editor(text if text.strip("\ufeff \t\r\n") else "{}\n")
         self._known: tuple[str, dict[str, list[_Spot]]] = ("", {})
@@ -64,12 +65,12 @@ class SettingsText:
 
     @property
     def registered(self) -> list[str]:
-        """The events that have an entry of ours."""
+        """The events that have an entry of Holdfast's."""
         return [event for event in self._editor.keys(_HOOKS) if self._spots(event)]
 
     @property
     def matchers(self) -> dict[str, object]:
-        """The events that have an entry of ours, with the matcher of the first; None for every value."""
+        """The events that have an entry of Holdfast's, with the matcher of the first one; None for every value."""
         return {event: self._matcher(event, self._spots(event)[0]) for event in self.registered}
 
     @property
@@ -78,23 +79,23 @@ class SettingsText:
         return self._editor.value(("disableAllHooks",)) is True
 
     def adopt(self, rules: Iterable[str]) -> None:
-        """Take what holds our entries and these permission `rules` for added by us, where no record says so."""
+        """Without a record, treat the objects and arrays around Holdfast's entries and `rules` as added by Holdfast."""
         if self.registered:
             self.added.update({_HOOKS, *((*_HOOKS, event) for event in self.registered)})
         if any(self.allows(rule) for rule in rules):
             self.added.update({_PERMISSIONS, _ALLOW})
 
     def allows(self, rule: str) -> bool:
-        """Tell whether `rule` is among the permission rules that need no question."""
+        """Tell whether `rule` is among the allowed permission rules."""
         return rule in self._allowed()
 
     def register(self, wanted: Mapping[str, str | None], timeouts: Mapping[str, int] = MappingProxyType({})) -> None:
-        """Have exactly the `wanted` events registered, once each; other hooks stay as they are (R000-29).
+        """Register exactly the `wanted` events, once each; other hooks stay as they are (R000-29).
 
         Args:
             wanted: event -> matcher, None for every value.
-            timeouts: event -> the least seconds the client has to wait, where its default is too short. A longer time
-                that stands there is left: another project's handlers may need it.
+            timeouts: event -> the shortest sufficient timeout in seconds, if the client's default is too short. A
+                longer one that is registered stays, because another project's handlers may need it.
         """
         for event in self.registered:
             if event not in wanted:
@@ -103,13 +104,13 @@ class SettingsText:
             self._place(event, matcher, timeouts.get(event))
 
     def unregister(self) -> None:
-        """Remove every registration of ours."""
+        """Remove every registration of Holdfast's."""
         for event in self.registered:
             self._clear(event)
         self._remove_if_empty(_HOOKS)
 
     def allow(self, rule: str) -> bool:
-        """Have `rule` among the permission rules that need no question; tell whether it was not there before."""
+        """Add `rule` to the allowed permission rules. Return whether it was missing."""
         if self.allows(rule):
             return False
         self._ensure(_PERMISSIONS, {})
@@ -119,7 +120,7 @@ class SettingsText:
         return True
 
     def disallow(self, rule: str) -> None:
-        """Remove `rule` from the permission rules that need no question, if it is there."""
+        """Remove `rule` from the allowed permission rules, if it is there."""
         if not self.allows(rule):
             return
         self._editor.remove((*_ALLOW, self._allowed().index(rule)))
@@ -161,7 +162,7 @@ class SettingsText:
         self.changes.append(f"{event}: registered{_words(event, matcher)}")
 
     def _update(self, event: str, spot: _Spot, matcher: str | None, timeout: int | None) -> None:
-        """Bring the one entry of ours up to date, span by span: a time limit set by hand stays if it is long enough."""
+        """Update an event's only entry, each part on its own; a timeout set by hand stays if it is long enough."""
         if not _same(event, self._matcher(event, spot), matcher):
             self._set_matcher((*_HOOKS, event, spot.group), matcher)
             self.changes.append(f"{event}: matcher changed{_words(event, matcher)}")
@@ -197,7 +198,7 @@ class SettingsText:
         self.changes.append(f"{event}: no longer registered")
 
     def _take_out(self, event: str, spot: _Spot) -> None:
-        """Remove one entry, and its group if that held nothing else."""
+        """Remove one entry, with its group if that holds nothing else."""
         steps = (*_HOOKS, event, spot.group)
         self._editor.remove(steps if self._alone(event, spot) else (*steps, "hooks", spot.hook))
 
@@ -211,7 +212,7 @@ class SettingsText:
         return self._editor.value((*_HOOKS, event, spot.group, "matcher"))
 
     def _spots(self, event: str) -> list[_Spot]:
-        """Return where the entries of ours stand; looked for once in each state of the text."""
+        """Return the positions of an event's entries of Holdfast's, cached until the text changes."""
         if self._known[0] is not self.text:
             self._known = (self.text, {})
         known = self._known[1]

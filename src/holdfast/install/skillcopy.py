@@ -1,4 +1,4 @@
-"""The copy of our skill in Claude Code's skills folder: made, brought up to date and removed."""
+"""Copy Holdfast's skill into Claude Code's skills folder, update it and remove it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Copied(NamedTuple):
-    """Whether the copy is ours, its SHA-256, and a sentence that says what was done."""
+    """Whether the copy is Holdfast's, its SHA-256, and a sentence that says what was done."""
 
     ours: bool
     digest: str
@@ -23,21 +23,18 @@ class Copied(NamedTuple):
 
 
 def shipped() -> bytes:
-    """Return the skill as it is shipped. Raises StateError."""
+    """Return the bytes of the shipped skill. Raises StateError."""
     return document.read(paths.shipped("skills") / "holdfast" / "SKILL.md")[0]
 
 
 def protocol() -> str:
-    """Return the protocol for a model: the shipped skill without its front matter (R000-40). Raises StateError."""
+    """Return the protocol for the model: the shipped skill without its front matter (R000-40). Raises StateError."""
     text = shipped().decode()
     return text.split("\n---\n", 1)[-1].lstrip("\n")
 
 
 def copy(source: bytes, place: Path, known_digest: str) -> Copied:
-    """Have `source` at `place`, unless a file lies there that is not our copy (SHA-256 `known_digest`).
-
-    Raises StateError.
-    """
+    """Write `source` to `place`, unless a file is there whose SHA-256 isn't `known_digest`. Raises StateError."""
     digest = sha256(source)
     present = _digest(place)
     if present == digest:
@@ -49,26 +46,26 @@ def copy(source: bytes, place: Path, known_digest: str) -> Copied:
 
 
 def recognised(place: Path) -> str:
-    """Return the SHA-256 of what lies at `place` if it is the skill as shipped, else nothing. Raises StateError."""
+    """Return the SHA-256 of the file at `place` if it is the shipped skill, else an empty string. Raises StateError."""
     present = _digest(place)
     return present if present and present == sha256(shipped()) else ""
 
 
 def remove(place: Path, known_digest: str) -> str:
-    """Remove our copy at `place` unless somebody changed it, and return a sentence that says what was done."""
+    """Remove the copy at `place` unless it was changed; return a sentence that says what was done."""
     present = _digest(place)
     if present is None:
         return f"skill: {place} was already gone"
     if present != known_digest:
         return f"skill: {place} was changed since and was left as it is"
     atomic.remove(place)
-    with suppress(OSError):  # somebody else's files keep the folder
+    with suppress(OSError):  # the folder stays if it holds other files
         place.parent.rmdir()
     return f"skill: {place} removed"
 
 
 def _digest(place: Path) -> str | None:
-    """Return the SHA-256 of a file, None where there is none, empty for what cannot be read."""
+    """Return the SHA-256 of a file, None if there is no file, or an empty string if it can't be read."""
     try:
         return sha256(document.read(place)[0])
     except MissingError:

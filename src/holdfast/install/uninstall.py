@@ -1,4 +1,4 @@
-"""Taking back what an install did to one settings file."""
+"""Undo what an install did to one settings file."""
 
 from __future__ import annotations
 
@@ -26,11 +26,17 @@ if TYPE_CHECKING:
 
 
 def uninstall(target: Target) -> list[str]:
-    """Take Holdfast out of one settings file and, after the last one, off this machine; return lines that say what.
+    """Remove Holdfast from one settings file and, with the last one, its programs from this machine.
 
-    A file nobody changed since our install becomes byte for byte what it was before; otherwise only our own entries
-    go. Where the record of the install was lost, what is recognised as ours goes, and what only the record knew is
-    said. Raises StateError; the file is then as it was.
+    A file that nobody changed since the install is restored byte for byte; from any other, only Holdfast's entries are
+    removed. If the record of the install was lost, what is recognised as Holdfast's is removed, and the lines say what
+    only the record knew.
+
+    Returns:
+        Lines that say what was done.
+
+    Raises:
+        StateError: the file can't be read or written; it is unchanged then.
     """
     with installs.held():
         record = installs.get(target.real)
@@ -77,13 +83,13 @@ def purge() -> list[str]:
 
 
 def _unknown(target: Target, why: str, kept: Sequence[Path]) -> str:
-    """Say what only the lost record knew of a settings file, and what may help a person."""
+    """Return a line on what only the lost record knew of a settings file, with the oldest backup that may help."""
     copy = f"the oldest copy kept of it: {kept[0]}" if kept else "no copy of it was kept"
     return f"what {target.settings} was before the install is not known, for the record cannot be read ({why}); {copy}"
 
 
 def _unrecorded_skill(place: Path) -> list[str]:
-    """Remove a skill that nobody but us can have put there as it is, and say what is left."""
+    """Remove the skill if it is exactly the shipped one; return a line on what was done, if there is a skill."""
     if not os.path.lexists(place):
         return []
     try:
@@ -96,14 +102,14 @@ def _unrecorded_skill(place: Path) -> list[str]:
 
 
 def _others(target: Target) -> bool:
-    """Tell whether another settings file that a session here reads registers our launcher."""
+    """Tell whether another settings file that a session here reads registers Holdfast's launcher."""
     names: tuple[scopes.Scope, ...] = ("user", "project", "local")
     others = [scopes.target(name, target.root) for name in names]
     return any(_has_ours(other) for other in others if other.real != target.real)
 
 
 def _has_ours(target: Target) -> bool:
-    """Tell whether an entry of ours stands in a settings file; where it cannot be read none is known of."""
+    """Tell whether a settings file has an entry of Holdfast's; False if it can't be read."""
     try:
         return any(entry.ours for entry in registrations.entries(target))
     except StateError:
@@ -122,7 +128,7 @@ def remainder() -> list[str]:
 
 
 def _left() -> list[str]:
-    """Name the records that could not be read, which stay."""
+    """Return a line for each record that couldn't be read, because those files stay."""
     left = [*([installs.file()] if installs.lost() else []), *installs.set_aside()]
     return [
         f"{each} was left as it is; when nothing of Holdfast's is installed any more: rm {shlex.quote(str(each))}"
@@ -168,7 +174,7 @@ def _after(target: Target, file: SettingsFile, record: Install | None) -> _After
 
 
 def _before(record: Install) -> bytes | None:
-    """Return the file as it was before the install, None where its backup is missing or no longer the same."""
+    """Return the file's content before the install, or None if its backup is missing or was changed."""
     if record.backup is None:
         return None
     try:

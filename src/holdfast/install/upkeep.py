@@ -1,4 +1,4 @@
-"""Keeping what is registered in step with the handlers, between installs."""
+"""Keep the registration in step with the handlers between installs."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ def upkeep(project: Project) -> list[str]:
     """Bring Holdfast's entries in the user's own settings up to date.
 
     Returns:
-        What the user is to be told: what changed there, what a project's settings lack, and which handlers can't run.
+        Lines for the user: what changed there, what a project's settings lack, and which handlers can't run.
     """
     files = loader.find(claude, project)
     return [*_keep_registered(project, files), *distrusted(project, files), *unguarded(project), *faulty(files)]
 
 
 def refresh(settings: Path, project: Project, files: Sequence[HandlerFile]) -> list[str]:
-    """Bring our entries in one settings file up to date with the handler files as they are now.
+    """Bring Holdfast's entries in one settings file up to date with the present handler files.
 
-    A file without an entry of ours is left alone: who took them out wanted that. Returns a line per change.
-    Raises StateError.
+    A file without such an entry is left alone, because somebody removed them. Returns a line for each change. Raises
+    StateError.
     """
     if b"holdfast" not in (settingsfile.read(settings).raw or b"") or not _due(planned_for(settings, project, files)):
         return []
@@ -49,9 +49,9 @@ def refresh(settings: Path, project: Project, files: Sequence[HandlerFile]) -> l
 
 
 def planned_for(settings: Path, project: Project, files: Sequence[HandlerFile]) -> Plan:
-    """Return what one settings file would become by the handler files as they are now, writing nothing.
+    """Return the plan for one settings file by the present handler files; writes nothing.
 
-    Raises StateError for a file that cannot be read or is not the JSON that settings are.
+    Raises StateError for a file that can't be read or isn't JSON in the shape of settings.
     """
     target = scopes.target_of(settings, project.root)
     record = recorded(target)
@@ -64,8 +64,8 @@ def planned_for(settings: Path, project: Project, files: Sequence[HandlerFile]) 
 def keep_registered(project: Project) -> list[str]:
     """Refresh the user's and the project's local settings; return lines for the user.
 
-    The project's own settings belong to its team: where they lack something that no other file registers, a line
-    names the command. What goes wrong goes to the log, for a session must start without it.
+    The project's own settings belong to its team: if they lack something that no other file registers, a line names the
+    command. Errors go to the log, because a session must start anyway.
     """
     return _keep_registered(project, loader.find(claude, project))
 
@@ -85,9 +85,10 @@ def _keep_registered(project: Project, files: Sequence[HandlerFile]) -> list[str
 
 
 def distrusted(project: Project, files: Sequence[HandlerFile]) -> list[str]:
-    """Name the project's handlers that are not trusted, or changed or vanished since, with the command for each kind.
+    """Return lines that name the project's handlers that aren't trusted, or changed or vanished since, with commands.
 
-    Its configuration counts where it was trusted before. At most so many are named that a start stays readable.
+    The project's configuration is included if it was trusted before. At most _NAMED files are named, to keep the
+    message at a session's start short.
     """
     ours = [file for file in files if file.place == "project"]
     said = [f"{_named(file.path)} {_state(file)}" for file in ours if not file.trusted]
@@ -111,9 +112,9 @@ def distrusted(project: Project, files: Sequence[HandlerFile]) -> list[str]:
 
 
 def unguarded(project: Project) -> list[str]:
-    """Name the strict handlers that guard another worktree of the project and that this one's branch does not have.
+    """Return lines that name strict handlers of another worktree that this worktree's branch lacks.
 
-    Trust is given to files of one folder: nothing is refused here in their place.
+    Trust holds for the files of one folder, so nothing is refused here in their place.
     """
     from pathlib import Path
 
@@ -130,7 +131,7 @@ def unguarded(project: Project) -> list[str]:
 
 
 def faulty(files: Sequence[HandlerFile]) -> list[str]:
-    """Name the handlers that would run and whose text is at fault, with where to look."""
+    """Return lines that name the handlers that would run but have a fault in their text, and the command for more."""
     wrong = [file for file in files if file.active and file.trusted and file.faults]
     lines = [f"{file.place}/{_named(file.path)}: {log.written(file.faults[0])}" for file in wrong]
     if len(lines) > _NAMED:
@@ -154,7 +155,7 @@ _PERSONAL: tuple[scopes.Scope, ...] = ("user", "local")
 
 
 def _due(planned: Plan) -> bool:
-    """Tell whether there is anything to write: settings, or a wish of this project that others must not undo."""
+    """Tell whether there is anything to write: settings, or changed wishes of this project to keep in the record."""
     if not planned.had_ours:
         return False
     recorded = installs.get(planned.target.real)
@@ -162,7 +163,7 @@ def _due(planned: Plan) -> bool:
 
 
 def _plugin_notice(project: Project, files: Sequence[HandlerFile]) -> list[str]:
-    """Where the plugin is all there is, name what handlers want that nobody's settings register."""
+    """Return a line that names what handlers want beyond the plugin, if nothing but the plugin is registered."""
     here = [planned_for(scopes.target(scope, project.root).settings, project, files) for scope in _PERSONAL]
     if any(planned.had_ours for planned in here):
         return []

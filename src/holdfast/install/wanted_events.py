@@ -1,4 +1,4 @@
-"""Which events the handlers of a scope want to have registered."""
+"""The events that the handlers of a scope want registered."""
 
 from __future__ import annotations
 
@@ -16,24 +16,26 @@ if TYPE_CHECKING:
     from holdfast.plugins.loader import HandlerFile
 
 Wish = tuple[str, str | None]
-"""An event's name with the matcher a handler gave, None for every value."""
+"""An event's name with a handler's matcher; None for every value."""
 
 
 def personal(files: Sequence[HandlerFile], known: frozenset[str], others: Iterable[Wish] = ()) -> dict[str, str | None]:
     """Return event -> matcher for a user's own settings, of user or local scope.
 
-    `files` are what `loader.find` found for the project at hand; its trusted handlers count beside the shipped and the
-    user's own, and so do the wishes of `others`, the projects whose handlers rely on the same settings. Events that
-    are not `known` are left out.
+    Args:
+        files: what `loader.find` found for the present project. Its trusted handlers count, with the shipped ones and
+            the user's own.
+        known: the events that may be registered.
+        others: the wishes of other projects whose handlers rely on the same settings.
     """
     mine = routes(visible(files, "shipped", "user"))
     return merged([*mine, *of_project(files), *others], known)
 
 
 def of_project(files: Iterable[HandlerFile]) -> list[Wish]:
-    """Return what the trusted handlers among a project's own files want, and others that only its configuration wakes.
+    """Return what a project's trusted handlers want, and other handlers that only its configuration switches on.
 
-    Those are wishes of this project alone: a session elsewhere must not take them out of the user's settings again.
+    These wishes are recorded for the project, so that a session elsewhere doesn't remove them from the user's settings.
     """
     from holdfast import config
     from holdfast.plugins import loader
@@ -50,10 +52,14 @@ def team(
 ) -> dict[str, str | None]:
     """Return event -> matcher for everyone who works in the project at `root`.
 
-    Shipped handlers and all of the project count; no user's own files or configuration. A handler of the project that
-    is not trusted here, or is off, counts too: somebody else relies on it. What is `present` (event -> matcher) stays
-    while a handler of the project cannot be read as it was: nobody knows what it wants. Events that are not `known`
-    are left out: teammates may have the oldest client.
+    The shipped handlers and all of the project's count, but no user's files or configuration. A handler of the project
+    that is off or not trusted on this machine counts too, because others rely on it.
+
+    Args:
+        root: the project's root.
+        present: event -> matcher registered now. It stays while a handler of the project is broken or gone, because
+            nobody knows what that one wants.
+        known: the events that may be registered; by default the oldest client's, which teammates may have.
     """
     from holdfast.plugins import loader
 
@@ -70,7 +76,7 @@ def team(
 
 
 def team_timeouts(root: Path) -> dict[str, int]:
-    """Return event -> the seconds the client has to wait for the handlers of `team`, where its default is too short."""
+    """Return event -> the timeout (seconds) that the handlers of `team` need, if the client's default is too short."""
     own, shipped = _of_team(root)
     return timeouts([*own, *shipped])
 
@@ -84,9 +90,9 @@ def _of_team(root: Path) -> tuple[list[HandlerFile], list[HandlerFile]]:
 
 
 def bundled() -> str:
-    """Return the text of the plugin's hooks.json: what the shipped handlers want, on the oldest client's events.
+    """Return the text of the plugin's hooks.json: what the shipped handlers want of the oldest client's events.
 
-    A project's own handlers and a user's are registered by `install`; the plugin is the same for everybody.
+    The plugin is the same for everybody; a project's and a user's own handlers are registered by `install`.
     """
     import json
 
@@ -98,7 +104,7 @@ def bundled() -> str:
 
 
 def printed(root: Path) -> str:
-    """Return the settings.json text that registers what a team wants: the same on every machine."""
+    """Return the settings.json text that registers what a team wants; it is the same on every machine."""
     import json
 
     return json.dumps(settings(team(root), timeouts=team_timeouts(root)), indent=2) + "\n"
