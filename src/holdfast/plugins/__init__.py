@@ -1,1 +1,1 @@
-"""Handler files: found, read for their routes, and loaded."""
+"""Find handler files, read their routes and load them."""

@@ -1,4 +1,4 @@
-"""The compiled code of handler files, kept by the digest of the very bytes it was made from."""
+"""A cache of handler files' compiled code, by the digest of the source bytes."""
 
 from __future__ import annotations
 
@@ -19,18 +19,17 @@ _ready: dict[bytes, CodeType] = {}
 
 
 def code(source: bytes, path: Path) -> CodeType:
-    """Return a handler file's code, compiled from these bytes now or earlier.
+    """Return a handler file's code, from the cache or freshly compiled.
+
+    The cache is in Holdfast's private folder, never beside the handler. An entry is valid only for exactly these
+    bytes, this path and this interpreter.
 
     Args:
         source: the file's bytes.
-        path: where it lies, for messages; the same bytes elsewhere are other code.
-
-    Returns:
-        Code to run. What is kept lies in our own private folder, never beside the handler, and counts only for
-        exactly these bytes, this path and this interpreter.
+        path: the file's path, which is part of the code for its error messages.
 
     Raises:
-        SyntaxError, ValueError: the bytes are no Python.
+        SyntaxError, ValueError: the bytes aren't Python.
     """
     key = _key(hashlib.sha256(source).hexdigest(), path)
     known = _ready.get(key) or _kept(key)
@@ -41,14 +40,14 @@ def code(source: bytes, path: Path) -> CodeType:
 
 
 def preload(digest: str, path: Path) -> None:
-    """Take the kept code of a file with this digest into memory, so that processes forked from this one have it."""
+    """Load the cached code of a file with this digest into memory, for processes forked from this one."""
     key = _key(digest, path)
     if key not in _ready and (known := _kept(key)) is not None:
         _ready[key] = known
 
 
 def hold(source: bytes, path: Path) -> None:
-    """Compile these bytes into memory alone. Raises SyntaxError, ValueError."""
+    """Compile these bytes and keep the code only in memory. Raises SyntaxError, ValueError."""
     _ready[_key(hashlib.sha256(source).hexdigest(), path)] = compile(source, str(path), "exec", dont_inherit=True)
 
 

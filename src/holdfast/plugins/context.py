@@ -1,4 +1,4 @@
-"""What a handler may ask for beside the event: the project, the environment, the log."""
+"""The second argument of a handler: the project, the environment and the log."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Context:
-    """One event's surroundings; lives as long as the event.
+    """What a handler may need besides the event; it lives as long as the event.
 
     Attributes:
         project: the project of `CLAUDE_PROJECT_DIR`, with its configuration and ledger.
@@ -46,6 +46,6 @@ class Context:
         Args:
             message: a sentence.
             level: debug, info, warning or error.
-            fields: values to note beside it.
+            fields: more values to add to the line.
         """
         log_file.write(level, message, handler=self.handler, **fields)

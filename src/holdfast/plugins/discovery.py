@@ -1,4 +1,4 @@
-"""Finding the handler files of the three places, with what is to be said of each."""
+"""Find the handler files of the three places, with everything that is wrong with each."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ Place = Literal["shipped", "user", "project"]
 
 @dataclass(frozen=True, slots=True)
 class HandlerFile:
-    """A Python file in a handlers folder, as its text stands now.
+    """A Python file in a handlers folder, with its present content.
 
-    One that did not change since an earlier event is not read again before it is called.
+    If the file didn't change since an earlier event, it isn't read again until it is called.
 
     Attributes:
-        place: which of the three folders it lies in.
+        place: which of the three folders it is in.
         name: its file name without `.py`; a nearer file of the same name replaces a farther one.
-        path: where it lies.
-        held: its bytes if they were read; `source` reads them where they were not.
-        digest: SHA-256 of the source.
-        trusted: shipped and user files always; project files when trusted with exactly this content.
-        changed: a project file that was trusted with another content, or that was trusted and is gone.
-        off: switched off by configuration, or by itself (`OFF_BY_DEFAULT`, `RUNS_WHEN`) and not switched on.
+        path: its path.
+        held: its bytes, or None if they weren't read yet (see `source`).
+        digest: SHA-256 of its bytes.
+        trusted: always true of shipped and user files; of project files if trusted with exactly this content.
+        changed: it is a project's file and was trusted with other content, or was trusted and is gone.
+        off: it is switched off by configuration, or by itself (`OFF_BY_DEFAULT`, `RUNS_WHEN`) and not switched on.
         routes: the functions it offers.
         faults: what is wrong with it, in sentences.
-        replaced_by: the nearer file that runs instead, if any.
-        notice: why a nearer file does *not* replace another, or is not used, for the user to know.
+        replaced_by: the file of the same name that runs instead, if any.
+        notice: why it isn't switched off, or doesn't replace another file, although it would normally; for the user.
         runs_when: what the configuration must say for it to run (`scan.Scan`).
-        doubts: what in it probably is not what its author meant, in sentences (`scan.Scan`).
-        again: reads it anew; None where it has been read.
+        doubts: what its author probably didn't mean, in sentences (`scan.Scan`).
+        again: reads the file again; None if `held` has its bytes.
     """
 
     place: Place
@@ -66,9 +66,9 @@ class HandlerFile:
 
     @property
     def source(self) -> bytes:
-        """Its bytes, the very ones that are hashed, scanned and compiled.
+        """Its bytes: the same that are hashed, scanned and compiled.
 
-        Raises StateError where they were not read yet and are others by now, or cannot be read.
+        Raises StateError if they must be read now, and can't be or have changed.
         """
         if self.held is not None:
             return self.held
@@ -79,12 +79,12 @@ class HandlerFile:
 
     @property
     def active(self) -> bool:
-        """Whether its functions run, or refuse in the place of strict ones that cannot."""
+        """Whether its functions run, or refuse events because its strict functions can't be called."""
         return (self.trusted or self.refuses) and not self.off and self.replaced_by is None
 
     @property
     def refuses(self) -> bool:
-        """Whether strict functions of it cannot be called: broken, gone, or changed since they were trusted."""
+        """Whether strict functions of it can't be called: broken, gone, or changed since they were trusted."""
         return any(route.broken for route in self.routes)
 
     @property
@@ -95,7 +95,14 @@ class HandlerFile:
 
 @dataclass(frozen=True)
 class _Look:
-    """What all files are judged by: hooks, project, what was strict earlier, and whether all of them is asked."""
+    """What is needed to judge a file.
+
+    Attributes:
+        hooks: the client's hooks.
+        project: the project whose handlers and configuration count.
+        strict: paths of handler files known to be strict.
+        everything: whether all files are asked for, and not only those for one event.
+    """
 
     hooks: Hooks
     project: Project
@@ -104,15 +111,15 @@ class _Look:
 
     @cached_property
     def grants(self) -> Mapping[str, str]:
-        """What of the project is trusted; read when a first file asks."""
+        """The project's trusted files: relative path → SHA-256; read at first use."""
         return trust.granted(self.project.root)
 
     def granted(self, path: Path) -> str | None:
-        """Return the digest with which a file of the project is trusted, if it is."""
+        """Return the digest with which a project's file is trusted, or None."""
         return self.grants.get(trust.relative_name(self.project.root, path))
 
     def rules(self, place: Place, folder: Path) -> route_cache.Rules:
-        """Return how the files of a folder are read; an event parses of a project's files only those that may run."""
+        """Return how to read the files of a folder; for an event, a project's file is parsed only if it may run."""
         if place == "shipped":
             return route_cache.Rules(self.hooks, apart=False)
         if place == "user":
@@ -131,22 +138,22 @@ def _names_in(folder: Path, files: Iterable[str]) -> frozenset[str]:
 
 
 def _within(place: Place, path: Path) -> Path | None:
-    """Return the folder that a handler file's links must not lead out of: the root of `ROOT/.claude/handlers/x.py`."""
+    """Return the folder that links must not lead out of: ROOT of a project's `ROOT/.claude/handlers/x.py`, or None."""
     return path.parents[2] if place == "project" else None
 
 
 def find(hooks: Hooks, project: Project, event: str | None = None, value: str | None = None) -> list[HandlerFile]:
-    """Find the handler files, in running order: shipped, user, project; each by file name.
+    """Find the handler files, in calling order: shipped, user, project, and by file name within each place.
 
     Args:
-        hooks: of which client; handlers of others' events are at fault.
-        project: whose `.claude/handlers` and whose configuration count.
-        event: an event's name, to be told only of the files that want it and of those that count on every event:
-            the new and changed ones, those at fault, the strict ones, and all that have the name of such a file.
-        value: what the event's matcher field holds, to leave out also those whose matchers do not select it.
+        hooks: the client's hooks; a handler of any other event has a fault.
+        project: the project whose `.claude/handlers` and configuration count.
+        event: an event's name, to get only the files that want it and those that matter for every event: new and
+            changed files, files with a fault, strict ones, and all files with the same name as one of these.
+        value: the value of the event's matcher field, to leave out files whose matchers don't select it.
 
     Returns:
-        The files, also those that will not run, marked with the reason, and those that are gone and were strict.
+        The files, including those that won't run (marked with the reason) and strict ones that are gone.
     """
     look = _Look(hooks, project, strictness.known(), everything=event is None)
     places: dict[Place, Path] = {
@@ -176,9 +183,9 @@ def find(hooks: Hooks, project: Project, event: str | None = None, value: str | 
 
 
 def offered(hooks: Hooks, place: Place, folder: Path) -> list[HandlerFile]:
-    """Return the files of one folder as everybody finds them: whatever is trusted or configured on this machine.
+    """Return the files of one folder, independently of what is trusted or configured on this machine.
 
-    One that cannot be read has faults and no routes. Only what is off by the file's own word is off.
+    A file that can't be read has faults and no routes. A file is off only if it says so itself.
     """
     within = folder.parents[1] if place == "project" else None
     found = route_cache.look(folder, route_cache.Rules(hooks, within=within, apart=place != "shipped"))
@@ -199,13 +206,13 @@ def _offered(place: Place, folder: route_cache.Folder, name: str) -> HandlerFile
 
 
 def vanished(hooks: Hooks, folder: Path) -> list[Path]:
-    """Return the files of a folder that are gone and are known to have been strict."""
+    """Return the files of a folder that were strict and are gone."""
     rules = route_cache.Rules(hooks, parsed=lambda name, digest: False)
     return [folder / name for name in _gone(route_cache.look(folder, rules), strictness.known())]
 
 
 def _gone(folder: route_cache.Folder, strict: Collection[str]) -> list[str]:
-    """Return the names of files that are known to have been strict, and that are in the folder no more."""
+    """Return the names of the folder's files that were strict and are gone."""
     if not strict:
         return []
     top, there = f"{folder.path}/", set(folder.names())
@@ -214,20 +221,20 @@ def _gone(folder: route_cache.Folder, strict: Collection[str]) -> list[str]:
 
 
 def _in_other_folders(folder: route_cache.Folder, strict: Collection[str]) -> list[str]:
-    """Return the user's strict files that lie, or lay, in another folder than theirs now, and were not moved here."""
+    """Return the user's strict files of another handlers folder than the present one, unless they were moved here."""
     there = folder.names()
     others = [path for path in strict if strictness.everywhere(path) and not path.startswith(f"{folder.path}/")]
     return [path for path in others if path.rpartition("/")[2] not in there]
 
 
 def runs(conditions: Conditions, configuration: Config) -> bool:
-    """Tell whether a configuration says what a file asks for in `RUNS_WHEN`; a key there is none of never does."""
+    """Tell whether a configuration fulfils a file's `RUNS_WHEN`; an unknown key is never fulfilled."""
     return all(getattr(configuration, key, None) in values for key, values in conditions)
 
 
 def _whole_folder(place: Place, folder: route_cache.Folder) -> HandlerFile:
-    """Return what is wrong with a folder, as if that were a file in it."""
-    name = str(folder.path)  # no file's
+    """Return a handler file that stands for the folder itself and has the folder's fault."""
+    name = str(folder.path)  # no file has such a name
     return HandlerFile(place, name, folder.path, b"", "", trusted=True, off=False, faults=(folder.fault,))
 
 
@@ -248,18 +255,21 @@ def _anew(place: Place, path: Path, look: _Look) -> HandlerFile:
 
 
 def _vanished(place: Place, folder: route_cache.Folder, name: str, look: _Look) -> HandlerFile:
-    """Stand for a file that is gone: what it guarded is refused until it is back or its user lets go of it."""
+    """Return a stand-in for a file that is gone; it refuses what the file guarded until it is back or given up."""
     return _absent(place, folder.path / name, "is gone; put it back", look)
 
 
 def _elsewhere(place: Place, folder: route_cache.Folder, name: str, look: _Look) -> HandlerFile:
-    """Stand for a user's strict file in another folder: a variable of the environment must not open what it guards."""
+    """Return a stand-in for a user's strict file in another folder; it refuses what the file guards.
+
+    Otherwise a changed XDG_CONFIG_HOME could switch the guard off.
+    """
     fault = f"({name}) is not in {folder.path}, where yours are looked for; move it or correct XDG_CONFIG_HOME"
     return _absent(place, folder.path / name, fault, look)
 
 
 def _absent(place: Place, path: Path, fault: str, look: _Look) -> HandlerFile:
-    """Return a file whose content is not known: nothing of it runs, and the strict functions it had refuse."""
+    """Return a file whose content isn't known: its functions don't run, and the strict ones it had refuse."""
     project = look.project
     changed = place == "project" and look.granted(path) is not None
     known = _broken_strict(path, f"its file {fault}", place, project) if place == "user" or changed else ()
@@ -279,7 +289,7 @@ def _made(place: Place, path: Path, found: Found, look: _Look) -> HandlerFile:
     known = place != "shipped" and granted is not None and str(path) in look.strict
     if known and not trusted:
         routes = _broken_strict(path, f"its file {_trust_again(path, project)}", place, project) or routes
-        off = path.stem in project.config.handlers.off  # what a changed file says of itself does not count
+        off = path.stem in project.config.handlers.off  # a changed file can't switch itself off
     elif known and off and _unsettled(place, look):
         config = paths.project_config(project.root)
         routes = _broken_strict(path, f"{config} {_trust_again(config, project)}", place, project)
@@ -304,7 +314,7 @@ def _made(place: Place, path: Path, found: Found, look: _Look) -> HandlerFile:
 
 
 def _remember(file: HandlerFile, project: Project) -> None:
-    """Keep what of a file is strict; nothing of one that is switched off by name."""
+    """Remember a file's strict functions, or forget them if the configuration switches the file off by name."""
     if not file.off:
         strictness.remember(file.path, [replace(route, broken="") for route in file.routes])
     elif file.name in project.config.handlers.off:
@@ -312,7 +322,7 @@ def _remember(file: HandlerFile, project: Project) -> None:
 
 
 def _unsettled(place: Place, look: _Look) -> bool:
-    """Tell whether the project's configuration, by which its handlers may run, was trusted with another content."""
+    """Tell whether a project's configuration, on which its handlers may depend, changed since it was trusted."""
     root = look.project.root
     return (
         place == "project" and look.granted(paths.project_config(root)) is not None and not trust.config_trusted(root)
@@ -320,7 +330,7 @@ def _unsettled(place: Place, look: _Look) -> bool:
 
 
 def _with_broken(path: Path, found: scan.Scan, place: Place, project: Project) -> tuple[Route, ...]:
-    """Add the strict functions that the file once had and that are now at fault."""
+    """Return the file's routes, and broken ones for strict functions that it had and that have a fault now."""
     if "" in found.faults:
         return _broken_strict(path, f"{found.faults['']}; correct it", place, project)
     lost = [route for route in strictness.recall(path) if route.function in found.faults]
@@ -338,12 +348,12 @@ def _broken_strict(path: Path, reason: str, place: Place, project: Project) -> t
 
 
 def _lifted(reason: str, path: Path, place: Place, project: Project) -> str:
-    """Add to the reason for a refusal the command that lifts it, whatever became of the file."""
+    """Return the reason for a refusal with the command that lifts it."""
     from shlex import quote
 
     verb = ["off", path.stem] if place == "user" else ["untrust", "--project", str(project.root), path.name]
     command = _command(*verb)
-    if place == "user" and path.parent != paths.user_handlers():  # to a terminal that may be another folder
+    if place == "user" and path.parent != paths.user_handlers():  # a terminal may have another XDG_CONFIG_HOME
         command = f"env {quote(f'XDG_CONFIG_HOME={paths.config_dir().parent}')} {command}"
     return f"{reason}, or do without it (in a terminal: {command})"
 
@@ -366,7 +376,7 @@ def _off(name: str, found: scan.Scan, config: Config) -> bool:
 
 
 def _keep_strict_on(file: HandlerFile, found: scan.Scan, project: Project) -> HandlerFile:
-    """A project's configuration never switches off a user's strict handler; the user's own may."""
+    """Switch a user's strict handler on again unless the user's own configuration switches it off, not a project's."""
     if not (file.place == "user" and file.off and file.strict):
         return file
     from holdfast import config
@@ -377,7 +387,7 @@ def _keep_strict_on(file: HandlerFile, found: scan.Scan, project: Project) -> Ha
 
 
 def _replace_farther(files: Sequence[HandlerFile]) -> list[HandlerFile]:
-    """Let a nearer file of the same name replace the farther ones, except a user's strict handler."""
+    """Mark the files that a nearer file of the same name replaces; a user's strict handler is never replaced."""
     namesakes: dict[str, list[HandlerFile]] = {}
     for file in files:
         namesakes.setdefault(file.name, []).append(file)

@@ -1,4 +1,4 @@
-"""What a client's hooks are to handler files: their names, matchers and time limits."""
+"""What handler files need to know of a client's hooks: names, matchers and timeouts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Hooks(Protocol):
-    """The hooks of one client. A module of the client's is one (`holdfast.clients.claude`)."""
+    """The hooks of one client; the client's module implements this (`holdfast.clients.claude`)."""
 
     @property
     def HOOK_NAMES(self) -> Mapping[str, str]:  # noqa: N802 - a constant of the client's module
@@ -17,23 +17,23 @@ class Hooks(Protocol):
 
     @property
     def STRICT_EVENTS(self) -> Set[str]:  # noqa: N802
-        """The events on which a handler's own failure can become a refusal."""
+        """The events on which a handler may be strict: its own failure becomes a refusal."""
 
     @property
     def SOURCES(self) -> tuple[str, ...]:  # noqa: N802
-        """The files by whose rules handler files are read: what was read is kept until one of them changes."""
+        """The client's source files that decide how handler files are read; cached routes hold until one changes."""
 
     def longest_limit_s(self, event: str, /) -> float:
-        """Return the most seconds for which the client can be made to wait for an event's hook."""
+        """Return the longest timeout (seconds) that can be registered for an event."""
 
     def matches(self, matcher: str | None, value: str | None, event: str, /) -> bool:
-        """Tell whether a matcher selects an event with this value; a value of None is selected by every matcher."""
+        """Tell whether a matcher selects an event with this value; every matcher selects None."""
 
     def valid(self, matcher: str | None, event: str, /) -> bool:
-        """Tell whether a matcher can select anything."""
+        """Tell whether a matcher is valid; an invalid one selects nothing."""
 
     def never(self, matcher: str, event: str, /) -> str:
-        """Say why a matcher selects nothing; empty if it may select something."""
+        """Return why a matcher can't select anything; empty if it may."""
 
     def doubt(self, matcher: str | None, event: str, /) -> str:
-        """Say what of a matcher probably selects nothing or has no effect; empty if all is well."""
+        """Return which part of a matcher probably selects nothing or has no effect; empty if all is well."""

@@ -1,4 +1,4 @@
-"""The hooks a handler file can implement: one function per event.
+"""The hooks that a handler file can implement: one function per event.
 
 A handler names only the arguments it wants of `(event, context)`, and returns `None`, one outcome or a list of them.
 """
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 @HookspecMarker(PROJECT_NAME)
 def hook(event: Any, context: Context) -> Answer:
-    """Answer an event, of the client's own model, which says what it `accepts`."""
+    """Answer an event. Its model, which the client defines, says which kinds of outcome it `accepts`."""
 
 
 def of(functions: Iterable[str]) -> ModuleType:
-    """Return what pluggy takes for the specifications of some hooks, by their names, such as `on_pre_tool_use`."""
+    """Return a module with pluggy specifications for hooks, given by name, such as `on_pre_tool_use`."""
     specifications = ModuleType(__name__)
     vars(specifications).update(dict.fromkeys(functions, hook))
     return specifications

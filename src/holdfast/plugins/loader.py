@@ -1,4 +1,4 @@
-"""Deciding which functions of the handler files an event calls, and running a file to have them."""
+"""Choose the handler functions that an event calls, and load their files."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ SIZE_LIMIT_BYTES = route_cache.SIZE_LIMIT_BYTES
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One function that an event calls."""
+    """A function that an event calls, with its file."""
 
     file: HandlerFile
     route: Route
 
     @property
     def label(self) -> str:
-        """How messages name it: `user/guard.py: on_pre_tool_use`."""
+        """The call's name in messages: `user/guard.py: on_pre_tool_use`."""
         return f"{self.file.place}/{self.file.path.name}: {self.route.function}"
 
 
 def preload() -> None:
-    """Take what is known of the shipped and the user's handlers into memory, for the processes forked from this one.
+    """Load what is cached of the shipped and the user's handlers into memory, for processes forked from this one.
 
-    Cheap when nothing changed. No handler is run, and of a project's handlers nothing is read. The regular expressions
-    of all modules that are loaded are compiled.
+    This is cheap if nothing changed. It runs no handler and reads nothing of a project. It also compiles the regular
+    expressions of all loaded modules.
     """
     for folder in (paths.shipped("handlers"), paths.user_handlers()):
         route_cache.preload(folder)
@@ -50,13 +50,13 @@ def preload() -> None:
 
 
 def plan(hooks: Hooks, files: Iterable[HandlerFile], event: str, value: str | None) -> list[Call]:
-    """Select the functions an event calls, in calling order; only their files are read.
+    """Select the functions that an event calls, in calling order; only their files are read.
 
     Args:
-        hooks: whose event it is.
+        hooks: the client's hooks.
         files: what `find` returned.
         event: the event's name.
-        value: what its matcher field holds, or `None` when it has none.
+        value: the value of its matcher field, or `None` if it has none.
 
     Returns:
         The calls: `tryfirst` ones first, `trylast` ones last, as pluggy orders them.
@@ -76,12 +76,12 @@ def _calls(hooks: Hooks, file: HandlerFile, event: str, value: str | None) -> li
         return calls
     try:
         return [replace(call, file=replace(file, held=file.source, again=None)) for call in calls]
-    except StateError:  # in this very moment somebody saves it
+    except StateError:  # it was saved just now
         return _calls(hooks, file.again(), event, value)
 
 
 def load(file: HandlerFile) -> ModuleType:
-    """Run a handler file: compile the bytes that were hashed, never a cached file beside it.
+    """Run a handler file, from the bytes that were hashed and never from bytecode beside it.
 
     Args:
         file: an active handler file.

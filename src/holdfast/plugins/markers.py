@@ -1,4 +1,4 @@
-"""The `hookimpl` marker that makes a function of a handler file answer an event."""
+"""The `hookimpl` marker, which makes a function of a handler file answer an event."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def hookimpl(
     nobody wants starts no process and an untrusted file is never run.
 
     Args:
-        function: the function, when the marker is used without parentheses.
-        match: which values of the event's matcher field are wanted, in the client's own matcher syntax
+        function: the function, if the marker is used without parentheses.
+        match: the wanted values of the event's matcher field, in the client's own matcher syntax
             (`"Bash"`, `"Edit|Write"`, `"mcp__.*"`); `None` is all.
-        timeout: seconds this function may take, at most 2,700 (on SessionEnd 45), also where that is more than the
-            configuration's `handlers.deadline`; `None` is its `handlers.timeout`.
-        strict: the function's own failure is a refusal. Only on PreToolUse, PermissionRequest,
+        timeout: seconds this function may take, at most 2,700 (on SessionEnd 45), even if that is more than
+            `handlers.deadline` in the configuration; `None` means `handlers.timeout`.
+        strict: the function's own failure becomes a refusal. Only on PreToolUse, PermissionRequest,
             UserPromptSubmit and UserPromptExpansion.
         tryfirst: run before the others (pluggy).
         trylast: run after the others (pluggy).

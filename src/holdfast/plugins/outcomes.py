@@ -1,7 +1,7 @@
-"""What a handler may say: one constructor per kind of outcome.
+"""The outcomes that a handler may return: one constructor per kind.
 
-Which event accepts which kind stands in the events' models (`Event.accepts`), so an outcome the client would
-reject or ignore is the handler's error, named, instead of silence in the session.
+Each event's model says which kinds it accepts (`Event.accepts`). So an outcome that the client would reject or ignore
+becomes a named fault of the handler instead of silence in the session.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class Message(Protocol):
-        """What `holdfast.sessions.Message` has."""
+        """The part of `holdfast.sessions.Message` that `deliver` needs."""
 
         @property
         def text(self) -> str:
-            """The words."""
+            """The message's text."""
 
         @property
         def to_user(self) -> bool:
-            """Whether they are for the user; else they are for the model."""
+            """Whether the message is for the user instead of the model."""
 
         @property
         def must_keep(self) -> bool:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 CLASSIFIER_LIMIT_UNITS = 2_000  # UTF-16 units, client fact §1.9
 TERMINAL_LIMIT_BYTES = 4_096  # of UTF-8, all handlers' sequences together (read in clients 2.1.197 and 2.1.329)
-# What the client lets through, whole or not at all: one bad sequence would cost the other handlers theirs.
+# What the client lets through. It drops the whole text for one bad sequence, and so other handlers' sequences too.
 _SEQUENCES = regex(
     r"(?:\x07|\x1b\](?:(?:0|1|2|99|777)(?:;[^\x07\x1b]*)?|9;(?:4;[0-4](?:;(?:100|\d{1,2})?)?|(?![\s\u180e\u200b]*[+-]?\d)"
     r"[^\x07\x1b]*))(?:\x07|\x1b\\))+"
@@ -48,20 +48,20 @@ _SEQUENCES = regex(
 
 
 class OutcomeError(ValueError):
-    """An outcome that cannot be said: a wrong type, nothing to say, or not on this event."""
+    """An invalid outcome: of a wrong type, empty, or not accepted on the event."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One thing a handler says about an event.
+    """One answer of a handler to an event.
 
     Attributes:
         kind: the constructor's name.
-        text: the words, where the kind has any.
-        value: the data, where the kind has any (JSON values only).
-        priority: advice of higher priority is kept when the client's limit forces a choice.
-        must_keep: advice that is placed before any other, whatever the priorities.
-        on_delivered: called once the reply that holds this advice whole has been written.
+        text: the text, if the kind has one.
+        value: the data, if the kind has any (JSON values only).
+        priority: advice of higher priority is kept first if the client's limit forces a choice.
+        must_keep: keep this advice before any other, whatever the priorities.
+        on_delivered: called after a reply that contains this advice in full was written.
     """
 
     kind: str
@@ -72,7 +72,7 @@ class Outcome:
     on_delivered: Callable[[], object] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        """Refuse what could not be merged: it would cost the other handlers their answers."""
+        """Raise OutcomeError for what can't be merged, because it would cost the other handlers their answers."""
         _string(self.kind, self.text)
         if not isinstance(self.priority, (int, float)):
             raise OutcomeError(f"{self.kind}() takes a number as priority, not {type(self.priority).__name__}")
@@ -85,22 +85,22 @@ class Outcome:
 def advise(
     text: str, *, priority: int = 0, must_keep: bool = False, on_delivered: Callable[[], object] | None = None
 ) -> Outcome:
-    """Give the model a text to know (`additionalContext`); never forces another turn.
+    """Give the model a text as context (`additionalContext`); never forces another turn.
 
     Args:
         text: the advice, in whole lines; facts work better than commands (client fact §1.8).
-        priority: higher is kept first under the client's limit.
-        must_keep: kept before everything else.
-        on_delivered: called after a reply that holds the text whole was written.
+        priority: advice of higher priority is kept first under the client's limit.
+        must_keep: keep this advice before any other.
+        on_delivered: called after a reply that contains the text in full was written.
     """
     return Outcome("advise", _words("advise", text), None, priority, must_keep, on_delivered)
 
 
 def deliver(messages: Iterable[Message]) -> list[Outcome]:
-    """Pass on what `holdfast.sessions` or `holdfast.workflows` has to say.
+    """Turn messages of `holdfast.sessions` or `holdfast.workflows` into outcomes.
 
     Args:
-        messages: what the model or the user is to be told (`holdfast.sessions.Message`).
+        messages: messages for the model or the user (`holdfast.sessions.Message`).
 
     Returns:
         Advice for the model, messages for the user, in the same order.
@@ -114,9 +114,9 @@ def deliver(messages: Iterable[Message]) -> list[Outcome]:
 
 
 def force_turn(text: str) -> Outcome:
-    """Give the model a text on Stop or SubagentStop, which makes it take another turn.
+    """Give the model a text on Stop or SubagentStop and make it take another turn.
 
-    Never say this without a stop condition: the client overrides it only after 8 turns in a row.
+    Never return this without a condition that ends: the client overrides it only after 8 turns in a row.
     """
     return Outcome("force_turn", _words("force_turn", text))
 
@@ -137,7 +137,7 @@ def deny(reason: str, *, interrupt: bool = False) -> Outcome:
 
 
 def ask(reason: str) -> Outcome:
-    """Have the user asked before a tool call or a model switch."""
+    """Ask the user before a tool call or a model switch."""
     return Outcome("ask", _words("ask", reason))
 
 
@@ -157,7 +157,7 @@ def defer(reason: str = "") -> Outcome:
 
 
 def block(reason: str) -> Outcome:
-    """Block what the event announces: a prompt, a compaction, a stop, a task, a settings change; deny a tool call."""
+    """Block what the event is about: a prompt, a compaction, a stop, a task, a settings change; deny a tool call."""
     return Outcome("block", _words("block", reason))
 
 
@@ -214,7 +214,7 @@ def environment(variables: Mapping[str, str], *, path: Sequence[str | PathLike[s
 
 
 def watch(paths: Sequence[str | PathLike[str]]) -> Outcome:
-    """Have the client watch files and fire FileChanged for them; absolute paths."""
+    """Ask the client to watch files, given as absolute paths, and to fire FileChanged for them."""
     return Outcome("watch", value=_paths("watch", paths))
 
 
@@ -229,7 +229,7 @@ def initial_message(text: str) -> Outcome:
 
 
 def reload_skills() -> Outcome:
-    """Have the client read its skills again at SessionStart."""
+    """Ask the client to read its skills again at SessionStart."""
     return Outcome("reload_skills")
 
 
@@ -242,9 +242,9 @@ def answer(action: Literal["accept", "decline", "cancel"], content: Mapping[str,
     """Answer an MCP server's question in the user's place.
 
     Args:
-        action: what the user would have chosen.
-        content: the form's values, for `accept`. Later handlers see them as `event.content`; a handler's refusal
-            stands whatever they answer.
+        action: the answer.
+        content: the form's values, for `accept`. Later handlers see them as `event.content`, but can't undo an earlier
+            handler's refusal.
     """
     if action not in ("accept", "decline", "cancel"):
         raise OutcomeError(f"answer() takes accept, decline or cancel, not {action!r}")
@@ -257,7 +257,7 @@ def suppress_prompt() -> Outcome:
 
 
 def worktree(path: str | PathLike[str]) -> Outcome:
-    """Name the folder that was made for WorktreeCreate; one line."""
+    """Return the folder that was made for WorktreeCreate; its name must be one line."""
     words = _path("worktree", path)
     if "\n" in words:
         raise OutcomeError("worktree() takes one line")
@@ -265,10 +265,10 @@ def worktree(path: str | PathLike[str]) -> Outcome:
 
 
 def display(text: str) -> Outcome:
-    """Show other words on the screen than the assistant's; the conversation keeps its own.
+    """Change the text shown on the screen; the conversation keeps the assistant's own.
 
     Args:
-        text: the whole new text. Later handlers see it as `event.delta`.
+        text: the complete new text. Later handlers see it as `event.delta`.
     """
     return Outcome("display", _string("display", text))
 
@@ -289,7 +289,7 @@ def terminal(sequence: str) -> Outcome:
 
 
 def to_wire(outcome: Outcome) -> dict[str, Any]:
-    """Turn an outcome into JSON values for the pipe between the handlers' process and the engine's."""
+    """Return an outcome as JSON values, for the pipe between the handlers' process and the engine's."""
     return {
         "kind": outcome.kind,
         "text": outcome.text,
@@ -300,18 +300,18 @@ def to_wire(outcome: Outcome) -> dict[str, Any]:
 
 
 def from_wire(values: Mapping[str, Any]) -> Outcome:
-    """Turn `to_wire`'s values back into an outcome (without `on_delivered`, which stays where it was made)."""
+    """Return the outcome of `to_wire`'s values, without `on_delivered`, which stays in the handlers' process."""
     return Outcome(**values)
 
 
 def flatten(returned: object) -> tuple[Outcome, ...]:
-    """Read what a handler returned.
+    """Return the outcomes in a handler's return value.
 
     Args:
         returned: `None`, an outcome, or a list or tuple of outcomes (`None` among them is skipped).
 
     Raises:
-        OutcomeError: for anything else, naming the type.
+        OutcomeError: it is of another type, which the message names.
     """
     if returned is None:
         return ()
@@ -325,15 +325,15 @@ def flatten(returned: object) -> tuple[Outcome, ...]:
 
 
 def check(outcome: Outcome, event: str, accepts: frozenset[str]) -> None:
-    """Refuse an outcome that the event does not accept.
+    """Raise an error for an outcome that the event doesn't accept.
 
     Args:
-        outcome: what the handler said.
+        outcome: the handler's outcome.
         event: the event's name.
         accepts: the kinds the event accepts (`Event.accepts`).
 
     Raises:
-        OutcomeError: naming the kind, the event and what would be accepted.
+        OutcomeError: the event doesn't accept it; the message names the kind, the event and what is accepted.
     """
     if outcome.kind in accepts:
         return

@@ -1,4 +1,4 @@
-"""What was found in handler files, kept so that an event reads none of those that are not for it."""
+"""A cache of handler files' routes, so that an event reads only the files that are for it."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
     from holdfast.plugins.hooks import Hooks
 
-SIZE_LIMIT_BYTES = 32 * 1024  # bytes; parsing takes time that grows with the square of the size
-COUNT_LIMIT = 200  # files of one folder
-LIST_LIMIT = 10_000  # names of one folder that are looked at
-PARSE_CPU_S = 0.3  # processor time one file may take; 32 KB of ordinary code take about a tenth of it
-PARSE_TIMEOUT_S = 1.0  # wall time all files of a project's folder may take at one event
-OWN_PARSE_TIMEOUT_S = 15.0  # the same for a user's own: a busy machine must not keep a guard out of its first event
+SIZE_LIMIT_BYTES = 32 * 1024  # parsing time grows with the square of the size
+COUNT_LIMIT = 200  # handler files per folder
+LIST_LIMIT = 10_000  # names per folder that are looked at
+PARSE_CPU_S = 0.3  # processor time for parsing one file; 32 KB of ordinary code take about a tenth of it
+PARSE_TIMEOUT_S = 1.0  # wall time for parsing all files of a project's folder at one event
+OWN_PARSE_TIMEOUT_S = 15.0  # the same for a user's folder: a busy machine must not keep a guard out of its first event
 _FORMAT = 2
 
 
 class Found(NamedTuple):
-    """A handler file: its digest, what its text says, and its bytes if they were read just now."""
+    """A handler file: its digest, its scan, and its bytes if they were just read."""
 
     digest: str
     scan: scan.Scan
@@ -41,10 +41,14 @@ class Found(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """What is kept of a file, in types that `marshal` writes.
+    """The cached entry of a file, in types that `marshal` can write.
 
-    `wishes` are the events it wants with their matchers; `heeded`: it counts on every event, being strict or at fault;
-    `scan` is None for a file that was hashed and not parsed.
+    Attributes:
+        stamp: the file's status when it was read.
+        digest: SHA-256 of its bytes.
+        wishes: the events it wants, with their matchers.
+        heeded: whether it matters for every event, because it is strict or has a fault.
+        scan: its scan; None if it was hashed but not parsed.
     """
 
     stamp: Stamp
@@ -55,7 +59,7 @@ class Entry(NamedTuple):
 
 
 Shelf = tuple[tuple[Any, ...], dict[str, Entry]]
-"""What is kept of a folder: the rules by which its files were scanned (`_rules`), and the files by name."""
+"""The cache of a folder: the rules by which its files were scanned (`_rules`), and the entries by file name."""
 
 
 def _everything(name: str, digest: str) -> bool:
@@ -67,15 +71,15 @@ def _nothing() -> frozenset[str]:
 
 
 class Rules(NamedTuple):
-    """How a folder is read.
+    """How to read a folder.
 
     Attributes:
-        hooks: whose events the files may answer.
-        within: no link may lead out of this folder; None lets links lead anywhere.
-        apart: parse in a process that can be killed, since nothing else ends a parser that takes too long.
-        parsed: tells for a file's name and digest whether it must be parsed; a file that will not run need not be.
-        first: the names that count before all others where there are too many.
-        timeout_s: wall time in which all files of the folder are parsed.
+        hooks: the client's hooks, which the files may answer.
+        within: the folder that links may not lead out of; None lets links lead anywhere.
+        apart: parse in a child process, because only killing it ends a parser that takes too long.
+        parsed: tells by a file's name and digest whether to parse it; a file that won't run need not be.
+        first: returns the names that come first if there are too many files.
+        timeout_s: wall time for parsing all files of the folder.
     """
 
     hooks: Hooks
@@ -88,13 +92,13 @@ class Rules(NamedTuple):
 
 @dataclass
 class Folder:
-    """The handler files of one folder as they are now.
+    """The present handler files of one folder.
 
     Attributes:
         path: the folder.
-        known: by name, the files that did not change since they were read at an earlier event.
-        fresh: by name, the files that were read just now.
-        unreadable: by name, why a file could not be read.
+        known: name → entry of each file that didn't change since an earlier event read it.
+        fresh: name → each file that was just read.
+        unreadable: name → why the file couldn't be read.
         fault: what is wrong with the folder itself; empty if nothing is.
     """
 
@@ -105,7 +109,7 @@ class Folder:
     fault: str = ""
 
     def names(self) -> Iterator[str]:
-        """Yield the names of all files, in no order."""
+        """Yield the names of all files, in no particular order."""
         yield from self.known
         yield from self.fresh
         yield from self.unreadable
@@ -115,9 +119,9 @@ class Folder:
 
         Args:
             event: the event's name.
-            value: what its matcher field holds; None for every value.
-            strict: paths that are known to have been strict.
-            hooks: whose event it is.
+            value: the value of its matcher field; None for every value.
+            strict: paths of handler files known to be strict.
+            hooks: the client's hooks.
         """
         yield from self.fresh
         yield from self.unreadable
@@ -128,17 +132,17 @@ class Folder:
                 yield name
 
     def found(self, name: str) -> Found:
-        """Return what is known of one file. Raises StateError where it cannot be read."""
+        """Return one file by its name. Raises StateError if it can't be read."""
         if name in self.unreadable:
             raise StateError(self.path / name, self.unreadable[name])
         return self.fresh.get(name) or _from(self.known[name])
 
 
 def look(path: Path, rules: Rules) -> Folder:
-    """List a handlers folder, reading only the files that are new or changed.
+    """List a handlers folder, and read only the files that are new or changed.
 
-    A file is taken for unchanged when its status is what it was, to the last change of anything in it, and was old
-    enough then. Where nothing can be kept every file is read every time.
+    A file counts as unchanged if its status (including its change time) is the same as in the cache, and was old enough
+    when it was cached. If nothing can be cached, every file is read every time.
 
     Returns:
         The folder; an empty one if there is none.
@@ -152,7 +156,7 @@ def look(path: Path, rules: Rules) -> Folder:
     for name in _names(folder, rules):
         entry = kept.get(name)
         try:
-            stamps[name] = seen = stamp(os.stat(top + name))  # noqa: PTH116 - each event looks at all of them
+            stamps[name] = seen = stamp(os.stat(top + name))  # noqa: PTH116 - quicker, and each event looks at all files
             if entry and entry.stamp == seen and (entry.scan is not None or not rules.parsed(name, entry.digest)):
                 folder.known[name] = entry
             else:
@@ -175,7 +179,7 @@ def look(path: Path, rules: Rules) -> Folder:
 
 
 def read_anew(path: Path, rules: Rules) -> Found:
-    """Read and parse one file, whatever is known of it. Raises StateError."""
+    """Read and parse one file, ignoring the cache. Raises StateError."""
     found = _read(path, rules.within)
     if not rules.parsed(path.name, found.digest):
         return found
@@ -185,7 +189,7 @@ def read_anew(path: Path, rules: Rules) -> Found:
 
 
 def preload(path: Path) -> None:
-    """Take what is known of a folder's files into memory, with their code: what is forked from here has it then."""
+    """Load the cache of a folder into memory, with its files' code, for processes forked from this one."""
     _, shelf = _shelves.get(_file(path))
     try:
         seen = (id(shelf), cache.folder().stat().st_mtime_ns)
@@ -198,7 +202,7 @@ def preload(path: Path) -> None:
 
 
 def _names(folder: Folder, rules: Rules) -> list[str]:
-    """Return the names of the files that count; note in `folder` what is wrong with it."""
+    """Return the names of the handler files, at most COUNT_LIMIT; set `folder.fault` if something is wrong."""
     if rules.within and document.leads_out(folder.path, rules.within):
         folder.fault = f"leads out of {rules.within} through a symbolic link, so no handler in it runs"
         return []
@@ -227,7 +231,7 @@ def _is_handler(name: str) -> bool:
 
 
 def _read(path: Path, within: Path | None) -> Found:
-    """Read and hash a file; it is not parsed yet. Raises StateError."""
+    """Read and hash a file without parsing it. Raises StateError."""
     try:
         source, _ = document.read(path, SIZE_LIMIT_BYTES, within=within)
     except StateError as error:
@@ -238,7 +242,7 @@ def _read(path: Path, within: Path | None) -> Found:
 
 
 def _parse(files: dict[str, Found], rules: Rules) -> dict[str, bool]:
-    """Put into each file what its text says; return for each whether that will be the same the next time."""
+    """Set each file's scan in `files`. Return for each file whether its scan may be cached."""
     if not rules.apart:
         for name, found in files.items():
             files[name] = found._replace(scan=scan.scan(found.source or b"", rules.hooks))
@@ -250,7 +254,7 @@ def _parse(files: dict[str, Found], rules: Rules) -> dict[str, bool]:
     while rest and time.monotonic() < until:
         try:
             child = Child.fork(lambda report, captured, heard: _be_parser(rest.items(), rules.hooks, report))
-        except OSError:  # no process to be had now
+        except OSError:  # no process can be forked now
             break
         try:
             while rest and (message := child.receive(until, bytearray())) is not None:
@@ -259,7 +263,7 @@ def _parse(files: dict[str, Found], rules: Rules) -> dict[str, bool]:
         finally:
             child.kill()
             child.close()
-        if rest and time.monotonic() < until:  # it died of the one it was at
+        if rest and time.monotonic() < until:  # the child died while parsing the first of the rest
             name = next(iter(rest))
             files[name], lasting[name] = rest.pop(name)._replace(scan=_at_fault(_TOO_SLOW)), True
     for name, found in rest.items():
@@ -276,16 +280,16 @@ def _at_fault(reason: str) -> scan.Scan:
 
 
 def _be_parser(files: Iterable[tuple[str, Found]], hooks: Hooks, report: int) -> None:
-    """Be the process that parses: report what each file says, until the kernel ends us for one that takes too long."""
+    """Run the parsing process: report each file's scan, until the kernel ends it for a file that takes too long."""
     from holdfast.process.child import write
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGPROF):
         signal.signal(number, signal.SIG_DFL)
     for name, found in files:
-        signal.setitimer(signal.ITIMER_PROF, PARSE_CPU_S)  # its default action needs no cooperation from the parser
+        signal.setitimer(signal.ITIMER_PROF, PARSE_CPU_S)  # its default action ends any parser
         try:
             said = scan.scan(found.source or b"", hooks)
-        except Exception as error:  # noqa: BLE001 - whatever the text does to us is a fault of the text
+        except Exception as error:  # noqa: BLE001 - any exception is a fault of the file's text
             said = _at_fault(f"cannot be read as Python ({type(error).__name__}: {str(error)[:200]})")
         write(report, {"name": name, "scan": _frozen(said)})
 
@@ -315,7 +319,7 @@ def _thawed(plain: Sequence[Any]) -> scan.Scan:
 
 
 def _shelf(file: Path) -> Shelf:
-    """Read what is kept of a folder, with the rules it was scanned by; nothing where it is broken or of another."""
+    """Read a folder's cache; empty if it is broken, or from another folder, version or interpreter."""
     body = cache.read(file)
     if body is None:
         return (), {}
@@ -328,21 +332,21 @@ def _shelf(file: Path) -> Shelf:
 
 
 def _keep(file: Path, path: Path, rules: tuple[Any, ...], entries: dict[str, Entry]) -> None:
-    """Keep what was found, with what another process kept meanwhile; the files that are gone are left out."""
+    """Write a folder's cache, merged with what another process cached meanwhile, without files that are gone."""
     by, known = _shelf(file)
     merged = {name: entry for name, entry in known.items() if by == rules and os.path.lexists(path / name)} | entries
     cache.write(file, marshal.dumps((file.name, rules, {name: tuple(entry) for name, entry in merged.items()})))
 
 
 def _known(file: Path, rules: tuple[Any, ...]) -> dict[str, Entry]:
-    """Return what is kept of a folder if it was scanned by these rules."""
+    """Return a folder's cached entries if they were scanned by these rules, else none."""
     by, entries = _shelves.get(file)
     return entries if by == rules else {}
 
 
 @lru_cache
 def _rules(sources: tuple[str, ...]) -> tuple[Any, ...]:
-    """Return by what rules a scan is made: the form it is kept in, the interpreter, this very code and the client's."""
+    """Return what a scan depends on: cache format, interpreter, and the stamps of this code and the client's files."""
     files = (scan.__file__, deadlines.__file__, __file__, *sources)
     return (_FORMAT, bytecode_cache.INTERPRETER, *(stamp(Path(each).stat()) for each in files))
 

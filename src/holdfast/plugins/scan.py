@@ -1,4 +1,4 @@
-"""Reading a handler file's routes from its text, without running any of it."""
+"""Read a handler file's routes from its text, without running any of it."""
 
 from __future__ import annotations
 
@@ -38,23 +38,23 @@ _MOVE = "handlers are found without running the file, so move it to the top leve
 _WRITE = "handlers are found without running the file, so write the function in it, once"
 
 Conditions = tuple[tuple[str, tuple[str, ...]], ...]
-"""Keys of the configuration, each with the values one of which it must have."""
+"""Keys of the configuration, each with its allowed values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One function of a handler file and the events it wants.
+    """One function of a handler file, with its event and options.
 
     Attributes:
         event: the event's name, `PreToolUse`.
         function: the function's name, `on_pre_tool_use`.
-        match: its matcher, or `None` for all.
+        match: its matcher, or `None` for every value.
         timeout: seconds, or `None` for the configured default.
-        strict: whether its failure is a refusal.
+        strict: whether its failure becomes a refusal.
         tryfirst: run before the others.
         trylast: run after the others.
-        line: where it stands in the file.
-        broken: why it cannot be called although its file once promised it; empty when it can.
+        line: its line number in the file.
+        broken: for a strict function that the file had earlier: why it can't be called now; empty if it can.
     """
 
     event: str
@@ -70,14 +70,14 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What a handler file's text says.
+    """What a handler file's text declares.
 
     Attributes:
         routes: the functions that can be called.
-        faults: what is wrong, by function name; under `""` what is wrong with the whole file.
-        off_by_default: the file has the line `OFF_BY_DEFAULT = True`.
-        runs_when: keys of the configuration with the values that let the file run, from its line `RUNS_WHEN = {…}`.
-        doubts: what probably is not what its author meant, in sentences; nothing is refused for it.
+        faults: what is wrong, by function name; the key `""` is for the whole file.
+        off_by_default: whether the file has the line `OFF_BY_DEFAULT = True`.
+        runs_when: the configuration that the file needs to run, from its line `RUNS_WHEN = {…}`.
+        doubts: what its author probably didn't mean, in sentences; only for information.
     """
 
     routes: tuple[Route, ...] = ()
@@ -88,12 +88,12 @@ class Scan:
 
 
 class _Bound(NamedTuple):
-    """A statement that gives a name of the module a value, or takes it away.
+    """A statement that binds or deletes a name of the module.
 
     Attributes:
-        line: where it stands.
+        line: its line number.
         how: what it does, for a message.
-        node: the function, where it defines one.
+        node: the function, if it defines one.
         inside: the statement around it, for a message; empty at the top level.
     """
 
@@ -104,7 +104,7 @@ class _Bound(NamedTuple):
 
 
 class _Fault(Exception):
-    """Something in a handler file that keeps one function from being used."""
+    """Something in a handler file that makes one function unusable."""
 
 
 def scan(source: bytes, hooks: Hooks) -> Scan:
@@ -112,10 +112,10 @@ def scan(source: bytes, hooks: Hooks) -> Scan:
 
     Args:
         source: the file's bytes.
-        hooks: whose events it may answer.
+        hooks: the client's hooks, which it may answer.
 
     Returns:
-        Its routes and its faults. A file that is not Python has no routes and one fault.
+        Its routes and its faults. A file that isn't Python has no routes and one fault.
     """
     try:
         tree = ast.parse(source)
@@ -143,10 +143,11 @@ def scan(source: bytes, hooks: Hooks) -> Scan:
 
 
 def _names(tree: ast.Module, hooks: Hooks) -> tuple[dict[str, list[_Bound]], list[tuple[str, _Function]]]:
-    """Find what handlers' names are bound to, in the order of the text, and functions that are out of reach.
+    """Find the statements that bind handlers' names, and marked functions that pluggy would never find.
 
-    Names are those of events, and those of functions that are marked with hookimpl. Out of reach is a marked function
-    in a class or another function, given with what it stands in.
+    Returns:
+        Name → its bindings in the order of the text, for names of hooks and of functions marked with hookimpl; and the
+        marked functions inside a class or another function, each with a description of what it is in.
     """
     bound: dict[str, list[_Bound]] = {}
     hidden: list[tuple[str, _Function]] = []
@@ -163,14 +164,14 @@ def _names(tree: ast.Module, hooks: Hooks) -> tuple[dict[str, list[_Bound]], lis
         if isinstance(node, _SCOPES):
             owner = f"{'class' if isinstance(node, ast.ClassDef) else 'function'} {node.name}"
         elif isinstance(node, _COMPREHENSIONS) or (isinstance(node, ast.AnnAssign) and node.value is None):
-            continue  # the names they bind are their own, or no value is given to one
+            continue  # names in a comprehension are local to it; an annotation alone binds none
         inner = inside or next((words for kinds, words in _COMPOUND if isinstance(node, kinds)), "")
         left += [(child, inner, owner) for child in reversed(list(ast.iter_child_nodes(node)))]
     return {name: found for name, found in bound.items() if name in hooks.HOOK_NAMES or _any_marked(found)}, hidden
 
 
 def _bindings(node: ast.AST, inside: str) -> Iterator[tuple[str, _Bound]]:
-    """Yield the names that a node itself binds in its scope, those in it left out."""
+    """Yield the names that a node itself binds, without those that its child nodes bind."""
     if isinstance(node, _FUNCTIONS):
         yield node.name, _Bound(node.lineno, "defined", node, inside)
     elif isinstance(node, ast.ClassDef):
@@ -191,7 +192,7 @@ def _any_marked(found: Sequence[_Bound]) -> bool:
 
 
 def _routes(bindings: Sequence[_Bound], hooks: Hooks) -> list[Route]:
-    """Return the route of a name, which the file must bind to one function at its top level and to nothing after it."""
+    """Return the route of a name. Raises _Fault unless the file binds it once, to a function at the top level."""
     functions = [each for each in bindings if each.node is not None]
     if not functions:
         raise _Fault(f"is {bindings[0].how}, so it never runs; {_WRITE}")
@@ -210,7 +211,7 @@ def _routes(bindings: Sequence[_Bound], hooks: Hooks) -> list[Route]:
 
 
 def _doubts(routes: Sequence[Route], hooks: Hooks) -> Iterator[str]:
-    """Yield a sentence for each matcher that probably does not select what its author wants."""
+    """Yield a sentence for each matcher that probably doesn't select what its author wants."""
     for route in routes:
         if route.match is not None and (said := hooks.doubt(route.match, route.event)):
             yield f"line {route.line}: {route.function}: {said}"
@@ -324,7 +325,7 @@ def _listed(values: Any) -> Sequence[Any]:
 
 
 def _assigned(node: ast.stmt, name: str) -> ast.expr | None:
-    """Return what a statement assigns to a name, if it does."""
+    """Return the value that a statement assigns to a name, or None if it assigns none."""
     if isinstance(node, ast.AnnAssign):
         targets: list[ast.expr] = [node.target]
     elif isinstance(node, ast.Assign):

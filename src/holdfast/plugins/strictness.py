@@ -1,8 +1,8 @@
-"""The memory of strict handlers: a guard that cannot run still refuses.
+"""The memory of strict handlers, by which a guard that can't run still refuses.
 
-The file holds one line for each strict function, its fields separated by tabs: event, matcher (`*` for every value),
+The file holds one line for each strict function, with fields separated by tabs: event, matcher (`*` for every value),
 project root (`*` for a user's own handler), handler file, function. `%` and control characters are written as `%XX`.
-`refuse.sh` reads the same lines where Holdfast itself cannot run, so the format stays as it is.
+`refuse.sh` reads the same lines if Holdfast itself can't run, so the format never changes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from holdfast.plugins.hooks import Hooks
 
 LOCK_TIMEOUT_S = 0.5
-"""How long an event waits for another process that writes the memory."""
+"""How long an event waits for another process that is writing the memory."""
 
 _HEADER = "# The strict handlers that Holdfast knows: event, matcher, project, file, function. Written by Holdfast.\n"
 _EVERY = "*"
@@ -36,22 +36,22 @@ Memory = dict[str, tuple[Route, ...]]
 
 
 def known() -> Mapping[str, tuple[Route, ...]]:
-    """Return the strict routes that are remembered, by handler file; read again only when the memory changes."""
+    """Return the remembered strict routes by handler file; cached until the memory changes."""
     return _kept.get(memory_file())
 
 
 def recall(path: Path) -> tuple[Route, ...]:
-    """Return the strict routes a handler file had when it could last be read; none if it never had any.
+    """Return the strict routes that a handler file had when it was last readable; empty if it had none.
 
-    Only event, function and matcher are remembered of a route.
+    Only a route's event, function and matcher are remembered.
     """
     return known().get(str(path), ())
 
 
 def remember(path: Path, routes: Iterable[Route]) -> None:
-    """Remember a handler file's strict routes in place of those known of it; write only if they differ.
+    """Replace what is remembered of a handler file with its present strict routes; write only if they differ.
 
-    A memory that cannot be written is logged: the guard still works, it is only forgotten if its file breaks.
+    If the memory can't be written, that is logged. The guard still works, but would be forgotten if its file broke.
     """
     strict = tuple(Route(each.event, each.function, each.match, strict=True) for each in routes if each.strict)
     if known().get(str(path), ()) == strict and not _legacy_file().exists():
@@ -70,17 +70,17 @@ def remember(path: Path, routes: Iterable[Route]) -> None:
 
 
 def guarding(hooks: Hooks, event: str, value: str | None, root: str) -> list[str]:
-    """Name the strict handlers known for an event, for a refusal where they could not be asked.
+    """Return the strict handlers known for an event, to refuse it if they couldn't be asked.
 
     Args:
-        hooks: of which client.
+        hooks: the client's hooks.
         event: the event's name.
-        value: what the event's matcher field holds; None where it cannot be read, and then every matcher selects it.
+        value: the value of the event's matcher field; None if it isn't known, and then every matcher selects it.
         root: the project's root, as the client names it.
 
     Returns:
-        The handlers, as messages name them: `user/guard.py: on_pre_tool_use`. A memory that cannot be read counts as
-        one handler, since a guard may stand in it.
+        The handlers' labels: `user/guard.py: on_pre_tool_use`. If the memory can't be read, one unnamed handler, since
+        it may hold a guard.
     """
     if event not in hooks.STRICT_EVENTS:
         return []
@@ -99,17 +99,17 @@ def guarding(hooks: Hooks, event: str, value: str | None, root: str) -> list[str
 
 
 def everywhere(path: str) -> bool:
-    """Tell whether a handler file is a user's own, in whatever folder, and so guards every project."""
+    """Tell whether a handler file is a user's own, in any folder, and so guards every project."""
     return _root(path) == _EVERY
 
 
 def memory_file() -> Path:
-    """Return where the memory lies; it need not exist."""
+    """Return the memory's path; the file may not exist."""
     return paths.state_dir() / "strict"
 
 
 def selects(hooks: Hooks, route: Route, event: str, value: str | None) -> bool:
-    """Tell whether a route is for an event; a strict one is for every value if its matcher cannot be read."""
+    """Tell whether a route is for an event; a strict one with an invalid matcher is for every value."""
     if route.event != event:
         return False
     if hooks.matches(route.match, value, event):
@@ -118,7 +118,7 @@ def selects(hooks: Hooks, route: Route, event: str, value: str | None) -> bool:
 
 
 def _root(path: str) -> str:
-    """Return the root of the project a handler file belongs to, `*` for a user's own."""
+    """Return the root of the project that a handler file belongs to, or `*` for a user's own."""
     folder = os.path.dirname(path)  # noqa: PTH120 - the key is a text
     own = str(paths.user_handlers())
     return _EVERY if folder == own or not folder.endswith("/.claude/handlers") else folder[: -len("/.claude/handlers")]
@@ -134,7 +134,7 @@ def _text(entries: Memory) -> bytes:
 
 
 def _for_change() -> Memory:
-    """Read the memory to write it anew; one that is not a text of ours is set aside first. Raises OSError."""
+    """Read the memory to rewrite it; set it aside first if it isn't in Holdfast's format. Raises OSError."""
     try:
         return dict(_read(memory_file()))
     except ValueError:
@@ -147,7 +147,7 @@ def _for_change() -> Memory:
 
 
 def _load(file: Path) -> Memory:
-    """Read the memory; one that cannot be read counts as empty, and the log says so."""
+    """Read the memory; if it can't be read, log that and return an empty one."""
     try:
         return _read(file)
     except (OSError, ValueError) as error:
@@ -156,11 +156,11 @@ def _load(file: Path) -> Memory:
 
 
 def _read(file: Path) -> Memory:
-    """Read the memory, or what an earlier version left in its place.
+    """Read the memory or, if it doesn't exist, the file of an earlier version.
 
     Raises:
-        OSError: it is there and cannot be read.
-        ValueError: it is not a text of ours.
+        OSError: it exists and can't be read.
+        ValueError: it isn't in Holdfast's format.
     """
     try:
         text = file.read_bytes().decode("utf-8", "surrogateescape")
@@ -179,7 +179,7 @@ def _read(file: Path) -> Memory:
 
 
 def _legacy() -> Memory:
-    """Read `strict.json`, which versions up to 0.1 wrote; the next change moves it into the memory."""
+    """Read `strict.json`, which versions up to 0.1 wrote; the next change moves its content into the memory."""
     try:
         content = json.loads(_legacy_file().read_bytes())
         return {

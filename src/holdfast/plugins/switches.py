@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 
 def set_listed(name: str, **lists: bool) -> bool:
-    """Put a handler into lists of the `[handlers]` table, or take it out; comments and formatting of the file stay.
+    """Add a handler to lists of the `[handlers]` table, or remove it; the file's comments and formatting stay.
 
     Args:
         name: the handler's name: its file name without `.py`.
-        lists: whether it stands in `off` and in `on`; a list that is not named stays as it is.
+        lists: `off` and `on`: whether the handler is to be in that list. A list that isn't given stays as it is.
 
     Returns:
         Whether the file changed.
 
     Raises:
-        StateError: the file cannot be read or written, is not TOML, or one of its lists is none.
+        StateError: the file can't be read or written, isn't TOML, or `off` or `on` isn't a list.
     """
     import tomlkit
 
@@ -54,7 +54,7 @@ def _read(file: Path) -> TOMLDocument:
 
 
 def _put(file: Path, config: TOMLDocument, key: str, name: str, *, there: bool) -> None:
-    """Add a name to a list of the `[handlers]` table, or take it out; a list that is not needed is not made."""
+    """Add a name to a list of the `[handlers]` table, or remove it; a list is created only to add a name."""
     import tomlkit
 
     handlers = config.get("handlers", {})
