@@ -1,1 +1,1 @@
-"""The way of one event: read it, call its handlers, merge their answers, write the reply."""
+"""Dispatch one event: read it, call its handlers, merge their answers and write the reply."""

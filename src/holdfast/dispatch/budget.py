@@ -1,4 +1,4 @@
-"""Fitting what several handlers say into the client's limit, counted as the client counts."""
+"""Fit the texts of several handlers into the client's limit, counted as the client counts."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _NOTE_RESERVE_UNITS = 80
 
 
 def units(text: str) -> int:
-    """Count a text as the client does: in UTF-16 code units."""
+    """Return a text's length as the client counts it: in UTF-16 code units."""
     return len(text) + sum(1 for character in text if character > "\uffff")
 
 
 class Piece(NamedTuple):
-    """One text to be fitted: its words, whether it goes before all others, and its priority among the rest."""
+    """One text to fit: the text, whether it is kept before all others, and its priority among the rest."""
 
     text: str
     must_keep: bool = False
@@ -30,13 +30,13 @@ class Piece(NamedTuple):
 
 
 class Fitted(NamedTuple):
-    """What became of the pieces.
+    """The pieces joined within the limit.
 
     Attributes:
         text: the joined text.
-        whole: the positions of the pieces that stand in it whole.
-        shares: how many units of the text each piece takes, with what separates it from the one before; the note of
-            lines left out is the first piece's that lost any. Together they are the text's units.
+        whole: the positions of the pieces that it contains in full.
+        shares: the UTF-16 units of the text that each piece takes, including the separator before it. The note about
+            omitted lines counts for the first piece that lost any. The sum is the text's length.
     """
 
     text: str
@@ -45,21 +45,21 @@ class Fitted(NamedTuple):
 
 
 def fit(pieces: Sequence[Piece], cap: int = LIMIT_UNITS) -> Fitted:
-    """Join pieces in their order, dropping whole lines of the least important ones until the cap is met.
+    """Join pieces in their order, dropping whole lines of the least important ones until the text fits.
 
     Args:
-        pieces: the texts, in the order in which they shall stand.
-        cap: the most UTF-16 units the result may have.
+        pieces: the texts, in the order of the result.
+        cap: the largest size of the result in UTF-16 units.
 
     Returns:
-        The text, never over the cap and never cut inside a line, with a last line that counts the lines left
-        out, if there are any and there is room to say so; and which pieces are in it whole.
+        The text, never over the cap and never cut inside a line, and the pieces it contains in full. If lines were
+        left out and there is room, its last line says how many.
     """
     kept = _kept_lines(pieces, cap)
     if _cut(pieces, kept):
         shorter = _kept_lines(pieces, cap - _NOTE_RESERVE_UNITS)
         if not _cut(pieces, shorter) - _cut(pieces, kept):
-            kept = shorter  # the note costs no piece that would stand whole without it
+            kept = shorter  # room for the note doesn't cut any more pieces
     left_out = sum(len(_lines(piece)) for piece in pieces) - sum(map(len, kept))
     text = _SEPARATOR.join("\n".join(lines) for lines in kept if lines)
     note = f"(+{left_out} more lines, left out to stay under the client's limit)"
@@ -73,12 +73,12 @@ def fit(pieces: Sequence[Piece], cap: int = LIMIT_UNITS) -> Fitted:
 
 
 def of(outcomes: Sequence[Outcome], *kinds: str) -> list[Outcome]:
-    """Return the outcomes of some kinds, in their order."""
+    """Return the outcomes of the given kinds, in their order."""
     return [outcome for outcome in outcomes if outcome.kind in kinds]
 
 
 def joined(outcomes: Sequence[Outcome], kind: str) -> str:
-    """Return the texts of one kind as one text within the limit, each once."""
+    """Return the different texts of one kind joined within the limit."""
     return fit([Piece(text) for text in _texts(outcomes, kind)]).text
 
 
@@ -92,7 +92,7 @@ def _texts(outcomes: Sequence[Outcome], kind: str) -> list[str]:
 
 
 def joint_shares(outcomes: Sequence[Outcome], kind: str) -> dict[int, int]:
-    """Return the share of each outcome in the text that `joined` makes; of equal ones the first has it."""
+    """Return each outcome's share (UTF-16 units) of the text that `joined` makes; of equal texts the first gets it."""
     texts = _texts(outcomes, kind)
     shares = dict(zip(texts, fit([Piece(text) for text in texts]).shares, strict=True))
     found: dict[int, int] = {}
@@ -107,7 +107,7 @@ def _cut(pieces: Sequence[Piece], kept: Sequence[list[str]]) -> set[int]:
 
 
 def _shares(kept: Sequence[list[str]]) -> list[int]:
-    """Return how many units each piece's lines take in the text, with the separator in front of all but the first."""
+    """Return the UTF-16 units of each piece's lines, with the separator before all but the first piece."""
     first = next((index for index, lines in enumerate(kept) if lines), 0)
     return [
         units("\n".join(lines)) + (len(_SEPARATOR) if index != first else 0) if lines else 0
@@ -116,7 +116,7 @@ def _shares(kept: Sequence[list[str]]) -> list[int]:
 
 
 def _kept_lines(pieces: Sequence[Piece], room: int) -> list[list[str]]:
-    """Give each piece as many of its first lines as fit, the most important piece choosing first."""
+    """Return as many of each piece's first lines as fit, served in order of importance."""
     kept: list[list[str]] = [[] for _ in pieces]
     order = sorted(range(len(pieces)), key=lambda i: (not pieces[i].must_keep, -pieces[i].priority, i))
     for index in order:

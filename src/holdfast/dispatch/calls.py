@@ -1,4 +1,4 @@
-"""Calling the handlers of one event one after another, each isolated from the others."""
+"""Call the handlers of one event one after another, each isolated from the others."""
 
 from __future__ import annotations
 
@@ -24,19 +24,24 @@ if TYPE_CHECKING:
     from holdfast.plugins.loader import Call
     from holdfast.plugins.outcomes import Outcome
 
-REPEAT_S = 0.05  # seconds after which an interrupt that a handler swallowed comes again
+REPEAT_S = 0.05  # the interrupt repeats, in case a handler swallows it
 
 
 class HandlerTimeout(BaseException):
-    """A handler ran longer than it may; a BaseException, so that `except Exception` does not swallow it."""
+    """A handler's timeout has passed. A BaseException, so that `except Exception` doesn't swallow it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What became of one call: the outcomes it returned, or the fault that kept it from answering.
+    """The result of one call.
 
-    `ran` is false when it was never its turn. `moments` are those of `time.monotonic()` at the begin and the end of
-    loading its file and of calling it, as far as it came; two of one that ended or outlasted its process.
+    Attributes:
+        label: the call's name in messages (`Call.label`).
+        outcomes: what it returned.
+        fault: what prevented an answer; empty if nothing did.
+        ran: False if its turn never came.
+        moments: `time.monotonic()` at begin and end of loading its file, then at begin and end of calling it, as far as
+            it came. Only two, begin and end, if it ended its process or had to be killed.
     """
 
     label: str
@@ -48,15 +53,15 @@ class Answer:
 
 @dataclass
 class Caller:
-    """Calls the planned functions through pluggy's own order.
+    """Calls the planned functions in pluggy's order.
 
     Attributes:
-        client: whose event it is.
-        event: the event as changed so far: what one handler replaces, the next one sees (`Client.changed`).
-        context: what handlers may ask for.
-        limit: gives the seconds a call may take.
-        begin: told each label before its file is loaded or its function called, so that whoever watches
-            knows whose fault it is when this process dies.
+        client: the client whose event it is.
+        event: the event as changed so far: each handler sees the changes of those before it (`Client.changed`).
+        context: the handlers' second argument.
+        limit: returns the seconds that a call may take.
+        begin: gets each call's label before its file is loaded and before its function is called, so that the parent
+            process knows which handler is at fault if this process dies.
     """
 
     client: Client
@@ -66,13 +71,13 @@ class Caller:
     begin: Callable[[str], None] = field(default=lambda label: None)
 
     def answers(self, plan: Sequence[Call]) -> Iterator[Answer]:
-        """Run the plan; never raises.
+        """Make the planned calls; never raises.
 
         Args:
             plan: what `loader.plan` selected.
 
         Yields:
-            One answer per call, in the order in which they ran; files that do not load come first.
+            One answer per call, in the order in which they ran; files that don't load come first.
         """
         if not plan:
             return
@@ -94,13 +99,13 @@ class Caller:
             yield replace(given, moments=(*loading[given.label], began, time.monotonic()))
 
     def loads(self, plan: Sequence[Call]) -> Iterator[Answer]:
-        """Load and register the planned functions without calling any; never raises."""
+        """Load and register the planned functions without calling them; never raises."""
         for call in plan:
             manager = _manager(call)
             yield Answer(call.label, fault=self._register(manager, call, {}))
 
     def _register(self, manager: PluginManager, call: Call, modules: dict[str, Call]) -> str:
-        """Load a handler file and register it; return what went wrong, or nothing."""
+        """Load a handler file and register it. Return what went wrong, or an empty string."""
         self.begin(call.label)
         name, limit = str(call.file.path), self.limit(call)
         try:
@@ -131,7 +136,7 @@ class Caller:
             said = self.client.as_said(name, outcomes.flatten(returned))
             for outcome in said:
                 outcomes.check(outcome, name, type(self.event).accepts)
-            self.client.merge(name, said)  # what cannot be merged alone would cost the others their answers
+            self.client.merge(name, said)  # fails here, not when it is merged with other answers
         except BaseException as error:  # noqa: BLE001 - a bad handler costs only itself
             return Answer(call.label, fault=describe(error, limit))
         self.event = self.client.changed(self.event, said)
@@ -139,13 +144,16 @@ class Caller:
 
 
 def _registration(plan: Sequence[Call]) -> list[Call]:
-    """Order a plan so that pluggy calls it as planned: the last registered first, but of `trylast` ones the first."""
+    """Return a plan's calls in the order of registration, so that pluggy calls them as planned.
+
+    pluggy calls the last registered function first, but among `trylast` functions the first registered one.
+    """
     last = [call for call in plan if call.route.trylast]
     return [*last, *(call for call in reversed(plan) if not call.route.trylast)]
 
 
 def keep_managers(functions: Iterable[str]) -> None:
-    """Have managers ready for the next call of some hooks each, in a process that waits for an event."""
+    """Create a plugin manager for each hook in advance, in a process that waits for an event."""
     _kept.update({function: _made(function) for function in functions})
 
 
@@ -157,25 +165,25 @@ def _manager(call: Call) -> PluginManager:
 
 
 def _made(function: str) -> PluginManager:
-    """Return a manager that knows the one hook which is called: reading the specifications of all takes its time."""
+    """Return a plugin manager that knows only one hook, because reading all specifications takes time."""
     manager = PluginManager(PROJECT_NAME)
     manager.add_hookspecs(hookspecs.of([function]))
     return manager
 
 
 def _only(function: str, module: ModuleType) -> ModuleType:
-    """Offer pluggy one function of a handler file, so that a bad one for another event costs only itself."""
+    """Return a module with only one function of a handler file, so that bad functions for other events do no harm."""
     plugin = ModuleType(module.__name__)
     setattr(plugin, function, getattr(module, function))
     return plugin
 
 
 def describe(error: BaseException, limit: float) -> str:
-    """Say in one line what a handler did wrong.
+    """Return in one line what a handler did wrong.
 
     Args:
-        error: what it raised.
-        limit: the seconds it was given, for `HandlerTimeout`.
+        error: the exception it raised.
+        limit: its timeout in seconds, for `HandlerTimeout`.
     """
     if isinstance(error, HandlerTimeout):
         return f"took longer than its {limit:g} s and was interrupted"
@@ -198,11 +206,11 @@ def _last_line(error: BaseException) -> str:
 
 @contextmanager
 def interrupted_after(seconds: float) -> Iterator[None]:
-    """Interrupt the block with `HandlerTimeout` after some seconds, again and again until it ends.
+    """Interrupt the block with `HandlerTimeout` after some seconds, repeatedly until it ends.
 
     Args:
-        seconds: how long the block may take; outside the main thread nothing interrupts, because only the
-            main thread receives signals.
+        seconds: how long the block may take. Outside the main thread, which alone receives signals, it is never
+            interrupted.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -220,7 +228,7 @@ def interrupted_after(seconds: float) -> Iterator[None]:
 
 
 def _disarm(before: Any) -> None:
-    """Stop the timer, even when its last ring comes while it is being stopped."""
+    """Stop the timer, even if it goes off while it is being stopped."""
     while True:
         try:
             signal.setitimer(signal.ITIMER_REAL, 0)

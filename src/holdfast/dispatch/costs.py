@@ -1,4 +1,4 @@
-"""Counting what a reply puts into the model's context, once it was written."""
+"""Record how much a reply put into the model's context, after it was written."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from holdfast.dispatch.output import Reply, Streams
     from holdfast.project import OpenProject
 
-WAIT_LIMIT_S = 0.3  # seconds the client is kept waiting for the count at most
+WAIT_LIMIT_S = 0.3  # how long the client may have to wait for the record
 
 
 def of(reply: Reply, labels: Sequence[str]) -> dict[str, int]:
-    """Return how many UTF-16 units of a reply are whose, by `place/name` of the handler's file.
+    """Return each handler's share of a reply in UTF-16 units, by `place/name` of its file.
 
     Args:
-        reply: what was merged.
-        labels: who said each of the merged outcomes (`engine.labels`).
+        reply: the merged reply.
+        labels: the label of each merged outcome (`engine.labels`).
     """
     found: dict[str, int] = {}
     for position, units in reply.shares.items():
@@ -35,7 +35,7 @@ def of(reply: Reply, labels: Sequence[str]) -> dict[str, int]:
 
 
 def note(project: OpenProject, event: Event, units: Mapping[str, int]) -> None:
-    """Keep a count in the ledger, which is not opened where there is none; a ledger that refuses is logged."""
+    """Record a reply's shares in the ledger; without shares, don't open it. An error of the ledger is logged."""
     if not units:
         return
     from holdfast.errors import LedgerError
@@ -48,13 +48,13 @@ def note(project: OpenProject, event: Event, units: Mapping[str, int]) -> None:
 
 
 def note_after(project: OpenProject, event: Event, units: Mapping[str, int], streams: Streams, code: int) -> None:
-    """Let the client go on, then keep a count; or keep it in another process where it waits for the end of this one.
+    """Release the client, then record a reply's shares; if the client waits for this process, use another process.
 
     Args:
-        project: where.
-        event: what was answered.
-        units: see `of`; where there are none, nothing happens at all.
-        streams: where the answer was written.
+        project: the event's project.
+        event: the event that was answered.
+        units: the shares (`of`); if empty, nothing is recorded.
+        streams: the streams the reply was written to.
         code: the exit code.
     """
     if streams.let_go(code):
@@ -64,12 +64,12 @@ def note_after(project: OpenProject, event: Event, units: Mapping[str, int], str
 
 
 def note_apart(project: OpenProject, event: Event, units: Mapping[str, int], private: Sequence[int]) -> None:
-    """Keep a count in a process of its own, so that no ledger that is locked keeps the client waiting.
+    """Record a reply's shares in a detached process, so that a locked ledger doesn't keep the client waiting.
 
     Args:
-        project: where.
-        event: what was answered.
-        units: see `of`; where there are none, nothing happens at all.
+        project: the event's project.
+        event: the event that was answered.
+        units: the shares (`of`); if empty, nothing happens.
         private: the client's own descriptors, which that process must not hold open.
     """
     if not units:
@@ -78,7 +78,7 @@ def note_apart(project: OpenProject, event: Event, units: Mapping[str, int], pri
     pid = os.fork()
     if pid == 0:
         try:
-            if os.fork() == 0:  # nobody's child, so that nobody has to bury it
+            if os.fork() == 0:  # detached: nobody has to wait for it
                 for descriptor in (reading, *private):
                     os.close(descriptor)
                 note(project, event, units)
@@ -86,7 +86,7 @@ def note_apart(project: OpenProject, event: Event, units: Mapping[str, int], pri
         finally:
             os._exit(0)
     os.close(writing)
-    with suppress(ChildProcessError):  # whoever started us ignores its children's ends, and so do we then
+    with suppress(ChildProcessError):  # SIGCHLD is ignored here, as our parent set it
         os.waitpid(pid, 0)
-    select.select([reading], [], [], WAIT_LIMIT_S)  # its end closes the other side
+    select.select([reading], [], [], WAIT_LIMIT_S)  # the detached process closes the other end by ending
     os.close(reading)

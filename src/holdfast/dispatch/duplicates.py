@@ -1,4 +1,4 @@
-"""Answering a firing once where both a plugin's copy and the settings have registered it."""
+"""Answer a firing once, even if both the plugin and the settings have registered its event."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
     from holdfast.dispatch.client import Client
 
-APART_S = 60.0  # seconds within which two copies hear of one firing
-WAIT_LIMIT_S = 20.0  # seconds to wait for the other copy's answer; it has no more for one itself
-_PAUSE_S = 0.005  # seconds between two looks
+APART_S = 60.0  # two copies get one firing within this time
+WAIT_LIMIT_S = 20.0  # how long to wait for the other copy's answer, which may take no longer itself
+_PAUSE_S = 0.005  # between two attempts to take the lock
 SETTINGS = "settings"
 _held: set[int] = set()
 
 
 def _close_in_child() -> None:
-    """Hand no lock on to a handler's process: it may live on when this one is killed, and the other copy waits."""
+    """Close the locks in a forked process, which may outlive this one and would keep the other copy waiting."""
     for descriptor in _held:
         os.close(descriptor)
     _held.clear()
@@ -37,7 +37,8 @@ os.register_at_fork(after_in_child=_close_in_child)
 def source(client: Client, environ: Mapping[str, str], program: str | None = None) -> str:
     """Return which registration started this process: the plugin's folder, or `settings`.
 
-    The variable alone does not tell: a client started by a plugin's hook hands it on to hooks of its own.
+    The plugin's environment variable alone doesn't tell, because a client that a plugin's hook starts passes it on to
+    its own hooks.
     """
     root = environ.get(client.PLUGIN_VARIABLE)
     if root:
@@ -48,26 +49,27 @@ def source(client: Client, environ: Mapping[str, str], program: str | None = Non
 
 
 def expect() -> None:
-    """From now on have both copies look for each other; a plugin's copy says so before its first event."""
+    """Make both copies look for each other from now on; a plugin's copy calls this before its first event."""
     with suppress(OSError):
         paths.ensure_private(_folder())
 
 
 @contextmanager
 def once(client: Client, payload: Mapping[str, Any], environ: Mapping[str, str]) -> Iterator[bool]:
-    """Give whether this process is the one to answer `payload`, and keep the other copy waiting until it has.
+    """Yield whether this process is to answer `payload`, and keep the other copy waiting until it has.
 
-    The client hands the very same payload to both. Whichever comes first answers; the other waits, finds that it was
-    answered within the last minute by another than itself, pairs off and stays silent, so that nothing is moved, told
-    or counted twice. If the first one died of its answer, the second one gives it. The same payload from the same
-    registration is a new firing. Where this cannot be found out the answer is given: better twice than never.
+    The client gives both copies the same payload. The first one answers. The second waits, finds that another
+    registration answered this payload within the last minute, removes that mark and stays silent, so that nothing is
+    moved, told or counted twice. If the first one died before it had answered, the second one answers. The same payload
+    from the same registration is a new firing. If all this can't be determined, this process answers: twice is better
+    than never.
 
     Raises:
-        TimeoutError: the other copy is still at it; nobody knows whether it will answer.
+        TimeoutError: the other copy is still answering, and may yet fail.
     """
     own = source(client, environ)
     if own == SETTINGS and not _folder().is_dir():
-        yield True  # no plugin's copy was ever here
+        yield True  # no plugin's copy has ever run here
         return
     if own != SETTINGS:
         expect()
@@ -90,7 +92,7 @@ def once(client: Client, payload: Mapping[str, Any], environ: Mapping[str, str])
         _keep(descriptor, marks)
     finally:
         with suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_UN)  # whatever a handler started may still have it open
+            fcntl.flock(descriptor, fcntl.LOCK_UN)  # a process that a handler started may still hold the descriptor
         _held.discard(descriptor)
         os.close(descriptor)
     if payload.get(client.EVENT_KEY) == client.START_EVENT:
@@ -109,7 +111,7 @@ def _name(payload: Mapping[str, Any]) -> str:
 
 
 def _hold(file: Path) -> int:
-    """Open and lock the file of a firing. Raises TimeoutError while another keeps it, OSError."""
+    """Open and lock the file of a firing. Raises OSError, TimeoutError if another process holds it too long."""
     deadline = time.monotonic() + WAIT_LIMIT_S
     while True:
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -130,7 +132,7 @@ def _hold(file: Path) -> int:
 
 
 def _marks(descriptor: int) -> list[tuple[float, str]]:
-    """Return when and by whom this firing was answered and not yet paired off, oldest first."""
+    """Return time and registration of each answer to this payload that has no counterpart yet, oldest first."""
     marks = []
     for line in os.pread(descriptor, 1 << 16, 0).decode("utf-8", "surrogateescape").splitlines():
         stamp, _, by = line.partition(" ")
@@ -148,7 +150,7 @@ def _keep(descriptor: int, marks: list[tuple[float, str]]) -> None:
 
 
 def sweep(age: float = 2 * APART_S) -> None:
-    """Remove the files of firings that nobody will pair off any more: those older than some seconds."""
+    """Remove the files of firings older than `age` seconds, because no second copy will come for them."""
     with suppress(OSError):
         for file in _folder().iterdir():
             if time.time() - file.lstat().st_mtime > age:

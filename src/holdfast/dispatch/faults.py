@@ -1,7 +1,7 @@
-"""The memory of what handlers did wrong while they ran, so that `holdfast handlers check` can name them.
+"""The memory of handlers' faults, so that `holdfast handlers check` can name them.
 
-A fault may quote what a handler was working on. So secrets are taken out of it, and each entry says in which project
-it happened: what is forgotten of a project takes its faults along.
+A fault may quote what a handler was working on. So secrets are masked in it, and each entry names the project where it
+happened: forgetting a project also forgets its faults.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
     from holdfast.plugins.loader import Call, HandlerFile
     from holdfast.project import Project
 
-LOCK_TIMEOUT_S = 0.5  # seconds to wait for another process: a fault that is not remembered is in the log
-_KEPT = 200  # files remembered; the ones that failed longest ago go
-_LIMIT_CHARS = 2_000  # characters of a fault
-_TOLD_LIMIT_CHARS = 400  # of a fault, as the user is told of it
+LOCK_TIMEOUT_S = 0.5  # how long to wait for another process; the log has the fault anyway
+_KEPT = 200  # files remembered; the ones whose last fault is oldest go first
+_LIMIT_CHARS = 2_000  # of a remembered fault
+_TOLD_LIMIT_CHARS = 400  # of a fault that the user is told
 _TOLD_AT_ONCE = 5  # faults in one message
-_TELL_PATIENCE_S = 0.2  # the reply waits for it
+_TELL_PATIENCE_S = 0.2  # shorter, because the reply waits
 
 
 def remember(event: str, file: HandlerFile, fault: str, project: Project | None = None) -> None:
-    """Keep a handler file's latest fault without secrets, counted since its content last changed.
+    """Remember a handler file's latest fault, with secrets masked, and count faults since its content last changed.
 
     Args:
-        event: which event it failed on.
+        event: the event on which it failed.
         file: the handler file.
         fault: what it did, as a sentence without a subject.
-        project: where it happened; None where that is not known.
+        project: where it happened; None if unknown.
     """
     from holdfast.files.redact import beginning
 
@@ -58,7 +58,7 @@ def remember(event: str, file: HandlerFile, fault: str, project: Project | None 
 
 
 def of(file: HandlerFile) -> str:
-    """Return the latest fault of a handler file as it is now, in a sentence; empty if it has none."""
+    """Return the latest fault of a handler file with its present content, in a sentence; empty if there is none."""
     known = _kept.get(_file()).get(str(file.path), {})
     if known.get("digest") != file.digest:
         return ""
@@ -67,13 +67,13 @@ def of(file: HandlerFile) -> str:
 
 
 def last_at(file: HandlerFile) -> str:
-    """Return when a handler file as it is now was last at fault (UTC stamp); empty if it never was."""
+    """Return the UTC time of the latest fault of a handler file with its present content; empty if there is none."""
     known = _kept.get(_file()).get(str(file.path), {})
     return str(known["at"]) if known.get("digest") == file.digest else ""
 
 
 def within(project: Project) -> dict[str, dict[str, Any]]:
-    """Return the faults that happened in a project and those of the handlers that lie in it, by the files' paths."""
+    """Return the faults that happened in a project, and those of its own handlers, by the files' paths."""
     folder = f"{paths.project_handlers(project.root)}/"
     return {
         path: entry
@@ -83,18 +83,18 @@ def within(project: Project) -> dict[str, dict[str, Any]]:
 
 
 def forget(project: Project, *, dry: bool = False) -> int:
-    """Forget the faults of a project, and those of which an earlier version did not say where they happened.
+    """Forget the faults of a project (`within`), and those that an earlier version recorded without a project.
 
     Args:
-        project: whose; an event of it caused them, or the handler lies in it.
+        project: the project.
         dry: only count.
 
     Returns:
-        How many went, or would go.
+        How many were forgotten, or would be.
 
     Raises:
-        HoldfastError: another process keeps the file for too long.
-        OSError: it cannot be written.
+        HoldfastError: another process holds the lock for too long.
+        OSError: the file can't be written.
     """
     count = len(_to_go(project))
     if count and not dry:
@@ -114,7 +114,7 @@ def _to_go(project: Project) -> set[str]:
 def note_unusable(
     event: str, files: Sequence[HandlerFile], project: Project | None = None, session: object = None
 ) -> None:
-    """Name the files whose text is at fault in the log, once for each content, and later to the session's user."""
+    """Log files with faults in their text, once for each content, and queue a message for the session's user."""
     for file in files:
         if file.active and file.faults and not of(file):
             fault = "; ".join(file.faults)
@@ -127,16 +127,16 @@ def note_unusable(
 def tell(
     event: Event, plan: Sequence[Call], answers: Sequence[Answer], printed: Mapping[str, bytearray]
 ) -> list[Answer]:
-    """Return what the user is to hear of handlers' faults: of each file's once in a session, with where to look.
+    """Return an answer that tells the user about handlers' faults, once per session and file; empty if there are none.
 
-    On an event whose reply the user does not see, it is kept for the session's next one. Where no fault was, that is
-    one look for a file.
+    If the event's reply doesn't reach the user, the message waits for the session's next event. Without faults, this
+    only looks for one file.
 
     Args:
         event: the event that was answered.
-        plan: the calls it made.
-        answers: what came of them.
-        printed: by label, what they printed.
+        plan: its calls.
+        answers: their answers.
+        printed: label → what the handler printed.
     """
     files = {call.label: call.file for call in plan}
     found: dict[str, str] = {}
@@ -160,12 +160,12 @@ def tell(
 
 
 def _untold(session: str, found: Mapping[str, str], *, now: bool) -> list[str]:
-    """Return what a session's user has not heard of faults, and keep that it is told; or keep it to be told later.
+    """Return the faults that a session's user wasn't told yet and mark them as told; or queue them for later.
 
     Args:
         session: the session's id.
-        found: the faults of this event, by what tells files and contents apart.
-        now: whether they can be told with this event.
+        found: the faults of this event, by path and digest of the file (`_key`).
+        now: whether the user can be told with this event; if not, the result is empty.
     """
     file = cache.folder() / f"{trust.digest(session.encode('utf-8', 'surrogatepass'))[:32]}.told"
     told, owed = _told(file)
@@ -179,13 +179,13 @@ def _untold(session: str, found: Mapping[str, str], *, now: bool) -> list[str]:
             if fresh:
                 kept = [told | dict.fromkeys(fresh, ""), {}] if now else [told, fresh]
                 cache.write(file, json.dumps(kept).encode())
-    except (HoldfastError, OSError):  # heard twice is better than not heard
+    except (HoldfastError, OSError):  # told twice is better than not told
         fresh = said
     return list(fresh.values()) if now else []
 
 
 def _told(file: Path) -> tuple[dict[str, str], dict[str, str]]:
-    """Return what was told in a session and what is yet to be told."""
+    """Return the faults that the session's user was told, and those that are queued."""
     try:
         told, owed = json.loads(cache.read(file) or b"[{}, {}]")
     except ValueError:
@@ -198,19 +198,19 @@ def _key(file: HandlerFile) -> str:
 
 
 def note_answers(event: Event, plan: Sequence[Call], answers: Sequence[Answer], project: Project | None = None) -> None:
-    """Name the handlers that failed in the log and remember what they did; the reply has been written by then."""
+    """Log and remember the faults of handlers; called after the reply was written."""
     files = {call.label: call.file for call in plan}
     for given in answers:
         if given.fault:
             log.write("error", f"{event.hook_event_name}: {given.label} {given.fault}", session=event.session_id)
-            if given.ran:  # that no time was left for it was somebody else's doing
+            if given.ran:  # if no time was left for it, that is another handler's fault
                 remember(event.hook_event_name, files[given.label], given.fault, project)
 
 
 def note_conflicts(
     event: Event, plan: Sequence[Call], answers: Sequence[Answer], project: Project | None = None
 ) -> None:
-    """Name two handlers of which one undoes the other unseen: the same variable, or another folder for a worktree."""
+    """Log and remember a handler that overrides another's value unseen: an environment variable or a worktree."""
     files = {call.label: call.file for call in plan}
     first: dict[str, tuple[str, object]] = {}
     for label, what, value in _single_values(answers):
@@ -222,7 +222,7 @@ def note_conflicts(
 
 
 def _single_values(answers: Sequence[Answer]) -> Iterator[tuple[str, str, object]]:
-    """Yield (label, what it is, value) for each value that stands alone and that the next handler does not see."""
+    """Yield (label, description, value) for each value that later handlers don't see and that only one can set."""
     for given in answers:
         for outcome in given.outcomes:
             if outcome.kind == "environment":
@@ -235,7 +235,7 @@ def _single_values(answers: Sequence[Answer]) -> Iterator[tuple[str, str, object
 def note_printed(
     event: Event, plan: Sequence[Call], printed: Mapping[str, bytearray], project: Project | None = None
 ) -> None:
-    """Name the handlers that print: the client would read it as their answer, had it not been kept away."""
+    """Log and remember handlers that print; it never reaches the client, which would read it as a reply."""
     from holdfast.files.redact import beginning
 
     for call in plan:
@@ -247,7 +247,7 @@ def note_printed(
 
 
 def _load(file: Path) -> dict[str, dict[str, Any]]:
-    """Return what is remembered by path; entries that are not as we write them count as none."""
+    """Return the remembered faults by path; malformed entries are left out."""
     try:
         content = json.loads(file.read_bytes())
     except (OSError, ValueError, RecursionError):

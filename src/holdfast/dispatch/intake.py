@@ -1,4 +1,4 @@
-"""Reading the event from stdin."""
+"""Read the event from stdin."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from typing import Any
 
 from holdfast.errors import HoldfastError
 
-LIMIT_BYTES = 64 * 1024 * 1024  # bytes of valid input that are dispatched
-_CHUNK_BYTES = 1 << 16  # what a pipe holds; the memory for more is not cheap
-_HEAD_LIMIT_BYTES = 1 << 20  # bytes of unreadable input in which its first keys are looked for
+LIMIT_BYTES = 64 * 1024 * 1024  # of an event's input
+_CHUNK_BYTES = 1 << 16  # a pipe's size; more memory costs time
+_HEAD_LIMIT_BYTES = 1 << 20  # of unreadable input that is searched for its first keys
 
 
 class IntakeError(HoldfastError):
-    """What came on stdin is not an event we can dispatch; the message says what came."""
+    """The input can't be read as an event; the message says what came."""
 
 
 def read(descriptor: int, data: bytearray | None = None) -> dict[str, Any]:
-    """Read one JSON object from a descriptor, to its end, so that the client does not block.
+    """Read one JSON object from a descriptor, up to its end, so that the client doesn't block.
 
     Args:
         descriptor: where the client writes the payload.
-        data: takes what comes, up to `LIMIT_BYTES` bytes; whoever gives it can ask for its `head` if this fails.
+        data: receives the input, up to `LIMIT_BYTES` bytes, so that the caller can read its `head` if this fails.
 
     Returns:
         The payload.
 
     Raises:
-        IntakeError: empty, more than `LIMIT_BYTES` bytes, not UTF-8, not JSON, nested too deeply or not an object.
+        IntakeError: the input is empty, over `LIMIT_BYTES` bytes, not UTF-8, not JSON, nested too deeply or no object.
     """
     data = bytearray() if data is None else data
     size = _drain(descriptor, data)
@@ -50,9 +50,9 @@ def read(descriptor: int, data: bytearray | None = None) -> dict[str, Any]:
 
 
 def head(data: bytes | bytearray) -> dict[str, Any]:
-    """Read key after key of input that cannot be read whole, up to the first value that is at fault.
+    """Return the keys and values of an unreadable JSON object up to the first one that can't be read.
 
-    The client writes the event's name and `tool_name` before `tool_input`, so these are usually known.
+    The client writes the event's name and `tool_name` before `tool_input`, so these are usually among them.
     """
     text = bytes(data[:_HEAD_LIMIT_BYTES]).decode("utf-8-sig", errors="replace")
     decoder = json.JSONDecoder()
@@ -64,12 +64,12 @@ def head(data: bytes | bytearray) -> dict[str, Any]:
             found[key], position = decoder.raw_decode(text, _skip(text, position, ":"))
             position = _skip(text, position, ",")
     except (ValueError, RecursionError, TypeError):
-        pass  # as far as it could be read
+        pass  # what was read so far is returned
     return found
 
 
 def _drain(descriptor: int, data: bytearray) -> int:
-    """Read everything, keep at most `LIMIT_BYTES` bytes of it, and return how many came."""
+    """Read everything, keep at most `LIMIT_BYTES` bytes in `data`, and return how many bytes came."""
     size = 0
     while chunk := os.read(descriptor, _CHUNK_BYTES):
         data += chunk[: max(LIMIT_BYTES - size, 0)]
@@ -78,7 +78,7 @@ def _drain(descriptor: int, data: bytearray) -> int:
 
 
 def _skip(text: str, position: int, expected: str) -> int:
-    """Return the place behind white space and one expected character."""
+    """Return the position after white space and one expected character."""
     while text[position : position + 1].isspace():
         position += 1
     if not expected:

@@ -1,9 +1,9 @@
-"""Running handlers in a process of their own, so that nothing one of them does costs the others' answers.
+"""Run handlers in child processes, so that nothing one of them does costs the others' answers.
 
 pluggy's multicall stops at the first exception, and no exception handling helps against `os._exit`, a crash in C
 or a call that never returns to Python. So the handlers of an event run in a forked child that reports each
-answer through a pipe as it comes; the parent keeps what it has, ends a child that is stuck or dead, names the
-handler at fault, and forks again for the rest.
+answer through a pipe as it comes. If the child dies or hangs, the parent keeps the answers it has, ends the child,
+names the handler at fault, and forks again for the rest.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from holdfast.plugins.loader import Call
     from holdfast.plugins.outcomes import Outcome
 
-GRACE_S = 0.3  # seconds a handler has to obey its interrupt, or to note a delivery, before its process is ended
+GRACE_S = 0.3  # time for a handler to obey its interrupt, or to record a delivery, before its process is killed
 
 
 @dataclass
@@ -40,16 +40,16 @@ class Isolated:
     """The handlers of one event, run in child processes.
 
     Attributes:
-        client: whose event it is.
+        client: the client whose event it is.
         event: the event as changed so far.
-        context: what handlers may ask for.
-        timeout: seconds a handler may take when its route does not say.
-        deadline: `time.monotonic()` at which the whole event ends.
-        only_load: load the handlers' files and call nothing: `holdfast handlers check`.
+        context: the handlers' second argument.
+        timeout: seconds that a handler may take if its route has no timeout.
+        deadline: `time.monotonic()` by which all handlers must have ended.
+        only_load: load the handlers' files but call nothing, for `holdfast handlers check`.
         private: descriptors that handlers must not inherit: the client's own stdout and stderr.
-        spare: a child that is at work on the whole plan already, if there is one.
-        printed: by label, what handlers and their child processes wrote to stdout and stderr; the first
-            `CAPTURE_LIMIT_BYTES` bytes of each.
+        spare: a child process that works on the whole plan already, if there is one.
+        printed: label → what the handler and its child processes wrote to stdout and stderr; at most
+            `CAPTURE_LIMIT_BYTES` bytes each.
     """
 
     client: Client
@@ -70,7 +70,7 @@ class Isolated:
             plan: what `loader.plan` selected.
 
         Returns:
-            One answer per call, in the plan's order; a call without outcomes and fault had no opinion.
+            One answer per call, in the plan's order; an answer without outcomes and fault means "no opinion".
         """
         answers: dict[str, Answer] = {}
         while rest := [call for call in plan if call.label not in answers]:
@@ -83,7 +83,7 @@ class Isolated:
         return [answers[call.label] for call in plan]
 
     def judge(self, plan: Sequence[Call]) -> list[Answer]:
-        """Call functions once more, on the event as changed so far; nothing that they say now is delivered."""
+        """Call functions again, on the event as changed so far; `on_delivered` of these answers is never called."""
         children, self._children = self._children, []
         try:
             return self.run(plan)
@@ -93,10 +93,10 @@ class Isolated:
             self._children = children
 
     def deliver(self, said: Sequence[Outcome]) -> None:
-        """Have `on_delivered` called, in the process each outcome came from, and wait until that is done.
+        """Have `on_delivered` called in the process that each outcome came from, and wait until that is done.
 
         Args:
-            said: the advice that stands whole in the reply that was written.
+            said: the advice that the written reply contains in full.
         """
         wanted = [outcomes.to_wire(outcome) for outcome in said]
         for child in self._children:
@@ -106,20 +106,20 @@ class Isolated:
         self._children = [child for child in self._children if not child.waits]
 
     def close(self) -> None:
-        """See that the children have ended, those too that had nothing to wait for."""
+        """Wait until all children have ended; kill those that take too long."""
         for child in self._children:
             child.bury(time.monotonic() + GRACE_S)
         self._children.clear()
 
     def abandon(self) -> None:
-        """End every child at once: the client has ended us."""
+        """Kill every child at once, because the client has ended this process."""
         for child in self._children:
             child.kill()
             child.close()
         self._children.clear()
 
     def _run_rest(self, rest: Sequence[Call], answers: dict[str, Answer]) -> None:
-        """Run calls in one child until it is done, dead or stuck; every new child answers at least one of them."""
+        """Run calls in one child until it is done, dead or stuck; a new child adds at least one answer."""
         begun = self.spare is None
         child = self._child(rest)
         self._children.append(child)
@@ -134,21 +134,21 @@ class Isolated:
             elif "answer" in message:
                 answer = from_wire(message)
                 answers[answer.label] = answer
-                self.context.project.patience.spent(message["patience"])  # so that the next child waits no longer
+                self.context.project.patience.spent(message["patience"])  # so the next child waits no longer
                 said = self._heard_from(answer.label)
                 said += message["printed"].encode()[: CAPTURE_LIMIT_BYTES - len(said)]
                 self.event = self.client.changed(self.event, answer.outcomes)
             elif "done" in message and any(call.label in answers for call in rest):
                 child.waits = bool(message["waits"])
                 return
-            else:  # a handler has got at our words: whoever runs is at fault, and the others get another child
+            else:  # a handler wrote to this pipe: the running one is at fault, and the others get a new child
                 break
         fault = child.end()
-        if begun:  # else it died before any handler's turn, and the next one calls them all
+        if begun:  # otherwise the child died before any handler ran, and the next one calls them all
             answers[running] = Answer(running, fault=fault, moments=(since, time.monotonic()))
 
     def _child(self, plan: Sequence[Call]) -> Child:
-        """Return a child that calls what is planned: one that is at it already, or a new one."""
+        """Return the child that makes the planned calls: the spare one, which has begun already, or a new one."""
         spare, self.spare = self.spare, None
         if spare:
             return spare
@@ -162,20 +162,20 @@ class Isolated:
 
 
 def work(isolated: Isolated, plan: Sequence[Call], report: int, captured: int, heard: int) -> None:
-    """Be the child: call the handlers, report each answer, then wait to hear what was delivered.
+    """Run in the child: call the handlers, report each answer, then wait for the list of what was delivered.
 
     Args:
-        isolated: what the handlers are given, as the parent has it.
-        plan: what to call.
-        report: see `Child.fork`, as for the next two.
-        captured: see there.
-        heard: see there.
+        isolated: the parent's object, with the handlers' arguments.
+        plan: the calls to make.
+        report: descriptor to write messages to (`Child.fork`).
+        captured: descriptor to read what was printed from.
+        heard: descriptor to read the list of deliveries from.
     """
     os.setpgid(0, 0)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     for descriptor in isolated.private:
         os.close(descriptor)
-    if not gc.isenabled():  # in a cold process; handlers may make as much garbage as they like
+    if not gc.isenabled():  # a cold process has switched it off; handlers may need it
         gc.freeze()
         gc.enable()
     begin = partial(_report_begin, report)
@@ -187,7 +187,7 @@ def work(isolated: Isolated, plan: Sequence[Call], report: int, captured: int, h
         printed = (read_some(captured) or b"").decode("utf-8", "replace")
         write(report, to_wire(answer) | {"printed": printed, "patience": isolated.context.project.patience.rest()})
         if hopeful:
-            break  # what it waits to hear shall not die with a later handler: those run in the next child
+            break  # a later handler could kill this process, so the rest run in another child
     write(report, {"done": True, "waits": bool(hopeful)})
     delivered = _heard(heard) if hopeful else []
     for outcome in hopeful:
@@ -200,14 +200,14 @@ def _report_begin(report: int, label: str) -> None:
 
 
 def _flush() -> None:
-    """Let out what handlers printed: this process ends without Python's own flush."""
+    """Flush what handlers printed, because this process ends without Python's own flush."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):
             stream.flush()
 
 
 def note_delivery(outcome: Outcome) -> None:
-    """Call an outcome's `on_delivered`; what it raises is logged, for the reply has been written already."""
+    """Call an outcome's `on_delivered`; an exception is only logged, because the reply was written already."""
     try:
         if outcome.on_delivered:
             outcome.on_delivered()
@@ -216,7 +216,7 @@ def note_delivery(outcome: Outcome) -> None:
 
 
 def to_wire(answer: Answer) -> dict[str, Any]:
-    """Return an answer as a message of JSON's types."""
+    """Return an answer as a message of JSON values."""
     said = [outcomes.to_wire(outcome) for outcome in answer.outcomes]
     named = {"answer": answer.label, "fault": answer.fault, "ran": answer.ran, "moments": answer.moments}
     return {**named, "outcomes": said}

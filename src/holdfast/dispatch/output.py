@@ -1,4 +1,4 @@
-"""Putting a reply where the client reads it: stdout, stderr and the environment file."""
+"""Write a reply where the client reads it: stdout, stderr and the environment file."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class Reply:
     """The merged outcomes of one event.
 
     Attributes:
-        stdout: what is printed; empty when there is nothing to say, never `{}`.
-        stderr: only beside exit code 2, and where silence is a failure: the reason.
-        exit_code: 0, or 2 where that is how the client is told no.
-        delivered: positions, in the merged sequence, of the advice that stands in the reply whole.
+        stdout: the printed text; empty if there is nothing to say, never `{}`.
+        stderr: the reason, with exit code 2 or where silence is a failure; otherwise empty.
+        exit_code: 0, or 2 for a refusal on events that know no JSON decision.
+        delivered: positions, among the merged outcomes, of advice that the reply contains in full.
         variables: environment variables for the model's commands.
         path: folders to append to the model's PATH.
-        shares: how many UTF-16 units each of the merged sequence puts into the model's context, by position; what
-            only the user, a permission or the client itself gets counts as none.
+        shares: position of a merged outcome → UTF-16 units that it puts into the model's context. What goes only to
+            the user, a permission or the client itself doesn't count.
     """
 
     stdout: str = ""
@@ -42,17 +42,17 @@ class Streams:
     """The client's stdout and stderr, out of reach of everything that prints while handlers run.
 
     Attributes:
-        private: descriptors that no handler may get hold of.
-        written: whether the reply went out; a second one would make both unreadable.
+        private: descriptors that no handler may inherit.
+        written: whether a reply was written; a second one would make both unreadable.
     """
 
     written = False
 
     def __init__(self, private: Sequence[int] = ()) -> None:
-        """Keep private copies and point the standard descriptors away from the client.
+        """Keep private copies of the client's streams and point the standard descriptors to /dev/null.
 
         Args:
-            private: more descriptors that handlers may not get hold of.
+            private: more descriptors that no handler may inherit.
         """
         self._client = (os.dup(1), os.dup(2))
         self.private = (*self._client, *private)
@@ -62,9 +62,9 @@ class Streams:
         os.close(nowhere)
 
     def write(self, reply: Reply) -> None:
-        """Write the reply, once and whole; a client that has gone is nobody's error."""
+        """Write the reply, uninterrupted; it is no error if the client is gone."""
         self.written = True
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # half a reply is none
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # half a reply is useless
         try:
             self._write(reply)
         finally:
@@ -80,38 +80,46 @@ class Streams:
                 return
 
     def expect(self, until: float) -> None:
-        """Tell whoever waits for another process than this one that an answer may come until then.
+        """Announce when the answer will have come, to a relay that waits for it. Here the client itself waits: a no-op.
 
         Args:
-            until: a moment of `time.monotonic()`. Here nobody has to be told.
+            until: the `time.monotonic()` by which the answer comes.
         """
 
     def give_back(self) -> None:
-        """Make the client's streams the standard ones again, for a program that this process becomes."""
+        """Make the client's streams the standard ones again, for a program that replaces this process."""
         for number, descriptor in enumerate(self._client, start=1):
             os.dup2(descriptor, number)
 
     def answerable(self) -> bool:
-        """Tell whether anybody waits for a reply from this very process."""
+        """Tell whether anybody still waits for a reply from this process."""
         return not self.written
 
     def close(self) -> None:
-        """Let go of the client's streams: as long as anybody holds them it waits for more."""
+        """Close the client's streams, because the client waits as long as any process holds them open."""
         nowhere = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, *self._client):
             os.dup2(nowhere, descriptor)
         os.close(nowhere)
 
     def let_go(self, code: int) -> bool:
-        """Let the client go on with an exit code if it waits for another process than this one; tell whether it does.
+        """Release a client that waits for another process than this one. Return whether it does.
 
-        Here it waits for the end of this very process.
+        Here it waits for this process itself, so it can't be released early.
+
+        Args:
+            code: the exit code for the client.
         """
         return False
 
 
 def write_environment(reply: Reply, target: str | None) -> None:
-    """Append variables to the file that the client reads before each Bash command, unless they stand there."""
+    """Append a reply's variables to the file that the client reads before each Bash command, unless it has them.
+
+    Args:
+        reply: the reply, with variables and folders for PATH.
+        target: the file's path, if the client named one.
+    """
     if not target or not (reply.variables or reply.path):
         return
     from shlex import quote

@@ -1,6 +1,6 @@
-"""Noting when an event came to which point of its way, for `holdfast profile`; loaded only where that is asked for.
+"""Record when an event passed which point, for `holdfast profile`; loaded only if HOLDFAST_TRACE is set.
 
-A process answers one event, so what it notes is that event's. All moments are those of `time.monotonic()`, which is one
+A process answers one event, so all it records belongs to that event. All times are `time.monotonic()`, which is one
 clock for all processes of a machine (CLOCK_MONOTONIC).
 """
 
@@ -16,30 +16,30 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 VARIABLE = "HOLDFAST_TRACE"
-"""Names the file that a line is appended to for each event. It must be there: nobody's variable makes files."""
+"""The environment variable that names the file to append a line per event to. The file must exist already."""
 
 POINTS = ("accepted", "ready", "begun", "read", "found", "answered", "written", "delivered", "let_go", "over")
 """The points, in their order.
 
-accepted: the server took the connection; its turn may come later. ready: its child was, and said so (these two only
-where the server answers). begun: whoever answers was told to. read: the payload was. found: the handlers were, and the
-event was typed. answered: all handlers were called. written: the reply was. delivered: the handlers know that it was.
-let_go: the client was told to go on (only by the server). over: all is done. Handlers may be called as soon as the
-payload was read, by a process beside the one that notes this.
+accepted: the server accepted the connection, whose turn may come later. ready: the server's child said that it is ready
+(these two only if the server answers). begun: answering began. read: the payload was read. found: the handlers were
+found and the event was parsed. answered: all handlers were called. written: the reply was written. delivered: the
+handlers know that. let_go: the client was released (only by the server). over: everything is done. Handlers may be
+called as soon as the payload was read, in a process parallel to the one that records this.
 """
 
-_APPEND = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # nothing is made, nobody waited for
+_APPEND = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # never creates it, never blocks
 _points: dict[str, float] = {}
 _calls: list[dict[str, object]] = []
 
 
 def note(point: str, calls: Sequence[tuple[str, Sequence[float], str]] = (), at: float | None = None) -> None:
-    """Note that the event came to a point; only the first time counts. The last point has all of it written.
+    """Record that the event has passed a point; only the first time counts. The last point writes the line.
 
     Args:
         point: one of `POINTS`.
-        calls: the label of each call that was made, its moments (`calls.Answer.moments`) and its fault.
-        at: the moment; now by default.
+        calls: label, times (`calls.Answer.moments`) and fault of each call that was made.
+        at: the time (`time.monotonic()`); now by default.
     """
     _points.setdefault(point, time.monotonic() if at is None else at)
     _calls.extend({"label": label, "moments": list(moments), "fault": fault} for label, moments, fault in calls)
@@ -48,7 +48,7 @@ def note(point: str, calls: Sequence[tuple[str, Sequence[float], str]] = (), at:
 
 
 def _write() -> None:
-    """Append what was noted as one line to the file that `VARIABLE` names; one that cannot be written is nobody's."""
+    """Append the record as one line to the file that `VARIABLE` names; ignore a file that can't be written."""
     line = json.dumps({"points": _points, "calls": _calls}) + "\n"
     with suppress(OSError):
         descriptor = os.open(os.environ[VARIABLE], _APPEND)
