@@ -1,4 +1,4 @@
-"""Processes: forked children, programs that Holdfast runs, and the process that called it."""
+"""Processes: forked children, programs that Holdfast runs, and the process that an event came from."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ _asked: int | None = None
 
 
 def caller() -> int:
-    """Return the id of a process whose ancestors are the client and who started it: an event came from it."""
+    """Return the id of the process that an event came from; its ancestors are the client and the client's own."""
     return os.getppid() if _asked is None else _asked
 
 
 def set_caller(number: int) -> None:
-    """Name the process that an event came from, in one that is nobody's child: the warm server's."""
+    """Name the process that an event came from, in a worker of the warm server, which is not its child."""
     global _asked
     _asked = number

@@ -1,4 +1,4 @@
-"""A forked process that reports through pipes, as its parent sees it."""
+"""A forked process that reports through pipes: the parent's side."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-CAPTURE_LIMIT_BYTES = 8_192  # bytes of what is printed that are kept
+CAPTURE_LIMIT_BYTES = 8_192  # how much of what is printed is kept
 CHUNK_BYTES = 65_536
-BURIAL_TIMEOUT_S = 0.2  # seconds in which a process that closed its pipe is expected to be dead
+BURIAL_TIMEOUT_S = 0.2  # a process that closed its pipe should end within this time
 
 
 @dataclass
 class Child:
-    """A forked process, with the pipes between it and us.
+    """A forked process, with the pipes between it and its parent.
 
     Attributes:
-        pid: its process id; 0 once it is buried.
-        messages: read end of what it reports, one JSON object a line.
-        captured: read end of what is printed in it and by what it starts.
-        verdict: write end of what it waits to hear.
-        waits: whether it said that it waits for the verdict; one that does not ends by itself.
+        pid: its process id; 0 once it has been waited for.
+        messages: read end of its reports, one JSON object a line.
+        captured: read end of what it and the processes it starts print.
+        verdict: write end of what the parent tells it.
+        waits: whether it said that it waits for the verdict; otherwise it ends by itself.
     """
 
     pid: int
@@ -37,21 +37,21 @@ class Child:
     verdict: int
     waits: bool = False
     _buffer: bytearray = field(default_factory=bytearray)
-    _silent: bool = False  # it closed its pipe: it is dead, or about to be
+    _silent: bool = False  # it closed its pipe: it is dead or about to end
 
     @classmethod
     def fork(cls, work: Callable[[int, int, int], None]) -> Child:
         """Start a child.
 
         Args:
-            work: what it does before it ends, given its own ends of the pipes: where it reports, where it can read
-                what was printed, where it hears a verdict.
+            work: what the child runs before it ends. It gets the child's ends of the pipes: where to write reports,
+                where to read what was printed, and where to read the verdict.
         """
         messages, report = os.pipe()
         captured, printed = os.pipe()
         heard, verdict = os.pipe()
         os.set_blocking(messages, False)
-        os.set_blocking(captured, False)  # both sides read it: the child what a call printed, we what one floods
+        os.set_blocking(captured, False)  # both sides read it: the child after each call, the parent during a flood
         pid = os.fork()
         if pid == 0:
             try:
@@ -67,7 +67,12 @@ class Child:
         return cls(pid, messages, captured, verdict)
 
     def receive(self, until: float, printed: bytearray) -> dict[str, Any] | None:
-        """Return the child's next message, or None when it is dead, talks nonsense or the time is up."""
+        """Return the child's next message, or None if it is dead, writes garbage or the time is up.
+
+        Args:
+            until: the `time.monotonic()` at which to give up.
+            printed: gets what is printed meanwhile.
+        """
         while b"\n" not in self._buffer:
             left = until - time.monotonic()
             if left <= 0:
@@ -77,7 +82,7 @@ class Child:
             if self.captured >= 0:
                 poll.register(self.captured, select.POLLIN)
             ready = {descriptor for descriptor, _ in poll.poll(left * 1000)}
-            if self.messages not in ready:  # messages first: they tell whose words the captured ones are
+            if self.messages not in ready:  # messages first: they say which handler printed
                 self._capture(printed)
                 continue
             chunk = os.read(self.messages, CHUNK_BYTES)
@@ -95,9 +100,9 @@ class Child:
         return message if isinstance(message, dict) else None
 
     def _capture(self, printed: bytearray) -> None:
-        """Take what handlers have printed by now, a pipe's fill at most, and keep only the first part of it all.
+        """Read what handlers have printed, at most a pipe's content, and keep the first `CAPTURE_LIMIT_BYTES` bytes.
 
-        Nobody may block on us, so everything is read; but one read each time, or a flood would hold us up for ever.
+        Everything is read, so that no handler blocks; but only one read at a time, or a flood would never let go.
         """
         if self.captured < 0:
             return
@@ -108,7 +113,7 @@ class Child:
         printed += (chunk or b"")[: CAPTURE_LIMIT_BYTES - len(printed)]
 
     def end(self) -> str:
-        """End a child that is stuck, with all it started, or bury a dead one; say which it was."""
+        """Kill a stuck child with everything it started, or reap a dead one. Return a sentence on how it ended."""
         pid, status = self._wait(time.monotonic() + BURIAL_TIMEOUT_S if self._silent else 0.0)
         if pid:
             code = os.waitstatus_to_exitcode(status)
@@ -119,32 +124,32 @@ class Child:
         return "took longer than it may, did not obey its interrupt, and its process was ended"
 
     def tell(self, wanted: Sequence[dict[str, Any]]) -> None:
-        """Tell the child what was delivered; one that has gone had nothing to be told."""
+        """Tell the child what was delivered; nothing happens if it is gone."""
         with suppress(OSError):
             write(self.verdict, wanted)
 
     def bury(self, deadline: float) -> None:
-        """Wait for the child's own end, at most until the deadline, then end it; and close our ends of the pipes."""
+        """Wait for the child to end until the deadline, then kill it; close the parent's ends of the pipes."""
         if self.pid:
             self._wait(deadline)
             self.kill()
         self.close()
 
     def close(self) -> None:
-        """Close our ends of the pipes."""
+        """Close the parent's ends of the pipes."""
         for descriptor in (self.messages, self.captured, self.verdict):
             if descriptor >= 0:
                 os.close(descriptor)
 
     def _wait(self, until: float) -> tuple[int, int]:
-        """Wait for the child's end, at most until a moment; return its pid and status, or a pid of 0.
+        """Wait for the child to end, at most until `until`; return its pid and status, or a pid of 0.
 
-        What it started ends with it, unless that has a session or a process group of its own.
+        The processes it started are killed too, except those with a session or process group of their own.
         """
         while True:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:
-                with suppress(OSError):  # there is nobody left in it
+                with suppress(OSError):  # the group is empty
                     os.killpg(pid, signal.SIGKILL)
                 self.pid = 0
             left = until - time.monotonic()
@@ -153,7 +158,7 @@ class Child:
             _sleep(self.pid, left)
 
     def kill(self) -> None:
-        """End the child and everything in its process group."""
+        """Kill the child and everything in its process group."""
         if not self.pid:
             return
         for kill in (os.killpg, os.kill):
@@ -166,10 +171,10 @@ class Child:
 
 
 def _sleep(pid: int, seconds: float) -> None:
-    """Sleep until a child ends, at most some seconds; where nobody wakes us for that, a moment."""
+    """Wait up to `seconds` for a child to exit; without pidfd, sleep for at most a millisecond."""
     try:
         ended = os.pidfd_open(pid)
-    except (AttributeError, OSError):  # no Linux, or an old one
+    except (AttributeError, OSError):  # no Linux, or an old kernel
         time.sleep(min(seconds, 0.001))
         return
     poll = select.poll()
@@ -179,7 +184,7 @@ def _sleep(pid: int, seconds: float) -> None:
 
 
 def read_some(descriptor: int) -> bytes | None:
-    """Return what a non-blocking pipe holds, a fill at most; None when it is empty, b"" when nobody can write."""
+    """Return what a non-blocking pipe holds, at most CHUNK_BYTES; None if it is empty, b"" at its end."""
     try:
         return os.read(descriptor, CHUNK_BYTES)
     except BlockingIOError:
@@ -187,7 +192,7 @@ def read_some(descriptor: int) -> bytes | None:
 
 
 def write(descriptor: int, message: object) -> None:
-    """Write one JSON message and its line end, whole. Raises OSError when nobody reads any more."""
+    """Write one complete JSON message and a newline. Raises OSError if nobody reads any more."""
     data = memoryview(dumps(message).encode() + b"\n")
     while data:
         data = data[os.write(descriptor, data) :]

@@ -1,4 +1,4 @@
-"""A child for an event's handlers that is forked before the event comes, since forking is what takes longest."""
+"""A child process for an event's handlers, forked before the event comes because forking takes longest."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HEAD = struct.Struct("!Q")
 
 @dataclass
 class Spare:
-    """A child that waits to be told what to do, and does it in its own time.
+    """A child process that waits for instructions and works in parallel to its parent.
 
     Attributes:
         child: the process.
@@ -29,15 +29,16 @@ class Spare:
 
     @classmethod
     def fork(cls, work: Callable[[Told, int, int, int], None]) -> Spare:
-        """Start one.
+        """Start a child.
 
         Args:
-            work: what it does, given what it is told and its own ends of the pipes (`Child.fork`).
+            work: what the child runs. It gets the parent's instructions and the child's ends of the pipes
+                (`Child.fork`).
         """
         return cls(Child.fork(lambda report, captured, heard: work(Told(heard), report, captured, heard)))
 
     def tell(self, *given: Any) -> None:
-        """Tell it something; copies of what is `given` arrive there (`pickle`). One that has died hears nothing."""
+        """Send pickled copies of `given` to the child; nothing happens if it is dead."""
         data = pickle.dumps(given, pickle.HIGHEST_PROTOCOL)
         view = memoryview(_HEAD.pack(len(data)) + data)
         with suppress(OSError):
@@ -45,7 +46,7 @@ class Spare:
                 view = view[os.write(self.child.verdict, view) :]
 
     def close(self) -> None:
-        """Let it end if nobody else has: whoever waits to be told something hears that nothing comes."""
+        """Let the child end, if it hasn't: its next instruction is None. Wait for its end."""
         if self.child.pid:
             self.child.close()
             os.waitpid(self.child.pid, 0)
@@ -53,20 +54,20 @@ class Spare:
 
 
 class Told:
-    """What a spare child is told, as it hears it."""
+    """The instructions for a spare child, on the child's side."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
 
     def next(self) -> tuple[Any, ...] | None:
-        """Wait for what comes next; None when nothing more does, since whoever forked us has no use for us."""
+        """Wait for the next instruction; None if none will come, because the parent doesn't need this child."""
         head = self._read(_HEAD.size)
         body = self._read(_HEAD.unpack(head)[0]) if head else b""
         given: tuple[Any, ...] | None = pickle.loads(body) if body else None
         return given
 
     def _read(self, size: int) -> bytes:
-        """Read so many bytes, and no more; nothing if they do not all come."""
+        """Read exactly `size` bytes; return b"" if they don't all come."""
         parts = bytearray()
         while len(parts) < size:
             part = os.read(self._descriptor, min(size - len(parts), CHUNK_BYTES))

@@ -1,4 +1,4 @@
-"""Running a program to see how it ends."""
+"""Run a program and see how it ends."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a program ended; `exit_code` is None where it was not done in time and was ended."""
+    """How a program ended; `exit_code` is None if it took too long and was killed."""
 
     exit_code: int | None
     stdout: str
@@ -26,9 +26,9 @@ class Ended:
 
 
 def run(command: Sequence[str], stdin: bytes, environ: Mapping[str, str], cwd: Path, limit: float) -> Ended:
-    """Run a program, for `limit` seconds at most, and end with it all that it started.
+    """Run a program for at most `limit` seconds, and kill everything that it started with it.
 
-    Raises OSError when it cannot be started.
+    Raises OSError if it can't be started.
     """
     began = time.monotonic()
     process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""Which process is the server at an address: the one that holds the lock beside the socket."""
+"""Become the server at an address: the process that holds the lock beside the socket is the server."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _BACKLOG = 1024
 def claim(address: Path) -> tuple[socket.socket, int] | None:
     """Listen at an address that only its owner can reach, until this process ends.
 
-    A server that listens there and hangs is ended.
+    A server that listens there but hangs is ended first.
 
     Args:
         address: the socket's path.
 
     Returns:
-        A listening socket and the lock that says so as long as it is open, or None where another server listens.
+        The listening socket and the lock's descriptor, which must stay open; None if another server listens there.
 
     Raises:
-        OSError: nobody can listen there.
+        OSError: it is not possible to listen there.
     """
     paths.ensure_private(servers.folder()).chmod(0o700)
     lock = os.open(address.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -54,12 +54,12 @@ def _listen(address: Path) -> socket.socket:
     fresh.chmod(0o600)
     listener.listen(_BACKLOG)
     listener.setblocking(False)
-    fresh.rename(address)  # in the place of one whose server died
+    fresh.rename(address)  # replaces the socket of a server that died
     return listener
 
 
 def _locked(lock: int) -> bool:
-    """Take the lock; who only looks whether somebody has it (`servers.holder`) is in the way for a moment."""
+    """Take the lock. Retry, because a process that only tests the lock (`servers.holder`) holds it for a moment."""
     for _ in range(20):
         with suppress(BlockingIOError):
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -69,7 +69,7 @@ def _locked(lock: int) -> bool:
 
 
 def _lives(address: Path) -> bool:
-    """Tell whether the server at an address says something; one that has just begun to listen is given time."""
+    """Tell whether the server at an address answers; it gets ANSWER_TIMEOUT_S, since it may have just started."""
     until = time.monotonic() + servers.ANSWER_TIMEOUT_S
     while servers.holder(address):
         left = until - time.monotonic()

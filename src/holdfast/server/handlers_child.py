@@ -1,4 +1,4 @@
-"""The child that calls an event's handlers, forked before the event comes and ready before its payload does."""
+"""The child process that calls an event's handlers: forked before the event comes, ready before its payload is read."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """All that a hook's process was started with beside its descriptors.
+    """What a hook's process was started with, apart from its descriptors.
 
     Attributes:
         environ: its environment.
-        folder: its current folder.
+        folder: its working directory.
         mask: its umask.
-        process: its id.
+        process: its process id.
     """
 
     environ: dict[bytes, bytes]
@@ -39,11 +39,11 @@ class Place:
     process: int
 
     def enter(self) -> None:
-        """Be in its folder. Raises OSError where that cannot be entered."""
+        """Make its working directory this process's own. Raises OSError if that fails."""
         os.chdir(self.folder)
 
     def take(self) -> None:
-        """Have all the rest of it."""
+        """Take over its umask, environment and time zone, and name it as the caller (`process.caller`)."""
         os.umask(self.mask)
         zone = os.environb.get(b"TZ")
         if os.environb != self.environ:
@@ -55,14 +55,14 @@ class Place:
 
 
 def handle(told: Told, report: int, captured: int, heard: int) -> None:
-    """Be the child.
+    """Run in the child: prepare for an event, wait for its payload, then call its handlers.
 
     Args:
-        told: first the place, the event's name on the command line and `time.monotonic()` of its coming; then the
-            payload.
-        report: see `Child.fork`, as for the next two.
-        captured: see there.
-        heard: see there.
+        told: yields first the place, the event's name on the command line and the `time.monotonic()` when it came; then
+            the payload.
+        report: descriptor to write messages to (`Child.fork`).
+        captured: descriptor to read what was printed from.
+        heard: descriptor to read the list of deliveries from.
     """
     announced = told.next()
     if not announced:
@@ -85,17 +85,17 @@ def handle(told: Told, report: int, captured: int, heard: int) -> None:
 
 
 def look(environ: Mapping[str, str], argument: str | None) -> tuple[OpenProject, list[HandlerFile]]:
-    """Open the project and find the handlers of the event that is announced.
+    """Open the project and find the handlers of an event before its payload is there.
 
     Args:
         environ: the hook's environment.
-        argument: the event's name on the command line; the payload's own may be another.
+        argument: the event's name on the command line; the payload may name another.
 
     Returns:
-        The project, whose problems the parent tells, and the handlers.
+        The project, whose configuration problems the parent logs, and the handler files.
 
     Raises:
-        KeyError: the environment names no project, so it is no hook of the client's.
+        KeyError: the environment names no project, so this is no hook of the client's.
     """
     project = engine.open_project(environ, tell=False)
     return project, loader.find(engine.CLIENT, project, argument) if argument in engine.CLIENT.EVENTS else []

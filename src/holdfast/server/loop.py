@@ -1,7 +1,7 @@
-"""The warm server: everything is loaded already, and each event gets a forked worker that answers it alone.
+"""The warm server's loop: it accepts connections and hands each event to a forked worker.
 
-It never reads what comes over a connection: the worker does. So nothing of one event is there at the next, and a worker
-that crashes or hangs costs only its own event. The protocol is in `relay` and `turn`.
+The server never reads from a connection: the worker does. So no event leaves traces for the next one, and a worker that
+crashes or hangs costs only its own event. The protocol is in `relay` and `turn`.
 """
 
 from __future__ import annotations
@@ -29,33 +29,36 @@ if TYPE_CHECKING:
     from types import FrameType
 
 IDLE_TIMEOUT_S = 900.0
-"""Seconds without an event after which the server ends."""
+"""Time without an event after which the server ends."""
 BEAT_S = 0.3
-"""Seconds after which who waits for a turn is told so again."""
+"""How often a caller that waits for its turn gets `relay.WAIT`."""
 LOAD_TIME_S = 0.03
-"""Seconds after its start at which a process has read nothing of ours yet; its age is known to a hundredth only."""
+"""Within this time after its start a process can't have read any of Holdfast's files.
+
+It covers the error of `engine.age`, which is exact to a hundredth of a second.
+"""
 DESCRIPTORS = 64
-"""Open files a process must be allowed, or no server is started."""
+"""How many open files a process must be allowed to have; with fewer, no server is started."""
 _PROJECT = f"{engine.CLIENT.ROOT_VARIABLE}=".encode()
-_ENVIRON_LIMIT_BYTES = 8 << 20  # the kernel allows fewer
+_ENVIRON_LIMIT_BYTES = 8 << 20  # more than the kernel allows
 
 
 def main(argument: str | None, entry: str) -> int:
-    """Be the server of an entrypoint until nobody needs it any more.
+    """Run the server of an entrypoint until nobody needs it any more.
 
     Args:
-        argument: what the entrypoint was started with.
+        argument: the entrypoint's argument, `--serve`.
         entry: the entrypoint's path.
 
     Returns:
-        The exit code: 1 where no server can be.
+        The exit code: 1 if no server can run here.
     """
     name = relay.address(entry, dict(os.environb))
     if not name:
         return 1
     address = Path(os.fsdecode(name))
     if resource.getrlimit(resource.RLIMIT_NOFILE)[0] < DESCRIPTORS:
-        # A worker that has none left when it is handed an event loses it; who finds no server answers for itself.
+        # A worker without a free descriptor would lose its event; without a server, each event answers for itself.
         log.write(
             "warning", f"no server was started: a process may open fewer than {DESCRIPTORS} files here (ulimit -n)"
         )
@@ -65,7 +68,7 @@ def main(argument: str | None, entry: str) -> int:
         warm_up()
         changes = Changes(entry)
         if not Path(entry).exists():
-            return 1  # uninstalled while this was loaded
+            return 1  # uninstalled while this process was loading
         if changed := changes.since(started):
             log.write("info", f"no server was started: {changed} changed while it was loaded")
             standby.mark(address).unlink(missing_ok=True)
@@ -75,12 +78,12 @@ def main(argument: str | None, entry: str) -> int:
         log.write("warning", f"no server was started: {error}")
         return 1
     if claimed is None:
-        return 0  # another one listens there
+        return 0  # another server listens there
     return Server(address, entry, *claimed, changes).run()
 
 
 class Caller(NamedTuple):
-    """Who waits for a turn: the moment it was accepted, and its project, empty where that cannot be told."""
+    """A process that waits for its turn: when it was accepted, and its project (empty if unknown)."""
 
     accepted: float
     project: bytes
@@ -88,15 +91,15 @@ class Caller(NamedTuple):
 
 @dataclass
 class Server:
-    """The loop: it accepts, and hands over to a worker when it is somebody's turn.
+    """The loop, which accepts connections and hands each to a worker when it is its turn.
 
     Attributes:
         address: the socket's path.
         entry: the entrypoint's path.
-        listener: the socket.
-        lock: what says that this process listens there; its workers must not hold it.
-        changes: to what it has loaded.
-        answered: events that were answered so far.
+        listener: the listening socket.
+        lock: descriptor of the lock that marks this process as the server; its workers must not hold it.
+        changes: the files it has loaded.
+        answered: how many events were answered so far.
     """
 
     address: Path
@@ -117,7 +120,7 @@ class Server:
         self._workers = Workers(self._shed)
 
     def run(self) -> int:
-        """Serve until idle, changed or told to end; return the exit code."""
+        """Serve until idle, outdated or told to end. Return the exit code."""
         signal.signal(signal.SIGTERM, self._end)
         signal.signal(signal.SIGINT, self._end)
         signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -135,7 +138,7 @@ class Server:
                         os.read(waking, 4096)
                 worked = self._at_work()
                 self._serve(ready)
-                if worked or self._at_work():  # what has ended just now had kept us busy all the time
+                if worked or self._at_work():  # work that has just ended counts too
                     last = time.monotonic()
                 elif time.monotonic() - last > IDLE_TIMEOUT_S:
                     break
@@ -144,7 +147,7 @@ class Server:
         return 0
 
     def close(self) -> None:
-        """Listen no more; what is being answered goes on."""
+        """Stop listening; events that are being answered go on."""
         with suppress(OSError):
             self.address.unlink()
         self.listener.close()
@@ -155,20 +158,20 @@ class Server:
         return bool(self._waiting or self._workers.busy())
 
     def _serve(self, ready: dict[int, int]) -> None:
-        """Do all that is due."""
+        """Do everything that is due."""
         heard = self._workers.hear(ready)
         if heard and not self.answered:
-            standby.mark(self.address).unlink(missing_ok=True)  # it works: should it be killed, another is no waste
+            standby.mark(self.address).unlink(missing_ok=True)  # it works, so if it is killed another may start at once
         self.answered += heard
         self._workers.end_unwanted(ready)
         self._drop_gone(ready)
-        self._workers.bury()  # from here on a connection's number in `ready` may be another one's
+        self._workers.bury()  # from here on a descriptor's number in `ready` may be reused
         if self.listener.fileno() in ready:
             self._accept()
         if self.changes.fileno() in ready:
             self._changed()
         if not self._ended and (connection := self._next()):
-            self._hand_over(connection)  # one at a time: who has just come must hear of us before the next fork
+            self._hand_over(connection)  # one at a time: new callers must get `ALIVE` before the next fork
         self._beat()
         if not self._waiting and not ready:
             self._workers.stock_up()
@@ -197,7 +200,7 @@ class Server:
         return int(max(min(due) - now, 0.0) * 1000) + 1 if due else -1
 
     def _next(self) -> socket.socket | None:
-        """Return who has waited longest of those whose projects leave workers to the others."""
+        """Return the connection that has waited longest and whose project may use another worker."""
         return next((each for each, caller in self._waiting.items() if self._workers.has_room(caller.project)), None)
 
     def _accept(self) -> None:
@@ -206,9 +209,9 @@ class Server:
                 connection, _ = self.listener.accept()
             except (BlockingIOError, InterruptedError):
                 return
-            except ConnectionAbortedError:  # who has gone again is nobody's error
+            except ConnectionAbortedError:  # the caller is gone already
                 continue
-            except OSError as error:  # no descriptors left: those who wait go cold
+            except OSError as error:  # no descriptors left: all that wait go cold
                 log.write("warning", f"the server cannot take an event: {error}")
                 self._ended = True
                 return
@@ -224,8 +227,8 @@ class Server:
 
     def _hand_over(self, connection: socket.socket) -> None:
         worker = None if self._changed() else self._workers.take()
-        # Not sooner: what is forked just now closes the connections of all who wait. One that kept this one open, and
-        # the child of its handlers with it, would hide the worker's death from who asks.
+        # Remove it from _waiting only now: a worker forked just now closes the connections in _waiting. If it (or its
+        # handlers' child) kept this one open, the caller wouldn't notice the death of the worker that answers.
         caller = self._waiting.pop(connection)
         if worker is None:
             connection.close()
@@ -234,10 +237,10 @@ class Server:
         try:
             socket.send_fds(worker.control, [self._status(caller.accepted)], [connection.fileno()])
         except OSError:
-            worker.forget()  # the worker is dead: who asks goes cold
+            worker.forget()  # the worker is dead: the caller goes cold
 
     def _changed(self) -> bool:
-        """End where what was loaded is another by now; tell whether it is."""
+        """End the loop if something that was loaded has changed. Return whether it has."""
         changed = self.changes.found()
         if changed:
             log.write("info", f"the server ends: {changed} has changed since it was started")
@@ -259,17 +262,17 @@ class Server:
         return json.dumps(said).encode()
 
     def _shed(self) -> None:
-        """Close in a worker what is the server's alone."""
+        """Close, in a new worker, the descriptors that only the server may hold."""
         for descriptor in self._waking:
             os.close(descriptor)
-        os.close(self.lock)  # a worker that outlives the server would be taken for it, and its number for the server's
+        os.close(self.lock)  # a worker that outlives the server would be taken for it
         self.changes.close()
         self.listener.close()
         for connection in self._waiting:
             connection.close()
 
     def _drop_gone(self, ready: dict[int, int]) -> None:
-        """Forget who waited and has gone."""
+        """Drop waiting connections whose caller is gone."""
         for connection in [each for each in self._waiting if ready.get(each.fileno(), 0) & pool.GONE]:
             del self._waiting[connection]
             connection.close()
@@ -287,9 +290,9 @@ class Server:
 
 
 def project_of(connection: socket.socket) -> bytes:
-    """Return the project of who asks, as its environment in /proc has it: what it sends is for its worker to read.
+    """Return the project of the process at the other end of a connection, from its environment in /proc.
 
-    Empty where there is no /proc, or no project.
+    What it sends over the connection is only read by its worker. Empty without /proc, or without a project.
     """
     try:
         descriptor = os.open(f"/proc/{turn.peer(connection)}/environ", os.O_RDONLY | os.O_CLOEXEC)

@@ -1,4 +1,4 @@
-"""The processes the server forks: each answers one event, and some wait for one that is still to come."""
+"""The server's worker processes: each answers one event, and some are forked in advance."""
 
 from __future__ import annotations
 
@@ -19,29 +19,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MOST = max(16, 4 * (os.cpu_count() or 1))
-"""Events that are answered at a time; the others wait for their turn. One project gets half of them at most."""
+"""How many events are answered at a time; others wait for their turn. One project gets at most half of the workers."""
 GRACE_S = 1.0
-"""Seconds a worker has to obey once nobody waits for its answer any more."""
+"""Time for a worker to end after SIGTERM, once nobody waits for its answer any more."""
 SPARES = 2
-"""Workers that are forked ahead: one tool call's end and the next one's beginning are moments apart."""
+"""Workers forked in advance: two, because a tool call's end and the next call's start come almost together."""
 QUIET_S = 0.02
-"""Seconds without anything new after which another one is: it must not take the processor from an event."""
+"""Quiet time before a worker is forked in advance, so that it takes no processor time from an event."""
 RETRY_S = 1.0
-"""Seconds without another try after a worker could not be forked ahead, or died before its event; twice as many each
-time that it happens again."""
+"""Pause after a worker couldn't be forked in advance, or died before its event; doubled each time it happens again."""
 GONE = select.POLLHUP | select.POLLERR | getattr(select, "POLLRDHUP", 0)
-"""What `poll` says of a connection whose other end has gone away."""
+"""The `poll` events of a connection whose other end is gone."""
 
 
 @dataclass
 class Worker:
-    """A forked process.
+    """A worker process.
 
     Attributes:
-        control: the server's end of the way to it.
-        connection: who waits for its answer; None before and after.
-        project: whose event it is given; empty where that cannot be told.
-        ends_at: when it is ended if it does not obey; 0 while it need not.
+        control: the server's end of the socket to it.
+        connection: to the caller that waits for its answer; None before and after.
+        project: the project of its event; empty if unknown.
+        ends_at: the `time.monotonic()` at which it is killed; 0 while it wasn't told to end.
     """
 
     control: socket.socket
@@ -50,12 +49,12 @@ class Worker:
     ends_at: float = 0.0
 
     def close(self) -> None:
-        """Close what is open to and for it."""
+        """Close the socket to it and the connection it answers."""
         self.control.close()
         self.forget()
 
     def forget(self) -> None:
-        """Nobody waits for it any more."""
+        """Close the connection it answers, because nobody waits for it any more."""
         if self.connection:
             self.connection.close()
             self.connection = None
@@ -63,10 +62,10 @@ class Worker:
 
 @dataclass
 class Workers:
-    """All of them.
+    """All worker processes.
 
     Attributes:
-        shed: closes, in one that was just forked, what is the server's alone.
+        shed: called in a new worker to close the descriptors that only the server may hold.
     """
 
     shed: Callable[[], None]
@@ -76,26 +75,26 @@ class Workers:
     _failed: int = 0
 
     def busy(self) -> list[Worker]:
-        """Return those that have been given an event and have not ended."""
+        """Return the workers that got an event and haven't ended."""
         return [worker for pid, worker in self._all.items() if pid not in self._spares]
 
     def has_room(self, project: bytes) -> bool:
-        """Tell whether a project's event may be given to one now.
+        """Tell whether a project may use another worker now.
 
-        Each project may have as many as it leaves to the others. So one whose handlers hang takes half of them, a
-        second one a quarter, and who comes then still finds one.
+        A project may use as many as it leaves free. So a project whose handlers hang takes half of the workers, a
+        second one a quarter, and another project still finds one.
         """
         busy = self.busy()
         free = MOST - len(busy)
         return free > (sum(worker.project == project for worker in busy) if project else 0)
 
     def take(self) -> Worker | None:
-        """Return one that has nothing to do, which counts as busy from now on; None where none can be forked."""
+        """Return a free worker, which counts as busy from now on, or None if none can be forked."""
         pid = self._spares.pop(0) if self._spares else self._fork(early=False)
         return self._all.get(pid)
 
     def stock_up(self) -> None:
-        """Fork one ahead if one is lacking and it is time to try."""
+        """Fork a worker in advance if one is lacking and it is time to try."""
         if len(self._spares) == SPARES or time.monotonic() < self._tries_at:
             return
         pid = self._fork(early=True)
@@ -105,14 +104,14 @@ class Workers:
             self._pause()
 
     def due(self, now: float) -> list[float]:
-        """Return the moments at which something is to be done for them."""
+        """Return the times (`time.monotonic()`) at which workers must be forked or killed."""
         moments = [worker.ends_at for worker in self._all.values() if worker.ends_at]
         if len(self._spares) < SPARES:
             moments.append(max(now + QUIET_S, self._tries_at))
         return moments
 
     def watch(self, poll: select.poll) -> None:
-        """Have `poll` tell what becomes of those that are busy, and of who waits for them."""
+        """Register busy workers and their callers with `poll`."""
         for worker in self.busy():
             if worker.control.fileno() >= 0:
                 poll.register(worker.control, select.POLLIN)
@@ -120,7 +119,10 @@ class Workers:
                 poll.register(worker.connection, GONE)
 
     def hear(self, ready: dict[int, int]) -> int:
-        """Forget who has got an answer, for its going away is nothing to end a worker for; return how many have."""
+        """Read the workers' messages, and drop the connections of callers that have got their answer.
+
+        After that the caller's end is no reason to end the worker. Returns how many events were answered.
+        """
         answered = 0
         for worker in self.busy():
             if worker.control.fileno() not in ready:
@@ -133,11 +135,11 @@ class Workers:
                 self._failed = 0
                 worker.forget()
             elif not said:
-                worker.control.close()  # it says no more
+                worker.control.close()  # the worker has closed its end
         return answered
 
     def end_unwanted(self, ready: dict[int, int]) -> None:
-        """Tell those to end whose caller has gone, and end those that did not obey."""
+        """Send SIGTERM to workers whose caller is gone, and kill those that didn't end in time."""
         now = time.monotonic()
         for pid, worker in self._all.items():
             if worker.connection and not worker.ends_at and ready.get(worker.connection.fileno(), 0) & GONE:
@@ -148,7 +150,7 @@ class Workers:
                 _kill(pid, signal.SIGKILL)
 
     def bury(self) -> None:
-        """Take those off the list that have ended."""
+        """Reap the workers that have ended."""
         while self._all:
             try:
                 pid, _ = os.waitpid(-1, os.WNOHANG)
@@ -168,7 +170,11 @@ class Workers:
         self._failed = min(self._failed + 1, 6)
 
     def _fork(self, *, early: bool) -> int:
-        """Fork one for a connection that is there, or ahead of it; return its process id, 0 where none can be."""
+        """Fork a worker. Return its process id, or 0 if that failed.
+
+        Args:
+            early: it is forked in advance, so it has time to rehearse.
+        """
         try:
             loader.preload()
             ours, its = socket.socketpair()

@@ -1,9 +1,9 @@
-"""Getting ready before any event: all modules are loaded once, and each forked process rehearses an event.
+"""Prepare for events: the server loads all modules once, and each forked process rehearses an event.
 
-A rehearsal goes through the motions of an event without any effect. What a process forked from the server reads and
-writes for the first time the system maps or copies, a page at a time. That takes longer than all of Holdfast's own work
-on an event, so both children do it before the event comes. Whoever only calls a function writes, too: Python counts the
-references to the function, its code and its constants, in the objects themselves.
+A rehearsal does everything that an event does, without any effect. A forked process must map or copy each memory page
+when it first uses it. That takes longer than all of Holdfast's own work on an event, so both child processes do it
+before the event comes. Even calling a function writes to memory: Python counts references to the function, its code and
+its constants in the objects themselves.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ _ENGINE = (
     "dispatch.trace",
     "terminal_text",
 )
-# What the public API loads when a handler calls it: a name in a handler's file does not tell which modules that takes.
+# The public API loads modules of these folders when it is called; a handler's imports don't tell which.
 _BEHIND_HANDLERS = ("sessions", "workflow", "trail", "files")
-_HANDLERS_ALONE = ("sessions", "workflow", "trail", "formats", "install")  # which no engine calls
+_HANDLERS_ALONE = ("sessions", "workflow", "trail", "formats", "install")  # the engine itself never calls these
 _STANDARD = ("sqlite3", "json", "hashlib", "tomllib", "uuid", "shlex", "marshal", "pickle", "difflib", "subprocess")
 _ENCODINGS = ("encodings.utf_8_sig", "encodings.utf_16_le", "encodings.ascii", "encodings.latin_1")
 _PACKAGES = ("pluggy", "pydantic", "platformdirs", *_STANDARD, *_ENCODINGS)
@@ -78,13 +78,13 @@ _handlers_objects: list[object] = []
 
 
 def warm_up() -> None:
-    """Load the framework, the model of every event and what the shipped handlers may reach; then freeze it.
+    """Load the framework, every event's model and everything the shipped handlers may use; then freeze it.
 
-    A package that is not there costs only itself here: whatever needs it says so.
+    A missing package is skipped here; whatever needs it reports it.
     """
     wanted = [f"holdfast.{name}" for name in _ENGINE]
     wanted += [*_PACKAGES, *engine.CLIENT.MODULES]
-    wanted += [RECORDS[name].ADAPTER for name in OURS]  # handlers ask for them by name
+    wanted += [RECORDS[name].ADAPTER for name in OURS]  # loaded by name, so no import shows them
     wanted += [module(name, "detector") for name in OURS if RECORDS[name].SOURCES]
     wanted += [name for folder in _BEHIND_HANDLERS for name in _modules(folder)]
     for file in sorted(paths.shipped("handlers").glob("*.py")):
@@ -96,13 +96,13 @@ def warm_up() -> None:
     loader.preload()
     of_engine()
     gc.collect()
-    gc.freeze()  # what is there now is never looked through again, so that children share its memory
+    gc.freeze()  # the collector never touches these objects again, so children share their memory
 
 
 def imported(file: Path) -> list[str]:
-    """Return the modules of ours that a handler's file may import, also inside its functions.
+    """Return the modules of Holdfast that a handler's file imports, including imports inside functions.
 
-    Names that are no modules are among them. Raises OSError, SyntaxError.
+    The names may include functions and classes. Raises OSError, SyntaxError.
     """
     found: list[str] = []
     for node in ast.walk(ast.parse(file.read_bytes())):
@@ -112,7 +112,7 @@ def imported(file: Path) -> list[str]:
 
 
 def _load(name: str) -> None:
-    """Load a module; or what a module loads when it is asked for a name, such as `holdfast.upkeep`."""
+    """Load a module; if the name is an attribute of one (`holdfast.upkeep`), get that, which loads its module."""
     try:
         import_module(name)
     except ImportError:
@@ -122,14 +122,14 @@ def _load(name: str) -> None:
 
 
 def _modules(folder: str) -> Iterator[str]:
-    """Yield the modules in a folder of ours and in the folders below it."""
+    """Yield the modules in a folder of the package and in its subfolders."""
     top = Path(import_module(f"holdfast.{folder}").__path__[0])
-    for file in sorted(top.rglob("[!_]*.py")):  # a package is loaded with its modules, and not as `__init__` again
+    for file in sorted(top.rglob("[!_]*.py")):  # not `__init__`: a package loads with its modules
         yield ".".join(("holdfast", folder, *file.relative_to(top).with_suffix("").parts))
 
 
 def _build_models() -> None:
-    """Have every model ready that pydantic would else finish at its first use, in each child anew."""
+    """Finish every pydantic model now; otherwise each child process would do so at first use."""
     for model in _subclasses(BaseModel):
         if model.__module__.partition(".")[0] == "holdfast":
             model.model_rebuild()
@@ -142,7 +142,7 @@ def _subclasses(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
 
 
 def prepare() -> None:
-    """Make ready, in the server, what its children's rehearsals need."""
+    """Prepare in the server what its children's rehearsals need."""
     bytecode_cache.hold(_SOURCE, _FILE)
     _engines_objects[:], _handlers_objects[:] = _objects()
     for _ in _events():
@@ -150,7 +150,7 @@ def prepare() -> None:
 
 
 def _objects() -> tuple[list[object], list[object]]:
-    """Return what is loaded of Holdfast, down to the constants in the code: the engine's part and the handlers'."""
+    """Return all loaded objects of Holdfast, down to constants in code: the engine's, and those only handlers use."""
     engines, handlers, seen = list[object](), list[object](), set[int]()
     for name, loaded in list(sys.modules.items()):
         top, _, rest = name.partition(".")
@@ -162,7 +162,7 @@ def _objects() -> tuple[list[object], list[object]]:
 
 
 def _collect(value: object, found: list[object], seen: set[int]) -> None:
-    """Add a value and what lies in it: the code of a function, the constants of code, the members of a class."""
+    """Add a value and what it contains: a function's code, the constants of code, the members of a class."""
     if id(value) in seen:
         return
     seen.add(id(value))
@@ -185,15 +185,15 @@ def _collect(value: object, found: list[object], seen: set[int]) -> None:
 
 
 def _touch(objects: list[object]) -> None:
-    """Write to each object's count of references, so that this process has its own copy of the page it lies in."""
+    """Change each object's reference count, so that this process gets its own copy of the object's memory page."""
     for _ in objects:
         pass
 
 
 def of_engine() -> None:
-    """Rehearse what a child does itself: reading an event, finding its handlers, merging what they say."""
+    """Rehearse what a worker does itself: read an event, find its handlers and merge their answers."""
     _touch(_engines_objects)
-    with suppress(Exception):  # what is wrong shows when an event comes
+    with suppress(Exception):  # a real event will show what is wrong
         project = OpenProject(_NOWHERE, Config())
         for event, payload in _events():
             engine.CLIENT.foreign(payload, os.environ)
@@ -207,7 +207,7 @@ def of_engine() -> None:
 
 
 def of_handlers() -> None:
-    """Rehearse what a handlers' child does: taking over its work, loading, calling, asking a ledger."""
+    """Rehearse what a handlers' child does: take over its work, load handlers, call them and read a ledger."""
     _touch(_engines_objects)
     _touch(_handlers_objects)
     with suppress(Exception):
@@ -227,7 +227,7 @@ def of_handlers() -> None:
 
 
 def _choose(payload: dict[str, Any]) -> None:
-    """Find what an event would call, in a project that has nothing of its own."""
+    """Choose the handlers for a payload in a project without handlers of its own."""
     name = payload[engine.CLIENT.EVENT_KEY]
     _, found = handlers_child.look({engine.CLIENT.ROOT_VARIABLE: str(_NOWHERE)}, name)
     engine.choose(pickle.loads(pickle.dumps(payload, pickle.HIGHEST_PROTOCOL)), found)

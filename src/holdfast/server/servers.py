@@ -1,4 +1,4 @@
-"""Which warm servers of this user run, what they say of themselves, and how one is ended."""
+"""Find this user's warm servers, ask for their status and stop them."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 ANSWER_TIMEOUT_S = 3.0
-"""Seconds a server has to say something of itself; one that does not hangs."""
+"""Time for a server to send its status; after that it counts as hanging."""
 END_TIMEOUT_S = 2.0
-"""Seconds it has to end by itself."""
+"""Time for a server to end after a signal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A server that runs.
+    """A running server.
 
     Attributes:
         address: its socket's path.
-        pid: its process id; 0 where it does not say.
-        answers: whether it said something of itself.
+        pid: its process id; 0 if unknown.
+        answers: whether it sent its status.
         started: when it was started, in seconds since 1970 (UTC).
         answered: how many events it has answered.
-        answering: how many are being answered.
-        waiting: how many wait for their turn.
-        entry: the entrypoint that asks it.
-        memory: bytes of memory that are its own and its children's share (Linux: PSS); 0 where that is not told.
+        answering: how many events it is answering now.
+        waiting: how many events wait for their turn.
+        entry: the entrypoint it serves.
+        memory: bytes of memory (Linux: PSS) of it and its children; 0 if unknown.
     """
 
     address: Path
@@ -52,12 +52,12 @@ class Running:
 
 
 def folder() -> Path:
-    """Return where the sockets lie; it need not exist."""
+    """Return the folder of the sockets; it may not exist."""
     return paths.state_dir() / "server"
 
 
 def off() -> str:
-    """Return what switches the server off here, or nothing: the environment, or the user's configuration."""
+    """Return what switches the server off (the environment or the user's configuration), or an empty string."""
     if relay.off(os.environb):
         return f"HOLDFAST_SERVER={os.environ['HOLDFAST_SERVER']}"
     if not config.load(None, trusted=False).config.server:
@@ -66,21 +66,21 @@ def off() -> str:
 
 
 def found() -> list[Running]:
-    """Return the servers of this user that run, those that do not answer too."""
+    """Return this user's running servers, including those that don't answer."""
     with suppress(OSError):
         return [_look(address) for address in addresses() if holder(address)]
     return []
 
 
 def addresses(where: Path | None = None) -> list[Path]:
-    """Return the sockets' paths of servers that run or have run, in a folder or else in this user's."""
+    """Return the socket paths of servers that run or have run, in a folder (by default this user's)."""
     with suppress(OSError):
         return [lock.with_suffix("") for lock in sorted((where or folder()).glob("*.lock"))]
     return []
 
 
 def holder(address: Path) -> int:
-    """Return the process id of the server at an address; 0 where none runs, -1 if it is not told."""
+    """Return the process id of the server at an address; 0 if none runs, -1 if the id is unknown."""
     try:
         descriptor = os.open(address.with_suffix(".lock"), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
@@ -96,7 +96,7 @@ def holder(address: Path) -> int:
 
 
 def family(pid: int) -> list[int]:
-    """Return a process and all that it has forked, and theirs (Linux: proc(5)); elsewhere the process alone."""
+    """Return the ids of a process and all its descendants (Linux: proc(5)); elsewhere only the process."""
     found = [pid]
     with suppress(OSError):
         for task in Path(f"/proc/{pid}/task").iterdir():
@@ -106,7 +106,7 @@ def family(pid: int) -> list[int]:
 
 
 def memory(pids: Iterable[int]) -> int:
-    """Return the bytes of memory that are processes' share, what they have in common counted once (Linux: PSS)."""
+    """Return the memory of processes in bytes, with shared memory counted once (Linux: PSS)."""
     total = 0
     for pid in pids:
         with suppress(OSError):
@@ -117,7 +117,7 @@ def memory(pids: Iterable[int]) -> int:
 
 
 def ask(address: Path, patience: float = ANSWER_TIMEOUT_S) -> dict[str, Any] | None:
-    """Return what the server at an address says of itself, None where it says nothing in time (seconds)."""
+    """Return the status of the server at an address, or None if it doesn't answer within `patience` seconds."""
     request = b"status\0\0/\0" + b"0"
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection, suppress(OSError, ValueError):
         connection.settimeout(patience)
@@ -134,13 +134,13 @@ def ask(address: Path, patience: float = ANSWER_TIMEOUT_S) -> dict[str, Any] | N
 
 
 def stop(address: Path) -> bool:
-    """End the server at an address, by force if it does not obey; what is being answered goes on.
+    """Stop the server at an address, with SIGKILL if it ignores SIGTERM; events that are being answered go on.
 
     Returns:
-        Whether there was one that has ended.
+        Whether a server was running and has ended.
 
     Raises:
-        OSError: it is not ours to end.
+        OSError: the process belongs to another user.
     """
     pid = holder(address)
     for number in (signal.SIGTERM, signal.SIGKILL):
@@ -159,15 +159,16 @@ def stop(address: Path) -> bool:
 
 
 def stop_of(entry: Path) -> list[Path]:
-    """End what an entrypoint that goes away would leave behind; the server of another one goes on.
+    """Stop the servers of an entrypoint that is being removed; other entrypoints' servers go on.
 
-    Those that do not answer are ended too: whose they are is not known, and they serve nobody.
+    Servers that don't answer are stopped too: nobody knows whose they are, and they serve nobody. The files of servers
+    that don't run are removed.
 
     Args:
-        entry: the entrypoint.
+        entry: the entrypoint's path.
 
     Returns:
-        Where those that were ended had listened. Nothing lies there any more, nor of servers that ended before.
+        The socket paths of the servers that were stopped.
     """
     own = os.path.realpath(entry)
     wanted = [each.address for each in found() if not each.answers or os.path.realpath(each.entry) == own]
@@ -191,5 +192,5 @@ def _look(address: Path) -> Running:
     if said is None:
         return Running(address, max(holder(address), 0))
     known = {name: said[name] for name in ("started", "answered", "answering", "waiting", "entry") if name in said}
-    pid = said.get("pid") or max(holder(address), 0)  # a server of another version may say less
+    pid = said.get("pid") or max(holder(address), 0)  # a server of another version may omit fields
     return Running(address, pid, answers=True, memory=memory(family(pid)), **known)

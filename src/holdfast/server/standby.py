@@ -1,4 +1,4 @@
-"""Starting the warm server in the background, after an event that nobody has answered for us."""
+"""Start the warm server in the background, after an event that was answered without one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from holdfast import log, paths, relay
 from holdfast.server import servers
 
 RETRY_S = 20.0
-"""Seconds before another one is tried, so that a server that cannot start costs next to nothing."""
+"""Time before the next attempt, so that a server that can't start costs next to nothing."""
 
 _KEPT = ("HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ")
 
@@ -20,33 +20,33 @@ _KEPT = ("HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ"
 def start(entry: str) -> bool:
     """Start a server for an entrypoint unless it is switched off or was tried just now; never raises.
 
-    One that finds another listening ends at once. What the server inherits is nobody's: a minimal environment, `/` as
-    its folder, a session of its own, no descriptors.
+    A server that finds another one listening ends at once. It inherits nothing of this event: it gets a minimal
+    environment, `/` as its working directory, a process session of its own, and no descriptors.
 
     Args:
-        entry: the entrypoint's path; its server is asked at that very path (`relay.address`).
+        entry: the entrypoint's path, which is a part of the server's address (`relay.address`).
 
     Returns:
-        Whether one was started.
+        Whether a server was started.
     """
     try:
         address = relay.address(entry, dict(os.environb))
         if servers.off() or not address or not _first(mark(Path(os.fsdecode(address)))):
             return False
         run([sys.executable, "-IS", entry, "--serve"])
-    except Exception as error:  # noqa: BLE001 - the event is answered, and the next one is answered without a server
+    except Exception as error:  # noqa: BLE001 - the event is answered, and the next one needs no server
         log.write("warning", f"no server was started: {type(error).__name__}: {error}")
         return False
     return True
 
 
 def mark(address: Path) -> Path:
-    """Return the file whose time says when a server at an address was last tried."""
+    """Return the file whose modification time says when a server at an address was last started."""
     return address.with_suffix(".tried")
 
 
 def _first(mark: Path) -> bool:
-    """Tell whether nobody has tried a moment ago, and note that we do."""
+    """Tell whether no process has tried within RETRY_S, and record this attempt."""
     with suppress(OSError):
         if 0 <= time.time() - mark.stat().st_mtime < RETRY_S:
             return False
@@ -54,12 +54,12 @@ def _first(mark: Path) -> bool:
         paths.ensure_private(mark.parent).chmod(0o700)
         mark.touch(0o600)
     except OSError:
-        return False  # nor could it listen there
+        return False  # a server couldn't listen there either
     return True
 
 
 def run(command: list[str]) -> None:
-    """Run a server as nobody's child.
+    """Run a server as a detached process.
 
     Args:
         command: an interpreter or program, and its arguments.
@@ -73,12 +73,12 @@ def run(command: list[str]) -> None:
             begin(command)
         finally:
             os._exit(0)
-    with suppress(ChildProcessError):  # whoever started us ignores its children's ends, and so do we then
+    with suppress(ChildProcessError):  # SIGCHLD is ignored here, as our parent set it
         os.waitpid(pid, 0)
 
 
 def begin(command: list[str]) -> int:
-    """Run a server as a child; return its process id. See `run`."""
+    """Run a server as a child process and return its id. See `run`."""
     kept = {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith("XDG_")}
     pid = os.fork()
     if pid == 0:

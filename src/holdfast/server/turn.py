@@ -1,4 +1,7 @@
-"""One event in the server's child: it takes the place of who asks, says that it is ready, and answers when told to."""
+"""Answer one event in a worker: take over the caller's surroundings, say `READY_NOW`, and answer after `GO`.
+
+The caller is the relay's process, which the client has started and waits for.
+"""
 
 from __future__ import annotations
 
@@ -22,27 +25,27 @@ if TYPE_CHECKING:
     from holdfast.dispatch.output import Reply
 
 REQUEST_TIMEOUT_S = 1.0
-"""Seconds who asks has to send what it asks."""
+"""Time for the caller to send its request."""
 GO_TIMEOUT_S = 60.0
-"""Seconds it has to say `GO`: it does so at once, and if it were stopped just then its event must not be lost."""
+"""Time for the caller to send `GO`. It does so at once; this is long in case the process is stopped just then."""
 MARGIN_S = 2
-"""Seconds after our own deadline, one at least, at which who asks gives us up."""
+"""Time after our own deadline, at least a second, at which the caller gives up."""
 ANSWERED = b"a"
-"""What a child tells the server when who asked may go: what it still does is nobody's loss then."""
-_LENGTH_DIGITS = 8  # digits of a request's length
+"""A worker's message to the server that the caller was released: the worker no longer works for anybody."""
+_LENGTH_DIGITS = 8  # of a request's length
 _REQUEST_LIMIT_BYTES = 8 << 20
 _CHUNK_BYTES = 32_768
-_STATUS_LIMIT_BYTES = 8192  # bytes the server says of itself
+_STATUS_LIMIT_BYTES = 8192  # of the server's status
 
 
 class Relayed(Streams):
-    """The streams of a client that waits for another process than this one: it goes on when it is told its code."""
+    """The streams of a client that waits for the caller; the caller ends when it gets the exit code."""
 
     def __init__(self, connection: socket.socket, control: socket.socket) -> None:
-        """Take what came as this process's standard descriptors.
+        """Take over this process's standard descriptors, which are the caller's.
 
         Args:
-            connection: to the process that the client waits for.
+            connection: to the caller.
             control: to the server.
         """
         super().__init__((connection.fileno(), control.fileno()))
@@ -51,44 +54,44 @@ class Relayed(Streams):
         self._waits = True
 
     def expect(self, until: float) -> None:
-        """Have the relay wait a little longer than we may take."""
+        """Make the caller wait a little longer than this process may take."""
         seconds = int(max(until - time.monotonic(), 0.0)) + MARGIN_S
-        with suppress(OSError):  # who asked has gone
+        with suppress(OSError):  # the caller is gone
             self._connection.send(relay.LONGER + seconds.to_bytes(2, "big"))
 
     def write(self, reply: Reply) -> None:
-        """Write the reply, and tell the relay that it must not refuse in our place any more."""
+        """Write the reply, and tell the caller that it must not refuse any more."""
         super().write(reply)
-        with suppress(OSError):  # who asked has gone
+        with suppress(OSError):  # the caller is gone
             self._connection.send(relay.WRITTEN)
 
     def answerable(self) -> bool:
-        """Tell whether anybody waits: a relay that has ended may have left its event to somebody else."""
+        """Tell whether the caller still waits; one that has ended may have left the event to `refuse.sh`."""
         poll = select.poll()
-        poll.register(self._connection, 0)  # POLLHUP is always told; a relay that only stopped sending still listens
+        poll.register(self._connection, 0)  # POLLHUP needs no flag; it isn't set if the caller only stopped sending
         return super().answerable() and self._waits and not poll.poll(0)
 
     def let_go(self, code: int) -> bool:
-        """Tell it once; what comes later is too late."""
+        """Send the exit code to the caller, once; later calls do nothing."""
         if self._waits:
             self._waits = False
             engine.passed("let_go")
             self.close()
-            with suppress(OSError):  # the server has ended meanwhile
+            with suppress(OSError):  # the server has ended
                 self._control.send(ANSWERED)
-            with suppress(OSError):  # who asked has gone
+            with suppress(OSError):  # the caller is gone
                 self._connection.send(bytes([code]))
         return True
 
 
 @dataclass
 class Request:
-    """What comes over a connection first.
+    """A caller's request, the first thing it sends.
 
     Attributes:
-        kind: `event`, or `status` for what the server has to say of itself.
+        kind: `event`, or `status` to ask for the server's status.
         argument: the event's name on the command line, or None.
-        place: where it is to be answered.
+        place: the caller's surroundings.
     """
 
     kind: bytes
@@ -97,11 +100,11 @@ class Request:
 
 
 def wait(control: socket.socket, *, early: bool) -> None:
-    """Be a child of the server: answer the one connection that comes over `control`, or end with the server.
+    """Run in a worker: answer the one connection that comes over `control`, or end with the server.
 
     Args:
         control: to the server.
-        early: whether there is time to rehearse before it comes.
+        early: whether there is time to rehearse before the connection comes.
     """
 
     def handle(told: Told, report: int, captured: int, heard: int) -> None:
@@ -114,7 +117,7 @@ def wait(control: socket.socket, *, early: bool) -> None:
     if early:
         rehearsal.of_engine()
     said, descriptors, _, _ = socket.recv_fds(control, _STATUS_LIMIT_BYTES, 1)
-    if descriptors:  # else the server has ended
+    if descriptors:  # otherwise the server has ended
         with socket.socket(fileno=descriptors[0]) as connection:
             _answer(connection, control, spare, said)
     spare.close()
@@ -139,7 +142,7 @@ def _answer(connection: socket.socket, control: socket.socket, spare: Spare, sai
         if not _take_descriptors(connection):
             return
     except (OSError, ValueError):
-        return  # who asks answers for itself: it has not said `GO`
+        return  # the caller hasn't sent `GO`, so it answers for itself
     connection.settimeout(None)
     engine.passed("accepted", at=started)
     streams: list[Relayed] = []
@@ -158,8 +161,8 @@ def receive(connection: socket.socket) -> Request:
     """Read a request.
 
     Raises:
-        OSError: it does not come.
-        ValueError: it is none.
+        OSError: it doesn't come in time.
+        ValueError: it is malformed.
     """
     parts = bytearray(connection.recv(_CHUNK_BYTES))
     length = int(parts[:_LENGTH_DIGITS])
@@ -171,18 +174,18 @@ def receive(connection: socket.socket) -> Request:
             raise ValueError("a request that ends too soon")
         parts += part
     kind, argument, folder, mask, *pairs = bytes(parts[_LENGTH_DIGITS:]).split(b"\0")
-    environ = dict(pair.split(b"=", 1) for pair in pairs if pair.find(b"=") > 0)  # no name can be empty here
+    environ = dict(pair.split(b"=", 1) for pair in pairs if pair.find(b"=") > 0)  # `os.environ` takes no empty names
     place = Place(environ, folder, int(mask), peer(connection))
     return Request(kind, os.fsdecode(argument) or None, place)
 
 
 def _ours(place: Place) -> bool:
-    """Tell whether the folders of who asks are the ones that this server has read."""
+    """Tell whether the caller has the same Holdfast folders as this server."""
     return all(place.environ.get(name) == os.environb.get(name) for name in relay.FOLDERS)
 
 
 def _together(process: int) -> bool:
-    """Tell whether who asks sees the same system as we do, in no sandbox that our handlers are not in (Linux)."""
+    """Tell whether the caller runs in the same namespaces as this process, and not in a sandbox (Linux)."""
     names = [*(f"ns/{each}" for each in relay.SPACES), "root"]
     try:
         ours = [os.stat(f"/proc/self/{each}") for each in names]  # noqa: PTH116 - for each event
@@ -193,7 +196,7 @@ def _together(process: int) -> bool:
 
 
 def _take_descriptors(connection: socket.socket) -> bool:
-    """Wait for the word `GO` and take the standard descriptors that come with it; False where it does not come."""
+    """Wait for `GO` and take over the standard descriptors that come with it. Return whether it came."""
     word, descriptors, _, _ = socket.recv_fds(connection, 1, 3)
     if word != relay.GO or len(descriptors) != 3:
         return False
@@ -204,7 +207,7 @@ def _take_descriptors(connection: socket.socket) -> bool:
 
 
 def peer(connection: socket.socket) -> int:
-    """Return the process id of who asks; our own where it cannot be told."""
+    """Return the process id of the caller, or of this process if the system doesn't tell."""
     if not hasattr(socket, "SO_PEERCRED"):
         return os.getpid()
     return int.from_bytes(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)[:4], sys.byteorder)
