@@ -1,4 +1,4 @@
-"""The checks of `holdfast doctor`: each module here offers `look(project)` and is loaded when it is run."""
+"""The checks of `holdfast doctor`: each module here has a function `look(project)` and is loaded when it runs."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 Level = Literal["ok", "notice", "problem"]
 
 FIRE = "fire"
-"""The check that runs every registered command; only when it is asked for."""
+"""The check that runs every registered command; it runs only with `--fire`."""
 _OF_FORMATS = {record.CHECK: name for name, record in RECORDS.items() if record.CHECK not in ("", formats.STATES_CHECK)}
 _FIRST = (
     *("programs", "plugin", "registration", "installs", "switches", "server", "handlers", "folders", "ledger"),
     *("deliveries", "states"),
 )
 CHECKS = (*_FIRST, *_OF_FORMATS, *(name for name in paths.modules("checks") if name not in (*_FIRST, FIRE)))
-"""The checks in the order of their findings: these, then the formats' own, then every other module of this folder."""
+"""The checks in their order: the ones named above, the formats' own, then every other module of this folder."""
 UNMENDED = "could not be mended: "
 
 
@@ -37,11 +37,11 @@ class Finding:
     """One thing a check found.
 
     Attributes:
-        level: `ok`, a `notice` that may be as somebody wants it, or a `problem`.
-        text: what was found, in a sentence that names the file or field.
-        remedy: the command that mends it, or what to do where no command can.
-        fix: mends it and says in a sentence what was done; None where a person should decide.
-        check: which check found it.
+        level: `ok`, `notice` for something that may be intended, or `problem`.
+        text: a sentence that names the file or field.
+        remedy: the command that repairs it, or what to do if no command can.
+        fix: repairs it and returns a sentence that says what was done; None if a person should decide.
+        check: the check's name.
     """
 
     level: Level
@@ -52,41 +52,41 @@ class Finding:
 
 
 def ok(text: str) -> Finding:
-    """Return what is as it should be."""
+    """Return a finding that all is well."""
     return Finding("ok", text)
 
 
 def notice(text: str, remedy: str = "", fix: Callable[[], str] | None = None) -> Finding:
-    """Return what somebody should know of, and may want as it is."""
+    """Return a finding that the user should know about, but that may be intended."""
     return Finding("notice", text, remedy, fix)
 
 
 def problem(text: str, remedy: str = "", fix: Callable[[], str] | None = None) -> Finding:
-    """Return what keeps Holdfast from doing its work."""
+    """Return a finding that keeps Holdfast from doing its work."""
     return Finding("problem", text, remedy, fix)
 
 
 def module(name: str) -> str:
-    """Return the module of a check: one of this folder, or a format's own."""
+    """Return the name of a check's module: in this folder, or in a format's."""
     own = _OF_FORMATS.get(name)
     return formats.module(own, "checks") if own else f"holdfast.checks.{name}"
 
 
 def run(project: Workspace, names: Iterable[str] = CHECKS) -> Iterator[Finding]:
-    """Run checks one after another and yield what they find; one that fails itself costs only itself."""
+    """Run checks one after another and yield their findings; a check that fails is a finding, and the others run."""
     for name in names:
         try:
             for found in import_module(module(name)).look(project):
                 yield replace(found, check=name)
         except (HoldfastError, OSError) as error:
             yield Finding("problem", f"this could not be looked at: {error}", _opening(error), check=name)
-        except Exception as error:  # noqa: BLE001 - whoever asks a doctor has something broken already
+        except Exception as error:  # noqa: BLE001 - doctor must work when things are broken
             text = f"the check itself failed, which is an error of Holdfast's: {type(error).__name__}: {error}"
             yield Finding("problem", text, "report it with what `holdfast status` prints", check=name)
 
 
 def _opening(error: HoldfastError | OSError) -> str:
-    """Return what to do about an error that ended a check: open what it names, if that is closed to us."""
+    """Return the remedy for an error that ended a check, such as the command that gives access to its file."""
     named = getattr(error, "path", None) or getattr(error, "filename", None)
     if not isinstance(named, str | os.PathLike):
         return "holdfast status"
@@ -94,7 +94,7 @@ def _opening(error: HoldfastError | OSError) -> str:
 
 
 def mend(findings: Iterable[Finding]) -> Iterator[tuple[Finding, str, bool]]:
-    """Mend what can be mended safely; yield each finding with what was done, and whether that succeeded."""
+    """Repair what can be repaired safely; yield each finding, what was done, and whether that succeeded."""
     for found in findings:
         if found.fix is None or found.level == "ok":
             continue
@@ -103,5 +103,5 @@ def mend(findings: Iterable[Finding]) -> Iterator[tuple[Finding, str, bool]]:
         except (HoldfastError, OSError) as error:
             yield found, f"{UNMENDED}{error}", False
         else:
-            if done:  # else another mending did it already
+            if done:  # empty if another repair did it already
                 yield found, done, True

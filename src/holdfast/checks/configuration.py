@@ -1,4 +1,4 @@
-"""Whether every line of the two holdfast.toml counts."""
+"""Check that every line of the user's and the project's holdfast.toml counts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def look(project: Workspace) -> Iterator[Finding]:
-    """Read the user's and the project's file as every event does."""
+    """Read the user's and the project's file like every event does."""
     file = paths.project_config(project.root)
     loaded = config.load(project.root, trusted=trust.config_trusted(project.root))
     blocked = [each for each in (paths.user_config(), file) if folders.blocked(each)]

@@ -1,4 +1,4 @@
-"""Whether the last compactions were announced, and SessionStart restored after them."""
+"""Check that PreCompact announced the last compactions, and that SessionStart restored the workflows after them."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
     from holdfast.sessions.compaction.snapshots import Seal
     from holdfast.sessions.workspace import Workspace
 
-LAST = 5  # compactions that are looked at
-UNDER_WAY = timedelta(minutes=10)  # since PreCompact: the compaction may still run
+LAST = 5  # compactions to look at
+UNDER_WAY = timedelta(minutes=10)  # for so long after PreCompact the compaction may still run
 _REMEDY = "holdfast doctor --fire"
-_UNANNOUNCED = "none"  # what a restore leaves where no PreCompact came before it
+_UNANNOUNCED = "none"  # the trigger of a restore without a PreCompact before it
 
 
 def look(project: Workspace) -> Iterator[Finding]:
-    """Compare what PreCompact sealed with what SessionStart took up.
+    """Compare the snapshots that PreCompact made with those that SessionStart claimed.
 
-    A seal that was taken up says that a reply with the guidance was written. Whether it came into the model's context
-    stands in the session's transcript, which is not read here.
+    A claimed snapshot means that a reply with the guidance was written. Whether it reached the model's context is
+    recorded in the session's transcript, which is not read here.
     """
     closed = folders.blocked(project.ledger_file)
     if not closed and not os.path.lexists(project.ledger_file):
         yield ok("no compaction was seen here yet")
         return
     if closed or project.ledger.problem:
-        # What mends the ledger is that check's to say: it may not be --fix.
+        # The ledger's own check knows the remedy, which may not be --fix.
         remedy = next((each.remedy for each in ledger.look(project) if each.level == "problem"), "holdfast status")
         yield notice("nothing is known of compactions, for the ledger cannot be used", remedy)
         return
@@ -63,7 +63,7 @@ def _under_way(seal: Seal) -> bool:
 
 
 def _is_lost(seal: Seal, seen: dict[str, str]) -> bool:
-    """Tell whether a session went on after its PreCompact and nothing was restored: it has had events since."""
+    """Tell whether nothing was restored after a PreCompact although the session had events since."""
     return seal.claimed_by is None and seen.get(seal.session, "") > seal.sealed_at
 
 

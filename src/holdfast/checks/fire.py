@@ -1,4 +1,4 @@
-"""Whether every registered command, really run with a recorded payload, answers as the client wants it."""
+"""Run every registered command with a recorded payload, and check that the client would accept its answer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
     from holdfast.testkit.place import Place
 
-# What makes a handler say something, in an order in which it can: a workflow, saved before it is asked for.
+# These run first and in this order, so that there is something to answer: a workflow, saved before it is restored.
 _FIRST = ("PreCompact", "SessionStart")
 _PAYLOADS = {"SessionStart": "SessionStart-compact", "PreCompact": "PreCompact-manual"}
 _MEMORY = """\
@@ -31,7 +31,7 @@ _MEMORY = """\
 Workflow: Trial
 Phase: 2/3 - Fire
 """
-_WITNESS = "fired"  # the file in which the handler below notes that it was reached
+_WITNESS = "fired"  # the file in which the handler below records that it was called
 _HEAD = "from holdfast import hookimpl, worktree\n"
 _FUNCTION = '''
 
@@ -41,12 +41,21 @@ def on_{name}(event, context):
     with (context.root / "{file}").open("a") as witness:
         witness.write(event.hook_event_name + "\\n")
 '''
-_ANSWERS = {"WorktreeCreate": "    return worktree(context.root)\n"}  # without which the client takes it for failed
+_ANSWERS = {"WorktreeCreate": "    return worktree(context.root)\n"}  # without it the client takes the event for failed
 
 
 @dataclass(frozen=True, slots=True)
 class _Command:
-    """A registered command that is to be run: `file` registers it, `redo` does that again."""
+    """A registered command to run.
+
+    Attributes:
+        event: the event it is registered for.
+        matcher: its matcher; None for every value.
+        hook: the command's JSON object.
+        file: the settings file that registers it.
+        redo: the command that registers it again.
+        whose: an addition to messages; empty for commands of settings files.
+    """
 
     event: str
     matcher: str | None
@@ -57,18 +66,18 @@ class _Command:
 
     @property
     def limit(self) -> float:
-        """The seconds that the client gives it."""
+        """The timeout (seconds) that the client gives it."""
         limit = self.hook.get("timeout")
         given = float(limit) if isinstance(limit, (int, float)) and limit > 0 else 0.0
         return given or events.model(self.event).deadline
 
 
 def look(project: Workspace) -> Iterator[Finding]:
-    """Run each registered command for each of its events in a home and a project that are thrown away.
+    """Run each registered command for each of its events in a throw-away home and project.
 
-    The user's ledger, project, configuration and own handlers have no part in it: the shipped handlers answer, and
-    one that only notes that it was reached. The plugin's hooks run apart from the settings', in a home of their own:
-    of one firing that both hear of, only one would be answered (`holdfast.dispatch.duplicates`).
+    The user's ledger, project, configuration and handlers are not used: the shipped handlers answer, and one that only
+    records that it was called. The plugin's hooks run in another throw-away home than the settings', because a firing
+    that starts both is answered only once (`holdfast.dispatch.duplicates`).
     """
     commands, copies = _registered(project), plugin_copies.copies(project.root)
     if not commands and not any(copy.commands() for copy in copies):
@@ -77,7 +86,7 @@ def look(project: Workspace) -> Iterator[Finding]:
     for copy in copies:
         if copy.ready:
             yield from _run(_of_plugin(copy), copy.environ)
-        else:  # its first event would begin to build
+        else:  # running it would start the build
             text = f"the hooks of {copy} were not run: it has no environment that is ready, so they are silent"
             yield notice(text, "holdfast doctor")
 
@@ -93,13 +102,13 @@ def _run(commands: Sequence[_Command], environ: Mapping[str, str]) -> Iterator[F
 
 
 def _registered(project: Workspace) -> list[_Command]:
-    """Return the commands that settings register, each once for an event, in the order in which they are run."""
+    """Return the commands that settings files register, each once per event, in the order in which to run them."""
     found: dict[tuple[str, str], _Command] = {}
     for target in registrations.targets(project, everywhere=True):
         try:
             listed = registrations.entries(target)
         except StateError:
-            continue  # the registration check says so
+            continue  # the registration check reports that
         for entry in listed:
             if entry.ours:
                 command = _Command(entry.event, entry.matcher, entry.hook, target.settings, target.redo)
@@ -119,7 +128,7 @@ def _ordered(commands: Iterable[_Command]) -> list[_Command]:
 
 
 def _prepare(made: Place, commands: Sequence[_Command]) -> None:
-    """Put the launcher, a workflow and the witness where the command looks for them."""
+    """Put the launcher, a workflow and the recording handler ("witness") where the commands look for them."""
     for program in launcher.programs():
         beside = made.home / program.relative_to(Path.home())
         beside.parent.mkdir(parents=True, exist_ok=True)
@@ -131,14 +140,14 @@ def _prepare(made: Place, commands: Sequence[_Command]) -> None:
         for name in events.EVENTS
         if any(command.event == name for command in commands)
     ]
-    for folder in (".config", "Library/Application Support"):  # where each system keeps configuration
+    for folder in (".config", "Library/Application Support"):  # on Linux and on macOS
         witness = made.home / folder / "holdfast" / "handlers" / "witness.py"
         witness.parent.mkdir(parents=True)
         witness.write_text(_HEAD + "".join(functions), "utf-8")
 
 
 def _options(event: str, commands: Sequence[_Command]) -> str:
-    """Return the witness's options: it wants no more than is registered, or a session would be told what lacks."""
+    """Return the witness's options. It wants only what is registered; otherwise sessions would be told to install."""
     given = {command.matcher for command in commands if command.event == event}
     matcher = given.pop() if len(given) == 1 else None
     listed = matcher and matchers.alternatives(matcher, event)
@@ -165,7 +174,10 @@ def _fire(client: Client, command: _Command) -> Finding:
 
 
 def _payload(client: Client, command: _Command) -> tuple[str, dict[str, Any]]:
-    """Return a recorded payload that the command is registered for, as if of the throw-away project; its name, too."""
+    """Return the name and content of a recorded payload that the command's matcher selects, for the throw-away project.
+
+    If nothing that the matcher selects was recorded, a recorded payload is adapted.
+    """
     event = command.event
     known = [name for name in recorded.names_of(event) if "subagent" not in name]
     if not known:
@@ -175,7 +187,7 @@ def _payload(client: Client, command: _Command) -> tuple[str, dict[str, Any]]:
     chosen = [name for name in known if matchers.matches(command.matcher, payloads[name].get(field), event)]
     name = _PAYLOADS[event] if _PAYLOADS.get(event) in chosen else next(iter(chosen), known[0])
     listed = matchers.alternatives(command.matcher or "", event)
-    if not chosen and listed:  # nothing that the matcher selects was recorded
+    if not chosen and listed:  # use the matcher's first name
         return f"{name} as {listed[0]}", payloads[name] | {field: listed[0]}
     return name, payloads[name]
 
@@ -193,7 +205,7 @@ def _faults(event: str, ended: Ended, limit: float) -> Iterator[str]:
 
 
 def _noted(root: Path, event: str) -> int:
-    """Return how often the witness was reached for an event."""
+    """Return how often the recording handler was called for an event."""
     file = root / _WITNESS
     return file.read_text("utf-8").splitlines().count(event) if file.exists() else 0
 

@@ -1,4 +1,4 @@
-"""Whether the folders Holdfast writes to can be written, and are private where they must be."""
+"""Check that the folders Holdfast writes to are writable, and private where they must be."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from holdfast.checks import Finding
     from holdfast.sessions.workspace import Workspace
 
-SCARCE_BYTES = 64 * 1024 * 1024  # bytes free on a disk below which somebody should know
-FULL_BYTES = 1024 * 1024  # bytes below which no ledger is written
+SCARCE_BYTES = 64 * 1024 * 1024  # warn if a disk has less free space
+FULL_BYTES = 1024 * 1024  # with less free space no ledger is written
 _OTHERS_WRITE, _OTHERS = 0o022, 0o077
 
 
 def look(project: Workspace) -> Iterator[Finding]:
-    """Look at Holdfast's own folders, at those of the project, and at the disks they are on."""
+    """Look at Holdfast's own folders, the project's, and the disks they are on."""
     own = [paths.config_dir(), paths.state_dir(), paths.launcher().parent]
     inside = [paths.user_handlers(), paths.state_dir() / "projects", paths.log_file().parent, paths.command_dir()]
     found = [*_unwritable([*own, *inside])]
@@ -45,18 +45,18 @@ def look(project: Workspace) -> Iterator[Finding]:
 
 
 def blocked(path: Path) -> bool:
-    """Tell whether a folder above a path cannot be entered or is a file, which this check says already."""
+    """Tell whether a folder above a path can't be entered or is a file; this check reports that already."""
     above = next(each for each in path.parents if os.path.lexists(each))
     return not access.is_folder(above) or not os.access(above, os.X_OK)
 
 
 def linked(root: Path, path: Path) -> bool:
-    """Tell whether a path leads through a symbolic link below a project's root, which this check says already."""
+    """Tell whether a path leads through a symbolic link below a project's root; this check reports that already."""
     return any(access.is_link(folder) for folder in path.parents if folder != root and folder.is_relative_to(root))
 
 
 def _of(project: Workspace) -> list[Path]:
-    """Return the folders of a project that are written to: those of the formats, whether there or not, and our own."""
+    """Return the folders of a project that Holdfast writes to: the formats' (they may not exist) and the sidecars'."""
     root = project.root
     tops = [root / record.TOP for record in RECORDS.values()]
     above = [
@@ -66,7 +66,7 @@ def _of(project: Workspace) -> list[Path]:
 
 
 def _linked(project: Workspace) -> Iterator[Finding]:
-    """Say which folders of the project are symbolic links: none is followed there."""
+    """Yield a problem for each of the project's folders that is a symbolic link, because none is followed there."""
     for folder in _of(project):
         if access.is_link(folder):
             text = f"{folder} is a symbolic link, which is not followed, so nothing is read or kept behind it"
@@ -107,7 +107,7 @@ def _open(folder: Path) -> str:
 
 
 def _modes(top: Path, forbidden: int, danger: str) -> Iterator[Finding]:
-    """Say that others than its owner may do with a folder, or a file in it, what they must not."""
+    """Yield a finding if a folder, or a file in it, gives other users forbidden permissions."""
     loose = _loose(top, forbidden)
     if not loose:
         return
@@ -128,17 +128,17 @@ def _tighten(top: Path, forbidden: int) -> str:
 
 
 def _loose(top: Path, forbidden: int) -> list[Path]:
-    """Return the folder and what lies in it as far as others may do there what they must not."""
+    """Return which of a folder and everything in it give other users forbidden permissions."""
     inside = [Path(folder) / name for folder, folders, names in os.walk(top) for name in (*folders, *names)]
     return [each for each in (top, *sorted(inside)) if _mode(each) & forbidden]
 
 
 def _mode(path: Path) -> int:
-    """Return the permissions of what is our own to change: no link's, and nothing of somebody else's."""
+    """Return a path's permissions, or 0 for a symbolic link and for what belongs to another user."""
     try:
         info = path.lstat()
     except OSError:
-        return 0  # gone meanwhile
+        return 0  # removed in the meantime
     mine = info.st_uid == os.geteuid() and not stat.S_ISLNK(info.st_mode)
     return stat.S_IMODE(info.st_mode) if mine else 0
 

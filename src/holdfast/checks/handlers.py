@@ -1,4 +1,4 @@
-"""Whether handlers load, are trusted and run without faults."""
+"""Check that handlers load, are trusted and run without faults."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
 
 LATELY = timedelta(days=1)
-"""How long ago a handler failed at most for its fault to be a problem; an older one may never come again."""
+"""A fault within this time is a problem; an older one, which may never happen again, is a notice."""
 
 
 def look(project: Workspace) -> Iterator[Finding]:
-    """Load every handler file that is active, and look at those that are not."""
+    """Load every active handler file, and look at the inactive ones."""
     files = loader.find(claude, project)
     folder = paths.project_handlers(project.root)
     if access.closed(folder) == folder:
@@ -59,14 +59,14 @@ def _complaint(file: HandlerFile, said: str) -> Finding:
 
 
 def _resting(file: HandlerFile, project: Workspace) -> Iterator[Finding]:
-    """Say why a file does not run that one may expect to."""
+    """Yield the reasons why a file that you may expect to run doesn't run."""
     if _lost(file):
         verb = ["off", file.name] if file.trusted else ["untrust", "--project", str(project.root), file.path.name]
         if file.path.exists():
             verb[0] = "trust"
         text = f"{file.path} is strict, so what it guarded is refused: {file.routes[-1].broken}"
         yield problem(text, shlex.join(["holdfast", "handlers", *verb]))
-    elif not file.trusted and file.digest:  # what cannot be read cannot be trusted either
+    elif not file.trusted and file.digest:  # a file that can't be read can't be trusted either
         changed = "was changed since it was trusted" if file.changed else "is not trusted with the content it has"
         text = f"{file.path} {changed}, so it does not run"
         command = ["holdfast", "handlers", "trust", "--project", str(project.root), str(file.path)]
@@ -86,7 +86,7 @@ def _resting(file: HandlerFile, project: Workspace) -> Iterator[Finding]:
 
 
 def _lost(file: HandlerFile) -> bool:
-    """Tell whether a strict handler refuses because it is gone, or was changed since it was trusted."""
+    """Tell whether a strict handler refuses events because it is gone, or was changed since it was trusted."""
     return file.active and file.refuses and not (file.trusted and file.path.exists())
 
 
@@ -96,7 +96,7 @@ def _switched_off_in(name: str, project: Workspace) -> str:
 
 
 def _unknown(project: Workspace, files: Sequence[HandlerFile]) -> Iterator[Finding]:
-    """Say which names in the configuration are no handler's."""
+    """Yield a notice for each name in the configuration that no handler has."""
     names = {file.name for file in files}
     for key in ("off", "on"):
         for name in getattr(project.config.handlers, key):

@@ -1,4 +1,4 @@
-"""Whether the record of what was installed where tells all that an uninstall has to know."""
+"""Check that the record of installs holds everything that an uninstall needs."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def look(project: Workspace) -> Iterator[Finding]:
-    """Read the record; nothing in it is changed, for only whoever installed knows what was there before."""
+    """Read the record without changing it, because only the person who installed knows what was there before."""
     file = installs.file()
     if folders.blocked(file):
-        return  # the folders check says so
+        return  # the folders check reports that
     lost = installs.lost()
     if lost:
         closed = access.remedy(file)
@@ -39,13 +39,13 @@ def look(project: Workspace) -> Iterator[Finding]:
 
 
 def _anew(project: Workspace) -> str:
-    """Return the commands that begin a new record, by installing again where our entries stand."""
+    """Return the commands that begin a new record, by installing again into the files with Holdfast's entries."""
     commands = []
     for target in registrations.targets(project):
         try:
             if any(entry.ours for entry in registrations.entries(target)):
                 commands.append(target.redo)
         except StateError:
-            continue  # the registration check says so
+            continue  # the registration check reports that
     name = shlex.quote(str(installs.file()))
     return " && ".join(commands) or f"mv {name} {name}.aside"

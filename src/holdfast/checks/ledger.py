@@ -1,4 +1,4 @@
-"""Whether the project's ledger opens, is sound and is of this version."""
+"""Check that the project's ledger opens, is undamaged and is of this version."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from holdfast.checks import Finding
     from holdfast.sessions.workspace import Workspace
 
-_BESIDE = ("-wal", "-shm")  # what belongs to a database with a write-ahead log
-_LOCK_TIMEOUT_S = 5.0  # seconds to wait for a writer
+_BESIDE = ("-wal", "-shm")  # suffixes of the files that SQLite's write-ahead log needs
+_LOCK_TIMEOUT_S = 5.0  # how long to wait for a writer
 
 
 def look(project: Workspace) -> Iterator[Finding]:
@@ -44,7 +44,7 @@ def look(project: Workspace) -> Iterator[Finding]:
     elif shut := [each for each in _parts(file) if not os.access(each, os.R_OK | os.W_OK)]:
         yield _closed(shut)
     elif not os.access(file.parent, os.W_OK):
-        # The folders check opens it. Without it not even a sound ledger can be read: SQLite wants to write beside it.
+        # The folders check repairs this. Even reading needs it, because SQLite writes files beside the ledger.
         text = f"{file.parent} cannot be written, so nothing is remembered in {file}"
         yield problem(text, access.opening(file.parent))
     else:
@@ -52,13 +52,13 @@ def look(project: Workspace) -> Iterator[Finding]:
 
 
 def _unreachable(file: Path) -> Path | None:
-    """Return the folder above a ledger that cannot be entered, if any."""
+    """Return the folder above a ledger that can't be entered, if any."""
     place = access.closed(file)
     return place if place is not None and not os.access(place, os.X_OK) and place.is_dir() else None
 
 
 def _parts(file: Path) -> list[Path]:
-    """Return the files of a ledger that are there: while it is in use, and after a crash, some lie beside it."""
+    """Return a ledger's existing files; while it is in use, and after a crash, it has more than one."""
     beside = [file.with_name(file.name + suffix) for suffix in _BESIDE]
     return [file, *(each for each in beside if each.exists())]
 
@@ -78,7 +78,7 @@ def _content(file: Path) -> Iterator[Finding]:
             recognize(ledger, file)
             said = [str(row[0]) for row in ledger.execute("PRAGMA quick_check")]
             lacking = _lacking(ledger, file) if said == ["ok"] else []
-    except RefusedError as error:  # nothing here writes to it, whatever is in it
+    except RefusedError as error:  # Holdfast never writes to such a file
         name = shlex.quote(str(file))
         yield problem(str(error), "upgrade Holdfast" if error.later else f"mv {name} {name}.aside")
         return
@@ -110,10 +110,10 @@ def _damaged(file: Path, why: str) -> Finding:
 
 
 def _set_aside(file: Path) -> str:
-    """Rename a damaged ledger with what belongs to it; a new one is begun by the next event."""
+    """Rename a damaged ledger with all its files; the next event begins a new one."""
     with locked(file.parent):
         if not any(found.fix is not None and found.level == "problem" for found in _content(file)):
-            return ""  # mended meanwhile
+            return ""  # repaired in the meantime
         aside = document.set_aside(file)
         for suffix in _BESIDE:
             beside = file.with_name(file.name + suffix)
@@ -134,7 +134,7 @@ def _open(shut: list[Path]) -> str:
 def _upgrade(file: Path) -> str:
     with _reader(file) as ledger:
         lacking = _lacking(ledger, file)
-    with Ledger.open(file) as opened:  # which brings it to this version
+    with Ledger.open(file) as opened:  # this migrates it
         done = lacking and opened.problem is None
     return f"added {len(lacking)} column(s) to {file}" if done else ""
 
@@ -144,7 +144,7 @@ def _reader(file: Path) -> closing[sqlite3.Connection]:
 
 
 def _lacking(ledger: sqlite3.Connection, file: Path) -> list[str]:
-    """Return the columns that the tables of a ledger of an earlier version lack."""
+    """Return the columns (`table.column`) that a ledger of an earlier version lacks."""
     if is_current(ledger, file):
         return []
     with closing(memory()) as scratch:

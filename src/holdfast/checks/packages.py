@@ -1,4 +1,4 @@
-"""Whether the formats that other packages bring can be used."""
+"""Check that the formats from other packages can be used."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ANEW = "holdfast doctor --fix"
 
 
 def look(project: Workspace) -> Iterator[Finding]:
-    """Load each of them, and compare the index that events read with what is installed."""
+    """Load each of these formats, and compare the index that events read with what is installed."""
     found = format_index.find()
     known = {each.NAME for each in listed(formats.index())}
     usable = [each for each in found if not each.fault]

@@ -1,4 +1,4 @@
-"""Whether the Python environment of each of the plugin's copies is built, and its hooks answer."""
+"""Check that the Python environment of each plugin copy is built and its hooks answer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def look(project: Workspace) -> Iterator[Finding]:
-    """Look at the data folder of each copy that a session in the project runs, and at what --plugin-dir left."""
+    """Look at the data folder of each copy that a session in the project runs, and of copies run with --plugin-dir."""
     copies = plugin_copies.copies(project.root)
     for copy in copies:
         yield _copy(copy)
@@ -60,7 +60,7 @@ def _copy(copy: Copy) -> Finding:
 
 
 def _other(data: Path) -> Iterator[Finding]:
-    """Say what lies in a data folder that belongs to no enabled copy, as far as it is Holdfast's."""
+    """Yield a finding about Holdfast's files in a data folder that belongs to no enabled copy."""
     ready = sorted(data.glob("env-*/ready"))
     if _building(data):
         yield notice(f"an environment for --plugin-dir is being built in {data}", "holdfast doctor, in a minute")
@@ -71,13 +71,13 @@ def _other(data: Path) -> Iterator[Finding]:
 
 
 def _building(data: Path) -> bool:
-    """Tell whether a builder is at work: it keeps a lock (`plugin/build.py`)."""
+    """Tell whether `plugin/build.py` is running, which holds a lock."""
     try:
         descriptor = os.open(data / "lock", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)  # let go of at once: two builders exclude each other
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)  # released at once, since builders need it
     except BlockingIOError:
         return True
     except OSError:
@@ -88,7 +88,7 @@ def _building(data: Path) -> bool:
 
 
 def _failed(data: Path, digest: str = "") -> str:
-    """Return what the builder noted of its last failure, of one environment or of any; empty where there is none."""
+    """Return the recorded text of the last failed build, of one environment or of any; empty if there is none."""
     try:
         failed: dict[str, Any] = document.load(data / "failed").data
     except StateError:
@@ -99,13 +99,13 @@ def _failed(data: Path, digest: str = "") -> str:
         raw, since = document.read(data / "no-python")
     except StateError:
         return str(failed.get("text", ""))
-    if failed and (data / "failed").stat().st_mtime > since:  # a Python was found later
+    if failed and (data / "failed").stat().st_mtime > since:  # the build failed later, so a Python was found
         return str(failed["text"])
     return raw.decode("utf-8", "replace").strip() or "the plugin found no Python 3.11 or newer on PATH"
 
 
 def _closed(data: Path) -> tuple[str, str] | None:
-    """Return what keeps a builder from writing into the data folder, and the command that mends it."""
+    """Return what prevents a build from writing to the data folder, and the command that repairs it; else None."""
     lock = data / "lock"
     place = next(each for each in (data, *data.parents) if os.path.lexists(each))
     for each, is_right, kind in ((place, place.is_dir(), "folder"), (lock, lock.is_file(), "file")):

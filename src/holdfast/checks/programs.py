@@ -1,4 +1,4 @@
-"""Whether the programs that registered commands run are there, start, and answer."""
+"""Check that the programs that registered commands run exist, start and answer."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from holdfast.install.launcher import Started
     from holdfast.sessions.workspace import Workspace
 
-TIMEOUT_S = 20.0  # seconds; the client waits ten minutes, a person does not
-_ANSWERED = "stdin is empty"  # what the engine logs when it was reached and sent nothing
+TIMEOUT_S = 20.0  # the client waits ten minutes, but a person doesn't
+_ANSWERED = "stdin is empty"  # what the engine logs when it is started without input
 
 
 def look(project: Workspace) -> Iterator[Finding]:
-    """Look at the launcher that settings name and at the command for the model, and start each."""
+    """Start the launchers that settings name and the model's command, and look at the fallback."""
     entries = []
     for target in registrations.targets(project, everywhere=True):
         try:
             entries += [entry for entry in registrations.entries(target) if entry.ours]
         except StateError:
-            continue  # the registration check says so
+            continue  # the registration check reports that
     usual, command, fallback = launcher.programs()
     named = {entry.program: entry for entry in reversed(entries) if entry.program}
     if not named and not usual.exists():
@@ -52,12 +52,12 @@ def look(project: Workspace) -> Iterator[Finding]:
 
 
 def _fallback(script: Path, remedy: str) -> Iterator[Finding]:
-    """Say what is wrong with what refuses in the launcher's place, by comparing it with what an install writes."""
+    """Compare the launcher's fallback `refuse.sh` with what an install writes."""
     try:
         text = document.read(script)[0].decode("utf-8", "replace")
     except StateError as error:
         if access.closed(script.parent):
-            return  # said of the launcher, which lies beside it
+            return  # reported for the launcher, which is in the same folder
         yield problem(f"{error}; without it a launcher that fails opens every strict handler", remedy, _write)
         return
     if re.sub("^set --.*$", "", text, flags=re.MULTILINE) != launcher.fallback():
@@ -67,7 +67,7 @@ def _fallback(script: Path, remedy: str) -> Iterator[Finding]:
 
 
 def _program(program: Path, where: str, remedy: str, *, mendable: bool) -> Iterator[Finding]:
-    """Say what is wrong with a program; one of another home than this can only be named."""
+    """Start a program and yield what is wrong with it; one in another home can't be repaired from here."""
     fix = _write if mendable else None
     try:
         text = document.read(program)[0].decode("utf-8", "replace")
@@ -75,7 +75,7 @@ def _program(program: Path, where: str, remedy: str, *, mendable: bool) -> Itera
         yield problem(f"{program} is not there, and {where}", remedy, fix)
         return
     except StateError as error:
-        above = access.closed(program.parent)  # then no install could write it either
+        above = access.closed(program.parent)  # an install couldn't write it either
         yield problem(f"{error}, and {where}", access.opening(above) if above else remedy, None if above else fix)
         return
     if not os.access(program, os.X_OK):
@@ -104,7 +104,7 @@ def _program(program: Path, where: str, remedy: str, *, mendable: bool) -> Itera
 
 
 def _is_mine(started: Started) -> bool:
-    """Tell whether a program starts the Python and the package that run now."""
+    """Tell whether a program starts the same Python and package as this process."""
     same = os.path.realpath(started.root) == os.path.realpath(paths.package_root())
     folders = [os.path.realpath(Path(each).parent) for each in (started.interpreter, sys.executable)]
     return same and folders[0] == folders[1]
@@ -115,9 +115,11 @@ def _write() -> str:
 
 
 def unreached(command: Sequence[str], environ: Mapping[str, str]) -> str:
-    """Say what keeps Holdfast from being reached by what a hook runs; empty where nothing does.
+    """Run a hook's command for Stop with empty stdin, in a throw-away home. Return why Holdfast wasn't reached, or "".
 
-    It is started for Stop with nothing on stdin, in a home of its own.
+    Args:
+        command: the command and its arguments, without the event.
+        environ: variables to add to the environment.
     """
     with place.opened() as made:
         given = {**Client(made, made.root).environ, **environ}
@@ -130,7 +132,7 @@ def unreached(command: Sequence[str], environ: Mapping[str, str]) -> str:
 
 
 def _called(program: Path) -> str:
-    """Say what goes wrong when the command for the model is called."""
+    """Call the model's command with --version and return what went wrong, or an empty string."""
     with place.opened() as made:
         try:
             ended = trial.run([str(program), "--version"], b"", Client(made, made.root).environ, made.root, TIMEOUT_S)
@@ -152,5 +154,5 @@ def _unclean(ended: trial.Ended) -> str:
 
 
 def _reason(log: list[str]) -> str:
-    """Return why Holdfast was not loaded, as the entrypoint wrote it into the log."""
+    """Return why Holdfast wasn't loaded, from the entrypoint's line in the log."""
     return log[-1].partition(" error ")[2] if log else "it starts, but Holdfast was not reached"

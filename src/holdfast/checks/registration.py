@@ -1,4 +1,4 @@
-"""Whether the settings files register Holdfast once, and as the handlers want it."""
+"""Check that the settings files register Holdfast once, and exactly as the handlers want."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def look(project: Workspace) -> Iterator[Finding]:
 
 
 def _remedy(target: Target) -> str:
-    """Return what makes a settings file readable again: permissions, or somebody who edits it."""
+    """Return the remedy for a settings file that can't be read: a command for its permissions, or to correct it."""
     return access.remedy(target.real) or f"correct {target.settings}"
 
 
@@ -116,9 +116,9 @@ def _refresh(project: Workspace, target: Target) -> str:
 
 
 def _events(project: Workspace, target: Target, files: Sequence[HandlerFile]) -> Iterator[Finding]:
-    """Compare the events that were registered with those that the installed client knows; it is asked only if need be.
+    """Compare the registered events with those that the installed client knows.
 
-    An event it does not know can silence the whole file.
+    An unknown event can silence the whole file. The client is asked for its version only if the answer matters.
     """
     record = installs.get(target.real)
     if record is None or record.scope == "project":
@@ -143,7 +143,7 @@ def _install(target: Target, *, allow_cli: bool) -> str:
 
 
 def _by_hand(target: Target, listed: Sequence[Entry], events: set[str]) -> Iterator[Finding]:
-    """Say what somebody wrote beside or into our entries."""
+    """Yield a finding for each entry that was written by hand, and for keys added to Holdfast's entries."""
     for entry in listed:
         place = f'{target.settings}: "hooks.{entry.event}"'
         odd = sorted(set(entry.hook) - _PLAIN)
@@ -159,7 +159,10 @@ def _by_hand(target: Target, listed: Sequence[Entry], events: set[str]) -> Itera
 
 
 def _twice(ours: Sequence[Entry]) -> Iterator[Finding]:
-    """Say which events several files register differently: only identical commands run once (client fact §4.4)."""
+    """Yield a problem if several files register an event differently; only identical commands run once.
+
+    See client fact §4.4.
+    """
     by_event: dict[str, dict[tuple[Any, ...], Entry]] = {}
     for entry in ours:
         key = (entry.command, *(str(entry.hook.get(name)) for name in ("args", "shell", "if")))
@@ -179,7 +182,7 @@ def _twice(ours: Sequence[Entry]) -> Iterator[Finding]:
 
 
 def _beside(copy: Copy, target: Target, own: Mapping[str, str | None]) -> Iterator[Finding]:
-    """Say which events a settings file registers that the plugin registers, too, and how to keep one of the two."""
+    """Yield a notice if a settings file and the plugin register the same events, with how to keep only one of them."""
     left = plugin_copies.remainder(own, copy.registered(), {})
     twice = [event for event in own if event not in left or left[event] != own[event]]
     if not twice:
@@ -198,7 +201,7 @@ def _beside(copy: Copy, target: Target, own: Mapping[str, str | None]) -> Iterat
 
 
 def _allowed(target: Target) -> Iterator[Finding]:
-    """Say which permission rules are gone; whoever took one out may have meant it, so none is put back unasked."""
+    """Yield a notice for missing permission rules; none is restored unasked, because you may have removed it."""
     permissions = registrations.read(target.settings).get("permissions")
     rules = permissions.get("allow") if isinstance(permissions, dict) else None
     missing = [rule for rule in installer.ALLOW_RULES if rule not in (rules if isinstance(rules, list) else [])]

@@ -1,4 +1,4 @@
-"""Whether the warm server answers, and where there can be none."""
+"""Check that the warm server answers, or can run at all."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def look(project: Workspace) -> Iterator[Finding]:
-    """Ask every server of this user; where none runs, say whether one can."""
+    """Ask every server of this user for its status; if none runs, say whether one can."""
     off, found = servers.off(), servers.found()
     for each in found:
         if each.answers:

@@ -1,4 +1,4 @@
-"""Whether the workflow state files can be read, are current and agree with each other."""
+"""Check that the workflow state files can be read, are current and agree with each other."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Foreign, Found, Problem, Workflow
 
-_FIELD = re.compile(r'"([^"]+)"')  # as warnings name it, before what is wrong with it
+_FIELD = re.compile(r'"([^"]+)"')  # a warning begins with the field's name
 _RECOVERED = "; its last generation is used"
 
 
@@ -35,7 +35,7 @@ def look(project: Workspace) -> Iterator[Finding]:
     """Read every state file of the project; nothing is written."""
     tops = [project.root / record.TOP for record in RECORDS.values()]
     if any(access.closed(each) not in (None, each) for each in tops):
-        return  # in a folder that cannot be entered nothing can even be looked for; the folders check says so
+        return  # the folders check reports a folder that can't be entered
     found = registry.all_found(project)
     theirs = {each.path for each in registry.foreign(project)}
     told = [
@@ -59,21 +59,21 @@ def look(project: Workspace) -> Iterator[Finding]:
 
 
 def in_the_way(project: Workspace, foreign: Iterable[Foreign]) -> Iterator[Foreign]:
-    """Yield the files of other programs that keep a format from being used, without those the folders check names."""
+    """Yield other programs' files that block a format, without those that the folders check reports."""
     for each in foreign:
         if each.in_the_way and not (folders.blocked(each.path) or folders.linked(project.root, each.path)):
             yield each
 
 
 def misplaced(each: Foreign) -> Finding:
-    """Say what lies at a place of a format's and is not its own."""
+    """Return a notice about another program's file in a format's place."""
     if closed := access.remedy(each.path):
         return notice(f"{each.path}: {each.meaning.partition(';')[0]}", closed)
     return notice(f"{each.path}: {each.meaning}", aside(each.path))
 
 
 def unsound(workflows: Iterable[Workflow], level: Callable[[str, str], Finding]) -> Iterator[Finding]:
-    """Say what is wrong with what state files hold, as a notice or a problem."""
+    """Yield a finding of the given level for each warning about a state file's content."""
     for workflow in workflows:
         for warning in workflow.warnings:
             field = _FIELD.match(warning)
@@ -88,7 +88,7 @@ def aside(path: Path) -> str:
 
 
 def _checks_itself(project: Workspace, path: Path) -> bool:
-    """Tell whether a file is of a format whose own check says what is wrong with it."""
+    """Tell whether a file belongs to a format that has its own check."""
     return any(
         record.CHECK not in ("", formats.STATES_CHECK) and path.is_relative_to(project.root / record.TOP)
         for record in RECORDS.values()
@@ -96,7 +96,7 @@ def _checks_itself(project: Workspace, path: Path) -> bool:
 
 
 def _unread(project: Workspace, trouble: Problem) -> Finding:
-    """Say what is wrong with a file; a broken one is mended by what the ledger kept, or set aside."""
+    """Return the finding for a file that can't be read; a broken one is repaired from the ledger, or set aside."""
     path = trouble.path
     if unlinking := access.unlinking(path):
         return problem(f"{path}: {trouble.reason}", unlinking)
@@ -104,9 +104,9 @@ def _unread(project: Workspace, trouble: Problem) -> Finding:
         fix = partial(access.open_up, path) if access.can_open(path) else None
         return problem(f"{path}: {trouble.reason.removesuffix(_RECOVERED)}", closed, fix)
     brought = (project.root / record.TOP for name, record in RECORDS.items() if name not in formats.OURS)
-    if path in brought and access.is_folder(path):  # what is wrong is the package, not what lies there
+    if path in brought and access.is_folder(path):  # the package is at fault, not the folder
         return problem(f"{path}: {trouble.reason}", "upgrade the package that brings the format, or install it again")
-    if path.suffix != ".json":  # only its format knows what a whole one is
+    if path.suffix != ".json":  # only its format could repair it
         return problem(f"{path}: {trouble.reason}", aside(path))
     try:
         broken = statefile.read(project, path).repairable
@@ -114,7 +114,7 @@ def _unread(project: Workspace, trouble: Problem) -> Finding:
         return notice(f"{path}: {trouble.reason}", aside(path))
     except StateError as error:
         broken = isinstance(error, BrokenError)
-    if not broken:  # what may not be read is a person's to look at
+    if not broken:  # a file that can't be read needs a person
         return problem(f"{path}: {trouble.reason.removesuffix(_RECOVERED)}", aside(path))
     return problem(f"{path}: {trouble.reason}", "holdfast doctor --fix", partial(_mend, project, path))
 
@@ -125,7 +125,7 @@ def _mend(project: Workspace, path: Path) -> str:
             statefile.read(project, path)
         except StateError:
             if project.ledger.problem:
-                raise  # what it held before may be known once the ledger is mended
+                raise  # once the ledger is repaired, it may have an earlier content
             broken = statefile.set_aside(project, path)
             return f"set {path} aside as {broken.name}; nothing was known of what it held before"
         _, changed = statefile.rewrite(project, path, lambda file: dict(file.data), why="doctor", repair=True)
@@ -133,7 +133,7 @@ def _mend(project: Workspace, path: Path) -> str:
 
 
 def _lock(project: Workspace, path: Path) -> Path:
-    """Return the folder whose lock is held for a write to a state file: its workflow's own, or the format's."""
+    """Return the folder to lock for writing a state file: the format's, or the file's own if workflows are spread."""
     for record in RECORDS.values():
         if path.is_relative_to(top := project.root / record.TOP) and not record.SPREAD:
             return top
@@ -141,7 +141,7 @@ def _lock(project: Workspace, path: Path) -> Path:
 
 
 def _stale(project: Workspace, found: Found) -> Iterator[Finding]:
-    """Say which unfinished workflows no session works on any more: they are not restored unasked."""
+    """Yield a notice for each unfinished workflow that is too old to be restored and that no live session owns."""
     old = [each for each in found.workflows if not each.finished and not owners.fresh(project, each)]
     live = sessions.live_others(project, "") if old else set()
     for workflow in old:
@@ -155,7 +155,7 @@ def _stale(project: Workspace, found: Found) -> Iterator[Finding]:
 
 
 def _left_over(project: Workspace) -> Iterator[Finding]:
-    """Say what nothing reads any more, in all folders that the formats or we ourselves write to."""
+    """Yield a notice for each leftover file in the folders that Holdfast writes to; nothing reads these any more."""
     for folder in (*places.folders(project.root), paths.sidecar_dir(project.root)):
         if access.is_link(folder):
             continue

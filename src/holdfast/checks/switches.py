@@ -1,4 +1,4 @@
-"""Whether a setting or a variable keeps the client from running hooks."""
+"""Check that no setting or variable keeps the client from running hooks."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
 
 VARIABLES = {"CLAUDE_CODE_SIMPLE": "--bare", "CLAUDE_CODE_SAFE_MODE": "--safe-mode"}
-"""Variables with which a session skips every hook, as with these options (client fact §4.3)."""
+"""Variables that make a session skip every hook, with the options that do the same (client fact §4.3)."""
 
 _TRUE = ("1", "true", "yes", "on")
 
 
 def look(project: Workspace) -> Iterator[Finding]:
-    """Look at the settings of every scope, the administrator's too, and at the environment."""
+    """Look at the settings of every scope, including the administrator's, and at the environment."""
     found = [*_policies(), *_settings(project), *_environment()]
     yield from found
     if not found:
@@ -31,7 +31,7 @@ def look(project: Workspace) -> Iterator[Finding]:
 
 
 def _policies() -> Iterator[Finding]:
-    """Say what the administrator's settings forbid; only there these keys count (client fact §4.3)."""
+    """Yield what the administrator's settings forbid; these keys count only there (client fact §4.3)."""
     for file in (
         scopes.MANAGED / "managed-settings.json",
         *sorted((scopes.MANAGED / "managed-settings.d").glob("*.json")),
@@ -58,7 +58,7 @@ def _settings(project: Workspace) -> Iterator[Finding]:
         try:
             settings = registrations.read(target.settings)
         except StateError:
-            continue  # the registration check says so
+            continue  # the registration check reports that
         if settings.get("disableAllHooks") is True:
             text = f'{target.settings}: "disableAllHooks" is true, so the client runs no hook'
             yield problem(text, f'take "disableAllHooks" out of {target.settings}')
