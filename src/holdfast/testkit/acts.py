@@ -1,4 +1,4 @@
-"""What a story told on a stage shows, step by step as far as its promises are kept."""
+"""The steps of a story told on a stage, and the error that ends it when a promise isn't kept."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 
 class NotShown(Exception):
-    """Something that was promised did not happen; the message says what."""
+    """Something the story promised didn't happen; the message says what."""
 
 
 class Panel(NamedTuple):
-    """A text worth reading: whose it is or which file it is, and what it says."""
+    """A text to show, with a title that names its file or its origin."""
 
     title: str
     text: str
@@ -22,13 +22,13 @@ class Panel(NamedTuple):
 
 @dataclass(frozen=True)
 class Shown:
-    """One step of a story that is told on a stage.
+    """One step of a story.
 
     Attributes:
-        title: what it shows.
-        did: the event and how it was sent, or the command that was run.
-        panels: what was said and what stands in the files now; one without text is not worth showing.
-        words: what is going on, in plain words.
+        title: what the step shows.
+        did: the event that was sent, or the command that was run.
+        panels: what was said, and the present content of files; a panel without text isn't shown.
+        words: an explanation.
     """
 
     title: str
@@ -38,11 +38,11 @@ class Shown:
 
 
 def promise(kept: bool, words: str) -> None:
-    """Raise NotShown when something that a story promises did not happen.
+    """Raise NotShown if something that a story promises didn't happen.
 
     Args:
-        kept: whether it did.
-        words: what should have.
+        kept: whether it happened.
+        words: what should have happened.
     """
     if not kept:
         raise NotShown(f"not shown: {words}")

@@ -1,4 +1,4 @@
-"""One call of the Agent tool: the recorded events that the client sends of it and of the subagent's run."""
+"""One call of the Agent tool: the recorded events that the client sends about it and the subagent's run."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class Agent(Generic[Answer]):
-    """A call and the subagent that it runs; each method sends one recorded event, as the real client does.
+    """A call and the subagent it runs; each method sends one recorded event, as the real client does.
 
     Attributes:
-        fire: sends an event of the main session: a recorded payload's name, and fields to set.
-        fire_aside: sends one of the subagent's own, to which what is said reaches the subagent.
-        asked: the call's `description`, `prompt` and `subagent_type`, and whether to `run_in_background`.
-        run: the client's id of the subagent.
-        use: the client's id of the call.
+        fire: sends an event of the main conversation, given a recorded payload's name and fields to set.
+        fire_aside: the same for an event of the subagent, whose replies reach the subagent.
+        asked: the call's `description`, `prompt`, `subagent_type` and `run_in_background`.
+        run: the subagent's id.
+        use: the call's id.
         tool: the tool's name; `Task` before client 2.1.63.
     """
 
@@ -35,27 +35,27 @@ class Agent(Generic[Answer]):
 
     @property
     def call(self) -> dict[str, Any]:
-        """What PreToolUse and PostToolUse say of the call."""
+        """The call's fields in PreToolUse and PostToolUse."""
         return {"tool_name": self.tool, "tool_input": dict(self.asked), "tool_use_id": self.use}
 
     @property
     def output(self) -> str:
-        """The file into which the client writes what it puts out in the background."""
+        """The file to which the client writes its output when it runs in the background."""
         return f"/tmp/{self.run}.output"
 
     def about_to(self, **changes: Any) -> Answer:
-        """PreToolUse: the model is about to launch it."""
+        """Send PreToolUse: the model is about to launch it."""
         return self.fire(f"PreToolUse-Agent{self._variant}", **self.call | changes)
 
     def launched(self, **changes: Any) -> Answer:
-        """PostToolUse of a launch in the background, which returns at once."""
+        """Send PostToolUse for a launch in the background, which returns at once."""
         name = "PostToolUse-Agent-background"
         response = recorded.load(name)["tool_response"] | {"agentId": self.run, "outputFile": self.output}
         response |= {key: self.asked[key] for key in ("description", "prompt")}
         return self.fire(name, **self.call | {"tool_response": response} | changes)
 
     def returned(self, words: str = "Done.", tokens: int = 1220, **changes: Any) -> Answer:
-        """PostToolUse of a call that was waited for: the subagent's report, and how many tokens it took."""
+        """Send PostToolUse for a call in the foreground, with the subagent's report and the tokens it used."""
         name = "PostToolUse-Agent"
         response = recorded.load(name)["tool_response"] | {"agentId": self.run, "prompt": self.asked["prompt"]}
         response |= {"agentType": self.asked["subagent_type"], "totalTokens": tokens}
@@ -63,23 +63,23 @@ class Agent(Generic[Answer]):
         return self.fire(name, **self.call | {"tool_response": response} | changes)
 
     def failed(self, error: str = "API Error: 529 Overloaded.") -> Answer:
-        """PostToolUseFailure: the call itself failed, as on client 2.1.329."""
+        """Send PostToolUseFailure: the call itself failed, as on client 2.1.329."""
         return self.fire("PostToolUseFailure-Bash", **self.call, error=error)
 
     def started(self) -> Answer:
-        """SubagentStart: it runs."""
+        """Send SubagentStart: it runs."""
         return self.fire_aside("SubagentStart", **self._whole)
 
     def stopped(self, words: str = "Done.") -> Answer:
-        """SubagentStop, which carries no verdict: it said its last words."""
+        """Send SubagentStop with its last message; the event doesn't say whether it succeeded."""
         return self.fire_aside(f"SubagentStop{self._variant}", **self._whole, last_assistant_message=words)
 
     def died(self, words: str = "API Error: 529 Overloaded.") -> Answer:
-        """StopFailure, with the subagent's id: its model could not be reached any more."""
+        """Send StopFailure with the subagent's id: its model couldn't be reached."""
         return self.fire_aside("StopFailure", **self._whole, last_assistant_message=words)
 
     def notified(self, status: str = "completed", words: str = "Done.") -> Answer:
-        """UserPromptSubmit of the `<task-notification>` that the client makes when a background agent ends."""
+        """Send UserPromptSubmit with the `<task-notification>` that the client makes when a background agent ends."""
         name = "UserPromptSubmit-task-notification"
         told = {
             "task-id": self.run,
@@ -101,11 +101,11 @@ class Agent(Generic[Answer]):
 
 
 def notification(text: str, told: Mapping[str, str]) -> str:
-    """Return a `<task-notification>` that a client wrote, with other texts between its tags.
+    """Return a client's `<task-notification>` with other texts between its tags.
 
     Args:
-        text: the client's.
-        told: tag -> text.
+        text: the client's notification.
+        told: tag -> new text.
     """
     for name, value in told.items():
         start, end = text.index(f"<{name}>") + len(name) + 2, text.index(f"</{name}>")

@@ -1,4 +1,4 @@
-"""Taking a user's configuration and handlers, and a project's trusted ones, along to a throw-away home."""
+"""Copy a user's configuration and handlers, and a project's trusted ones, to a throw-away home and project."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from holdfast import paths, trust
 if TYPE_CHECKING:
     from pathlib import Path
 
-_CONFIG = (".config/holdfast", "Library/Application Support/holdfast")  # where each system keeps configuration
+_CONFIG = (".config/holdfast", "Library/Application Support/holdfast")  # on Linux and on macOS
 
 
 def take_along(here: Path, root: Path, home: Path) -> None:
-    """Copy what the user has, and what of the project is trusted; the originals are only read.
+    """Copy the user's configuration, handlers and templates, and the project's trusted files. Originals are only read.
 
     Args:
         here: the user's project.
-        root: the throw-away project, in which the same files are trusted.
+        root: the throw-away project, where the same files become trusted.
         home: the throw-away home.
     """
     own = paths.config_dir()
@@ -38,6 +38,6 @@ def take_along(here: Path, root: Path, home: Path) -> None:
 
 
 def _files(here: Path) -> dict[str, str]:
-    """Return the project's handlers and configuration with the digests of their contents."""
+    """Return the project's handlers and configuration: relative path → SHA-256."""
     found = [*sorted(paths.project_handlers(here).glob("*.py")), paths.project_config(here)]
     return {trust.relative_name(here, path): trust.digest(path.read_bytes()) for path in found if path.is_file()}

@@ -1,4 +1,4 @@
-"""The simulated client: a session that sends recorded events to the hooks registered for them, each a real process."""
+"""The simulated client: a session that sends recorded events to the registered hooks, each a real process."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from holdfast.testkit.place import Place
 
 SESSION = "0d3f0d5e-0000-4000-8000-000000000001"
-# The client names the environment file to no other event's hook (client fact §4.5).
+# Only hooks of these events get the environment file's name (client fact §4.5).
 _ENV_FILE_EVENTS = frozenset({"SessionStart", "Setup", "CwdChanged", "FileChanged"})
-_AS_BASH = '. "$0"; exec "$@"'  # the model's Bash tool reads what SessionStart left there
+_AS_BASH = '. "$0"; exec "$@"'  # like the model's Bash tool: read SessionStart's variables, then run
 
 
 @dataclass
 class Client:
-    """One session in a project, of a client whose process runs.
+    """One session in a project.
 
     Attributes:
-        place: the home that it is in.
+        place: the home it runs in.
         root: the project's folder.
         session: the session's id.
-        process: the client's process, named to hooks; empty for a client that does not name it.
+        process: the client's process id, as hooks get it; empty for a client that doesn't tell it.
     """
 
     place: Place
@@ -51,18 +51,18 @@ class Client:
 
     @property
     def environ(self) -> dict[str, str]:
-        """What hooks and the Bash tool get from this client."""
+        """The environment that this client gives to hooks and the Bash tool."""
         given = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": self.session}
         return self.place.environ(self.root) | given | ({"CLAUDE_PID": self.process} if self.process else {})
 
     @property
     def env_file(self) -> Path:
-        """What SessionStart leaves for the Bash tool."""
+        """The file in which SessionStart leaves variables for the Bash tool."""
         return self.home / f"env-{self.root.name}.sh"
 
     @property
     def transcript_path(self) -> str:
-        """Where the session's transcript lies; empty for a session that has none."""
+        """The path of the session's transcript; empty for a session without one."""
         return ""
 
     def payload(self, name: str, **changes: Any) -> dict[str, Any]:
@@ -71,11 +71,11 @@ class Client:
         return recorded.sent(name, self.session, self.root, **own)
 
     def fire(self, name: str, **changes: Any) -> Heard:
-        """Send a recorded event through what is registered for it.
+        """Send a recorded event to the hooks registered for it.
 
         Args:
-            name: the recorded payload's, such as `PreCompact-manual`.
-            changes: payload fields to set beside session, folder and transcript, which are the session's own.
+            name: the recorded payload's name, such as `PreCompact-manual`.
+            changes: payload fields to set. Session, folder and transcript are set already.
         """
         payload = self.payload(name, **changes)
         self.place.tick()
@@ -84,17 +84,17 @@ class Client:
         return Heard(str(payload["hook_event_name"]), tuple(_side_by_side(runs)))
 
     def fire_aside(self, name: str, **changes: Any) -> Heard:
-        """Send an event of a subagent: what is said to it reaches the subagent."""
+        """Send an event of a subagent, whose replies reach the subagent."""
         return self.fire(name, **changes)
 
     def run(self, command: str, payload: Mapping[str, Any], limit_s: float | None = None, **variables: str) -> Ended:
         """Run one command as the client runs a hook.
 
         Args:
-            command: for the shell.
-            payload: what goes to its stdin.
-            limit_s: seconds after which it is ended, if not those of the place.
-            variables: more for its environment.
+            command: the shell command.
+            payload: the event for its stdin.
+            limit_s: seconds after which it is killed; by default the place's limit.
+            variables: more variables for its environment.
         """
         named = {"CLAUDE_ENV_FILE": str(self.env_file)} if payload["hook_event_name"] in _ENV_FILE_EVENTS else {}
         environ = {**self.environ, **named, **variables}
@@ -104,11 +104,11 @@ class Client:
     def bash(self, *arguments: str, **variables: str) -> Ended:
         """Run the command line as the model's Bash tool does.
 
-        That tool knows the session; the project it only knows from what SessionStart left for it.
+        The tool's environment names the session, but the project only if SessionStart left that in its file.
 
         Args:
-            arguments: what stands behind `holdfast`.
-            variables: more for its environment.
+            arguments: the arguments of `holdfast`.
+            variables: more variables for the environment.
         """
         self.place.tick()
         environ = {name: value for name, value in self.environ.items() if name != "CLAUDE_PROJECT_DIR"} | variables
@@ -123,29 +123,29 @@ class Client:
         return Agent(self.fire, self.fire_aside, asked, run, use)
 
     def precompact(self, trigger: str = "auto") -> Heard:
-        """PreCompact."""
+        """Send PreCompact."""
         return self.fire(f"PreCompact-{trigger}")
 
     def summarised(self, summary: str = "") -> Heard:
-        """SubagentStop of the summariser, a subagent without a name; by default with the recorded summary."""
+        """Send SubagentStop for the summariser, an agent without a type; by default with the recorded summary."""
         return self.fire("SubagentStop-compaction", **({"last_assistant_message": summary} if summary else {}))
 
     def restarted(self) -> Heard:
-        """SessionStart, of the compacted conversation."""
+        """Send SessionStart for the compacted conversation."""
         return self.fire("SessionStart-compact")
 
     def postcompacted(self, summary: str = "", trigger: str = "auto") -> Heard:
-        """PostCompact; by default with the recorded summary."""
+        """Send PostCompact; by default with the recorded summary."""
         return self.fire(f"PostCompact-{trigger}", **({"compact_summary": summary} if summary else {}))
 
     def compact(self, trigger: str) -> tuple[Heard, Heard]:
-        """Compact the conversation: send all that the client sends around it, one after another.
+        """Compact the conversation: send all its events, one after another.
 
         Args:
             trigger: `manual` or `auto`.
 
         Returns:
-            What the summariser is told before it, and what the model is told after it.
+            The replies to PreCompact (for the summariser) and to SessionStart (for the model).
         """
         before = self.precompact(trigger)
         self.summarised()
@@ -154,12 +154,12 @@ class Client:
         return before, after
 
     def _ids(self, number: int) -> tuple[str, str]:
-        """Return the ids of an agent's run and of the call that launched it."""
+        """Return the ids of an agent and of the call that launches it."""
         return f"a{number:016x}", f"toolu_{number:024x}"
 
 
 def _side_by_side(runs: Sequence[Callable[[], Ended]]) -> list[Ended]:
-    """Run the hooks of an event as the client does, and return how each ended, in their order."""
+    """Run the hooks of an event in parallel, as the client does, and return how each ended, in their order."""
     if len(runs) < 2:
         return [run() for run in runs]
     from concurrent.futures import ThreadPoolExecutor  # not above: few have two hooks for an event

@@ -1,4 +1,4 @@
-"""The story that `holdfast demo` tells: the main job, from an empty project to a finished workflow."""
+"""The story of `holdfast demo`: from an empty project to a finished workflow."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ TESTED = "DELIVERABLES: test_calculator.py\n\nAll tests pass."
 
 
 def story(stage: Stage) -> Iterator[Shown]:
-    """Run the demo on an empty stage, a step at a time.
+    """Run the demo on an empty stage and yield each step.
 
     Raises:
-        NotShown: something that was promised did not happen.
+        NotShown: something the story promises didn't happen.
     """
     yield _installed(stage)
     yield from _compaction(stage)

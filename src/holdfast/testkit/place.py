@@ -1,4 +1,4 @@
-"""A home and a project of the simulated client's own, which are thrown away, and the hooks registered in them."""
+"""A throw-away home and project for the simulated client, and the hooks registered in them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PLUGIN = '"$CLAUDE_PLUGIN_ROOT/hooks/dispatch.py" {event} 2>/dev/null; exit 0'
 
 
 class Hook(NamedTuple):
-    """A command that is registered for an event, and what it gets in its environment beside what every hook gets."""
+    """A command registered for an event, and the variables it gets in addition to what every hook gets."""
 
     command: str
     environ: Mapping[str, str] = {}
@@ -35,16 +35,16 @@ class Hook(NamedTuple):
 
 @dataclass
 class Place:
-    """A home and a project that nobody misses; nothing outside of them is read or written.
+    """A throw-away home and project; nothing outside of them is read or written.
 
     Attributes:
-        top: the folder of both.
-        variables: what every process gets in its environment. By default no server is started: it would outlive the
-            place.
-        now: the time that every process is told; None for the real one.
-        limit_s: seconds after which a process that does not end has failed.
-        shell_prefix: words in front of every command, such as `ulimit -f 0;`.
-        plugin: the folder of the plugin's copy, where it is registered beside the settings.
+        top: the folder that holds both.
+        variables: environment variables for every process. By default they switch the server off, because it would
+            outlive the place.
+        now: the time for every process (HOLDFAST_NOW); None for the real time.
+        limit_s: seconds after which a process that hasn't ended has failed.
+        shell_prefix: text before every shell command, such as `ulimit -f 0;`.
+        plugin: the folder of a plugin copy, if it is registered in addition to the settings.
     """
 
     top: Path
@@ -56,7 +56,7 @@ class Place:
 
     @property
     def root(self) -> Path:
-        """The project's folder; of several, the first one's."""
+        """The folder of the (first) project."""
         return self.top / "project"
 
     @property
@@ -66,7 +66,7 @@ class Place:
 
     @property
     def launcher(self) -> Path:
-        """The entrypoint that settings name and the registered command runs."""
+        """The entrypoint that registered commands run."""
         return self.home / paths.launcher().relative_to(Path.home())
 
     @property
@@ -75,45 +75,45 @@ class Place:
         return self.home / paths.command_dir().relative_to(Path.home()) / "holdfast"
 
     def environ(self, root: Path) -> dict[str, str]:
-        """Return the environment of a process that works on a project, made from nothing."""
+        """Return the complete environment of a process that works on a project."""
         values = {"HOME": str(self.home), "PATH": os.defpath, "LANG": "C.UTF-8", "CLAUDE_PROJECT_DIR": str(root)}
         return values | ({"HOLDFAST_NOW": clock.stamp(self.now)} if self.now else {}) | self.variables
 
     def tick(self, step: timedelta = _STEP) -> None:
-        """Let time go by, unless it is the real one."""
+        """Advance `now`, unless real time is used."""
         if self.now:
             self.now += step
 
     def holdfast(self, *arguments: str, root: Path | None = None, **variables: str) -> Ended:
-        """Run the command line of this installation, as a person does in a terminal.
+        """Run this package's command line, as a person does in a terminal.
 
         Args:
-            arguments: what stands behind `holdfast`.
-            root: the project in which; by default the first one.
-            variables: more for its environment.
+            arguments: the arguments of `holdfast`.
+            root: the project to run in; by default the first one.
+            variables: more variables for the environment.
         """
         where = root or self.root
         environ = self.environ(where) | {"PYTHONPATH": str(paths.package_root())} | variables
         return trial.run([sys.executable, "-m", "holdfast", *arguments], b"", environ, where, self.limit_s)
 
     def install(self, *options: str) -> Ended:
-        """Install Holdfast into the home, or as the options of `holdfast install` say."""
+        """Run `holdfast install` with these options; without options it installs into the home."""
         for folder in (self.root / ".claude", self.home):
             folder.mkdir(parents=True, exist_ok=True)
         return self.holdfast("install", *options, "--allow-cli")
 
     def install_plugin(self) -> None:
-        """Register the plugin's copy of the entrypoint beside the settings'."""
+        """Add a plugin copy of the entrypoint, registered in addition to the settings."""
         self.plugin = self.home / "plugin"
         (self.plugin / "hooks").mkdir(parents=True)
         shutil.copy(self.launcher, self.plugin / "hooks" / "dispatch.py")
 
     def hooks(self, payload: Mapping[str, Any], root: Path) -> list[Hook]:
-        """Return what is registered for an event, as far as the matchers select it; identical commands once.
+        """Return the hooks registered for an event whose matchers select it; identical commands once.
 
         Args:
-            payload: the event's.
-            root: the project, whose settings count beside the user's.
+            payload: the event's payload.
+            root: the project, whose settings count in addition to the user's.
         """
         event = str(payload["hook_event_name"])
         value = events.parse(payload).matcher_value
@@ -130,14 +130,14 @@ class Place:
         return found
 
     def write(self, path: str | Path, text: str, root: Path | None = None) -> Path:
-        """Write a file of a project, by default the first one's, as a person does in an editor; return where it is."""
+        """Write a file in a project (by default the first one), as a person does in an editor; return its path."""
         target = (root or self.root) / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, "utf-8")
         return target
 
     def log(self) -> list[str]:
-        """Return the lines that Holdfast logged here."""
+        """Return the lines of Holdfast's log in this home."""
         files = sorted(self.home.rglob("holdfast.log"))
         return [line for file in files for line in file.read_text("utf-8", "replace").splitlines()]
 

@@ -1,4 +1,4 @@
-"""What the client makes of what the hooks of an event print."""
+"""How the client reads what the hooks of an event print."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
 
     from holdfast.process.trial import Ended
 
-_TEXT_EVENTS = frozenset({"SessionStart", "UserPromptSubmit"})  # whose plain text reaches the model (client fact §1.3)
+_TEXT_EVENTS = frozenset({"SessionStart", "UserPromptSubmit"})  # plain text reaches the model (client fact §1.3)
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What the client reads of one event.
+    """The client's view of one event's replies.
 
     Attributes:
         event: the event's name.
-        hooks: how each hook that ran for it ended; none where nothing is registered for it.
+        hooks: how each of its hooks ended; empty if none is registered for it.
     """
 
     event: str
@@ -34,17 +34,17 @@ class Heard:
 
     @property
     def told(self) -> tuple[str, ...]:
-        """The strings that reach the model, before the client cuts them."""
+        """The texts for the model, before the client cuts them."""
         return tuple(text for hook in self.hooks if (text := _told(self.event, hook.stdout)))
 
     @property
     def context(self) -> str:
-        """The text that reaches the model, of all hooks together."""
+        """The texts for the model of all hooks, joined."""
         return "\n\n".join(self.told)
 
     @property
     def changed_input(self) -> Mapping[str, Any]:
-        """The input a tool call goes on with; empty where it stays as it is."""
+        """The changed input of a tool call; empty if it wasn't changed."""
         changed: dict[str, Any] = {}
         for hook in self.hooks:
             changed |= specific(hook.stdout).get("updatedInput", {})
@@ -52,21 +52,21 @@ class Heard:
 
 
 def parsed(stdout: str) -> dict[str, Any]:
-    """Return the JSON object that a hook printed; empty where it printed nothing or plain text.
+    """Return the JSON object that a hook printed; empty if it printed nothing or plain text.
 
-    Raises ValueError where it begins like one and is none.
+    Raises ValueError if the text begins with `{` but isn't JSON.
     """
     return json.loads(stdout) if stdout.startswith("{") else {}
 
 
 def specific(stdout: str) -> dict[str, Any]:
-    """Return `hookSpecificOutput` of what a hook printed; empty where there is none. Raises as `parsed` does."""
+    """Return the `hookSpecificOutput` that a hook printed; empty if there is none. Raises as `parsed` does."""
     found: dict[str, Any] = parsed(stdout).get("hookSpecificOutput", {})
     return found
 
 
 def _told(event: str, stdout: str) -> str:
     if stdout.startswith("{"):
-        with suppress(ValueError):  # the client takes broken JSON as text
+        with suppress(ValueError):  # the client treats broken JSON as text
             return str(specific(stdout).get("additionalContext", ""))
     return stdout.strip() if event in _TEXT_EVENTS else ""

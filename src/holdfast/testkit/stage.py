@@ -1,4 +1,4 @@
-"""The simulated client before an audience: it shows what hooks say and what files hold, and stops where one fails."""
+"""The simulated client for stories: it shows what hooks say and what files hold, and stops at the first failure."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from holdfast.process.trial import Ended
     from holdfast.testkit.reply import Heard
 
-COLUMNS = 76  # what fits between the borders of a panel in a terminal of 80
-_LOG_LINES = 20  # of those that were written last
+COLUMNS = 76  # fits between the borders of a panel in a terminal of 80 columns
+_LOG_LINES = 20  # how many of the last lines are shown
 
 
 @dataclass
 class Stage(Client):
-    """One session in a project of its own, in which a story is told. Whatever fails raises NotShown."""
+    """A session in its own project, for telling a story. Any failure raises NotShown."""
 
     def install(self) -> None:
         """Install Holdfast as a team does, into the project's settings, and start the session.
 
         Raises:
-            NotShown: it failed, or the model's Bash tool was not told where the command line and the project are.
+            NotShown: it failed, or SessionStart didn't tell the model's Bash tool the command's and project's folders.
         """
         self._printed(self.place.install("--scope", "project"), "holdfast install", 0)
         self.fire("SessionStart-startup")
@@ -37,7 +37,7 @@ class Stage(Client):
         promise("HOLDFAST_PROJECT_DIR" in told, "the model's Bash tool can call the command line")
 
     def fire(self, name: str, **changes: Any) -> Heard:
-        """Send a recorded event as `Client.fire` does; raises NotShown where a hook did not end with 0."""
+        """Send a recorded event as `Client.fire` does; raises NotShown if a hook doesn't end with 0."""
         heard = super().fire(name, **changes)
         for hook in heard.hooks:
             self._printed(hook, name, 0)
@@ -47,11 +47,11 @@ class Stage(Client):
         """Run the command line as the model's Bash tool does and return what it printed.
 
         Args:
-            arguments: what stands behind `holdfast`.
-            code: the exit code that is expected.
+            arguments: the arguments of `holdfast`.
+            code: the expected exit code.
 
         Raises:
-            NotShown: it ended with another; with what it wrote to stderr.
+            NotShown: it ended with another exit code; the message has its stderr.
         """
         return self._printed(self.bash(*arguments), f"holdfast {' '.join(arguments)}", code)
 
@@ -60,10 +60,10 @@ class Stage(Client):
         self.place.write(path, text, self.root)
 
     def file(self, path: str | Path, lines: int = 40) -> Panel:
-        """Return a file of the project to look at, the first `lines` of it.
+        """Return a panel with the first `lines` of a file of the project.
 
         Raises:
-            NotShown: it is not there.
+            NotShown: there is no such file.
         """
         target = self.root / path
         title = target.relative_to(self.root).as_posix()
@@ -73,7 +73,7 @@ class Stage(Client):
         return Panel(title, "\n".join([*found[:lines], *more]))
 
     def log(self) -> list[str]:
-        """Return what Holdfast wrote to its log in this home, the last lines."""
+        """Return the last lines of Holdfast's log in this home."""
         return self.place.log()[-_LOG_LINES:]
 
     def _printed(self, ended: Ended, name: str, code: int) -> str:
