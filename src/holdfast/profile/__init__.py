@@ -1,1 +1,1 @@
-"""Replaying events in a throw-away double of a project, and saying where the time went."""
+"""Replay events in a throw-away copy of a project, and say where the time went."""

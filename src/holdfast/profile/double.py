@@ -1,9 +1,8 @@
-"""A throw-away double of a user's home and project, in which handlers do what they would do, without effect on either.
+"""A throw-away double (copy) of a user's home and project, in which handlers run without touching the originals.
 
-What it has: the user's configuration, handlers, templates and settings; what the user trusts; of the project `.claude`,
-`CLAUDE`, `CLAUDE.md`, `CLAUDE.local.md`, where workflows are kept, the name of the branch, and the files that the
-events name; a copy of the ledger. What it has not: any other file of the project, its git repository, and whatever else
-lies in the user's home.
+It contains the user's configuration, handlers, templates, settings and trust; the project's `.claude`, `CLAUDE`,
+`CLAUDE.md`, `CLAUDE.local.md`, workflow folders, branch name, and the files that the events name; and a copy of the
+ledger. It doesn't contain other files of the project, its git repository, or anything else in the user's home.
 """
 
 from __future__ import annotations
@@ -28,19 +27,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 WHOLE = (".claude", "CLAUDE", "CLAUDE.md", "CLAUDE.local.md")
-"""What is copied of every project, folders with all that is in them."""
+"""The files and whole folders that are copied of every project."""
 FILE_LIMIT_BYTES = 4 << 20
-"""Bytes of a file that is copied; a larger one is left out."""
+"""The largest file that is copied; larger ones are left out."""
 MAX_FILES = 5_000
-"""Files that are copied of a project; the others are left out."""
+"""How many files of a project are copied; the others are left out."""
 LIMITS = (
     "All ran in a copy of .claude, the workflows, plans and memory files, the files that the events name and the "
     "ledger: a handler that looks for other files of the project, its git repository or your home finds nothing."
 )
-"""What one has to know to judge the figures."""
+"""What you must know to judge the figures."""
 
 _UNWANTED = frozenset({"worktrees", "__pycache__", ".git"})
-_STRIPPED = ("CLAUDE", "HOLDFAST_", "XDG_", "GIT_", "PWD", "OLDPWD")  # what names the user's own places
+_STRIPPED = ("CLAUDE", "HOLDFAST_", "XDG_", "GIT_", "PWD", "OLDPWD")  # variables that name the user's own folders
 
 
 @dataclass
@@ -48,9 +47,9 @@ class Double(Place):
     """The double of a project and its user.
 
     Attributes:
-        of: the project that it is the double of; only read.
-        kept: where its workflows are kept, relative to its root.
-        left_out: files that were not copied: too large, too many, or not readable.
+        of: the original project; it is only read.
+        kept: the folders of its workflows, relative to its root.
+        left_out: files that weren't copied: too large, too many, or not readable.
     """
 
     of: OpenProject
@@ -60,11 +59,11 @@ class Double(Place):
 
     @property
     def servers(self) -> Path:
-        """Where its warm server listens: not far down, since a socket's path must be short."""
+        """The folder of its warm server's socket; its path must be short."""
         return self.top / "s" / "holdfast" / "server"
 
     def environ(self, root: Path) -> dict[str, str]:
-        """Return the user's environment with the double's places in it."""
+        """Return the user's environment with the double's folders in it."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(_STRIPPED)}
         places = {"CONFIG": ".config", "DATA": ".local/share", "CACHE": ".cache"}
         kept |= {f"XDG_{name}_HOME": str(self.home / place) for name, place in places.items()}
@@ -72,7 +71,7 @@ class Double(Place):
         return kept | self.variables
 
     def make(self) -> None:
-        """Copy what there is to copy. Raises OSError, HoldfastError."""
+        """Make the copies. Raises OSError, HoldfastError."""
         for folder in (self.root, self.home):
             folder.mkdir()
         belongings.take_along(self.of.root, self.root, self.home)
@@ -98,11 +97,11 @@ class Double(Place):
             shutil.copyfile(self.top / "ledger", self.ledger)
 
     def take(self, payload: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a payload as if it came from here, and copy the files of the project that it names."""
+        """Return a payload with the double's paths, and copy the project's files that it names."""
         for text in relocation.texts(payload):
             path = Path(text)
             if text.startswith(f"{self.of.root}/") and ".." not in path.parts:
-                with suppress(OSError, ValueError):  # a text that no path can be
+                with suppress(OSError, ValueError):  # the text can't be a path
                     if path.is_file() and not (self.root / path.relative_to(self.of.root)).exists():
                         self._copy(path)
         moved: dict[str, Any] = self._move.value(dict(payload))
@@ -111,16 +110,16 @@ class Double(Place):
             folder = self.root
         try:
             folder.mkdir(parents=True, exist_ok=True)
-        except (OSError, ValueError):  # no name that a folder can have, or a file's
+        except (OSError, ValueError):  # not a possible folder name, or a file's
             folder = self.root
         return moved | {"cwd": str(folder)}
 
     def keep(self) -> None:
-        """Remember how it is now, for `reset`."""
+        """Keep a copy of the project's present state for `reset`."""
         shutil.copytree(self.root, self.top / "kept", symlinks=True)
 
     def reset(self) -> None:
-        """Have the project and the ledger as they were."""
+        """Restore the project as `keep` saw it, and the ledger as it was copied."""
         shutil.rmtree(self.root)
         shutil.copytree(self.top / "kept", self.root, symlinks=True)
         for ending in ("-wal", "-shm"):
@@ -131,7 +130,7 @@ class Double(Place):
 
     @property
     def ledger(self) -> Path:
-        """Where its ledger lies."""
+        """The path of its ledger."""
         return self.top / "s" / "holdfast" / "projects" / f"{OpenProject(self.root, self.of.config).key}.db"
 
     @property
@@ -140,10 +139,10 @@ class Double(Place):
 
     def _copy(self, path: Path) -> None:
         target = self.root / path.relative_to(self.of.root)
-        with suppress(OSError):  # it is gone by now, or not ours to read
+        with suppress(OSError):  # it is gone, or not readable
             if self._copied < MAX_FILES and path.stat().st_size <= FILE_LIMIT_BYTES:
                 target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(path, target)  # with the time of its change, by which the newest workflow is found
+                shutil.copy2(path, target)  # keep mtimes: they decide which workflow is newest
                 self._copied += 1
                 return
         self.left_out.append(path)
@@ -151,14 +150,14 @@ class Double(Place):
 
 @contextmanager
 def opened(project: OpenProject, kept: Sequence[str] = ()) -> Iterator[Double]:
-    """Yield the double of a project, in a folder for its owner alone that is removed afterwards.
+    """Yield the double of a project, in a private folder that is removed afterwards.
 
     Args:
-        project: which.
-        kept: where its workflows are kept, folders relative to its root.
+        project: the original.
+        kept: the folders of its workflows, relative to its root.
 
     Raises:
-        OSError: something that has to be copied cannot be.
+        OSError: a necessary file can't be copied.
         HoldfastError: no launcher can be written for this interpreter.
     """
     with tempfile.TemporaryDirectory(prefix="hf-", ignore_cleanup_errors=True) as folder:
@@ -168,7 +167,7 @@ def opened(project: OpenProject, kept: Sequence[str] = ()) -> Iterator[Double]:
 
 
 def _files(path: Path) -> Iterator[Path]:
-    """Yield a file, or the files in a folder at any depth; what a link names is copied, a linked folder is not."""
+    """Yield a file, or all files in a folder at any depth; linked files are included, linked folders aren't."""
     if path.is_file():
         yield path
     elif path.is_dir() and not path.is_symlink():

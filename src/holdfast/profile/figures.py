@@ -1,4 +1,4 @@
-"""What many measured times amount to: percentiles, the longest, the mean."""
+"""Statistics of measured times: percentiles, maximum, mean."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How measured times spread, all in milliseconds.
+    """The spread of measured times, in milliseconds.
 
     Attributes:
-        p50: half of them are not longer (`percentile`).
-        p95: 95 % of them are not longer.
-        p99: 99 % of them are not longer; of fewer than 100 times this is the longest.
-        max: the longest.
-        mean: their sum divided by how many they are; of parts of a whole these add up, percentiles do not.
+        p50: at least half of the times don't exceed this (`percentile`).
+        p95: at least 95 % don't exceed this.
+        p99: at least 99 % don't exceed this; of fewer than 100 times it is the longest.
+        max: the longest time.
+        mean: the arithmetic mean. Means of the parts add up to the mean of the whole; percentiles don't.
     """
 
     p50: float
@@ -29,20 +29,20 @@ class Spread:
 
     @classmethod
     def of(cls, times: Iterable[float]) -> Spread:
-        """Return the spread of some times, all zero where there are none."""
+        """Return the spread of some times; all zero if there are none."""
         known = sorted(times) or [0.0]
         p50, p95, p99 = (percentile(known, share) for share in (50, 95, 99))
         return cls(p50, p95, p99, max=known[-1], mean=sum(known) / len(known))
 
     def as_json(self) -> dict[str, float]:
-        """Return the five by name, to a thousandth of a millisecond."""
+        """Return the five figures by name, rounded to a thousandth of a millisecond."""
         return {name: round(value, 3) for name, value in asdict(self).items()}
 
 
 def percentile(times: Sequence[float], share: int) -> float:
-    """Return a percentile by nearest rank: the smallest of the times that at least `share` % of them do not exceed.
+    """Return a percentile by nearest rank: the smallest time that at least `share` % of the times don't exceed.
 
-    So it is always a time that was measured, never one between two.
+    So it is always a measured time, never one between two.
 
     Args:
         times: at least one, sorted.

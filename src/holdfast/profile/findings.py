@@ -1,4 +1,4 @@
-"""What the replayed events say: by event, by handler, and which handler is the slow one."""
+"""The figures of a replay by event and by handler, and which handlers are slow."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 Each = TypeVar("Each")
 
 SLOW_MS = 50.0
-"""Milliseconds above which a handler is named as slow."""
+"""A handler that takes more milliseconds than this is slow."""
 ENOUGH = 20
-"""Calls from which on a p95 is more than the longest of them, which a busy machine alone can make long."""
+"""How many calls a meaningful p95 needs; of fewer it is the longest call, which a busy machine alone can cause."""
 
 
 @dataclass(frozen=True)
 class OfEvent:
-    """What the firings of one event took, those whose split is known and the others.
+    """The times of one event's firings.
 
     Attributes:
-        name: the event's.
-        firings: each of them.
+        name: the event's name.
+        firings: its firings, including those without a trace.
     """
 
     name: str
@@ -36,7 +36,7 @@ class OfEvent:
 
     @cached_property
     def parts(self) -> dict[str, Spread]:
-        """The spreads of the whole and of its three parts; of the parts where they are known."""
+        """The spreads of the whole time and of its three parts; the parts are only of traced firings."""
         known = [each for each in self.firings if each.traced]
         return {
             "whole": Spread.of(each.whole for each in self.firings),
@@ -46,7 +46,7 @@ class OfEvent:
         }
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it by name."""
+        """Return all figures by name."""
         spreads = {name: spread.as_json() for name, spread in self.parts.items()}
         own = {name: spread.as_json() for name, spread in stages(self.firings).items()}
         return {"event": self.name, "count": len(self.firings), **spreads, "stages": own}
@@ -54,13 +54,13 @@ class OfEvent:
 
 @dataclass(frozen=True)
 class OfHandler:
-    """What one handler's function took on one event.
+    """The times of one handler function on one event.
 
     Attributes:
         event: the event's name.
         label: `user/guard.py: on_pre_tool_use`.
-        calls: each of its calls.
-        total: the milliseconds that all firings of that event took, those that did not call it too.
+        calls: its calls.
+        total: the milliseconds of all firings of that event, including those that didn't call it.
     """
 
     event: str
@@ -80,31 +80,31 @@ class OfHandler:
 
     @property
     def share(self) -> float:
-        """What part of its event's time it takes, 0 to 1."""
+        """Its share of the event's time, 0 to 1."""
         return self.spent / self.total if self.total else 0.0
 
     @cached_property
     def whole(self) -> Spread:
-        """Loading and running together."""
+        """The spread of loading and running together."""
         return Spread.of(call.whole for call in self.calls)
 
     @cached_property
     def loading(self) -> Spread:
-        """Loading alone."""
+        """The spread of loading alone."""
         return Spread.of(call.loading for call in self.calls)
 
     @property
     def slow(self) -> bool:
-        """Whether it takes more than `SLOW_MS` half of the time, or one time in twenty where it was called often."""
+        """Whether its p95 exceeds `SLOW_MS` or, with fewer than `ENOUGH` calls, its p50."""
         return (self.whole.p95 if len(self.calls) >= ENOUGH else self.whole.p50) > SLOW_MS
 
     @property
     def faults(self) -> list[str]:
-        """What went wrong in its calls."""
+        """The faults of its calls."""
         return [call.fault for call in self.calls if call.fault]
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it by name."""
+        """Return all figures by name."""
         named = {"event": self.event, "handler": self.file, "function": self.label.partition(": ")[2]}
         counts = {"calls": len(self.calls), "faults": len(self.faults), "share": round(self.share, 4)}
         return {**named, **counts, "whole": self.whole.as_json(), "loading": self.loading.as_json()}
@@ -112,11 +112,11 @@ class OfHandler:
 
 @dataclass(frozen=True)
 class Findings:
-    """What came of a replay.
+    """The figures of a replay.
 
     Attributes:
-        firings: every event that was replayed and counted.
-        cold: whether it was meant to be without a server.
+        firings: every counted firing.
+        cold: whether it was replayed without a server on purpose.
     """
 
     firings: Sequence[Firing]
@@ -124,13 +124,13 @@ class Findings:
 
     @cached_property
     def events(self) -> list[OfEvent]:
-        """By event, the one that took the most time in all first."""
+        """The figures by event, the longest total time first."""
         found = [OfEvent(name, each) for name, each in _by(self.firings, lambda firing: firing.event)]
         return sorted(found, key=lambda each: -sum(firing.whole for firing in each.firings))
 
     @cached_property
     def handlers(self) -> list[OfHandler]:
-        """By event and function, the one that took the most time in all first."""
+        """The figures by event and function, the longest total time first."""
         found = []
         for event in self.events:
             total = sum(each.whole for each in event.firings)
@@ -140,22 +140,22 @@ class Findings:
 
     @property
     def slowest(self) -> OfHandler | None:
-        """The handler that took the most time in all; None where none was called."""
+        """The handler with the longest total time; None if none was called."""
         return self.handlers[0] if self.handlers else None
 
     @property
     def slow(self) -> list[OfHandler]:
-        """The slow handlers, the slowest first."""
+        """The slow handlers, the highest p95 first."""
         return sorted((each for each in self.handlers if each.slow), key=lambda each: -each.whole.p95)
 
     @property
     def untraced(self) -> int:
-        """How many events told nothing of themselves."""
+        """How many firings have no trace."""
         return sum(not each.traced for each in self.firings)
 
     @property
     def gone_cold(self) -> int:
-        """How many events the server was to answer, and did not."""
+        """How many firings the server should have answered but didn't."""
         return 0 if self.cold else sum(each.traced and not each.warm for each in self.firings)
 
     def as_json(self) -> dict[str, Any]:
@@ -175,7 +175,7 @@ class Findings:
 
 
 def stages(firings: Iterable[Firing]) -> dict[str, Spread]:
-    """Return the spreads of the parts of the server's own time, in their order."""
+    """Return the spread of each part of the server's own time, in their order."""
     times: dict[str, list[float]] = {}
     for firing in firings:
         for name, spent in firing.stages:

@@ -1,4 +1,4 @@
-"""One replayed event, and how its time splits into the client's process, the server and each handler."""
+"""One replayed event, and how its time divides into the client's process, the server and each handler."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ STAGES = {
     "let_go": "closing",
     "over": "closing",
 }
-"""What ends at which point of `trace.POINTS`: the parts of the server's own time."""
+"""The part of the server's own time that ends at each point of `trace.POINTS`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """What one call of a handler took, in milliseconds.
+    """The times of one call of a handler, in milliseconds.
 
     Attributes:
         label: `user/guard.py: on_pre_tool_use`.
-        loading: running its file, its imports among it: each event has a new process.
-        running: the function itself; all of it where it was not loaded, or ended or outlasted its process.
-        fault: what was wrong, or nothing.
+        loading: running its file with its imports, which each event does in a new process.
+        running: the function itself. If the file didn't load, or the handler's process ended or was killed, all of it.
+        fault: what went wrong, or empty.
     """
 
     label: str
@@ -44,24 +44,24 @@ class Called:
 
     @property
     def whole(self) -> float:
-        """Both together."""
+        """Loading and running together."""
         return self.loading + self.running
 
 
 @dataclass(frozen=True, slots=True)
 class Firing:
-    """One event that was replayed, all times in milliseconds.
+    """One replayed event, all times in milliseconds.
 
     Attributes:
         event: its name.
-        whole: what the client waits for, from starting the registered command to its end.
-        server: Holdfast's own part: from when the server takes the connection until it lets the client go, without the
-            handlers; without a server from when Holdfast is loaded until all is done.
-        stages: the parts of that by name (`STAGES`); what is done beside a handler counts as the handler's time.
-        calls: what handlers took, in their order.
+        whole: the client's wait, from starting the registered command to its end.
+        server: Holdfast's own part without the handlers: with a server, from accepting the connection to releasing the
+            client; without one, from when Holdfast is loaded until everything is done.
+        stages: the parts of `server` by name (`STAGES`); work parallel to a handler counts as the handler's time.
+        calls: the handlers' times, in their order.
         warm: whether the server answered it.
-        traced: whether it is known how it splits; else nothing but `whole` is.
-        exit_code: how the command ended; None where it had to be ended.
+        traced: whether there is a trace; without one only `whole` is known.
+        exit_code: the command's exit code; None if it had to be killed.
     """
 
     event: str
@@ -75,30 +75,30 @@ class Firing:
 
     @property
     def handlers(self) -> float:
-        """What all handlers took."""
+        """The time of all handlers."""
         return sum(call.whole for call in self.calls)
 
     @property
     def client(self) -> float:
-        """The client's process: shell, interpreter, asking the server, or loading Holdfast; and its end."""
+        """The time of the command's own process: shell, interpreter, asking the server or loading Holdfast, exit."""
         return self.whole - self.server - self.handlers if self.traced else 0.0
 
 
 def split(event: str, whole: float, exit_code: int | None, line: str) -> Firing:
-    """Return what came of an event.
+    """Return an event's time divided into its parts.
 
     Args:
         event: its name.
         whole: the milliseconds that the registered command took.
-        exit_code: how it ended.
-        line: what was noted of it (`trace.write`), or nothing.
+        exit_code: the command's exit code.
+        line: the event's trace (`dispatch.trace`), or empty.
     """
     noted = _read(line)
     points: dict[str, float] = noted.get("points", {})
     if "begun" not in points or "over" not in points:
         return Firing(event, whole, exit_code=exit_code)
     warm = "accepted" in points and "let_go" in points
-    unseen = {"over"} if warm else {"accepted", "let_go"}  # what the client does not wait for
+    unseen = {"over"} if warm else {"accepted", "let_go"}  # the client doesn't wait for these
     ways = [(points[name], name) for name in trace.POINTS if name in points and name not in unseen]
     noted_calls = noted.get("calls", ())
     spans = [span for each in noted_calls for span in _spans(each["moments"])]
@@ -118,7 +118,7 @@ def _called(noted: dict[str, Any]) -> Called:
 
 
 def _spans(moments: Sequence[float]) -> list[tuple[float, float]]:
-    """Return the begin and the end of each of the two things that are done with a handler, as far as they were."""
+    """Return begin and end of loading a handler and of running it, as far as it came."""
     return list(zip(moments[::2], moments[1::2], strict=True))
 
 

@@ -1,4 +1,4 @@
-"""Naming another folder wherever a value or a ledger names a project's."""
+"""Replace a project's folder by another one in values and in a copy of the ledger."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """From one folder to another: `before`, and all that lies in it, is named as if it were `after`."""
+    """A change of paths: those of the folder `before`, and of everything in it, become paths in `after`."""
 
     before: Path
     after: Path
 
     def text(self, text: str) -> str:
-        """Return a text with the folder renamed wherever it stands; one whose name only begins like it stays."""
+        """Return a text with every path in the folder changed; a folder whose name only begins the same stays."""
         return re.sub(rf"{re.escape(str(self.before))}(?![\w.-])", lambda _: str(self.after), text)
 
     def value(self, value: Any) -> Any:
-        """Return a JSON value with the folder renamed in all its texts and names."""
+        """Return a JSON value with the paths changed in all its strings and keys."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, dict):
@@ -37,15 +37,15 @@ class Move:
 
 
 def ledger(source: Path, target: Path, move: Move) -> None:
-    """Copy a ledger, which somebody may be writing to, and rename a folder in all its texts.
+    """Copy a ledger, even while it is being written, and change the paths in all its texts.
 
     Args:
         source: the ledger's file; it is only read.
         target: the new file.
-        move: what is renamed.
+        move: how to change paths.
 
     Raises:
-        sqlite3.Error: the copy cannot be written.
+        sqlite3.Error: the copy can't be written.
     """
     patience = Patience(COMMAND_WAIT_S)
     with closing(connection.copy(source, patience) or connection.memory()) as held:
@@ -60,7 +60,7 @@ def ledger(source: Path, target: Path, move: Move) -> None:
 
 
 def texts(value: Any) -> Iterator[str]:
-    """Yield the texts in a JSON value, at any depth."""
+    """Yield the strings in a JSON value, at any depth."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, (dict, list)):

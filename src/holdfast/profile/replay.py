@@ -1,4 +1,4 @@
-"""Sending events through the registered command, in a double, and measuring what each takes."""
+"""Send events through the registered command, in a double, and measure each."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from holdfast.profile.firing import Firing
 
 SETTLE_TIMEOUT_S = 3.0
-"""Seconds after its end in which the process that answered may still be at work."""
+"""How long after the command's end the process that answered may still be working."""
 REST_S = 0.03
-"""Seconds between two events: a session leaves the server the time to make the next child ready, and so do we."""
+"""Time between two events, in which the server forks the next worker, as between the events of a session."""
 
 
 def replay(
@@ -34,21 +34,21 @@ def replay(
     cold: bool,
     told: Callable[[], object] = lambda: None,
 ) -> list[Firing]:
-    """Send payloads one after another, as often as is asked, and return what came of each.
+    """Send all payloads one after another, `rounds` times, and return each firing's times.
 
-    Each round begins with the double as it was. Before the first one payload of each event is sent without being
-    counted, so that neither a disk is measured nor what Holdfast keeps of handlers that it has read once.
+    Each round begins with the double's original state. First, one payload of each event is sent without counting, to
+    fill the disk's and Holdfast's caches.
 
     Args:
-        double: where; its project is the one that is thrown away.
-        payloads: of the events, in their order, as they were recorded.
-        rounds: how often.
-        cold: without a warm server.
+        double: where the events are replayed.
+        payloads: the recorded payloads, in their order.
+        rounds: how often all are sent.
+        cold: replay without a warm server.
         told: called after each event.
 
     Raises:
-        HoldfastError: no server starts, or the command does not reach Holdfast.
-        OSError: the double cannot be written.
+        HoldfastError: no server starts, or the command doesn't reach Holdfast.
+        OSError: the double can't be written.
     """
     taken = [double.take(payload) for payload in payloads]
     double.keep()
@@ -73,11 +73,11 @@ def _assure(first: Firing) -> None:
 
 
 def fire(double: Double, payload: Mapping[str, Any], given: Mapping[str, str]) -> Firing:
-    """Send one payload and wait until all that it set going in Holdfast is done.
+    """Send one payload and wait until everything it started in Holdfast is done.
 
     Args:
-        double: where.
-        payload: what goes to stdin.
+        double: where the event is replayed.
+        payload: the event for the command's stdin.
         given: more variables for the environment.
     """
     event = str(payload["hook_event_name"])
@@ -90,7 +90,7 @@ def fire(double: Double, payload: Mapping[str, Any], given: Mapping[str, str]) -
 
 
 def _line(noted: Path) -> str:
-    """Return what was noted of an event; the client may go on before it is."""
+    """Return the event's trace; it may be written after the client was released."""
     until = time.monotonic() + SETTLE_TIMEOUT_S
     while not (text := noted.read_text("utf-8")).endswith("\n") and time.monotonic() < until:
         time.sleep(0.002)

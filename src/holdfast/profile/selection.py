@@ -1,4 +1,4 @@
-"""Which events are replayed: the recorded ones that a process is started for, or else those that the package has."""
+"""Choose the events to replay: recorded ones that start a process or, without any, the package's samples."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Events that are to be replayed.
+    """The events to replay.
 
     Attributes:
-        payloads: in the order in which they came.
-        older: how many there were beyond the limit.
-        unwanted: how many no handler asks for any more: the client starts no process for them.
-        unread: how many lines could not be read.
-        samples: whether they are the package's, since none were recorded.
+        payloads: the payloads, in their original order.
+        older: how many more there were beyond the limit.
+        unwanted: how many were left out because no handler wants them, so the client starts no process for them.
+        unread: how many lines couldn't be read.
+        samples: whether these are the package's samples, because none were recorded.
     """
 
     payloads: tuple[dict[str, Any], ...] = ()
@@ -40,17 +40,17 @@ class Chosen:
 
 
 def wanted(project: OpenProject) -> dict[str, str | None]:
-    """Return event -> matcher for what the handlers of a project ask for, as an install registers it."""
+    """Return event -> matcher that a project's handlers want, as an install registers them."""
     return registration.wanted(loader.find(claude, project), frozenset(events.EVENTS))
 
 
 def of_recordings(lines: Iterable[str], asked: Mapping[str, str | None], event: str | None, limit: int) -> Chosen:
-    """Choose among recorded events the newest.
+    """Choose the newest recorded events.
 
     Args:
-        lines: as `history.recordings` keeps them, of all sessions.
-        asked: see `wanted`.
-        event: only this one; None for all.
+        lines: the recorded lines of all sessions (`history.recordings`).
+        asked: event -> matcher that handlers want (`wanted`).
+        event: only this event; None for all.
         limit: how many at most.
     """
     found: list[tuple[str, dict[str, Any]]] = []
@@ -70,7 +70,7 @@ def of_recordings(lines: Iterable[str], asked: Mapping[str, str | None], event: 
 
 
 def samples(project: OpenProject, asked: Mapping[str, str | None], event: str | None, limit: int) -> Chosen:
-    """Choose among the payloads of the package those that a process is started for, as if they came from a project."""
+    """Choose the package's sample payloads that start a process, and adapt them to a project."""
     names = recorded.names_of(event) if event else recorded.names()
     found = [payload for name in names if _fires(payload := recorded.sent(name, SESSION, project.root), asked)]
     return Chosen(tuple(found[:limit]), max(len(found) - limit, 0), samples=True)
@@ -86,7 +86,7 @@ def _fires(payload: Mapping[str, Any], asked: Mapping[str, str | None]) -> bool:
 
 
 def _read(line: str) -> tuple[str, dict[str, Any]]:
-    """Return when an event was recorded, and its payload; an empty one where the line is none of ours."""
+    """Return when an event was recorded, and its payload; an empty payload if the line can't be read."""
     try:
         noted = json.loads(line)
         at, payload = str(noted["at"]), noted["payload"]

@@ -1,4 +1,4 @@
-"""What one event costs on this machine where no server answers it, and the sentence that says so."""
+"""Measure what one event costs on this machine without a server, and say it in a sentence."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from holdfast.testkit import place
 from holdfast.testkit.client import Client
 
 TIMEOUT_S = 10.0
-"""Seconds after which a measurement is given up."""
+"""How long a measurement may take."""
 
 
 def line() -> str:
-    """Return a sentence for people that says what the registered events cost, as measured just now.
+    """Return a sentence for people that says what the registered events cost, as measured now.
 
-    The launcher is run in a throw-away home and project, with an event that handlers want: once to be in the system's
-    memory, once to be timed.
+    The launcher runs twice in a throw-away home and project, with an event that handlers want; the second run is timed,
+    when its files are in the system's cache.
     """
     said = "what it costs: a process for each of these events, none for any other tool or event"
     seconds = measured()
@@ -29,7 +29,7 @@ def line() -> str:
 
 
 def measured() -> float | None:
-    """Return the seconds that the launcher takes for one event without a server; None where it does not answer."""
+    """Return the seconds that the launcher takes for one event without a server, or None if it doesn't answer."""
     with place.opened() as made:
         client = Client(made, made.root)
         command = f"{shlex.quote(str(paths.launcher()))} PreToolUse"

@@ -1,4 +1,4 @@
-"""The warm server of a double, from its first sign of life until it has ended for certain."""
+"""Run a warm server for a double, and make sure that it has ended afterwards."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from holdfast.profile.double import Double
 
 START_TIMEOUT_S = 20.0
-"""Seconds it has to say something of itself."""
+"""Time for the server to answer."""
 SETTLE_TIMEOUT_S = 1.0
-"""Seconds in which one that an event had started has come up."""
+"""Time after which a server that an event started is running."""
 
 
 @contextmanager
 def server(double: Double) -> Iterator[None]:
-    """Have a server for the double's launcher while the block runs; whatever ends the block, it has ended afterwards.
+    """Run a server for the double's launcher within the block; it has ended afterwards, whatever ends the block.
 
     Raises:
-        HoldfastError: it did not start.
+        HoldfastError: it doesn't start.
     """
     program = [str(double.launcher), "--serve"]
     process = subprocess.Popen(
@@ -39,7 +39,7 @@ def server(double: Double) -> Iterator[None]:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        start_new_session=True,  # Ctrl-C is for us, and we end it
+        start_new_session=True,  # Ctrl-C reaches only this process, which then ends the server
     )
     try:
         _wait(double, process)
@@ -55,8 +55,8 @@ def server(double: Double) -> Iterator[None]:
         process.wait()
         until = time.monotonic() + SETTLE_TIMEOUT_S
         while any(Path(f"/proc/{pid}").exists() for pid in family) and time.monotonic() < until:
-            time.sleep(0.01)  # one that gets ready for an event may still write into the folder that is to go
-        if not ours:  # it ended before its time, and an event may have started another
+            time.sleep(0.01)  # a worker in preparation may still write to the folder to remove
+        if not ours:  # it ended early, and an event may have started another
             time.sleep(SETTLE_TIMEOUT_S)
         for address in servers.addresses(double.servers):
             servers.stop(address)

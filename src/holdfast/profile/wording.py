@@ -1,4 +1,4 @@
-"""What a replay found, in tables and sentences for people."""
+"""A replay's findings in tables and sentences for people."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from holdfast.profile.selection import Chosen
 
 LEAST_MS = 0.05
-"""Milliseconds below which a part of the server's time is not worth a word."""
+"""A part of the server's time below this isn't mentioned."""
 NAMES = ("event", "handler")
-"""The columns that hold a name; all others hold figures."""
+"""The columns with names; all others have figures."""
 MOST = 20
-"""Handlers that are shown; the others took less time."""
+"""How many handlers are shown, those with the longest total time."""
 
 Rows = tuple[tuple[str, ...], list[tuple[str, ...]]]
 
@@ -28,15 +28,15 @@ RECORDING = 'To record: on = ["record_events"] under [handlers] in your holdfast
 
 
 def about(chosen: Chosen, rounds: int, event: str, off: str, left_out: int, load: float) -> list[str]:
-    """Return what was replayed, in a sentence, and what else one has to know of it, a sentence each.
+    """Return sentences on what was replayed, and on everything that affects the figures.
 
     Args:
         chosen: the events.
-        rounds: how often each.
-        event: the one that was asked for, or nothing.
-        off: what switches the server off here, or nothing.
-        left_out: how many files of the project were not copied.
-        load: how many processes wanted to run at a time, of late.
+        rounds: how often each was replayed.
+        event: the value of `--event`, or empty.
+        off: what switches the server off, or empty.
+        left_out: how many files of the project weren't copied.
+        load: the system's load average.
     """
     count = len(chosen.payloads)
     times = "once" if rounds == 1 else f"{rounds} times"
@@ -63,7 +63,7 @@ def about(chosen: Chosen, rounds: int, event: str, off: str, left_out: int, load
 
 
 def tables(found: Findings) -> dict[str, Rows]:
-    """Return what is to be shown as tables by their headings: the names of the columns, and the rows."""
+    """Return the tables to show: heading → names of the columns, and rows."""
     whole = [OfEvent("all", found.firings)] if len(found.events) > 1 else []
     events = [
         (each.name, str(len(each.firings)), *_three(each.parts["whole"]), _ms(each.parts["whole"].max), *_parts(each))
@@ -83,7 +83,7 @@ def tables(found: Findings) -> dict[str, Rows]:
 
 
 def verdict(found: Findings) -> list[str]:
-    """Return the sentences that say where the time went, and which handler is slow."""
+    """Return sentences that say where the time went, and which handlers are slow."""
     return [*_slow(found), *_means(found), *_failed(found), *_missing(found)]
 
 
