@@ -1,1 +1,1 @@
-"""The report: what happened in a project, as one page that one can look at."""
+"""The report: what happened in a project, as one HTML page."""

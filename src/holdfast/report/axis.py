@@ -1,4 +1,4 @@
-"""The axis of time on which a report draws: long stretches in which nothing happened are drawn short."""
+"""A report's time axis, on which long idle times are drawn short."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from holdfast.report import wording
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-IDLE_S = 30 * 60.0  # seconds in which nothing happened that are drawn whole
-_BREAK = 0.04  # of the axis that one break takes at most
-_BREAKS = 0.25  # of the axis that all breaks take at most
-_APART = 0.11  # of the axis that lies between two labels at least
+IDLE_S = 30 * 60.0  # longer idle times become a break
+_BREAK = 0.04  # the largest part of the axis for one break
+_BREAKS = 0.25  # the largest part of the axis for all breaks
+_APART = 0.11  # the smallest part of the axis between two labels
 
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """A stretch in which nothing happened: where it is drawn (0 to 1), how wide, and how long it was in seconds."""
+    """An idle time: its place on the axis (0 to 1), its drawn width (0 to 1), and its length in seconds."""
 
     left: float
     width: float
@@ -29,7 +29,7 @@ class Break:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A label of the axis: where it stands (0 to 1), the day if it is another than the last label's, and the time."""
+    """A label of the axis: its place (0 to 1), the day if it differs from the label before, and the time."""
 
     left: float
     day: str
@@ -38,12 +38,12 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Moments on a line of length 1.
+    """Times on a line of length 1.
 
     Attributes:
-        moments: in seconds since 1970, the first and the last of each stretch; ascending.
-        places: where each of them lies, 0 to 1; ascending.
-        breaks: the stretches in which nothing happened.
+        moments: the known times in seconds since 1970, ascending.
+        places: the place of each, 0 to 1, ascending.
+        breaks: the idle times that are drawn short.
     """
 
     moments: tuple[float, ...]
@@ -51,7 +51,7 @@ class Axis:
     breaks: tuple[Break, ...]
 
     def place(self, moment: float) -> float:
-        """Return where a moment (seconds since 1970) lies; one outside lies at the nearer end."""
+        """Return the place of a time (seconds since 1970); a time outside the axis is at the nearer end."""
         if len(self.moments) < 2 or moment <= self.moments[0]:
             return self.places[0] if self.places else 0.0
         if moment >= self.moments[-1]:
@@ -60,12 +60,12 @@ class Axis:
         return _between(moment, self.moments[after - 1 : after + 1], self.places[after - 1 : after + 1])
 
     def moment(self, place: float) -> float:
-        """Return which moment lies at a place."""
+        """Return the time (seconds since 1970) at a place."""
         after = min(max(bisect_right(self.places, place), 1), len(self.places) - 1)
         return _between(place, self.places[after - 1 : after + 1], self.moments[after - 1 : after + 1])
 
     def ticks(self) -> list[Tick]:
-        """Return the labels: where each stretch begins and, as far as there is room, in regular steps between."""
+        """Return the labels: one after each break and, as far as there is room, more at regular steps."""
         if len(self.moments) < 2:
             return []
         begins = [0.0, *(each.left + each.width for each in self.breaks)]
@@ -86,14 +86,14 @@ class Axis:
 
 
 def across(moments: Iterable[float]) -> Axis:
-    """Return the axis on which all these moments (seconds since 1970) lie."""
+    """Return the axis for all these times (seconds since 1970)."""
     known = sorted(set(moments))
     if len(known) < 2:
         return Axis(tuple(known), (0.5,) * len(known), ())
     stretches = list(pairwise(known))
     breaks = [later - earlier for earlier, later in stretches if later - earlier > IDLE_S]
     active = sum(later - earlier for earlier, later in stretches) - sum(breaks)
-    if not active:  # nothing but moments far from each other: an even line
+    if not active:  # all times are far apart: draw an even line
         breaks = []
     share = min(_BREAK, _BREAKS / len(breaks)) if breaks else 0.0
     scale = (1 - share * len(breaks)) / (active or known[-1] - known[0])
@@ -108,6 +108,6 @@ def across(moments: Iterable[float]) -> Axis:
 
 
 def _between(value: float, known: Sequence[float], wanted: Sequence[float]) -> float:
-    """Return what lies as far between two wanted values as `value` does between two known ones."""
+    """Interpolate: map `value` from between the two `known` values to between the two `wanted` ones."""
     width = known[1] - known[0]
     return wanted[0] + (value - known[0]) / width * (wanted[1] - wanted[0]) if width else wanted[0]

@@ -1,4 +1,4 @@
-"""The timeline of a report: a lane for each session with its compactions and agents, one for each workflow."""
+"""A report's timeline: a lane for each session with its compactions and agents, and one for each workflow."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LEGEND = (
     ("key left", "left unfinished"),
     ("key blocked", "blocked"),
 )
-_NARROWEST = 0.01  # of the axis, that a bar is taken to cover at least
+_NARROWEST = 0.01  # the part of the axis that even the shortest bar takes
 _OUTCOMES = {"active": "running"}
 
 
@@ -50,7 +50,7 @@ def draw(story: Story) -> Element:
 
 
 def mark(compaction: Compaction, number: int, line: Axis | None = None) -> Element:
-    """Return the sign of a compaction: on the timeline a link to its row, elsewhere just the sign."""
+    """Return a compaction's mark: on the timeline a link to its row in the table, elsewhere only the mark."""
     if line is None:
         return tag("i", class_=f"mark {compaction.ending}", aria_hidden="true")
     trigger = wording.TRIGGERS.get(compaction.trigger, compaction.trigger)
@@ -74,7 +74,7 @@ def _moments(story: Story) -> Iterator[float]:
 
 
 def _within(story: Story, *stamps: str | None) -> Iterator[float]:
-    """Yield those moments, none of them before what is asked for."""
+    """Yield times in seconds since 1970; a time before `story.since` becomes `story.since`."""
     yield from (wording.seconds(max(each, story.since)) for each in stamps if each)
 
 
@@ -123,7 +123,7 @@ def _run(line: Axis, run: Run) -> Element:
 
 
 def _rows(line: Axis, runs: Iterable[Run]) -> list[list[Run]]:
-    """Return runs in rows, in which none covers another."""
+    """Distribute runs over rows so that none covers another."""
     rows: list[tuple[list[Run], float]] = []
     for run in sorted(runs, key=lambda each: each.began_at):
         left, right = (line.place(wording.seconds(each)) for each in (run.began_at, run.ended_at))

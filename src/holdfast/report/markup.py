@@ -1,4 +1,4 @@
-"""Elements of a page, in which every word of others is text: redacted, without control characters, never markup."""
+"""Build HTML elements in which foreign text is always text: redacted, without control characters, never markup."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def tag(name: str, /, *content: Content, **attributes: str) -> Element:
     """Return an element.
 
     Args:
-        name: of the element.
-        content: texts and elements, or several of them.
-        attributes: its attributes; `_` in a name is `-`, one at the end is dropped, an empty value leaves it out.
+        name: the element's name.
+        content: texts and elements, or sequences of these.
+        attributes: its attributes. `_` in a name becomes `-`, at the end it is dropped; empty values are left out.
     """
     element = Element(name)
     for key, value in attributes.items():
@@ -33,7 +33,7 @@ def tag(name: str, /, *content: Content, **attributes: str) -> Element:
 
 
 def said(text: str, **attributes: str) -> Element:
-    """Return words of others, which keep their own direction of reading."""
+    """Return foreign text as an element that keeps its own reading direction."""
     return tag("bdi", text, **attributes)
 
 
@@ -43,7 +43,7 @@ def html(root: Element) -> str:
 
 
 def style(text: str) -> Element:
-    """Return a style sheet of ours, as it is."""
+    """Return a style sheet of Holdfast's as an element, unescaped."""
     element = Element("style")
     element.text = text
     return element

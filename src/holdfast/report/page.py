@@ -1,4 +1,4 @@
-"""The page of a report: one file that loads nothing, runs nothing, and can be read on a phone."""
+"""A report's page: one file that loads nothing, runs no scripts and is readable on a phone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from holdfast.report.story import Story
 
-# Nothing may be loaded or run, whatever stands in a workflow's words; the style sheet is the page's own.
+# Nothing may be loaded or run, whatever a workflow's text contains; the style sheet is inside the page.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 SECTIONS = (
     ("timeline", "Timeline"),

@@ -1,4 +1,4 @@
-"""What a report tells, gathered from the ledger and the workflows' files."""
+"""The content of a report, gathered from the ledger and the workflows' files."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
-LIMIT = 1_000  # happenings that are listed unless more are asked for
-SESSIONS = 60  # sessions that are drawn; the newest
-PHASES = 2_000  # beginnings and ends of phases that are drawn; the newest
+LIMIT = 1_000  # how many happenings are listed by default
+SESSIONS = 60  # how many sessions are drawn, the newest
+PHASES = 2_000  # how many beginnings and ends of phases are drawn, the newest
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """An agent's run as it is drawn.
+    """An agent's run, as it is drawn.
 
     Attributes:
         agent: the agent.
-        began_at: UTC stamp, not before what is asked for.
-        ended_at: UTC stamp; of one that runs, when the story was gathered.
-        outcome: `running`, `completed` or `failed`; `left` where its session ended first.
+        began_at: UTC stamp, not before the report's beginning.
+        ended_at: UTC stamp; for a running agent, when the report was made.
+        outcome: `running`, `completed` or `failed`; `left` if its session ended first.
         used: whether its result reached the main conversation.
     """
 
@@ -53,7 +53,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A session: its id, its checkout, its first and last event (UTC stamps), how it stands, and its agents' runs."""
+    """A session: its id, its checkout, its first and last event (UTC stamps), its status, and its agents' runs."""
 
     id: str
     worktree: str
@@ -65,17 +65,17 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One time that a phase ran.
+    """One attempt at a phase.
 
     Attributes:
         workflow: the key of its workflow.
         worktree: the checkout of its workflow.
-        phase: its id.
-        number: which attempt, from 1.
+        phase: the phase's id.
+        number: the attempt's number, from 1.
         began_at: UTC stamp.
         ended_at: UTC stamp, None while it runs.
         outcome: `active` or `blocked` while it runs; `completed`, `failed` or `left`.
-        error: what its failure said, or what blocks it; may be empty.
+        error: why it failed, or what blocks it; may be empty.
     """
 
     workflow: str
@@ -90,7 +90,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A workflow: as its file says or said, its checkout, the session that owns it, whether only the archive has it."""
+    """A workflow as in its file or the archive, with its checkout, its owner, and whether only the archive has it."""
 
     workflow: Workflow
     worktree: str
@@ -100,23 +100,23 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """Everything a report tells.
+    """The content of a report.
 
     Attributes:
         root: the project's root.
         made_at: when it was gathered (UTC stamp).
-        since: from which moment on; empty is from the beginning.
-        session: of which session alone; empty is of all.
-        sessions: the one that began last first; of many, those with the latest events.
+        since: the report's beginning (UTC stamp); empty means no limit.
+        session: the only session it covers; empty means all.
+        sessions: the sessions with the latest events, newest beginning first.
         unseen: how many older sessions are left out.
-        compactions: the newest first.
-        apart: the guidance that no compaction asked for, as on the resume of a session that had crashed.
-        workflows: those with a file, then those of the archive.
-        attempts: of phases, the earliest first.
-        costs: what was put into the context.
-        happened: everything, the newest first.
+        compactions: newest first.
+        apart: guidance without a compaction, such as after a crash when the session was resumed.
+        workflows: those with a file, then those only in the archive.
+        attempts: attempts at phases, earliest first.
+        costs: what was put into the model's context.
+        happened: everything that happened, newest first.
         more: whether older happenings are left out.
-        phases: the titles of phases, by their workflow's key and their id.
+        phases: (workflow's key, phase's id) → the phase's title.
     """
 
     root: Path
@@ -139,13 +139,13 @@ def gather(project: Workspace, *, since: datetime | None = None, session: str = 
     """Return what happened in a project, as far as the ledger still knows it.
 
     Args:
-        project: which; of all its worktrees.
-        since: not before this moment.
-        session: only of the session with this id.
-        limit: how many happenings are listed at most.
+        project: the project; all its worktrees are included.
+        since: leave out everything before this time.
+        session: include only the session with this id.
+        limit: how many happenings to list at most.
 
     Raises:
-        LedgerError: the ledger cannot be read.
+        LedgerError: the ledger can't be read.
     """
     start = clock.stamp(since) if since else ""
     happened = timeline.happened(project, since=since, session=session or None, limit=limit + 1)
@@ -188,7 +188,7 @@ def _sessions(project: Workspace, since: str, only: str) -> list[Session]:
 
 
 def _runs(project: Workspace, session: Session, since: str) -> tuple[Run, ...]:
-    """Return the runs of a session's agents, the first first; what runs when its session ends is over with it."""
+    """Return the runs of a session's agents in their order; one still running at the session's end ended with it."""
     found = []
     for agent in agent_status.of_session(project, session.id):
         outcome: Literal["running", "completed", "failed", "left"] = "failed" if agent.failed else "completed"
@@ -207,7 +207,7 @@ def _apart(project: Workspace, since: str, session: str, everything: Iterable[Co
 
 
 def _workflows(project: Workspace, since: str, session: str, compacted: Iterable[Compaction]) -> list[Told]:
-    """Return the workflows that are told of: of a session those it owns, or that its compactions name."""
+    """Return the workflows to show: all, or for one session those it owns or that its compactions name."""
     kept = archive.kept(project)
     listed = [
         Told(each, project.worktree, owners.owner(project, each) or "", archived=False)
@@ -226,7 +226,7 @@ def _workflows(project: Workspace, since: str, session: str, compacted: Iterable
 
 
 def _attempts(project: Workspace, since: str, workflows: Iterable[Told]) -> list[Attempt]:
-    """Return when phases ran; each attempt's beginning and end are two happenings."""
+    """Return the attempts at phases, built from the records of their beginnings and ends."""
     wanted = {(each.worktree, each.workflow.key) for each in workflows}
     found: dict[tuple[str, str, str, int], Attempt] = {}
     for each in history.happened(project, Asked(PHASES)):

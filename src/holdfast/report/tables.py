@@ -1,4 +1,4 @@
-"""The tables of a report: compactions, workflows, agents, what was put into the context, and all that happened."""
+"""A report's tables: compactions, workflows, agents, what was put into the context, and everything that happened."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ _OUTCOMES = {
     "failed": "failed",
     "left": "its session ended before it did",
 }
-_BRIEF = ("When", "Session", "How", "Owner", "Launched")  # columns whose cells stay on one line
+_BRIEF = ("When", "Session", "How", "Owner", "Launched")  # the cells of these columns don't wrap
 
 
 def compactions(story: Story) -> Element:
-    """Return what became of each compaction."""
+    """Return the table of compactions and their outcomes."""
     rows = [_compaction(each, number) for number, each in enumerate(story.compactions, 1)]
     heads = ("When", "Session", "How", "What it had", "What came back", "What the summary kept")
     return _table(heads, rows, "No compaction was seen.")
@@ -76,7 +76,7 @@ def _compaction(each: Compaction, number: int) -> Element:
 
 
 def _loss(loss: Loss) -> Iterator[Element]:
-    """Yield how much of a workflow a summary had, and, to be opened, what it had not."""
+    """Yield how many of a workflow's facts a summary had, and a list of the lost ones that the reader can open."""
     yield tag("div", f"{loss.kept} of {loss.total} facts of ", said(brief(loss.title, 40)), " word for word")
     if loss.lost:
         items = [
@@ -95,7 +95,7 @@ def _given(delivery: Delivery) -> list[Element | str]:
 
 
 def workflows(story: Story) -> Element:
-    """Return each workflow with its phases."""
+    """Return the table of workflows with their phases."""
     heads = ("Workflow", "Where it stands", "Phases", "Owner", "File")
     return _table(heads, [_workflow(story, each) for each in story.workflows], "No workflow was seen.")
 
@@ -116,7 +116,7 @@ def _workflow(story: Story, told: Told) -> Element:
 
 
 def agents(story: Story) -> Element:
-    """Return what became of each agent, the latest first."""
+    """Return the table of agents and their outcomes, newest first."""
     found = sorted((run for each in story.sessions for run in each.runs), key=lambda run: run.began_at, reverse=True)
     heads = ("Launched", "Agent", "Session", "For", "How it went", "Its last words")
     return _table(heads, [_run(story, each) for each in found], "No agent was seen.")
@@ -139,7 +139,7 @@ def _run(story: Story, run: Run) -> Element:
 
 
 def costs(story: Story) -> Element:
-    """Return what was put into the model's context, by session, event and handler."""
+    """Return the table of what was put into the model's context, by session, event and handler."""
     total = sum(each.units for each in story.costs)
     rows = [
         row
@@ -172,7 +172,7 @@ def _costs(session: str, parts: Sequence[Cost], total: int) -> list[Element]:
 
 
 def happened(story: Story) -> Element:
-    """Return all that happened, the newest first, with a box for each kind that hides it."""
+    """Return the table of everything that happened, newest first, with a checkbox for each kind that hides it."""
     there = [kind for kind in KINDS if any(each.kind == kind for each in story.happened)]
     boxes = [
         tag("label", tag("input", type="checkbox", id=f"show-{kind}", checked="checked"), f" {KINDS[kind]}")

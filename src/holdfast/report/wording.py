@@ -1,4 +1,4 @@
-"""How a report says moments, spans of time, sessions and numbers."""
+"""How a report writes times, durations, sessions and numbers."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ TRIGGERS = {"auto": "automatic", "manual": "by hand", "none": "not announced"}
 
 
 def seconds(stamp: str) -> float:
-    """Return a stamp as seconds since 1970; of what is none, 0."""
+    """Return a stamp as seconds since 1970; 0 if it is invalid."""
     moment = clock.parse(stamp)
     return moment.timestamp() if moment else 0.0
 
 
 def moment(stamp: str | None) -> str:
-    """Return a stamp as `21 Nov 2026 14:05:09`; a dash where there is none."""
+    """Return a stamp as `21 Nov 2026 14:05:09`; a dash if there is none."""
     at = clock.parse(stamp) if stamp else None
     return f"{at.day} {at:%b %Y %H:%M:%S}" if at else "–"
 
 
 def day(at: float) -> str:
-    """Return the day of a moment (seconds since 1970) as `21 Nov`."""
+    """Return the day of a time (seconds since 1970) as `21 Nov`."""
     when = datetime.fromtimestamp(at, UTC)
     return f"{when.day} {when:%b}"
 
 
 def time(at: float) -> str:
-    """Return the time of day of a moment (seconds since 1970) as `14:05`."""
+    """Return the time of day of a time (seconds since 1970) as `14:05`."""
     return f"{datetime.fromtimestamp(at, UTC):%H:%M}"
 
 
 def span(length: float) -> str:
-    """Return a length of time in its two largest units: `3 d 4 h`, `5 min`, `12 s`."""
+    """Return a duration in seconds in its two largest units: `3 d 4 h`, `5 min`, `12 s`."""
     for at, (size, unit) in enumerate(_STEPS):
         if length >= size:
             rest = _STEPS[at + 1] if at + 1 < len(_STEPS) else (1.0, "s")
@@ -53,17 +53,20 @@ def span(length: float) -> str:
 
 
 def between(begin: str, end: str) -> float:
-    """Return how many seconds lie between two stamps; 0 where the second is the earlier."""
+    """Return the seconds between two stamps; 0 if the second one is earlier."""
     return max(seconds(end) - seconds(begin), 0.0)
 
 
 def brief(text: str, limit: int = VALUE_LIMIT_CHARS) -> str:
-    """Return words of others on one line, cut to `limit`; masked before, for half a secret looks like none."""
+    """Return foreign text on one line, cut to `limit` characters.
+
+    Secrets are masked before it is cut, because half a secret isn't recognised as one.
+    """
     return one_line(redact(text), limit)
 
 
 def session(name: str) -> str:
-    """Return a session's id short, as everywhere."""
+    """Return a session's id shortened to eight characters; a dash if it is empty."""
     return name[:8] or "–"
 
 
