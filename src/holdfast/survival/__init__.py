@@ -1,1 +1,1 @@
-"""The Compaction Survival Score: planted facts, whole sessions of events, and what of it reaches the model."""
+"""The Compaction Survival Score: plant facts, play whole sessions of events, and see which facts reach the model."""

@@ -1,4 +1,4 @@
-"""The sessions of a row, each of a client whose process runs."""
+"""The sessions of a row, each with a client process."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 @dataclass
 class Cast:
-    """Who takes part; with the end of the block every process ends.
+    """The sessions of a row, as a context manager that kills their client processes at its end.
 
     Attributes:
-        place: where.
-        seed: what ids and planted words come from.
-        clients: all sessions, in the order in which they came.
+        place: the throw-away home and project.
+        seed: the seed of ids and planted words.
+        clients: all sessions, in the order of their creation.
     """
 
     place: Place
@@ -42,40 +42,40 @@ class Cast:
             self.kill(process)
 
     def tokens(self) -> Tokens:
-        """Return a source of words that nothing else in this row has."""
+        """Return a source of words that occur nowhere else in this row."""
         self._spaces += 1
         return Tokens(self.seed, f"{self._spaces:02}")
 
     def word(self, kind: str) -> str:
-        """Return a word that stands nowhere else."""
+        """Return a word that occurs nowhere else."""
         return self.tokens()(kind)
 
     def session(self) -> str:
-        """Return the id of a session that was never seen."""
+        """Return a new session id."""
         self._sessions += 1
         return str(uuid.uuid5(uuid.NAMESPACE_OID, f"{self.seed}:{self._sessions}"))
 
     def process(self) -> str:
-        """Return the number of a process that runs until it is ended, the row is over or this process is gone."""
+        """Start a process and return its id; it runs until it is killed, the row is over or this process ends."""
         process = subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
         self._processes[str(process.pid)] = process
         return str(process.pid)
 
     def client(self, root: Path | None = None, *, process: str | None = None, **more: Any) -> Conversation:
-        """Return a session that has not started yet, of a client whose process runs."""
+        """Return a session that has not started yet, with a running client process."""
         named = self.process() if process is None else process
         client = Conversation(self.place, root or self.place.root, self.session(), named, **more)
         self.clients.append(client)
         return client
 
     def fork(self, client: Conversation) -> Conversation:
-        """Return a session that begins as a copy of another, in a client of its own."""
+        """Return a started session that is a fork of another, with its own client process."""
         heir = self.client(client.root)
         heir.transcript = client.transcript.forked(heir.transcript.path, heir.session)
         heir.starts("fork")
         return heir
 
     def kill(self, process: str) -> None:
-        """End a process that `process` returned."""
+        """Kill a process that `process` started."""
         with self._processes[process] as running:
             running.kill()

@@ -1,4 +1,4 @@
-"""A session of the simulated client whose conversation is kept: its transcript, and all that reached the model."""
+"""A session of the simulated client with its transcript and everything that reached the model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from holdfast.testkit.agent import Agent
     from holdfast.testkit.reply import Heard
 
-PREVIEW_CHARS = 2_000  # characters of a string that is longer than the client's limit
+PREVIEW_CHARS = 2_000  # what the model sees of a text over the client's limit
 _PROJECT = "HOLDFAST_PROJECT_DIR"
 UNTOLD = (
     f"no handler gave the model's commands {_PROJECT} at SessionStart, so they cannot find the project: one that"
@@ -28,7 +28,7 @@ UNTOLD = (
 
 
 class Told(NamedTuple):
-    """A string that reached the model, whole or cut, and the event it came with."""
+    """A text that reached the model (possibly cut), its event, and its length in UTF-16 units before the cut."""
 
     event: str
     text: str
@@ -40,12 +40,12 @@ class Conversation(Client):
     """A session in a project.
 
     Attributes:
-        keeps_transcript: whether the session has a transcript; a diskless one says `""` for its path.
-        told: all that reached the model, in order.
-        asides: what reached subagents instead.
-        failed: hooks that did not end with 0, and what else failed the session.
+        keeps_transcript: whether the session has a transcript; without one its path is `""`.
+        told: everything that reached the model, in order.
+        asides: everything that reached subagents instead.
+        failed: hooks that didn't end with 0, and other failures.
         agents: the ids of the agents that run in the background.
-        arrives: whether what hooks say reaches the model.
+        arrives: whether the hooks' replies reach the model.
     """
 
     keeps_transcript: bool = True
@@ -62,28 +62,28 @@ class Conversation(Client):
         self.first = self.session
 
     def transcript_of(self, session: str) -> Path:
-        """Return where a session's transcript lies."""
+        """Return the path of a session's transcript."""
         return self.home / ".claude" / "projects" / "-project" / f"{session}.jsonl"
 
     @property
     def transcript_path(self) -> str:
-        """Where this session's transcript lies; empty for a diskless one."""
+        """The path of this session's transcript; empty if it keeps none."""
         return str(self.transcript.path) if self.keeps_transcript else ""
 
     def fire(self, name: str, **changes: Any) -> Heard:
-        """Send a recorded event; what it says to the model is noted."""
+        """Send a recorded event and keep what it tells the model."""
         heard = super().fire(name, **changes)
         self._hear(heard, name.partition("-")[2])
         return heard
 
     def fire_aside(self, name: str, **changes: Any) -> Heard:
-        """Send an event of a subagent, marked as one or not: what it says reaches the subagent."""
+        """Send an event of a subagent, whose replies reach the subagent, even if the event isn't marked as one."""
         heard = super().fire(name, **changes)
         self._hear(heard, aside=True)
         return heard
 
     def _hear(self, heard: Heard, source: str = "", *, aside: bool = False) -> None:
-        """Take in what was said to an event."""
+        """Keep the replies to an event."""
         codes = [hook.exit_code for hook in heard.hooks]
         self.failed += [f"{heard.event} ended with {code}" for code in codes if code != 0]
         if not self.arrives:
@@ -98,7 +98,8 @@ class Conversation(Client):
     def cli(self, *arguments: str) -> Ended:
         """Run the command line as the model's Bash tool does.
 
-        Where no hook told it the project, that is noted once, and it is told here, so that the rest can be judged.
+        If no hook has told the Bash tool the project, record that failure once and set the project here, so that the
+        rest can be judged.
         """
         known = self.env_file.is_file() and _PROJECT in self.env_file.read_text("utf-8", "replace")
         if not known and UNTOLD not in self.failed:
@@ -106,11 +107,11 @@ class Conversation(Client):
         return self.bash(*arguments, **({} if known else {_PROJECT: str(self.root)}))
 
     def starts(self, source: str = "startup") -> Heard:
-        """SessionStart."""
+        """Send SessionStart."""
         return self.fire(f"SessionStart-{source}")
 
     def asks(self, words: str = "Go on.") -> Heard:
-        """The user's prompt."""
+        """Send the user's prompt."""
         heard = self.fire("UserPromptSubmit", prompt=words)
         if self.keeps_transcript:
             self.transcript.asked(words)
@@ -118,7 +119,7 @@ class Conversation(Client):
         return heard
 
     def rests(self) -> Heard:
-        """The model answers and its turn is over."""
+        """Let the model answer and end its turn (Stop)."""
         words = "Done so far."
         if self.keeps_transcript:
             self.transcript.answered(words)
@@ -126,26 +127,26 @@ class Conversation(Client):
         return self.fire("Stop", last_assistant_message=words, background_tasks=listed)
 
     def ends(self, reason: str = "other") -> Heard:
-        """SessionEnd."""
+        """Send SessionEnd."""
         return self.fire(f"SessionEnd-{reason}")
 
     def precompact(self, trigger: str = "auto") -> Heard:
-        """PreCompact; from here on nothing is added to the conversation before the compaction."""
+        """Send PreCompact; the part of the conversation before the compaction ends here."""
         self.before_compaction = self.transcript.last
         return super().precompact(trigger)
 
     def restarted(self) -> Heard:
-        """SessionStart(compact)."""
+        """Send SessionStart with source `compact`."""
         self.before_compaction = self.before_compaction or self.transcript.last
         return super().restarted()
 
     def goes_on(self, summary: str) -> None:
-        """The client writes down the compaction and what hooks said; the model answers; the user asks again."""
+        """Do what `writes_down` does, and let the user ask again."""
         self.writes_down(summary)
         self.asks()
 
     def writes_down(self, summary: str) -> None:
-        """The client writes down the compaction and what hooks said; the model answers, and its turn is over."""
+        """Write the compaction and the hooks' replies to the transcript, and let the model answer and end its turn."""
         if self.keeps_transcript:
             self.transcript.compacted("auto", summary, self.before_compaction)
         self._write_late()
@@ -153,10 +154,12 @@ class Conversation(Client):
         self.rests()
 
     def becomes(self, session: str, *, forked: bool = False) -> None:
-        """The compaction changes the session's id.
+        """Change the session's id, as a compaction may.
 
-        The new transcript names the old one's last entry once the compaction is written down; `forked`, it begins as a
-        copy of the old one.
+        Args:
+            session: the new id.
+            forked: the new transcript begins as a copy of the old one. Otherwise it only names the old one's last
+                entry once the compaction is written.
         """
         self.before_compaction = self.transcript.last
         self.session = session
@@ -164,7 +167,7 @@ class Conversation(Client):
         self.transcript = self.transcript.forked(path, session) if forked else Transcript(path, session, str(self.root))
 
     def launches(self, name: str) -> str:
-        """Launch an agent in the background; return its id."""
+        """Launch an agent in the background and return its id."""
         agent = self.agent(name, "side work", "Look.", background=True)
         agent.about_to()
         agent.launched()
@@ -173,28 +176,28 @@ class Conversation(Client):
         return agent.run
 
     def delegates(self, name: str, prompt: str, report: str) -> None:
-        """Have a foreground agent do something and return."""
+        """Run an agent in the foreground to its end."""
         self.ends_agent(self.begins_agent(name, prompt), report)
 
     def begins_agent(self, name: str, prompt: str) -> Agent[Heard]:
-        """Launch an agent and wait for it."""
+        """Launch an agent in the foreground."""
         agent = self.agent(name, prompt, prompt)
         agent.about_to()
         agent.started()
         return agent
 
     def ends_agent(self, agent: Agent[Heard], report: str) -> None:
-        """The agent that was waited for returns."""
+        """Let an agent in the foreground return."""
         agent.stopped(report)
         agent.returned(report)
 
     def _ids(self, number: int) -> tuple[str, str]:
-        """Return ids that no other session's agents have."""
+        """Return an agent's id and a call's id that no other session uses."""
         made = uuid.uuid5(uuid.NAMESPACE_OID, f"{self.first}:{number}").hex
         return f"a{made[:16]}", f"toolu_{made[8:32]}"
 
     def _write_late(self) -> None:
-        """Write down what hooks said: the client does that only after they were answered."""
+        """Write the hooks' replies to the transcript, which the client does only after the hooks have ended."""
         if self.keeps_transcript:
             for event, source, texts in self._late:
                 self.transcript.told(event, source, texts)
@@ -202,7 +205,7 @@ class Conversation(Client):
 
 
 def as_delivered(text: str) -> str:
-    """Return a string as the client hands it to the model: whole, or a preview of it (client fact §1.9)."""
+    """Return a text as the client gives it to the model: in full, or as a preview (client fact §1.9)."""
     if units(text) <= LIMIT_UNITS:
         return text
     head = text[:PREVIEW_CHARS]

@@ -1,8 +1,8 @@
-"""Faults that a launcher on the stage suffers before it runs: killed at a write, or without root's privileges.
+"""Faults for a launcher in a throw-away home: it is killed at a write, or runs without root's privileges.
 
-Only the stage's own copy of the launcher loads this, ahead of the real one; nothing here is on anybody's hook path.
-A boundary is a moment at which something has just been written for good: a statement of the ledger, a file's bytes
-(for which half of them are written), its rename, its synchronisation, its removal, the reply.
+Only such a launcher loads this module, before the real program; nothing here is on a real hook path. A boundary is a
+moment when something has just been written permanently: a statement of the ledger, a file's bytes (of which only half
+are written when the process is killed there), a rename, an fsync, a removal, the reply.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 NEVER = -1
-_SIZE_BYTES = 16  # bytes of the counter's file: how many boundaries came, and at which one all ends
+_SIZE_BYTES = 16  # of the counter's file: the count of boundaries, and the number at which to kill
 _CALLS = ("replace", "rename", "link", "unlink", "remove", "mkdir", "fsync")
 _READING = ("SELECT", "PRAGMA")
-_OVERRIDE = 0b110  # Linux: CAP_DAC_OVERRIDE, with which root writes everything, and CAP_DAC_READ_SEARCH
-_CAPABILITIES = 0x20080522  # the version of the structures that capget and capset take
+_OVERRIDE = 0b110  # Linux: CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH, by which root ignores permissions
+_CAPABILITIES = 0x20080522  # version of the structures for capget and capset
 _TEXT = """\
 #!{interpreter} {flags}
 import sys
@@ -37,31 +37,31 @@ exec(compile(open(real, encoding="utf-8").read(), real, "exec"))
 
 
 class Strokes:
-    """The counter that a world shares with its launchers."""
+    """The counter of boundaries that a row shares with its launchers through a file."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
         self.expect(NEVER)
 
     def expect(self, stop: int) -> None:
-        """Begin to count anew; the launcher ends at boundary number `stop`, from 1."""
+        """Reset the counter; the launcher is killed at boundary number `stop`, from 1."""
         self.file.write_bytes((0).to_bytes(8, "little", signed=True) + stop.to_bytes(8, "little", signed=True))
 
     @property
     def count(self) -> int:
-        """How many boundaries came since."""
+        """The number of boundaries since the last reset."""
         return int.from_bytes(self.file.read_bytes()[:8], "little", signed=True)
 
 
 def arm(program: Path, call: str, *, interpreter: str, root: Path, flags: str = "-IS") -> None:
-    """Put a program on the stage behind one that calls a function of this module first.
+    """Replace a program by one that calls a function of this module and then runs the original.
 
     Args:
-        program: the launcher or the command, which is moved aside.
+        program: the launcher or the command, which is renamed.
         call: the call, such as `obey()`.
         interpreter: the Python that runs it.
         root: the folder from which Holdfast is loaded.
-        flags: what the interpreter is started with; the launcher leaves out site-packages, the command does not.
+        flags: the interpreter's options; the launcher runs without site-packages, the command with them.
     """
     real = program.with_name(f"{program.name}.real")
     if not real.exists():
@@ -73,7 +73,7 @@ def arm(program: Path, call: str, *, interpreter: str, root: Path, flags: str = 
 
 
 def strike(file: str) -> None:
-    """Count this process's boundaries, and those of what it forks; at the awaited one kill it with them."""
+    """Count the boundaries of this process and its children, and kill them at the number set by `Strokes.expect`."""
     with Path(file).open("r+b") as opened:
         shared = mmap.mmap(opened.fileno(), _SIZE_BYTES)
     first = os.getpid()
@@ -136,7 +136,7 @@ def _followed(call: Any, boundary: Any) -> Any:
 
 
 def obey() -> bool:
-    """Have this process obey the permissions of files and folders, also as root; false where it cannot be had."""
+    """Make this process obey file permissions, even as root. Return whether that worked."""
     if os.geteuid() != 0:
         return True
     library: Any = ctypes.CDLL(None)
@@ -148,6 +148,6 @@ def obey() -> bool:
 
 
 def obeys(interpreter: str) -> bool:
-    """Tell whether a process can be made to obey the permissions of files."""
+    """Tell whether a process can be made to obey file permissions here."""
     words = "import runpy, sys; sys.exit(not runpy.run_path(sys.argv[1])['obey']())"
     return subprocess.run([interpreter, "-IS", "-c", words, __file__], check=False).returncode == 0

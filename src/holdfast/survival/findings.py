@@ -1,4 +1,4 @@
-"""What was found so far of the sessions of a row, compaction by compaction."""
+"""The findings about a row's sessions, compaction by compaction."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
     from holdfast.survival.score import Reading
     from holdfast.survival.truth import Truth
 
-_MAINS = frozenset({"context", "decision", "request", "open to-do", "finished to-do"})  # nothing that a subagent needs
+_MAINS = frozenset({"context", "decision", "request", "open to-do", "finished to-do"})  # of no use to a subagent
 
 
 @dataclass
 class Findings:
-    """Everything that a row's result is made of, and what whoever is judged must not have.
+    """The parts of a row's result so far, and the words that the judged session must not get.
 
     Attributes:
-        readings: what was found of each compaction, in order.
-        faults: what went wrong beside that, in words.
-        repeats: whether the same state gave the same bytes, for each time it was tried.
+        readings: the judgement of each compaction, in order.
+        faults: other things that went wrong, in words.
+        repeats: whether the same state gave the same bytes, for each time this was tried.
         foreign: words of other sessions.
-        resurrected: words of workflows that are over.
-        named: titles of other workflows, which may be named in a line.
-        fallback: the project whose state file counts for the sidecar, where none can be written.
-        where: what is being done, for faults that need to be found again.
-        heading: by which guidance is known; a trail has another.
+        resurrected: words of finished or abandoned workflows.
+        named: titles of other workflows, which guidance may mention in a line.
+        fallback: the project whose state file counts as the sidecar, if no sidecar can be written.
+        where: the present step, to make faults reproducible.
+        heading: the text by which guidance is recognised; a trail has another.
     """
 
     readings: list[Reading] = field(default_factory=list)
@@ -49,7 +49,7 @@ class Findings:
 
     @contextmanager
     def strange_to(self, planted: Truth) -> Iterator[None]:
-        """Whoever is asked in the meantime must know nothing of this workflow."""
+        """Within the block, treat all words of this workflow as foreign."""
         before = set(self.foreign)
         self.foreign |= planted.words()
         try:
@@ -58,7 +58,7 @@ class Findings:
             self.foreign = before
 
     def expected(self, planted: Truth) -> Expected:
-        """Return what the model must have of a workflow now."""
+        """Return what the model must get of a workflow now, and what it must not get."""
         wrong = {
             "foreign": frozenset(self.foreign),
             "stale": frozenset(planted.gone),
@@ -68,13 +68,13 @@ class Findings:
         return Expected(planted.facts(), planted.position, wrong, named, self.fallback, planted.mentionable())
 
     def judge(self, client: Conversation, planted: Truth) -> Reading:
-        """Judge all that a session was told since it was last asked about: one compaction."""
+        """Judge one compaction: everything the session was told since the last judgement."""
         told = self._since(client)
         texts, lengths = [each.text for each in told], [each.units for each in told]
         return self._noted(judge(self.expected(planted), texts, lengths), told)
 
     def judge_trail(self, client: Conversation, planted: Ordinary) -> Reading:
-        """Judge the same of a session without a workflow."""
+        """Judge one compaction of a session without a workflow."""
         told = self._since(client)
         texts, lengths = [each.text for each in told], [each.units for each in told]
         return self._noted(judge_trail(planted, self.foreign, texts, lengths), told)
@@ -89,7 +89,7 @@ class Findings:
         return reading
 
     def quiet(self, client: Conversation) -> None:
-        """Nothing of guidance, and nothing of another session, was said since the session was last asked about."""
+        """Record a fault if the session was told guidance, or words of another session, since the last judgement."""
         for each in self._since(client):
             if self.heading in each.text:
                 self.faults.append(f"guidance without a compaction, with {each.event}")
@@ -97,13 +97,13 @@ class Findings:
             self.faults += [f"foreign: {word}, with {each.event}" for word in sorted(heard)]
 
     def close(self, clients: Iterable[Conversation]) -> None:
-        """Nobody got guidance that nobody asked about."""
+        """Record a fault for each session that got guidance since its last judgement."""
         self.foreign, self.resurrected = set(), set()
         for client in clients:
             self.quiet(client)
 
     def asides(self, client: Conversation, planted: Truth, errand: str) -> None:
-        """A compacted subagent was told nothing of the main session's to-dos and context, but its own errand."""
+        """Record a fault unless a compacted subagent was told its own errand and nothing of the main session's."""
         self.note(
             errand != "" and not any(errand in each.text for each in client.asides),
             f"a subagent was not told {errand} again",
@@ -115,14 +115,14 @@ class Findings:
         client.asides.clear()
 
     def same_as_before(self, client: Conversation) -> None:
-        """The last two times nothing had changed: the guidance must be the same, byte for byte."""
+        """Record a fault unless the last two pieces of guidance, given for the same state, are equal byte for byte."""
         before, after = self._guidance(client.told)[-2:-1], self._guidance(client.told)[-1:]
         self.repeats.append(before == after and bool(after))
         if before != after:
             self.faults.append(f"same state, other bytes: {_difference(before, after)}")
 
     def note(self, wrong: bool, words: str) -> None:
-        """Note a fault where something is wrong."""
+        """Record a fault if `wrong`."""
         if wrong:
             self.faults.append(words)
 

@@ -1,4 +1,4 @@
-"""Planting an ordinary session: one without a workflow, with 29 facts in its transcript that a successor must know."""
+"""Plant an ordinary session: one without a workflow, with 29 facts in its transcript that a successor must know."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from holdfast.survival.worklog import Worked
 
-PLANTED, GOAL = 29, 27  # facts, and how many of them are enough (survival, "No workflow at all")
+PLANTED, GOAL = 29, 27  # facts, and how many of them are enough
 CLIENTS_OWN = (
     *("ran out of context", "DO NOT respond", "task-notification", "<command", "local-command", "interrupted by user"),
 )
@@ -22,13 +22,15 @@ Tool = Literal["TodoWrite", "Task tools", "neither"]
 
 @dataclass
 class Ordinary:
-    """What was planted in a session, as it is now.
+    """The present state of what was planted in a session.
 
     Attributes:
-        mark: a word that stands in all of the session's own words.
-        facts: what a successor must know; among them `failing`, a command and its test, and what was `asked` last.
+        mark: a word that is part of all of the session's own words.
+        facts: what a successor must know.
         stale: words that were true once.
-        machine: words that look like the session's own and are none, such as a subagent's.
+        machine: words that look like the session's own but aren't, such as a subagent's.
+        failing: the failing command and its test; both are facts.
+        asked: the last request; it is a fact.
     """
 
     mark: str
@@ -40,19 +42,19 @@ class Ordinary:
 
     @property
     def words(self) -> frozenset[str]:
-        """What another session must have none of."""
+        """Words that another session must not get."""
         return frozenset(
             {self.mark, _name(self.mark), _job(self.mark), *(_id(self.mark, place) for place in (1, 2, 3))}
         )
 
     def fail(self, command: str, test: str) -> None:
-        """The command that failed does so no more, and another one does."""
+        """Make the failing command succeed and another one fail."""
         self.stale |= set(self.failing)
         self.facts = [fact for fact in self.facts if fact.needle not in self.failing] + _all("command", command, test)
         self.failing = command, test
 
     def ask(self, request: str) -> None:
-        """The person asked anew; the request before may be told of, among the earlier ones."""
+        """Make this the last request; the one before may still be mentioned among the earlier ones."""
         self.facts = [fact for fact in self.facts if fact.needle != self.asked] + _all("request", request)
         self.asked = request
 
@@ -63,10 +65,10 @@ def plant(
     """Let an ordinary session do its work in four parts, and return what a successor must know of it.
 
     Args:
-        work: where it is written down.
-        tool: what keeps the session's to-dos.
-        between: is called after each part with its number: what happens meanwhile.
-        mark: the word that stands in all of the session's own words.
+        work: writes the session's transcript.
+        tool: the tool for the session's to-dos.
+        between: called after each part with the part's number.
+        mark: the word that is part of all of the session's own words.
         branch: the branch it works on.
     """
     name, runs, job, ended = _name(mark), _id(mark, 1), _job(mark), _id(mark, 2)
@@ -130,12 +132,12 @@ def plant(
 
 
 def go_on(work: Worked, planted: Ordinary, number: int) -> None:
-    """Work between two compactions: the test that failed passes and another fails, and the person asks anew.
+    """Work between two compactions: the failing test passes, another one fails, and the user has a new request.
 
     Args:
-        work: where it is written down.
-        planted: what was planted, which moves with it.
-        number: which time it is; each has words of its own.
+        work: writes the session's transcript.
+        planted: what was planted; it is updated.
+        number: the number of this call, from which its words are made.
     """
     work.run(f"pytest -q {planted.failing[0]}", "1 passed")
     planted.fail(f"{planted.mark}-FAILING-{number}-COMMAND", f"test_{_name(planted.mark)}_{number}_fails")
@@ -145,7 +147,7 @@ def go_on(work: Worked, planted: Ordinary, number: int) -> None:
 
 
 def _todos(work: Worked, tool: Tool, mark: str, name: str) -> list[Fact]:
-    """Plant the session's to-dos with the tool it has; a session without one plants other facts instead."""
+    """Plant to-dos with the session's tool; without a tool, plant other facts instead."""
     old, one, two, three = (f"{mark}-{word}" for word in ("OLD-TODO", "TODO-ONE", "TODO-TWO", "TODO-THREE"))
     if tool == "neither":
         work.say(f"{mark}-SECOND-REQUEST: read the standard first.")
@@ -178,15 +180,15 @@ def _all(kind: str, *needles: str) -> list[Fact]:
 
 
 def _name(mark: str) -> str:
-    """Return a mark as it stands in the names of files and tests."""
+    """Return a mark as it is spelled in the names of files and tests."""
     return mark.lower().replace("-", "_")
 
 
 def _id(mark: str, number: int) -> str:
-    """Return the id of an agent, as the client makes them: `a` and 16 hexadecimal digits."""
+    """Return an agent's id as the client makes them: `a` and 16 hexadecimal digits."""
     return f"a{uuid.uuid5(uuid.NAMESPACE_OID, f'{mark}:{number}').hex[:16]}"
 
 
 def _job(mark: str) -> str:
-    """Return the id of a command in the background: `b` and eight signs."""
+    """Return the id of a background command: `b` and eight hexadecimal digits."""
     return f"b{_id(mark, 0)[1:9]}"

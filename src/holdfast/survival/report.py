@@ -1,4 +1,4 @@
-"""The table that results come to, for a terminal, for the README and for programs."""
+"""The score's table for a terminal, for the README and as JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NOT_ONCE = ("guidance of compaction", "guidance without")
 
 
 def rows(results: Sequence[Result]) -> Iterator[tuple[str, ...]]:
-    """Yield the table's rows, each cell a text."""
+    """Yield the table's rows as texts."""
     for each in results:
         if each.skipped:
             yield (each.row, each.format, *["–"] * 7, f"skipped: {each.skipped}")
@@ -37,14 +37,14 @@ def rows(results: Sequence[Result]) -> Iterator[tuple[str, ...]]:
 
 
 def share(part: int, whole: int) -> str:
-    """Return how much that is of it in percent; 100 % only where it is all."""
+    """Return a part in percent of the whole; `100 %` only if it is all of it."""
     if not whole:
         return "–"
     return "100 %" if part == whole else f"{min(100 * part / whole, 99.9):.1f} %"
 
 
 def kinds(results: Sequence[Result]) -> dict[str, tuple[int, int, int]]:
-    """Return planted, inline and in the sidecar of each kind of fact, over all rows."""
+    """Return for each kind of fact how many were planted, inline and in the sidecar, over all rows."""
     found: dict[str, tuple[int, int, int]] = {}
     for each in results:
         for kind, counts in each.kinds.items():
@@ -54,7 +54,7 @@ def kinds(results: Sequence[Result]) -> dict[str, tuple[int, int, int]]:
 
 
 def complaints(results: Sequence[Result]) -> Iterator[str]:
-    """Yield what does not hold, in words."""
+    """Yield lines on every row that doesn't hold."""
     for each in results:
         if not each.holds:
             found = [f"lost: {text}" for text in each.lost if each.short] + [f"false: {text}" for text in each.false]
@@ -65,7 +65,7 @@ def complaints(results: Sequence[Result]) -> Iterator[str]:
 
 
 def moral(results: Sequence[Result]) -> str:
-    """Return the sum of it in a sentence."""
+    """Return a sentence that sums up the results."""
     bad = sum(not each.holds for each in results)
     skipped = sum(bool(each.skipped) for each in results)
     planted, kept = sum(each.planted for each in results), sum(each.recoverable for each in results)
@@ -76,7 +76,7 @@ def moral(results: Sequence[Result]) -> str:
 
 
 def as_json(job: Job, results: Sequence[Result]) -> dict[str, Any]:
-    """Return all of it for a program."""
+    """Return the results as JSON values."""
     return {
         "holds": all(each.holds for each in results),
         "cycles": job.cycles,
@@ -100,7 +100,7 @@ def markdown(job: Job, results: Sequence[Result]) -> str:
 
 
 def written(page: str, table: str) -> str:
-    """Return a page with the table in place of the one between its markers. Raises ValueError where it has none."""
+    """Return a page with the table between its markers replaced. Raises ValueError if it has no markers."""
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:

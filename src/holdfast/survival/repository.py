@@ -1,4 +1,4 @@
-"""A git repository that consists of the few files that tell a worktree and a branch; git is not needed."""
+"""A minimal git repository: only the files that define its worktrees and branches. Git itself is not needed."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ if TYPE_CHECKING:
 
 
 def make(root: Path, branch: str) -> None:
-    """Make a folder a repository with a branch checked out."""
+    """Turn a folder into a repository with a branch checked out."""
     (root / ".git" / "objects").mkdir(parents=True)
     checkout(root, branch)
 
 
 def add_worktree(root: Path, folder: Path, branch: str) -> None:
-    """Make another folder a worktree of a repository, on a branch of its own."""
+    """Turn a folder into another worktree of a repository, on its own branch."""
     inner = root / ".git" / "worktrees" / folder.name
     inner.mkdir(parents=True)
     (inner / "HEAD").write_text(f"ref: refs/heads/{branch}\n", "utf-8")

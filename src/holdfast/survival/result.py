@@ -1,4 +1,4 @@
-"""What one row came to in one format: the sums of its readings, and whether it holds."""
+"""The result of one row in one format: the sums of its readings, and whether it holds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from holdfast.survival.score import Reading
 
-SHOWN = 20  # complaints of each sort that are kept
+SHOWN = 20  # how many complaints of each sort are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,15 +22,18 @@ class Result:
 
     Attributes:
         row: its name.
-        format: the format that kept the main workflow.
+        format: the format that stored the main workflow.
         compactions: how many were judged.
-        kinds: for each kind of fact, how many were planted, inline and recoverable, over all compactions.
-        short: how many compactions kept less than they must; `goal` how many facts that is, None for all of them.
-        lost: what was found nowhere; `false` what was said and is not so; `over` how the budget was not kept.
+        kinds: kind of fact → how many were planted, inline and in the sidecar, over all compactions.
+        short: how many compactions kept too few facts.
+        goal: how many facts of one compaction are enough; None for all.
+        lost: facts that were found nowhere.
+        false: what was said and isn't true.
+        over: how the budget was exceeded.
         faults: what else went wrong, such as guidance twice or without a compaction.
-        units: the longest string.
-        repeats: whether the same state gave the same bytes, each time it was tried.
-        skipped: why it was not played.
+        units: the length of the longest text in UTF-16 units.
+        repeats: whether the same state gave the same bytes, for each time this was tried.
+        skipped: why it wasn't played.
         log: the errors that Holdfast itself logged.
     """
 
@@ -51,22 +54,22 @@ class Result:
 
     @property
     def planted(self) -> int:
-        """How many facts had to be there, over all compactions."""
+        """How many facts were planted, over all compactions."""
         return sum(planted for planted, _, _ in self.kinds.values())
 
     @property
     def inline(self) -> int:
-        """How many stood in the text."""
+        """How many facts were in the text."""
         return sum(inline for _, inline, _ in self.kinds.values())
 
     @property
     def recoverable(self) -> int:
-        """How many stood in the text or in the sidecar."""
+        """How many facts were in the text or in the sidecar."""
         return sum(inline + beside for _, inline, beside in self.kinds.values())
 
     @property
     def holds(self) -> bool:
-        """Whether enough was kept and nothing false was said, once each, within the budget, in the same bytes."""
+        """Whether enough was kept, nothing false was said, guidance came once, fit the budget and was reproducible."""
         if self.skipped:
             return True
         wrong = self.short or self.false or self.over or self.faults or not all(self.repeats)
@@ -75,11 +78,11 @@ class Result:
 
     @property
     def aim(self) -> str:
-        """What is enough, where that is not all."""
+        """How many facts are enough, in words; empty if all are needed."""
         return "" if self.goal is None else f"goal: {self.goal} of {self.planted // max(self.compactions, 1)}"
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as a program reads it."""
+        """Return the result as JSON values."""
         kinds = {
             kind: {"planted": planted, "inline": inline, "sidecar": beside}
             for kind, (planted, inline, beside) in self.kinds.items()
@@ -115,7 +118,7 @@ def summed(
     skipped: str = "",
     log: Sequence[str] = (),
 ) -> Result:
-    """Return the result of a row's readings."""
+    """Return a row's result from its readings."""
     planted, inline, beside = Counter[str](), Counter[str](), Counter[str]()
     for reading in readings:
         planted, inline, beside = planted + reading.planted, inline + reading.inline, beside + reading.recoverable

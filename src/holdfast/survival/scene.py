@@ -1,4 +1,4 @@
-"""One row being played: what is planted, and how sessions work, are compacted, end and die."""
+"""Play one row: plant workflows, and let sessions work, be compacted, end and die."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Scene(Cast):
     """A row in progress.
 
     Attributes:
-        format: the format that keeps the main workflow.
+        format: the format that stores the main workflow.
         facts: how many facts are planted.
         cycles: how many compactions it has.
-        found: what was found so far.
-        instants: at how many instants a process is killed; None is all.
-        skipped: why the row cannot be played here, if so.
+        found: the findings so far.
+        instants: at how many boundaries a process is killed; None for all.
+        skipped: why the row can't be played here, or empty.
     """
 
     format: str = ""
@@ -45,7 +45,7 @@ class Scene(Cast):
     _left: dict[int, int] = field(default_factory=dict)
 
     def begin(self, *, change: Change | None = None, **more: Any) -> tuple[Conversation, Truth]:
-        """Install Holdfast, lay decoys, start a session and plant a workflow in it; an agent runs beside."""
+        """Install Holdfast, plant decoys, start a session and plant a workflow in it, with a background agent."""
         workflow_files.install(self.place)
         self.decoys()
         client = self.client(**more)
@@ -62,9 +62,14 @@ class Scene(Cast):
         finished: int = 2,
         change: Change | None = None,
     ) -> Truth:
-        """Start a workflow in a session, get its first phases done, and send an agent off.
+        """Start a workflow in a session, complete its first phases, and launch an agent in the background.
 
-        `change` makes what is planted another before it is.
+        Args:
+            client: the session.
+            format_name: its format; by default the row's.
+            facts: how many facts it has; by default the row's number.
+            finished: how many phases to complete.
+            change: changes the workflow before it is planted.
         """
         tokens = self.tokens()
         planted = truth.make(format_name or self.format, tokens, facts or self.facts, finished=finished)
@@ -80,7 +85,7 @@ class Scene(Cast):
         return planted
 
     def decoys(self) -> None:
-        """Lay down what must not come back: a finished workflow, and one that nobody touched for long."""
+        """Plant workflows that must not come back: a finished one, and one that nobody touched for 90 days."""
         for kind, age in (("over", timedelta()), ("old", OLD)):
             decoy = truth.make(workflow_files.BESIDE, self.tokens(), 16, finished=1)
             workflow_files.write_state(self.place, decoy, finished=kind == "over", age=age)
@@ -88,7 +93,7 @@ class Scene(Cast):
             self.found.named.add(decoy.title)
 
     def complete_another(self, client: Conversation) -> None:
-        """Have another workflow done to its end; its memory file stays as it was."""
+        """Complete another workflow; its memory file stays unchanged."""
         decoy = truth.make(self.format, self.tokens(), 16, finished=0)
         if workflow_files.write_source(self.place, decoy):
             client.precompact()
@@ -98,7 +103,7 @@ class Scene(Cast):
         self.found.resurrected |= decoy.words()
 
     def bystander(self) -> Conversation:
-        """Return another live session in the folder, with a workflow of its own that concerns nobody else."""
+        """Return another live session in the folder, with its own workflow."""
         other = self.client()
         other.starts()
         other.asks("Something else.")
@@ -106,31 +111,31 @@ class Scene(Cast):
         return other
 
     def end_process(self, client: Conversation, planted: Truth) -> None:
-        """The client dies without a word, and its agents with it."""
+        """Kill the client's process, and its agents with it."""
         self.kill(client.process)
         client.agents.clear()
         self.gone_agents(planted)
 
     def leaves(self, client: Conversation, planted: Truth) -> None:
-        """The session ends, and its process with it."""
+        """End the session properly, and its process."""
         client.ends()
         self.end_process(client, planted)
 
     def crash(self, client: Conversation, planted: Truth) -> None:
-        """The client dies without a word and runs again, as another process."""
+        """Kill the client's process and start another."""
         self.end_process(client, planted)
         client.process = self.process()
 
     def gone_agents(self, planted: Truth) -> None:
-        """The agents of a workflow are no more."""
+        """Record that a workflow's agents have died."""
         planted.died |= set(planted.agents.values())
         planted.agents.clear()
 
     def complete_phase(self, client: Conversation, planted: Truth, tokens: Tokens, *, by_agent: bool = False) -> None:
-        """Have the current phase done, by an agent that says so or on the command line."""
+        """Complete the current phase, by an agent's report or on the command line."""
         handover = tokens("note")
         delivers = workflow_files.SAMPLES[planted.format].DELIVERS
-        if by_agent and not delivers:  # all that an agent says is its task's summary, and several may be ready
+        if by_agent and not delivers:  # the agent's whole report becomes the summary, and several tasks may be ready
             client.delegates("general-purpose", planted.phases[planted.current - 1].title, handover)
             workflow_files.said(client.cli("next", planted.title))
             planted.complete_phase(handover)
@@ -144,9 +149,9 @@ class Scene(Cast):
             planted.complete_phase(handover)
 
     def advance(self, client: Conversation, planted: Truth, cycle: int, cycles: int) -> None:
-        """Work between two compactions: phases get done, evenly over all cycles; else a value changes.
+        """Work between two compactions: complete a phase (evenly spread over all cycles) or change a value.
 
-        Whatever it is, the user asked for it, and the newest decision is replaced.
+        The last request and the newest decision change each time.
         """
         tokens = self._tokens[id(planted)]
         start = self._left.setdefault(id(planted), planted.left)
@@ -161,7 +166,7 @@ class Scene(Cast):
         self.change_mind(client, planted, tokens)
 
     def change_mind(self, client: Conversation, planted: Truth, tokens: Tokens) -> None:
-        """The user asks for something else, and a decision is replaced; the model notes both in the context."""
+        """Change the last request and the newest decision; the model records both in the context."""
         planted.ask(tokens("asked"))
         planted.decide(tokens("decided"))
         words = [workflow_files.setting(key, planted.variables[key]) for key in ("last_request", "decisions")]
@@ -172,7 +177,7 @@ class Scene(Cast):
         return summary_of(fact.needle for fact in planted.facts()[::5])
 
     def compact(self, client: Conversation, planted: Truth, *, pre: bool = True, post: bool = True) -> Reading:
-        """Compact a session as the client does, let it go on, and judge what the model got."""
+        """Compact a session as the client does, let it continue, and judge what the model got."""
         self.found.quiet(client)
         summary = self.summary(planted)
         if pre:
@@ -185,7 +190,7 @@ class Scene(Cast):
         return self.found.judge(client, planted)
 
     def cycle(self, client: Conversation, planted: Truth, **how: bool) -> None:
-        """Play all compactions of the row, with work before each, and the last one once more."""
+        """Play all compactions of the row, with work before each, and repeat the last one."""
         for number in range(self.cycles):
             self.advance(client, planted, number, self.cycles)
             self.compact(client, planted, **how)

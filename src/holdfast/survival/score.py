@@ -1,4 +1,4 @@
-"""The judge: what of a workflow's facts stands in what the model got, and what stands there that is not so."""
+"""The judge: which of a workflow's facts the model got, and what it got that isn't true."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from holdfast.survival.ordinary import Ordinary
     from holdfast.survival.truth import Fact
 
-LIMIT_UNITS = 9_500  # UTF-16 units of guidance (survival, Budget)
-HEAD_UNITS = 2_000  # within which what must be kept has to stand
-FULL = 0.85  # of the cap that is used at least where something was left to the sidecar
-HEADING = "WORKFLOW RESTORED AFTER COMPACTION"  # the documents' own; by it guidance is known
-TRAIL = "What this session did before its compaction"  # by it a trail is known
+LIMIT_UNITS = 9_500  # UTF-16 units of guidance (the score's budget)
+HEAD_UNITS = 2_000  # the part at the beginning that must contain the facts to keep
+FULL = 0.85  # how much of the limit must be used if facts were left to the sidecar
+HEADING = "WORKFLOW RESTORED AFTER COMPACTION"  # from the documents; marks guidance
+TRAIL = "What this session did before its compaction"  # marks a trail
 TRAIL_LIMIT_UNITS = 3_000  # UTF-16 units of a trail (docs/architecture.md, Guidance)
-_BETWEEN = "\n\n"  # what several handlers say to one event is joined by an empty line; guidance has none
+_BETWEEN = "\n\n"  # separates the texts of several handlers; guidance contains no empty line
 _SIDECAR = re.compile(r"^Sidecar[^:]*: (?P<path>/.*) \(sha256 (?P<digest>[0-9a-f]{64})\)$", re.MULTILINE)
 _STATE_FILE = re.compile(r"^- state file: (?P<path>\S.*)$", re.MULTILINE)
 _POSITION = re.compile(r"^(?:Phase|Tasks): (\d+/\d+)", re.MULTILINE)
@@ -36,21 +36,21 @@ _ONE_LINE = frozenset(
 _MUST_KEEP = frozenset({"workflow", "phase", "number"})
 _LATER = frozenset({"context", "decision", "request", "finished to-do", "deliverable"})
 _EARLIER = frozenset({"reading", "reminder", "open to-do"})
-_LINE_UNITS = 60  # units that a line has beside the word it is found by
-_LEAD_UNITS = 2_000  # units of what is no fact: headings, mark, fences, what to do first
+_LINE_UNITS = 60  # of a line, without the word that identifies it
+_LEAD_UNITS = 2_000  # of everything that is no fact: headings, mark, fences, what to do first
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What is to be found in what the model got of one compaction.
+    """What the model must, may and must not get after one compaction.
 
     Attributes:
-        facts: what must be there.
+        facts: what it must get.
         position: the phase as `3/8`.
-        wrong: words that must not be there, by why: `foreign`, `stale`, `resurrected`.
-        named: titles of other workflows, each of which may be named in a line but nowhere else.
-        fallback: the project's root, where no sidecar can be written: then the state file counts for one.
-        mentionable: what need not be there, but if it is, then as it is.
+        wrong: the reason (`foreign`, `stale`, `resurrected`) → words it must not get.
+        named: titles of other workflows, each of which may be mentioned in a line but nowhere else.
+        fallback: the project's root if no sidecar can be written; then the state file counts as one.
+        mentionable: what it may get, but only with the right status.
     """
 
     facts: tuple[Fact, ...]
@@ -63,17 +63,18 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What was found of one compaction.
+    """The judgement of one compaction.
 
     Attributes:
         planted: how many facts of each kind there were.
-        inline: how many stood in the text; `recoverable` how many only in the sidecar whose digest stands in it.
-        lost: the facts found nowhere.
-        false: what stands there and is not so, each with its why.
-        over: in which ways the budget was not kept.
-        units: the length of the longest string, before the client cuts it.
+        inline: how many of them were in the text.
+        recoverable: how many were only in the sidecar whose digest is in the text.
+        lost: the facts that were found nowhere.
+        false: what was said and isn't true, each with the reason.
+        over: how the budget was exceeded.
+        units: the length of the longest text in UTF-16 units, before the client cuts it.
         given: how many times guidance was given; once is right.
-        goal: how many of the facts are enough; None is all of them.
+        goal: how many of the facts are enough; None for all.
     """
 
     planted: Counter[str]
@@ -88,18 +89,18 @@ class Reading:
 
     @property
     def short(self) -> bool:
-        """Whether less was found than has to be."""
+        """Whether too few facts were found."""
         found = self.inline.total() + self.recoverable.total()
         return bool(self.lost) if self.goal is None else found < self.goal
 
 
 def judge(expected: Expected, told: Sequence[str], lengths: Sequence[int] = ()) -> Reading:
-    """Judge what the model was told of one compaction.
+    """Judge what the model was told after one compaction.
 
     Args:
-        expected: what it had to be.
-        told: the strings, as the client handed them on.
-        lengths: how long each was before that; by default as long as it is.
+        expected: what it should have been told.
+        told: the texts that reached the model.
+        lengths: the length of each in UTF-16 units before the client cut it; by default its present length.
     """
     text = "\n".join(filter(None, map(guidance, told)))
     beside, complaints = _beside(text, expected.fallback)
@@ -121,13 +122,13 @@ def judge(expected: Expected, told: Sequence[str], lengths: Sequence[int] = ()) 
 
 
 def judge_trail(planted: Ordinary, foreign: Iterable[str], told: Sequence[str], lengths: Sequence[int]) -> Reading:
-    """Judge what the model was told of one compaction of a session without a workflow.
+    """Judge what the model was told after one compaction of a session without a workflow.
 
     Args:
-        planted: what it had to be; not all of it has to be there.
+        planted: what it should have been told, though not all of it is necessary.
         foreign: words of other sessions.
-        told: the strings, as the client handed them on.
-        lengths: how long each was before that.
+        told: the texts that reached the model.
+        lengths: the length of each in UTF-16 units before the client cut it.
     """
     trails = [guidance(each, TRAIL) for each in told if TRAIL in each]
     text, longest = "\n".join(trails), max([*lengths, 0])
@@ -154,7 +155,7 @@ def judge_trail(planted: Ordinary, foreign: Iterable[str], told: Sequence[str], 
 
 
 def guidance(told: str, heading: str = HEADING) -> str:
-    """Return the guidance in a string, in which other handlers may have said something before and after it."""
+    """Return the guidance in a text that may contain other handlers' advice before and after it."""
     before, heading, after = told.partition(heading)
     lead = before.rpartition("\n")[2]
     return f"{lead}{heading}{after.partition(_BETWEEN)[0]}" if heading else ""
@@ -167,7 +168,7 @@ def _stands(fact: Fact, text: str) -> bool:
 
 
 def _beside(text: str, fallback: Path | None) -> tuple[str, list[str]]:
-    """Return what the sidecar that the text names says, and what is wrong with it."""
+    """Return the content of the sidecar that the text names, and what is wrong with it."""
     said, wrong = [], []
     for match in _SIDECAR.finditer(text):
         try:
@@ -187,7 +188,7 @@ def _beside(text: str, fallback: Path | None) -> tuple[str, list[str]]:
 
 
 def _false(expected: Expected, text: str, beside: str) -> Iterable[str]:
-    """Yield what the guidance or its sidecar says that is not so."""
+    """Yield what the guidance or its sidecar says that isn't true."""
     both = f"{text}\n{beside}"
     told = "\n".join(line for line in both.splitlines() if not _ELSEWHERE.match(line))
     for why, words in expected.wrong.items():
@@ -209,7 +210,7 @@ def _false(expected: Expected, text: str, beside: str) -> Iterable[str]:
 
 
 def _elsewhere(expected: Expected, told: Sequence[str]) -> Iterable[str]:
-    """Yield what is not so in all else that was said in the same breath."""
+    """Yield what isn't true in all other texts that the model got together with the guidance."""
     for text in (each.replace(guidance(each), "") if HEADING in each else each for each in told):
         yield from (f"foreign: {word}" for word in sorted(expected.wrong.get("foreign", ())) if word in text)
         for fact in expected.facts:
@@ -224,7 +225,7 @@ def _contradicted(fact: Fact, text: str) -> Iterable[str]:
 
 
 def _agrees(status: str, line: str) -> bool:
-    """Tell whether what a line says of a to-do or an agent is so; one that says nothing of it does."""
+    """Tell whether a line agrees with the status of a to-do or an agent; a line without a status agrees."""
     done = "[x]" in line or "(completed" in line
     undone = "[ ]" in line or "[>]" in line
     begun = line.startswith(("Phase:", "Tasks:")) or "in_progress" in line
@@ -240,7 +241,7 @@ def _agrees(status: str, line: str) -> bool:
 
 
 def _over(facts: Sequence[Fact], beside: Sequence[Fact], text: str, longest: int) -> Iterable[str]:
-    """Yield how the budget's rule was not kept (docs/architecture.md, Guidance)."""
+    """Yield how the budget's rules were broken (docs/architecture.md, Guidance)."""
     if longest > LIMIT_UNITS:
         yield f"{longest} units, more than {LIMIT_UNITS}"
     start = max(text.find(HEADING), 0)

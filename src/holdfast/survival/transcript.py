@@ -1,4 +1,4 @@
-"""The transcript of a simulated session, in the shapes in which the client writes its own."""
+"""The transcript of a simulated session, with entries shaped like the client's."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _VERSION = "2.1.329"
 
 
 class Transcript:
-    """A JSONL file that grows; every entry names the one before it.
+    """A JSONL file to which entries are appended; every entry names the one before it.
 
     Attributes:
-        path: where it lies; there is no file before the first entry.
-        session: whose it is.
-        last: the id of the last entry.
+        path: its path; the file doesn't exist before the first entry.
+        session: the session's id.
+        last: the id of the last entry, or None.
     """
 
     def __init__(self, path: Path, session: str, cwd: str, last: str | None = None) -> None:
@@ -27,15 +27,15 @@ class Transcript:
         self._cwd, self._count = cwd, 0
 
     def asked(self, words: str) -> None:
-        """The user's prompt."""
+        """Append the user's prompt."""
         self._message("user", [{"type": "text", "text": words}], promptSource="sdk", permissionMode="default")
 
     def answered(self, words: str) -> None:
-        """The model's words."""
+        """Append the model's answer."""
         self._message("assistant", [{"type": "text", "text": words}])
 
     def told(self, event: str, source: str, contexts: Sequence[str]) -> None:
-        """What hooks gave to the model with an event's reply: each string an entry of its own."""
+        """Append what hooks told the model with an event's reply, one entry for each text."""
         name = f"{event}:{source}" if source else event
         for context in contexts:
             self._attachment(
@@ -43,11 +43,11 @@ class Transcript:
             )
 
     def wrote(self, entry: dict[str, Any]) -> None:
-        """An entry as a client wrote it, which here follows the last one."""
+        """Append a client's entry after the last one."""
         self._append({**entry, "parentUuid": self.last})
 
     def compacted(self, trigger: str, summary: str, before: str | None) -> None:
-        """The boundary of a compaction, naming the last entry before it, with the summary after it."""
+        """Append a compaction's boundary, which names the last entry before it, and the summary."""
         metadata = {"trigger": trigger, "preTokens": 90_000}
         head = {"parentUuid": None, "logicalParentUuid": before, "isSidechain": False, "type": "system"}
         words = {"subtype": "compact_boundary", "content": "Conversation compacted", "level": "info"}
@@ -57,7 +57,7 @@ class Transcript:
         self._message("user", text, isVisibleInTranscriptOnly=True, isCompactSummary=True)
 
     def forked(self, path: Path, session: str) -> Transcript:
-        """Return the transcript of a session that goes on from here: it begins with these entries, ids and all."""
+        """Return the transcript of a session that is forked here; it begins with these entries and their ids."""
         path.parent.mkdir(parents=True, exist_ok=True)
         lines = [json.loads(line) for line in self.path.read_text("utf-8").splitlines()]
         path.write_text("".join(_line(entry | {"sessionId": session}) for entry in lines), "utf-8")
@@ -86,6 +86,6 @@ def _line(entry: dict[str, Any]) -> str:
 
 
 def summary_of(facts: Iterable[str]) -> str:
-    """Return a summary as a compaction's own agent writes it, which keeps some facts word for word."""
+    """Return a summary like those of a compaction's own agent, with some facts word for word."""
     kept = "; ".join(facts)
     return f"<analysis>Long work.</analysis>\n<summary>\nThe session worked on several things. {kept}\n</summary>"

@@ -1,4 +1,4 @@
-"""Playing rows, several at a time, each in a home and a project of its own."""
+"""Play rows, several at a time, each in its own throw-away home and project."""
 
 from __future__ import annotations
 
@@ -20,25 +20,26 @@ if TYPE_CHECKING:
 
     from holdfast.survival.result import Result
 
-ADVERSE = 3  # compactions of a row in which something goes wrong (survival: item 6)
-LEAST = 16  # facts: each kind has one at least
+ADVERSE = 3  # compactions of a row in which something goes wrong
+LEAST = 16  # the fewest facts, so that there is one of each kind
 WORKERS = 2
-BEGIN = datetime(2025, 6, 2, 9, 0, tzinfo=UTC)  # long past everywhere, so that files written now are never old
-_LIMIT_S = 120.0  # after which a process that does not end has failed
+BEGIN = datetime(2025, 6, 2, 9, 0, tzinfo=UTC)  # in the past, so that files written now are never old
+_LIMIT_S = 120.0  # a process that takes longer has failed
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is to be played.
+    """What to play.
 
     Attributes:
-        rows: the rows' names; by default all that need not be asked for.
-        formats: which formats keep the main workflow; a row without one is played all the same.
-        cycles: compactions of the long rows; `adverse` of the others.
+        rows: the rows' names; by default all that are played unasked.
+        formats: the formats of the main workflow; the row without a workflow is played in any case.
+        cycles: compactions of the long rows.
+        adverse: compactions of the other rows.
         facts: how many facts are planted.
-        seed: what they are made of.
-        instants: at how many instants a process is killed, None for all of them.
-        here: a project whose handlers and configuration are taken along with the user's own, if any.
+        seed: the seed of the planted words.
+        instants: at how many boundaries a process is killed; None for all.
+        here: a project whose trusted handlers and configuration are used with the user's own, if any.
     """
 
     rows: Sequence[str] = ()
@@ -52,7 +53,7 @@ class Job:
 
     @property
     def parts(self) -> list[tuple[str, str]]:
-        """Every row with every format, in the table's order."""
+        """(row, format) for everything to play, in the table's order."""
         rows = self.rows or [name for name, row in ROWS.items() if row.unasked]
         formats = {row: ROWS[row].formats for row in ROWS if row in rows}
         return [
@@ -61,7 +62,7 @@ class Job:
 
 
 def play(job: Job, done: Callable[[Result], None] = lambda _: None) -> list[Result]:
-    """Play all of a job and return the results in the table's order; `done` hears of each when it is there."""
+    """Play a job and return the results in the table's order; `done` is called with each as soon as it is there."""
     results: dict[tuple[str, str], Result] = {}
     with ThreadPoolExecutor(min(WORKERS, os.cpu_count() or 1)) as pool:
         longest_first = sorted(job.parts, key=lambda part: (ROWS[part[0]].unasked, not ROWS[part[0]].long))

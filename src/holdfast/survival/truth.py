@@ -1,4 +1,4 @@
-"""What is true of a planted workflow at any moment: the facts a model must have of it, and those it must not."""
+"""The truth about a planted workflow: the facts that the model must have now, and those it must not have."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ KINDS = (
     *("workflow", "phase", "number", "reading", "reminder", "context", "open to-do", "finished to-do"),
     *("deliverable", "hand-over", "agent", "decision", "request"),
 )
-TRAIL_KINDS = ("file", "command", "plan", "branch")  # which only a session without a workflow is asked for
+TRAIL_KINDS = ("file", "command", "plan", "branch")  # only for a session without a workflow
 _SIGNS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 class Tokens:
-    """Words that stand in no text by chance, the same for the same seed and space."""
+    """A source of words that occur in no text by chance; the same seed and space give the same words."""
 
     def __init__(self, seed: int, space: str) -> None:
         self._random, self._space, self._count = Random(f"{seed}:{space}"), space, 0
 
     def __call__(self, kind: str) -> str:
-        """Return the next word of a kind; no word is part of another."""
+        """Return the next word for a kind of fact; no word is part of another."""
         self._count += 1
         tail = "".join(self._random.choice(_SIGNS) for _ in range(6))
         return f"{kind}-{self._space}{self._count:04d}-{tail}"
@@ -33,13 +33,13 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One thing the model must have.
+    """One fact that the model must get.
 
     Attributes:
         kind: one of `KINDS` or `TRAIL_KINDS`.
-        needle: the word by which it is found.
-        status: what the text must say of it, where it says anything.
-        long: whether it is the end of a value too long for a line, so that only the sidecar can have it.
+        needle: the text by which it is found.
+        status: the status that the text must give it, if it gives any.
+        long: whether it is the end of a value too long for a line, so that only the sidecar can contain it.
     """
 
     kind: str
@@ -50,7 +50,7 @@ class Fact:
 
 @dataclass
 class Phase:
-    """A step: its title and, once it is done, what it delivered and hands over."""
+    """A phase: its title and, once completed, what it delivered and handed over."""
 
     title: str
     agent: str = ""
@@ -60,21 +60,24 @@ class Phase:
 
 @dataclass
 class Truth:
-    """A planted workflow as it really is now; whoever moves it moves this too.
+    """The true present state of a planted workflow; every change to the workflow is made here too.
 
     Attributes:
-        format: which format keeps it.
-        title: its name as planted.
-        context: context variables by their names; beside them the context keeps `decisions` and `last_request`.
-        decisions: what was decided, the newest last.
-        request: what the user asked for last; empty where nobody noted it.
+        format: the format that stores it.
+        title: its title.
+        phases: its phases, finished ones too.
+        reading: required reading.
+        reminders: key reminders.
+        context: context variables by name. The workflow's context also has `decisions` and `last_request`.
+        decisions: the decisions, newest last.
+        request: the user's last request; empty if nobody recorded it.
         current: the number of the current phase, from 1.
-        agents: the names of agents in flight, by id; `died` are those that ended without a word.
+        agents: the id of each running agent → its name.
+        died: the names of agents that died.
         gone: words that were true once.
-        tails: (kind, word) of the ends of values too long for a line.
-        needles: the word by which a planted text is found, where it is not the text itself; empty for one that is
-            no fact.
-        listed: whether the file names all phases; a memory file names the current one.
+        tails: (kind, word) for the ends of values too long for a line.
+        needles: planted text → the text by which it is found, if that differs; empty if it is no fact.
+        listed: whether the file names all phases; a memory file names only the current one.
     """
 
     format: str
@@ -95,7 +98,7 @@ class Truth:
 
     @property
     def position(self) -> str:
-        """Where it stands: `3/8`; of tasks it is how many are completed."""
+        """The position, `3/8`: the current phase or, for tasks, the number of completed ones."""
         if not RECORDS[self.format].IN_ORDER:
             return f"{self.current - 1}/{len(self.phases)}"
         return f"{self.current}/{len(self.phases)}"
@@ -106,36 +109,36 @@ class Truth:
         return len(self.phases) - self.current
 
     def complete_phase(self, handover: str, deliverable: str = "") -> None:
-        """The current phase was completed."""
+        """Complete the current phase."""
         phase = self.phases[self.current - 1]
         phase.handover, phase.deliverable = handover, deliverable
         self.current += 1
 
     def set(self, key: str, value: str) -> None:
-        """A context variable got another value."""
+        """Set a context variable."""
         if key in self.context:
             self.gone.add(self.context[key])
         self.context[key] = value
 
     def ask(self, request: str) -> None:
-        """The user asked for something else."""
+        """Replace the user's last request."""
         self.gone |= {self.request} - {""}
         self.request = request
 
     def decide(self, decision: str) -> None:
-        """The newest decision was replaced by another."""
+        """Replace the newest decision."""
         self.gone |= set(self.decisions[-1:])
         self.decisions[-1:] = [decision]
 
     @property
     def variables(self) -> dict[str, str | list[str]]:
-        """All that the workflow's context keeps."""
+        """Everything in the workflow's context."""
         kept: dict[str, str | list[str]] = dict(self.context)
         kept |= {"decisions": self.decisions} if self.decisions else {}
         return kept | ({"last_request": self.request} if self.request else {})
 
     def facts(self) -> tuple[Fact, ...]:
-        """Return what the model must have now."""
+        """Return the facts that the model must have now."""
         found = [Fact("workflow", self.title), Fact("number", self.position)]
         found += [Fact("reading", f"@{entry}") for entry in self.reading]
         found += [Fact("reminder", text) for text in self.reminders]
@@ -157,11 +160,11 @@ class Truth:
         return [Fact(kind, phase.title, status), *(Fact(kind, text) for kind, text in more if text)]
 
     def mentionable(self) -> tuple[Fact, ...]:
-        """Return what the model need not have but may be told, if it is told as it is."""
+        """Return the facts that the model may be told, with the right status, but need not have."""
         return tuple(Fact("agent", name, "ended") for name in sorted(self.died))
 
     def words(self) -> frozenset[str]:
-        """Return every word of it, for whoever must have none of them; the bare number is nobody's own."""
+        """Return every word that identifies this workflow, which other sessions must not get; not the position."""
         needles = {fact.needle for fact in self.facts() if fact.kind != "number"}
         return frozenset(
             needles | self.died | {self.needles.get(phase.title, phase.title) for phase in self.phases} | self.gone
@@ -169,13 +172,13 @@ class Truth:
 
 
 def make(format_name: str, tokens: Tokens, facts: int, *, finished: int = 2) -> Truth:
-    """Return a workflow of which a model must know `facts` things once `finished` phases are done and an agent runs.
+    """Return a workflow with `facts` facts, counted once `finished` phases are completed and an agent runs.
 
     Args:
-        format_name: which format keeps it; of some, phases deliver things beside what they hand over.
-        tokens: where its words come from.
-        facts: how many.
-        finished: how many phases are done before the first compaction.
+        format_name: its format, which decides whether phases have deliverables besides what they hand over.
+        tokens: the source of its words.
+        facts: how many facts it has.
+        finished: how many phases are completed before the first compaction.
     """
     delivers = formats.samples()[format_name].DELIVERS
     delivered = min(finished, 1) if delivers else 0

@@ -1,4 +1,4 @@
-"""Planting a workflow in its format's own files: through the command line, or as people write them."""
+"""Plant a workflow in its format's files: through the command line, or as people write them by hand."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ if TYPE_CHECKING:
 SAMPLES = formats.samples()
 FORMATS = tuple(SAMPLES)
 BY_HAND = tuple(name for name, sample in SAMPLES.items() if isinstance(sample, WritesState))
-"""The formats whose files people write; a workflow of the others is kept by commands."""
+"""The formats whose files people write by hand; workflows of the others are made by commands."""
 BESIDE = next(name for name in BY_HAND if RECORDS[name].SEVERAL)
-"""The format of workflows that lie there beside the one that is played."""
-_COMMAND_LIMIT_CHARS = 60_000  # characters of one command line; a system takes twice that, and more for each
+"""The format of other workflows in the same project, such as decoys and those of other sessions."""
+_COMMAND_LIMIT_CHARS = 60_000  # of one command line; systems accept at least twice that
 
 
 class Broken(Exception):
-    """Something that has to work for anything to be judged does not; the message says what."""
+    """Something failed that must work before anything can be judged; the message says what."""
 
 
 def install(place: Place) -> None:
-    """Install Holdfast as a user does. Raises Broken where that failed."""
+    """Install Holdfast as a user does. Raises Broken if that fails."""
     ended = place.install()
     if ended.exit_code != 0:
         raise Broken(f"holdfast install ended with {ended.exit_code}: {ended.stderr.strip()}")
 
 
 def said(ended: Ended) -> str:
-    """Return what a command printed. Raises Broken where it failed."""
+    """Return what a command printed. Raises Broken if it failed."""
     if ended.exit_code != 0:
         raise Broken(f"a command ended with {ended.exit_code}: {ended.stderr.strip()[:300]}")
     return ended.stdout
 
 
 def start(client: Conversation, planted: Truth) -> None:
-    """Start a workflow as a model does, on the command line, with files for its required reading.
+    """Start a workflow on the command line, as a model does, with files for its required reading.
 
     Raises:
         Broken: the command failed.
@@ -69,7 +69,7 @@ def start(client: Conversation, planted: Truth) -> None:
 
 
 def setting(key: str, value: str | list[str]) -> str:
-    """Return a context value as the command line takes it: a text as it is, a list as JSON."""
+    """Return a context value as an argument of `--set`: a text unchanged, a list as JSON."""
     return f"{key}={value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
 
 
@@ -95,6 +95,6 @@ def write_state(place: Place, planted: Truth, *, finished: bool = False, age: ti
 
 
 def write_source(place: Place, planted: Truth) -> Path | None:
-    """Write the file that a workflow is taken over from; None where its format takes none over."""
+    """Write the file that describes a workflow, such as a memory file; None if its format reads no such file."""
     sample = SAMPLES[planted.format]
     return place.write(*sample.source(planted)) if isinstance(sample, WritesSource) else None

@@ -1,4 +1,4 @@
-"""Writing down what a session did, in the shapes in which the client writes it."""
+"""Write what a session did as transcript entries shaped like the client's."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _SHAPES: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
 
 
 def shape(kind: str, entries: Iterable[Entry]) -> Entry:
-    """Return the first of a client's entries that is of a kind, one of those in `_SHAPES`."""
+    """Return the first of a client's entries of a kind, one of the keys of `_SHAPES`."""
     return next(entry for entry in entries if _SHAPES[kind](entry))
 
 
 class Worked(ABC):
-    """Work in the making: every method adds the entries that the client would write.
+    """A session at work: every method adds the entries that the client would write.
 
     Attributes:
         home: the project's folder.
-        tasks: the folder in which the client keeps what background work puts out.
+        tasks: the client's folder for the output of background work.
     """
 
     home: str
@@ -39,27 +39,27 @@ class Worked(ABC):
 
     @abstractmethod
     def add(self, entry: Entry) -> None:
-        """Add an entry of the session's own."""
+        """Add an entry to the session's transcript."""
 
     @abstractmethod
     def shape(self, kind: str) -> Entry:
-        """Return an entry of a kind as a client wrote it."""
+        """Return a client's entry of a kind, to be adapted."""
 
     def say(self, text: str) -> None:
-        """Let the person ask something."""
+        """Let the user ask something."""
         self.add({**self.shape("prompt"), "message": {"role": "user", "content": [{"type": "text", "text": text}]}})
 
     def interrupt(self) -> None:
-        """Let the person interrupt the model, of which the client makes a message."""
+        """Let the user interrupt the model, which the client records as a message."""
         content = [{"type": "text", "text": "[Request interrupted by user]"}]
         self.add({**self.shape("prompt"), "message": {"role": "user", "content": content}})
 
     def aside(self, mark: str, text: str) -> None:
-        """Add what looks like a request and is none: with `isSidechain` a subagent's, with `isMeta` the client's."""
+        """Add an entry that looks like a request but is a subagent's (`isSidechain`) or the client's (`isMeta`)."""
         self.add({**self.shape("prompt"), mark: True, "message": {"role": "user", "content": text}})
 
     def queue(self, text: str, mode: str = "prompt") -> None:
-        """Let something reach the model while it is at work."""
+        """Queue a message that reaches the model while it is working."""
         self.attach(type="queued_command", prompt=text, commandMode=mode)
 
     def answer(self, text: str) -> None:
@@ -67,7 +67,7 @@ class Worked(ABC):
         self._said({"type": "text", "text": text})
 
     def call(self, name: str, given: Entry, data: Any, content: Any = "ok", *, failed: bool = False) -> None:
-        """Let the model call a tool, and the tool return."""
+        """Let the model call a tool that returns."""
         id = self.launch(name, given)
         block = {"tool_use_id": id, "type": "tool_result", "content": content, **({"is_error": True} if failed else {})}
         self.add({**self.shape("result"), "toolUseResult": data, "message": {"role": "user", "content": [block]}})
@@ -117,19 +117,19 @@ class Worked(ABC):
         )
 
     def notify(self, id: str, summary: str, status: str = "completed", result: str = "") -> None:
-        """Let the client tell of the end of an agent or a command."""
+        """Let the client report the end of an agent or a background command."""
         made = self.shape("notification")
         told = {"task-id": id, "status": status, "summary": summary, "result": result}
         content = notification(str(made["message"]["content"]), told)
         self.add({**made, "message": {"role": "user", "content": content}})
 
     def todos(self, *items: tuple[str, str]) -> None:
-        """Let the model write its list of to-dos, each with its status."""
+        """Let the model write its to-do list: (text, status) for each item."""
         listed = [{"content": text, "status": status, "activeForm": text} for text, status in items]
         self.call("TodoWrite", {"todos": listed}, {"oldTodos": [], "newTodos": listed}, "modified")
 
     def task(self, id: str, subject: str, status: str = "pending") -> None:
-        """Let the model create a task, and give it a status."""
+        """Let the model create a task and set its status."""
         task = {"id": id, "subject": subject, "description": subject}
         self.call("TaskCreate", {"subject": subject, "description": subject}, {"task": task}, "created")
         if status != "pending":
@@ -138,7 +138,7 @@ class Worked(ABC):
             self.call("TaskUpdate", {"taskId": id, "status": status}, data, "updated")
 
     def attach(self, **attachment: Any) -> None:
-        """Add what the client attaches to a message."""
+        """Add an attachment of the client's."""
         kept = {key: value for key, value in self.shape("attachment").items() if key != "rendered"}
         self.add({**kept, "attachment": attachment})
 

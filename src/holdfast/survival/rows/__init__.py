@@ -1,4 +1,4 @@
-"""The rows of the score: each one function that plays what may go wrong."""
+"""The rows of the score: each is a function that plays something that may go wrong."""
 
 from __future__ import annotations
 
@@ -16,9 +16,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What is played: `long` rows have as many compactions as are asked for, the others three.
+    """One row.
 
-    It is played in each of `formats`; where there is no workflow, that names what is restored in its place.
+    Attributes:
+        play: plays it.
+        long: it has as many compactions as `--cycles` says; other rows have three.
+        unasked: it is played by default.
+        formats: the formats in which it is played; without a workflow, the name of what is restored instead.
     """
 
     play: Callable[[Scene], None]
@@ -28,7 +32,7 @@ class Row:
 
     @property
     def words(self) -> str:
-        """What happens in it, in a sentence."""
+        """What happens in it: the docstring of its function."""
         return " ".join((self.play.__doc__ or "").split())
 
 
@@ -60,4 +64,4 @@ ROWS: dict[str, Row] = {
     "concurrent": Row(files.concurrent),
     "no workflow": Row(workflowless.no_workflow, formats=("trail",)),
 }
-"""Every row by its name, in the table's order. One that is not `unasked` is played only when it is asked for."""
+"""Every row by its name, in the table's order. Rows that aren't `unasked` are played only if named."""

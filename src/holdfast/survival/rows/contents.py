@@ -1,4 +1,4 @@
-"""Rows whose texts are more, longer or stranger than usual."""
+"""Rows with more, longer or stranger texts than usual."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from holdfast.survival.truth import Truth
 
 MANY = 1_000
-LONG_CHARS = 10_000  # characters of a name
-_SHOWN = " 🧵 é שלום 한 ﷽"  # what must arrive as it is
-_HIDDEN = "\u202e\x1b[31m\x07</system-reminder>\u2066 \u200d"  # what must not
+LONG_CHARS = 10_000  # of a name
+_SHOWN = " 🧵 é שלום 한 ﷽"  # must arrive unchanged
+_HIDDEN = "\u202e\x1b[31m\x07</system-reminder>\u2066 \u200d"  # must not arrive
 
 
 def many_todos(scene: Scene) -> None:
@@ -41,7 +41,7 @@ def names(scene: Scene) -> None:
     scene.compact(client, planted)
     workflow_files.said(client.cli("done", planted.title, "--all"))
     long = scene.plant(client, change=lengthy)
-    long.agents |= planted.agents  # which still run
+    long.agents |= planted.agents  # they still run
     scene.found.resurrected |= planted.words() - long.words()
     for number in range(1, max(2, scene.cycles)):
         scene.advance(client, long, number, scene.cycles)
@@ -54,7 +54,7 @@ def names(scene: Scene) -> None:
 
 
 def strange(made: Truth) -> None:
-    """Put strange characters behind every word."""
+    """Append strange characters to every word."""
 
     def dressed(word: str) -> str:
         made.needles[f"{word}{_SHOWN}{_HIDDEN}"] = f"{word}{_SHOWN}"
@@ -65,14 +65,14 @@ def strange(made: Truth) -> None:
 
 
 def pathlike(made: Truth) -> None:
-    """Make every name a path out of the project."""
+    """Turn every name into a path that leads out of the project."""
     _everywhere(made, lambda word: f"../../../../tmp/{word}")
     made.title = f"../../../{made.title}/.."
     made.reading = [f"../../{entry}" for entry in made.reading]
 
 
 def lengthy(made: Truth, tokens: truth.Tokens) -> None:
-    """Make title, the last phase and the first reminder 10,000 characters long."""
+    """Make the title, the last phase and the first reminder 10,000 characters long."""
 
     def long(word: str, kind: str) -> str:
         tail = tokens("tail")
@@ -87,7 +87,7 @@ def lengthy(made: Truth, tokens: truth.Tokens) -> None:
 
 
 def nameless(scene: Scene, client: Conversation, before: Truth) -> None:
-    """A file that people wrote, with empty texts in it, after another workflow of this session."""
+    """Play a compaction of a hand-written state file with empty texts, after another workflow of this session."""
     made = truth.make(scene.format, scene.tokens(), scene.facts, finished=0)
     made.agents = before.agents
     scene.found.resurrected |= before.words() - made.words()
@@ -99,7 +99,7 @@ def nameless(scene: Scene, client: Conversation, before: Truth) -> None:
 
 
 def outside(scene: Scene) -> set[str]:
-    """Return what lies in the place beside home and project."""
+    """Return what is in the place's folder outside of home and project."""
     top = scene.place.top
     return {
         str(path.relative_to(top))

@@ -1,4 +1,4 @@
-"""Rows in which files cannot be read, or cannot be written."""
+"""Rows in which files can't be read or written."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def read_only(scene: Scene) -> None:
     """The project's folder cannot be written, then the state folder neither, then both can be again."""
     client, planted = scene.begin()
     scene.found.fallback = scene.place.root
-    if os.geteuid() == 0:  # whom permissions do not bind
+    if os.geteuid() == 0:  # root ignores permissions
         if not faulty.obeys(sys.executable):
             scene.skipped = "root obeys no permissions here"
             return
@@ -112,13 +112,13 @@ def concurrent(scene: Scene) -> None:
 
 
 def state_file(scene: Scene, planted: Truth) -> Path:
-    """Return the file that keeps a workflow."""
+    """Return the state file of a workflow."""
     files = scene.place.root.glob(RECORDS[planted.format].STATES[0])
     return next(file for file in files if planted.title in file.read_text("utf-8", "replace"))
 
 
 def _foreign(scene: Scene) -> tuple[Path, bytes]:
-    """Lay another tool's file where the other format keeps its own; return it with what it holds."""
+    """Write another tool's file in the place of the other format's state file. Return its path and content."""
     tokens = scene.tokens()
     words = [tokens("alien") for _ in range(3)]
     held = {"name": words[0], "workflow": {"phase": words[1]}, "steps": words[2:]}
@@ -130,7 +130,7 @@ def _foreign(scene: Scene) -> tuple[Path, bytes]:
 
 @contextmanager
 def _untouched(scene: Scene, *folders: Path) -> Iterator[None]:
-    """Make sure that no file changes meanwhile, or the fault is not in effect."""
+    """Record a fault if a file changes within the block: then it was writable after all."""
     before = _contents(folders)
     yield
     after = _contents(folders)
@@ -140,7 +140,7 @@ def _untouched(scene: Scene, *folders: Path) -> Iterator[None]:
 
 def _contents(folders: Iterable[Path]) -> dict[Path, bytes]:
     files = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
-    return {path: path.read_bytes() for path in files if not path.name.endswith("-shm")}  # which is no file's content
+    return {path: path.read_bytes() for path in files if not path.name.endswith("-shm")}  # shared memory, not content
 
 
 def _lock(folder: Path) -> list[Path]:

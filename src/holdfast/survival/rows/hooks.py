@@ -1,4 +1,4 @@
-"""Rows in which the client's hooks do not fire, or not when they should."""
+"""Rows in which the client's hooks don't fire, or fire at the wrong time."""
 
 from __future__ import annotations
 

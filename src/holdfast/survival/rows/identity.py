@@ -1,4 +1,4 @@
-"""Rows in which it is not plain whose workflow it is."""
+"""Rows in which it isn't obvious who owns the workflow."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def subagent(scene: Scene) -> None:
         client.fire_aside("SubagentStop-compaction", last_assistant_message=summary)
         client.fire_aside(f"SessionStart-compact{'-in-subagent' if marks else ''}", **marks)
         client.fire_aside(f"PostCompact-{name}", compact_summary=summary, **marks)
-        scene.found.asides(client, planted, errand if marks else "")  # of two that run nothing tells which it is
+        scene.found.asides(client, planted, errand if marks else "")  # unmarked events name no agent
         client.ends_agent(agent, "Nothing to be seen.")
         scene.found.quiet(client)
         scene.compact(client, planted)

@@ -39,13 +39,13 @@ def killed(scene: Scene) -> None:
 def _cycle(
     scene: Scene, client: Conversation, planted: Truth, strokes: Strokes, victim: str, stop: int, counts: dict[str, int]
 ) -> None:
-    """Play a compaction in which one step is killed; with none, count how many boundaries each has."""
+    """Play a compaction in which one step is killed; without a victim, count the boundaries of each step."""
     scene.found.quiet(client)
     value = scene.word("value")
     summary = scene.summary(planted)
 
     def update() -> None:
-        """Change a value; one that was killed is tried again, as whoever typed it would."""
+        """Change a value; if the command is killed, run it again, as the person who typed it would."""
         ended = client.cli("update", planted.title, "--set", f"turn={value}")
         if victim == "update":
             strokes.expect(NEVER)

@@ -1,4 +1,4 @@
-"""Rows in which nothing goes wrong: the client does what it always does."""
+"""Rows in which nothing goes wrong."""
 
 from __future__ import annotations
 

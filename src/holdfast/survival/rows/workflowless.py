@@ -1,4 +1,4 @@
-"""The row of a session without a workflow, which gets back what its own transcript tells: the trail."""
+"""The row of a session without a workflow, which gets the trail, made from its own transcript."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class _Live(Worked):
-    """Work of a session on the stage: what a person asks goes through the hooks, the rest into its transcript."""
+    """The work of a simulated session: the user's prompts go through the hooks, the rest into its transcript."""
 
     def __init__(self, client: Conversation, branch: str) -> None:
         self.home, self.tasks = str(client.root), str(client.home / "tmp" / "claude" / client.session / "tasks")
@@ -59,7 +59,7 @@ def no_workflow(scene: Scene) -> None:
 
 
 def _plant(scene: Scene, branch: str) -> tuple[Conversation, _Live, Ordinary]:
-    """Let a session start and do its work."""
+    """Start a session and let it do its work."""
     client = scene.client()
     client.starts()
     work = _Live(client, branch)
@@ -67,7 +67,7 @@ def _plant(scene: Scene, branch: str) -> tuple[Conversation, _Live, Ordinary]:
 
 
 def _compact(scene: Scene, client: Conversation, planted: Ordinary) -> None:
-    """Compact a session, and let it answer; whoever asks something next changes the trail."""
+    """Compact a session and let it answer, without another prompt, which would change the trail."""
     scene.found.quiet(client)
     summary = summary_of(fact.needle for fact in planted.facts[::5])
     client.precompact()
