@@ -1,7 +1,8 @@
-"""Builds the Python environment of a plugin copy: `build.py ROOT DATA quietly|wait|now`.
+"""Build the Python environment of a plugin copy: `build.py ROOT DATA quietly|wait|now`.
 
-Standard library only. `quietly` is for the background: it leaves to others what they are building and to later what
-failed a short while ago. `wait` waits for others and says on stderr what failed; `now` tries again at once.
+Standard library only. `quietly` is for the background: it does nothing if another process is building or a build failed
+a short while ago. `wait` waits for another process and says on stderr what failed. `now` also retries after a recent
+failure.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-PATIENCE = 100.0  # seconds a command line waits for somebody else's build; the model's Bash gives up after 120
+PATIENCE = 100.0  # seconds a command waits for another process's build; the model's Bash gives up after 120
 LONGEST = 300.0  # seconds one step may take
-PAUSES = (3600, 6 * 3600, 24 * 3600)  # seconds before the next try by itself, after one failure, two, and more
-SAID = 300  # characters of a tool's last words that are told
+PAUSES = (3600, 6 * 3600, 24 * 3600)  # seconds until the next automatic try, after one failure, two, and more
+SAID = 300  # characters of a tool's error message that are shown
 _CREDENTIALS = re.compile(r"//[^/@\s]+@")
 _TELLING = re.compile(
     r"(?i)error|.*(not created|No module named|No space left|quota exceeded|Permission denied|Read-only file system)"
@@ -37,7 +38,7 @@ import holdfast.cli, holdfast.engine, holdfast.dispatch.calls, holdfast.clients.
 from holdfast.dispatch import duplicates
 duplicates.expect()
 """
-REMEDIES = (  # the first that fits: with the disk full ensurepip fails, too
+REMEDIES = (  # the first match counts: with a full disk ensurepip fails too
     (r"No space left|[Qq]uota exceeded", "Make room in {data} or in the folder for temporary files (TMPDIR)."),
     (r"ensurepip|python3?[\d.]*-venv", "Install your system's package for Python's venv (python3-venv), or uv."),
     (r"hash", "The package index gave other files than the plugin names: look at pip's index settings."),
@@ -49,16 +50,16 @@ OTHERWISE = (
 
 
 class BuildError(Exception):
-    """Why there is no environment; `str()` is a tool's own last words."""
+    """The build failed; the text is the failing tool's error message."""
 
 
 def main(root: Path, data: Path, how: str) -> int:
-    """Build the environment of the plugin at `root` in its data folder `data`; return 0 when it is ready."""
+    """Build the environment of the plugin at `root` in its data folder `data`; return 0 if it is ready."""
     if how == "quietly":
         with suppress(OSError):
-            os.setsid()  # the session's end must not end it
+            os.setsid()  # outlive the session
     try:
-        os.chdir(data)  # no uv.toml or pip folder of a project's lies here
+        os.chdir(data)  # here is no project's uv.toml or pip configuration
         with _locked(data, 0.0 if how == "quietly" else PATIENCE) as alone:
             if not alone:
                 return _say(how, "another session is still building the plugin's environment; try again in a minute")
@@ -68,7 +69,7 @@ def main(root: Path, data: Path, how: str) -> int:
 
 
 def _build(root: Path, data: Path, how: str) -> int:
-    """Build unless that is done already, or failed a short while ago. Raises OSError for a folder of no use."""
+    """Build unless the environment is ready, or a build failed recently. Raises OSError if the folder is unusable."""
     digest = wanted(root)
     environment = data / f"env-{digest}"
     if sound(environment):
@@ -87,18 +88,21 @@ def _build(root: Path, data: Path, how: str) -> int:
 
 
 def wanted(root: Path) -> str:
-    """Return the digest that the requirements' first line names, as the scripts read it."""
+    """Return the digest in the first line of the requirements, as the shell scripts read it."""
     with (root / "plugin" / "requirements.txt").open(encoding="utf-8") as file:
         return file.readline().split()[2]
 
 
 def sound(environment: Path) -> bool:
-    """Tell whether an environment was finished and its interpreter is still there."""
+    """Tell whether an environment is complete and its interpreter still exists."""
     return (environment / "ready").is_file() and os.access(environment / "bin" / "python", os.X_OK)
 
 
 def make(root: Path, environment: Path) -> str:
-    """Make an environment that the plugin's code loads in, and return what made it. Raises BuildError, OSError."""
+    """Build an environment and load the plugin's code in it; return the tool that built it, `uv` or `pip`.
+
+    Raises BuildError, OSError.
+    """
     ways: dict[str, Callable[[Path, Path], None]] = {"uv": _with_uv, "pip": _with_pip}
     if not shutil.which("uv"):
         del ways["uv"]
@@ -125,7 +129,7 @@ def _with_uv(root: Path, environment: Path) -> None:
 def _with_pip(root: Path, environment: Path) -> None:
     _run([sys.executable, "-I", "-m", "venv", "--without-pip", str(environment)])
     python = str(environment / "bin" / "python")
-    _run([python, "-I", "-m", "ensurepip", "--default-pip"])  # venv itself would not say why this fails
+    _run([python, "-I", "-m", "ensurepip", "--default-pip"])  # run apart from venv, which wouldn't say why it fails
     pip = [python, "-I", "-m", "pip", "--no-input", "--disable-pip-version-check"]
     install = ["install", "--quiet", "--no-user", "--retries", "2", "--timeout", "20", "--no-deps", "--require-hashes"]
     _run([*pip, *install, "--only-binary", ":all:", "--requirement", _requirements(root)])
@@ -136,7 +140,7 @@ def _requirements(root: Path) -> str:
 
 
 def _run(command: list[str]) -> None:
-    """Run a step; raises BuildError with its last words."""
+    """Run a step. Raises BuildError with its error message."""
     try:
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=LONGEST
@@ -148,14 +152,14 @@ def _run(command: list[str]) -> None:
 
 
 def _last_words(text: str) -> str:
-    """Return the lines that say what went wrong, without anybody's password."""
+    """Return the lines that say what went wrong, with passwords in URLs masked."""
     lines = [" ".join(line.split()) for line in _CREDENTIALS.sub("//…@", text).splitlines() if line.strip()]
     errors = [line for line in lines if _TELLING.match(line)]
     return " ".join(errors[:2] or lines[-2:])[:SAID]
 
 
 def _note_ready(root: Path, environment: Path, by: str) -> None:
-    """Write `ready`, which makes the environment count."""
+    """Write the file `ready`, without which the environment doesn't count."""
     manifest = json.loads((root / ".claude-plugin" / "plugin.json").read_text("utf-8"))
     python = environment / "bin" / "python"
     facts = {"version": manifest.get("version", ""), "root": str(root), "interpreter": str(python), "built_by": by}
@@ -164,7 +168,11 @@ def _note_ready(root: Path, environment: Path, by: str) -> None:
 
 
 def _note_failed(root: Path, data: Path, digest: str, before: dict[str, Any] | None, words: str) -> str:
-    """Keep what failed and when to try again; the user is told at the next session start, the same thing once."""
+    """Record the failure and when to try again; unless it is the same as before, leave a message for the next session.
+
+    Returns:
+        The message.
+    """
     times = before["times"] + 1 if before else 1
     later = time.time() + PAUSES[min(times, len(PAUSES)) - 1]
     remedy = next((text for pattern, text in REMEDIES if re.search(pattern, words)), OTHERWISE)
@@ -176,13 +184,13 @@ def _note_failed(root: Path, data: Path, digest: str, before: dict[str, Any] | N
         _put(data / "failed", {"digest": digest, "times": times, "not_before": later, "words": words, "text": text})
         if not before or before["words"] != words:
             _put(data / "report", {"systemMessage": text})
-    except OSError:  # nothing can be kept there, so the next session cannot know that it should wait
+    except OSError:  # without a record the next session tries at once
         return f"{start}The next session tries again, {command} at once."
     return text
 
 
 def _note_unusable(root: Path, data: Path, error: OSError) -> str:
-    """Return what keeps the data folder from being used; a session tells the user, if a report can be left there."""
+    """Return why the data folder can't be used, and leave a message for the next session if possible."""
     place = os.fspath(error.filename or data)
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         remedy = "make room on its disk"
@@ -203,20 +211,20 @@ def _note_unusable(root: Path, data: Path, error: OSError) -> str:
 
 
 def _failed(data: Path, digest: str) -> dict[str, Any] | None:
-    """Return what is known of the last failure, if it was one of these requirements."""
+    """Return the record of the last failure, if it was with these requirements; else None."""
     try:
         found = json.loads((data / "failed").read_text("utf-8"))
         known = {"times": int(found["times"]), "words": str(found["words"]), "text": str(found["text"])}
         not_before = float(found["not_before"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    if found.get("digest") != digest or not_before > time.time() + PAUSES[-1]:  # somebody set the clock back
+    if found.get("digest") != digest or not_before > time.time() + PAUSES[-1]:  # the clock was set back
         return None
     return known | {"not_before": not_before}
 
 
 def _tidy(data: Path, environment: Path) -> None:
-    """Remove old complaints, and all environments but this and the newest other, which sessions may still use."""
+    """Remove old messages, and all environments except this one and the newest other one, which may still be in use."""
     for name in ("failed", "report", "report.told", "no-python"):
         (data / name).unlink(missing_ok=True)
     others = [path for path in data.glob("env-*") if path != environment]
@@ -239,7 +247,7 @@ def _put(path: Path, facts: dict[str, Any]) -> None:
 
 @contextmanager
 def _locked(data: Path, patience: float) -> Iterator[bool]:
-    """Hold the only lock on the data folder; give False where somebody else keeps it for longer than that."""
+    """Hold the lock on the data folder; yield False if another process holds it for longer than `patience` seconds."""
     with (data / "lock").open("w") as file:
         deadline = time.monotonic() + patience
         while True:

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Finds a Python for build.py: `build.sh ROOT DATA HOW`, where HOW is quietly, wait or now.
+# Find a Python and run build.py with it: `build.sh ROOT DATA HOW`, where HOW is quietly, wait or now.
 root=$1 data=$2 how=$3
 cd "$data" 2> /dev/null || {
     [ "$how" = quietly ] ||
@@ -9,7 +9,7 @@ cd "$data" 2> /dev/null || {
 
 for name in python3 python3.14 python3.13 python3.12 python3.11 python; do
     found=$(command -v "$name") || continue
-    # On a Mac without Apple's tools this one opens a dialogue, and with them it is too old.
+    # On a Mac without Apple's developer tools this one opens a dialogue; with them it is too old.
     [ "$found" = /usr/bin/python3 ] && [ -d /System/Library/CoreServices ] && continue
     "$found" -I -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null &&
         exec "$found" -I "$root/plugin/build.py" "$@"

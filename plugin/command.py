@@ -1,4 +1,4 @@
-"""The command line of the plugin's copy, started by `bin/holdfast` with the plugin's own environment."""
+"""The command line of a plugin copy, started by `bin/holdfast` with the plugin's own environment."""
 
 import sys
 from pathlib import Path

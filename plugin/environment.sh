@@ -1,5 +1,5 @@
-# Where the plugin's environment lies and how it is built; for scripts that have set $root and $data.
-# It is named for the digest of the requirements, so two versions of the plugin that need others do not share one.
+# The path of the plugin's environment and how to build it; for scripts that have set $root and $data.
+# Its name has the digest of the requirements, so versions of the plugin with different requirements don't share one.
 
 digest=
 IFS=' ' read -r _ _ digest < "$root/plugin/requirements.txt"
@@ -10,8 +10,9 @@ ready() {
     [ -n "$digest" ] && [ -f "$environment/ready" ] && [ -x "$python" ]
 }
 
-# build HOW: with an environment of only what finding Python and fetching packages may need. Nothing of the session's
-# (the model's key, the client's token) is in it, and what names an index may be: the requirements are hashed.
+# build HOW: run build.sh with only the variables that finding Python and fetching packages may need. The session's
+# secrets (the model's key, the client's token) are left out. Variables that name a package index are safe to pass,
+# because the requirements are hashed.
 build() {
     how=$1
     set --

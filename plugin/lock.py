@@ -1,4 +1,4 @@
-"""Writes requirements.txt: the runtime dependencies of pyproject.toml, locked for every platform, with hashes."""
+"""Write requirements.txt: the runtime dependencies of pyproject.toml, locked for every platform, with hashes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def main() -> None:
-    """Resolve with the uv beside this interpreter; what is locked already stays unless it no longer fits."""
+    """Resolve with the uv beside this interpreter. Without `--upgrade`, locked versions stay if they still fit."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     target = ROOT / "plugin" / "requirements.txt"
     command = [str(Path(sys.executable).with_name("uv")), "--no-config", "pip", "compile", "--universal", "--quiet"]

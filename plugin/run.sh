@@ -1,7 +1,8 @@
 #!/bin/sh
-# What the plugin's hooks run: `run.sh EVENT`. Without an environment that is ready it only refuses what a strict handler
-# guards, as refuse.sh has it, and at the start of a session has one built in the background. It starts the entrypoint with that environment's own Python: neither a
-# second interpreter nor a `python3` on PATH is needed for an event.
+# The command of the plugin's hooks: `run.sh EVENT`. It starts the entrypoint with the Python of the plugin's own
+# environment, so an event needs neither a second interpreter nor a `python3` on PATH. While that environment isn't
+# ready, it only refuses what a strict handler guards (refuse.sh), and builds the environment in the background when a
+# session starts.
 root=${0%/plugin/run.sh}
 data=$CLAUDE_PLUGIN_DATA
 case $data in /*) ;; *) exit 0 ;; esac
@@ -9,7 +10,7 @@ case $data in /*) ;; *) exit 0 ;; esac
 
 if [ "$1" = SessionStart ] && [ -n "$CLAUDE_ENV_FILE" ] && [ ! -s "$CLAUDE_ENV_FILE" ]; then
     case $data in
-    *"'"*) ;; # bin/holdfast looks in the usual places
+    *"'"*) ;; # can't be quoted here; bin/holdfast looks in the usual places
     *) echo "export HOLDFAST_PLUGIN_DATA='$data'" >> "$CLAUDE_ENV_FILE" ;;
     esac
 fi
@@ -17,7 +18,7 @@ ready && exec "$python" -IS "$root/hooks/dispatch.py" "$@"
 [ "$1" = SessionStart ] || exec sh "$root/src/holdfast/refuse.sh" "$1" "" "$python" "$root/src"
 mkdir -p "$data"
 if ! { [ -d "$data" ] && [ -w "$data" ] && [ -x "$data" ]; }; then
-    # Nothing can be noted there, so it is told whenever a session begins anew, and not when one goes on.
+    # Nothing can be recorded there, so tell the user at each start of a new session, but not when one is resumed.
     IFS= read -r payload
     case $payload in *'"source"'*'"startup"'*) ;; *) exit 0 ;; esac
     case $data in
@@ -30,10 +31,10 @@ if ! { [ -d "$data" ] && [ -w "$data" ] && [ -x "$data" ]; }; then
     exit 0
 fi
 
-# What went wrong is told once: of two sessions that start, one can move it away.
+# Tell the user what went wrong, once: of two sessions that start together, only one can move the file.
 [ -f "$data/report" ] && mv "$data/report" "$data/report.told" && cat "$data/report.told"
 (
-    exec < /dev/null > /dev/null 2>&1 # whoever keeps them open keeps the session waiting
+    exec < /dev/null > /dev/null 2>&1 # the session would wait while they are open
     build quietly
 ) &
 exit 0
