@@ -21,7 +21,7 @@ from bench.race import WrongAnswerError
 
 PARTS = ("processes", "client", "growth")
 SHOWN = {"processes": "race"}
-"""What a part's figures are called where that is not its name."""
+"""The name of a part's figures, if it differs from the part's."""
 
 
 def main() -> int:

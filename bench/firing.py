@@ -1,4 +1,4 @@
-"""Holdfast's own contestants: the registered command for each event of a session, cold and warm."""
+"""Holdfast's contestants: the registered command for each event of a session, cold and warm."""
 
 from __future__ import annotations
 
@@ -20,14 +20,18 @@ if TYPE_CHECKING:
 UNMATCHED = "PreToolUse, no handler matches"
 MATCHED = "PreToolUse (Bash), the trivial job"
 NAMED = (UNMATCHED, MATCHED, "PreCompact", "SessionStart (compact)", "PostToolUse (Agent)")
-"""What the marks are about."""
+"""The events that the marks are about."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """One kind of firing: its name in the table, the recorded payload, what is changed in it, and what it must say.
+    """One kind of firing.
 
-    None where that depends on what was fired before it.
+    Attributes:
+        name: its name in the table.
+        payload: the recorded payload's name.
+        says: a text that its answer must contain; empty if it must be silent, None if that depends on earlier events.
+        changes: payload fields to change.
     """
 
     name: str
@@ -64,11 +68,11 @@ EVENTS = (
 
 
 def contestants(place: Place, top: Path, *, warm: bool) -> list[Contestant]:
-    """Return one contestant for each event, cold, and warm as well where a server answers.
+    """Return a cold contestant for each event, and also a warm one if a server answers.
 
     Args:
-        place: where they are fired.
-        top: its folder, for a second project, in which an agent finishes a phase again and again.
+        place: the home and project of the events.
+        top: its folder, in which a second project is made where an agent completes the same phase again and again.
         warm: whether a server answers.
     """
     again = _Again(top)
@@ -77,7 +81,7 @@ def contestants(place: Place, top: Path, *, warm: bool) -> list[Contestant]:
 
 
 def _asking(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment in which the server is asked."""
+    """Return the environment with the server switched on."""
     return {name: value for name, value in environ.items() if name not in places.COLD}
 
 
@@ -91,7 +95,7 @@ def _contestant(place: Place, event: Event, again: _Again) -> Contestant:
 
 
 class _Again:
-    """A project that is as before each time, so that each agent's result is the first one of its phase."""
+    """A project that is reset before each run, so that each agent's result is the first one of its phase."""
 
     def __init__(self, top: Path) -> None:
         self.place = places.made(places.at(top, "again"))
@@ -100,7 +104,7 @@ class _Again:
         self._numbers = itertools.count()
 
     def payload(self) -> bytes:
-        """Set the scene and return the result of an agent that nobody knows yet."""
+        """Reset the project and return PostToolUse for a new agent."""
         shutil.copytree(self._kept, self.place.root / ".claude", dirs_exist_ok=True)
         number = next(self._numbers)
         found = encoded(self.place.payload("PostToolUse-Agent", tool_use_id=f"toolu_{number:024}"))

@@ -1,4 +1,4 @@
-"""What a hook could cost at the least: programs that do nothing, and one that only imports what Holdfast imports."""
+"""The lowest possible cost of a hook: programs that do nothing, and one that only imports what Holdfast imports."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Model.model_validate({"name": "x", "number": 1})
 
 
 def contestants() -> list[Contestant]:
-    """Return the floors that this machine has the programs for."""
+    """Return the floors whose programs exist on this machine."""
     python, node = sys.executable, shutil.which("node")
     commands = {
         "/bin/true": (shutil.which("true") or "/bin/true",),

@@ -1,4 +1,4 @@
-"""The home and the project of one point of a growth curve, filled up with what is to grow."""
+"""Make the home and project of one point of a growth curve, filled to the size of the point."""
 
 from __future__ import annotations
 
@@ -24,15 +24,20 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 COMMAND = "holdfast "
-"""What the names of those begin with that are no events but commands."""
-OLD = 40 * 86_400  # seconds; what was changed so long ago is nobody's any more
+"""The prefix of names that are commands instead of events."""
+OLD = 40 * 86_400  # seconds; a workflow changed so long ago has no owner any more
 
 
 @dataclass
 class Place(Client):
-    """A home and a project of one point, with what the events of it carry.
+    """The home and project of one point, and the payloads of its events.
 
-    Where there are `tasks`, each event of an agent is about the next of them, so that each finds the same to do.
+    Attributes:
+        transcript: the path of the session's transcript.
+        response: the size of tool responses in bytes; 0 leaves the recorded ones.
+        data: the payloads made so far, by name.
+        tasks: ids of tasks. If there are any, each event of an agent is about the next one, so that each does the same
+            work.
     """
 
     transcript: str = ""
@@ -42,11 +47,11 @@ class Place(Client):
 
     @property
     def transcript_path(self) -> str:
-        """Where the session's transcript lies."""
+        """The path of the session's transcript."""
         return self.transcript
 
     def stdin(self, name: str) -> bytes:
-        """Return what an event sends."""
+        """Return an event's payload as the client writes it; empty for a command."""
         if name.startswith(COMMAND):
             return b""
         if self.tasks and name.endswith("-Agent"):
@@ -68,7 +73,12 @@ class Place(Client):
         return encoded(told)
 
     def time(self, event: str, server: bool = False) -> float:
-        """Run the registered command and return the seconds it took; without the server, if not told otherwise."""
+        """Run an event's registered command, or a command, and return the seconds it took.
+
+        Args:
+            event: the recorded payload's name, or a command beginning with `COMMAND`.
+            server: whether the warm server may answer.
+        """
         environ = self.environ
         if server:
             del environ["HOLDFAST_SERVER"]
@@ -83,13 +93,13 @@ class Place(Client):
 
 
 def make(name: str, size: int, top: Path, events: Sequence[str]) -> Place:
-    """Install Holdfast into an empty home, give the project a workflow of this session, and fill it up.
+    """Install Holdfast into an empty home, give the project a workflow of this session, and fill it to a size.
 
     Args:
-        name: what grows, a range of `bench/growth.py`.
-        size: how much of it there is.
-        top: the folder of all of it.
-        events: what is fired there; a ledger is filled in the tables that these have made.
+        name: what grows: a range of `bench/growth.py`.
+        size: its size.
+        top: the folder for home and project.
+        events: the events to measure; a ledger is filled in the tables that these events use.
     """
     place = Place(Throwaway(top), top / "project", SESSION, process="")
     (place.root / ".claude").mkdir(parents=True)
@@ -123,7 +133,7 @@ def make(name: str, size: int, top: Path, events: Sequence[str]) -> Place:
 
 
 def _handler(number: int) -> str:
-    """Return a handler file; the first one wants Bash, every other a tool of its own."""
+    """Return the text of a handler file; the first one wants Bash, every other one its own tool."""
     tool = "Bash" if number == 0 else f"Tool{number}"
     text = "from holdfast import advise, hookimpl\n\n\n@hookimpl(match={!r})\ndef on_pre_tool_use(event):\n"
     filler = "".join(
@@ -133,7 +143,7 @@ def _handler(number: int) -> str:
 
 
 def _transcript(path: Path, size: int) -> str:
-    """Write a transcript of a size: entries at both ends, and where it is long a hole between them."""
+    """Write a transcript of `size` bytes: entries at both ends and, if it is long, a hole in the file between them."""
     entries = []
     for number in range(4_000):
         said = {"role": "assistant", "content": [{"type": "text", "text": f"step {number} " + "word " * 180}]}
@@ -149,7 +159,7 @@ def _transcript(path: Path, size: int) -> str:
 
 
 def _workflows(project: Path, count: int, status: str) -> None:
-    """Write state files of the format that has one for each workflow, changed long ago and nobody's."""
+    """Write old state files without an owner, in the format that has one file per workflow."""
     for number in range(count - 1):
         folder = project / "untracked/workflow-state" / f"old-{number}"
         folder.mkdir(parents=True)
@@ -170,7 +180,7 @@ def _workflows(project: Path, count: int, status: str) -> None:
 
 
 def _plans(project: Path, count: int) -> None:
-    """Write plans of which none is in progress."""
+    """Write plans, none of which is in progress."""
     for number in range(count):
         folder = project / "CLAUDE/Plan" / f"{number:05}-old"
         folder.mkdir(parents=True)
@@ -180,7 +190,7 @@ def _plans(project: Path, count: int) -> None:
 
 
 def _tasks(project: Path, count: int) -> list[str]:
-    """Write the files of a session's tasks: tens in containers, each after the one before it; return their ids."""
+    """Write task files, ten in each container and each depending on the one before it; return the tasks' ids."""
     folder = next((project / ".workflow").glob("WFS-*/.task"))
     made = []
     for number in range(count):
@@ -215,7 +225,7 @@ def _task(folder: Path, id_: str, status: str, parent: str, depends_on: list[str
 
 
 def _fill(place: Place, count: int, events: Sequence[str]) -> None:
-    """Fill every table that events have made: `count` rows in what grows with each event, a tenth in all others."""
+    """Fill every table that the events use: `count` rows in the table that grows with each event, a tenth in others."""
     for event in events:
         place.time(event)
     os.environ.update(place.environ)
@@ -233,7 +243,7 @@ def _fill(place: Place, count: int, events: Sequence[str]) -> None:
 
 
 def _row(project: Workspace, columns: list[tuple[Any, ...]], sample: Any, number: int, count: int) -> list[Any]:
-    """Return a plausible row of a table: another session's, at some time of the last year, one in a hundred ours."""
+    """Return a plausible row of a table, of the last year and another session; one in a hundred is of our session."""
     ago = (count - number) * 300 * 86_400 / count + 3_600
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - ago))
     session = SESSION if number % 100 == 99 else f"{number // 50:08x}-0000-4000-8000-000000000000"

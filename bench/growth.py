@@ -78,7 +78,7 @@ def main() -> None:
         sizes = (QUICK if options.quick else SIZES)[name]
         with tempfile.TemporaryDirectory(prefix="holdfast-growth-") as folder:
             places = {size: grown.make(name, size, Path(folder).resolve() / str(size), EVENTS[name]) for size in sizes}
-            time.sleep(2.5)  # what was just written is looked at anew each time
+            time.sleep(2.5)  # files just written are read again each time
             for event in EVENTS[name]:
                 rows += _measured(name, event, places, options)
     if options.json:
@@ -97,7 +97,7 @@ def _measured(name: str, event: str, places: dict[int, Place], options: argparse
 def _race(
     name: str, event: str, way: str, once: Any, places: dict[int, Place], options: argparse.Namespace
 ) -> list[dict[str, Any]]:
-    """Let all points of a range take turns; the first rounds only warm the caches."""
+    """Measure all points of a range in turns; the first two rounds only warm the caches."""
     times: dict[int, list[float]] = {size: [] for size in places}
     for number in range(options.rounds + 2):
         for size, place in places.items():
@@ -129,7 +129,7 @@ def _race(
 
 
 def _forked(place: Place, event: str, server: bool) -> float:
-    """Run the engine in a forked process and return the seconds from before the fork to its end."""
+    """Run the engine in a forked process and return the seconds from the fork to its end."""
     _preload(place)
     data = place.stdin(event)
     with tempfile.TemporaryFile() as stdin:
@@ -157,7 +157,7 @@ def _forked(place: Place, event: str, server: bool) -> float:
 
 
 def _preload(place: Place) -> None:
-    """Have everything loaded that an event may need, and let the environment be a hook's."""
+    """Load everything that an event may need, and set the environment of a hook."""
     from importlib import import_module
 
     from holdfast import events

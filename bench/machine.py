@@ -1,4 +1,4 @@
-"""What the figures were measured with: the machine, and the versions of all that took part."""
+"""Describe the machine, and the versions of everything that is measured."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from holdfast import paths, version
 
 
 def described() -> dict[str, str]:
-    """Return one line for each thing that a reader would ask for."""
+    """Return the machine's and the programs' descriptions, by name."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     packages = ", ".join(
         f"{name} {importlib.metadata.version(name)}" for name in ("pydantic", "pluggy", "platformdirs")
@@ -31,7 +31,7 @@ def described() -> dict[str, str]:
 
 
 def revision() -> str:
-    """Return the commit that is measured, with a plus sign where the files differ from it."""
+    """Return the measured commit, with a plus sign if files differ from it."""
     root = str(paths.plugin_root())
     found = _said("git", "-C", root, "rev-parse", "--short", "HEAD")
     changed = _said("git", "-C", root, "status", "--porcelain", "--", "src", "hooks", "handlers")
@@ -39,13 +39,13 @@ def revision() -> str:
 
 
 def now() -> dict[str, str]:
-    """Return when a part was measured, of what, and how busy the machine was."""
+    """Return the present time, the measured commit and the machine's load."""
     load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
     return {"at": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), "revision": revision(), "load": load}
 
 
 def peers(fetched: Path) -> dict[str, str]:
-    """Return the version of each framework that was fetched, by its registry's name."""
+    """Return the version of each fetched framework, by its name in the registry."""
     found = {}
     for name in ("cchooks", "claude-hook-utils"):
         for meta in (fetched / "venv" / "lib").glob(f"python*/site-packages/{name.replace('-', '_')}-*.dist-info"):

@@ -1,4 +1,4 @@
-"""The marks that Holdfast sets itself for speed, and whether a run met them."""
+"""The marks: Holdfast's goals for speed, and whether a run met them."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Results = dict[str, Any]
 
 @dataclass(frozen=True)
 class Mark:
-    """One row of the marks' table.
+    """One row of the table of marks.
 
     Attributes:
         name: what is measured.
-        goal: the mark.
-        figure: what came out, in words.
-        met: whether it is met; None where it was not measured.
+        goal: the goal, in words.
+        figure: the measured figure, in words.
+        met: whether the goal was met; None if it wasn't measured.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Mark:
 
 
 def marks(results: Results) -> list[Mark]:
-    """Return all marks with what a run's results say of them."""
+    """Return all marks with a run's figures."""
     race, client, server = (results.get(part) or {} for part in ("race", "client", "server"))
     return [
         _warm(medians(race, "warm"), medians(race, "floor")),
@@ -50,12 +50,12 @@ def marks(results: Results) -> list[Mark]:
 
 
 def medians(race: Results, kind: str) -> dict[str, float]:
-    """Return milliseconds by name for one kind of contestants."""
+    """Return the medians in milliseconds by name, for one kind of contestant."""
     return {row["name"]: row["ms"] for row in race.get("rows", ()) if row["kind"] == kind}
 
 
 def growth(points: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, str], float]:
-    """Return, by range, event and mode, how many times as long the slowest size takes as the smallest."""
+    """Return (range, event, mode) → the time of the slowest size divided by the time of the smallest size."""
     curves: dict[tuple[str, str, str], list[tuple[float, float]]] = {}
     for point in points:
         curves.setdefault((point["range"], point["event"], point["mode"]), []).append((point["size"], point["ms"]))
@@ -97,7 +97,7 @@ def _cold(cold: dict[str, float], floor: dict[str, float]) -> Mark:
 def _unregistered(client: Results) -> Mark:
     name, goal = "An event nobody registered, on the real client", "no process"
     run = client.get("hooks_run")
-    if not run or not run["registered"]:  # without the second, the first would prove nothing
+    if not run or not run["registered"]:  # if no registered hook ran, the zero proves nothing
         return _unmeasured(name, goal)
     return Mark(name, goal, f"{run['unregistered']} hooks run", run["unregistered"] == 0)
 

@@ -1,4 +1,4 @@
-"""How much hook time a session of a hundred tool calls costs, from the medians of its events."""
+"""Compute the hook time of a session of a hundred tool calls from the medians of its events."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MIX: dict[str, int] = {
     "PreToolUse (TodoWrite)": 6,
     "PreToolUse (Agent)": 4,
     "SubagentStart": 4,
-    "SubagentStop": 5,  # the client ends a compaction with one, too
+    "SubagentStop": 5,  # a compaction ends with one too
     "PostToolUse (Agent)": 4,
     "PreCompact": 1,
     "SessionStart (compact)": 1,
@@ -29,14 +29,14 @@ MIX: dict[str, int] = {
     "Stop": 3,
     "SessionEnd": 1,
 }
-"""The firings that become a process, by their names in `firing.EVENTS`."""
+"""How often each event of the session starts a process, by its name in `firing.EVENTS`."""
 
 BASH = {MATCHED: 40}
-"""What a handler of the user's own on every Bash command adds."""
+"""The additional firings if a user's handler wants every Bash command."""
 
 
 def seconds(medians: Mapping[str, float], mix: Mapping[str, int] = MIX) -> float | None:
-    """Return the seconds that a mix of firings takes; None where one of them was not measured.
+    """Return the seconds that a mix of firings takes, or None if one of them wasn't measured.
 
     Args:
         medians: milliseconds by the firing's name.

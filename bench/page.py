@@ -1,4 +1,4 @@
-"""The page `docs/benchmarks.md`: what a run's results say, as text."""
+"""Write a run's results as the page `docs/benchmarks.md`."""
 
 from __future__ import annotations
 
@@ -51,15 +51,15 @@ def text(results: Results) -> str:
     """Return the whole page.
 
     Args:
-        results: what was measured, by part: `machine`, `race`, `server`, `client`, `growth`; parts may be missing, and
-            a part that could not be measured says under `why`.
+        results: the figures by part: `machine`, `race`, `server`, `client`, `growth`. Parts may be missing; a part that
+            couldn't be measured has the reason under `why`.
     """
     parts = [_HEAD, _marks(marks(results)), _session(results), _race(results), _client(results), _growth(results)]
     return "\n".join([*parts, _machine(results)])
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table; the first column is text, the others are figures."""
+    """Return a Markdown table; the first column is left-aligned, the others are right-aligned figures."""
     lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
     return "".join(f"| {' | '.join(each.replace('|', chr(92) + '|') for each in line)} |\n" for line in lines)
 
@@ -171,7 +171,7 @@ def _when(part: Results) -> str:
 
 
 def _counted(part: Results) -> str:
-    """Return how many of the events that asked the server it has answered: the others went cold."""
+    """Return a sentence on how many of the events that should ask the server were answered by it; others went cold."""
     return f" The server answered {part['answered']} of {part['asked']} that asked it." if part.get("asked") else ""
 
 

@@ -1,4 +1,4 @@
-"""The parts of a run: each measures one thing and returns it as JSON, or why it could not."""
+"""The parts of a run: each measures one thing and returns JSON values, or the reason why it couldn't."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ FETCHED = ROOT / ".bench"
 
 
 def processes(rounds: int) -> dict[str, Any]:
-    """Return whole-process times under `race`, and under `server` what the warm server takes.
+    """Return the times of whole processes under `race`, and the warm server's memory and CPU time under `server`.
 
     Args:
         rounds: how many of each contestant's times count.
 
     Raises:
-        WrongAnswerError: a contestant did not do its job, or the server was gone at the end.
+        WrongAnswerError: a contestant didn't do its job, or the server was gone at the end.
     """
     with tempfile.TemporaryDirectory(prefix="holdfast-bench-", ignore_cleanup_errors=True) as folder:
         top = Path(folder).resolve()
@@ -38,7 +38,7 @@ def processes(rounds: int) -> dict[str, Any]:
             others, missing = peers.contestants(here, FETCHED)
             with ExitStack() as stack:
                 contestants = [*floors.contestants(), *firing.contestants(here, top, warm=warm), *others]
-                warm = warm and place.warm_up(here)  # setting the scenes may have taken its server away
+                warm = warm and place.warm_up(here)  # the preparations may have ended the server
                 contestants += unshipped.contestants(here, stack, server=warm)
                 before = place.answered(here)
                 medians = race.run(contestants, here.environ, rounds)
@@ -61,11 +61,11 @@ def client(version: str, calls: int) -> dict[str, Any]:
     """Return what each way of registration adds on the real client, under `client`.
 
     Args:
-        version: the client's.
+        version: the client's version.
         calls: how many calls of each way count.
 
     Raises:
-        subprocess.CalledProcessError: it could not be measured.
+        subprocess.CalledProcessError: it couldn't be measured.
     """
     program = added.binary(version)
     if program is None:
@@ -79,10 +79,10 @@ def growth(*arguments: str) -> dict[str, Any]:
     """Return the points of the growth curves under `growth`.
 
     Args:
-        arguments: what `bench/growth.py` is told beside `--json`.
+        arguments: the arguments of `bench/growth.py` besides `--json`.
 
     Raises:
-        subprocess.CalledProcessError: they could not be measured.
+        subprocess.CalledProcessError: they couldn't be measured.
     """
     if not (ROOT / "bench" / "growth.py").exists():
         return {"growth": {"why": "there is no bench/growth.py"}}
@@ -92,7 +92,7 @@ def growth(*arguments: str) -> dict[str, Any]:
 
 
 def merged(before: dict[str, Any], found: dict[str, Any], ranges: Sequence[str]) -> dict[str, Any]:
-    """Return what was measured of growth before with some ranges measured anew, each with when that was."""
+    """Return the earlier growth figures with some ranges replaced by new ones, and the time of each new range."""
     old, new = before.get("growth") or {}, found["growth"]
     if not old.get("points") or not new.get("points"):
         return found
@@ -103,7 +103,7 @@ def merged(before: dict[str, Any], found: dict[str, Any], ranges: Sequence[str])
 
 
 def points(found: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the points of `bench/growth.py --json` as the page wants them, each size with its label."""
+    """Return the points of `bench/growth.py --json` in the page's shape, each size with its label."""
     named = ("range", "size", "event", "ms")
     return [
         {name: each[name] for name in named} | {"mode": each["way"], "label": label(each["size"])}
@@ -112,7 +112,7 @@ def points(found: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def label(size: int) -> str:
-    """Return a size as a reader says it: bytes, of which there are whole kilobytes, with their unit."""
+    """Return a size for readers: a multiple of 1,024 counts as bytes and gets a unit, any other is a plain number."""
     for unit, name in ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB")):
         if size and size % unit == 0:
             return f"{size // unit} {name}"
@@ -120,7 +120,7 @@ def label(size: int) -> str:
 
 
 def draw(results: Path, folder: Path) -> str | None:
-    """Draw the pictures; return why that could not be."""
+    """Draw the pictures. Return why that failed, or None."""
     python = FETCHED / "venv" / "bin" / "python"
     if not python.exists():
         return "no matplotlib in .bench/venv; the pictures are as they were"

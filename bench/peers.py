@@ -1,4 +1,4 @@
-"""Other people's frameworks, doing the same trivial job; who is not installed is named and left out."""
+"""Other frameworks that do the same trivial job; those that aren't installed are named and left out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Peer:
-    """One framework: its name with the registry's, and its program below the folder of the fetched ones."""
+    """One framework.
+
+    Attributes:
+        name: its name in the table, beginning with its name in the registry.
+        program: its program, relative to the folder of fetched programs or of `bench/jobs`.
+        code: the exit code with which it refuses.
+    """
 
     name: str
     program: str
@@ -45,8 +51,8 @@ def contestants(place: Place, fetched: Path) -> tuple[list[Contestant], list[str
     """Return a contestant for each peer that can run here, and the names of the others.
 
     Args:
-        place: the project that the event is from.
-        fetched: the folder with what `make bench` fetched: `venv` and `js`.
+        place: the project of the event.
+        fetched: the folder into which `make bench` fetched `venv` and `js`.
     """
     data = encoded(
         place.payload("PreToolUse-Bash", tool_input={"command": "printenv SECRET", "description": "Show it"})

@@ -1,4 +1,4 @@
-"""A home with Holdfast in it, projects with a workflow, and the sign by which a warm answer is told from a cold one."""
+"""Make a home with Holdfast installed and projects with a workflow, and tell warm answers from cold ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from holdfast.testkit.place import Place as Throwaway
 SESSION = "0d3f0d5e-0000-4000-8000-00000000bec4"
 JOBS = Path(__file__).parent / "jobs"
 COLD = {"HOLDFAST_SERVER": "off"}
-WAIT = 30.0  # seconds a server has to come up after the first event that was answered cold
+WAIT = 30.0  # seconds until a server must answer, after a first event that was answered cold
 _TRIES = 5
 _WHERE = """\
 import os
@@ -30,11 +30,11 @@ def on_pre_tool_use(event):
 
 @dataclass
 class Place(Client):
-    """A project of a user for whom Holdfast is installed, with the trivial job as a handler; a server may answer."""
+    """A project of a user who has installed Holdfast, with the trivial job as a handler; a server may answer."""
 
     @property
     def launcher(self) -> Path:
-        """The entrypoint that the registered command names."""
+        """The entrypoint that the registered command runs."""
         return self.place.launcher
 
     @property
@@ -44,12 +44,12 @@ class Place(Client):
 
     @property
     def sockets(self) -> list[Path]:
-        """Where servers listen."""
+        """The sockets of running servers."""
         return [path for path in (self.home / ".local/state/holdfast/server").glob("*") if path.is_socket()]
 
 
 def at(top: Path, project: str = "project") -> Place:
-    """Return the place in a folder, with one of the projects in it."""
+    """Return the place in a folder, for one of its projects."""
     return Place(Throwaway(top, variables={}), top / project, SESSION, process="")
 
 
@@ -72,7 +72,7 @@ def make(top: Path) -> Place:
 
 
 def run(place: Client, *arguments: str) -> None:
-    """Run the command line in a place's project, as its session; raises RuntimeError where it fails."""
+    """Run the command line in a place's project, as its session. Raises RuntimeError if it fails."""
     done = place.place.holdfast(*arguments, root=place.root, CLAUDE_CODE_SESSION_ID=place.session, **COLD)
     if done.exit_code:
         raise RuntimeError(f"holdfast {' '.join(arguments)}: {done.stderr or done.stdout}")
@@ -84,9 +84,9 @@ def command(event: str) -> tuple[str, ...]:
 
 
 def is_warm(place: Place, environ: dict[str, str] | None = None) -> bool:
-    """Fire one event and tell whether another process than one of ours answered it.
+    """Fire one event and tell whether a server answered it.
 
-    A server lives in a session of its own; a handler that is there only now says in which session it runs.
+    A server runs in its own process session; a handler that is installed only for this event reports its session.
     """
     file = place.handlers / "tell_where.py"
     file.write_text(_WHERE)
@@ -101,17 +101,17 @@ def is_warm(place: Place, environ: dict[str, str] | None = None) -> bool:
 
 
 def still_warm(place: Place) -> None:
-    """Make sure that the server is still there; one event alone may go cold on a busy machine.
+    """Make sure that the server still answers; several tries, because one event may go cold on a busy machine.
 
     Raises:
-        WrongAnswerError: it is not, so that not all that is called warm was.
+        WrongAnswerError: it doesn't, so some "warm" figures may be cold ones.
     """
     if not any(is_warm(place) for _ in range(_TRIES)):
         raise race.WrongAnswerError("the server did not last until the end, so not all that is called warm was")
 
 
 def endings(place: Place) -> list[str]:
-    """Return what a place's servers logged of their end before their time."""
+    """Return the log lines of a place's servers that ended early."""
     file = place.home / ".local/state/holdfast/log/holdfast.log"
     lines = file.read_text("utf-8").splitlines() if file.exists() else []
     return [line for line in lines if "the server ends" in line]
@@ -124,7 +124,7 @@ def answered(place: Place) -> int:
 
 
 def warm_up(place: Place, environ: dict[str, str] | None = None) -> bool:
-    """Fire events until the server answers; False where none comes up."""
+    """Fire events until the server answers. Return whether it does."""
     until = time.monotonic() + WAIT
     while not is_warm(place, environ):
         if time.monotonic() > until:

@@ -12,7 +12,7 @@ import matplotlib as mpl
 mpl.use("svg")
 mpl.rcParams.update(
     {
-        "svg.fonttype": "none",  # text stays text: small files
+        "svg.fonttype": "none",  # keep text as text, for small files
         "svg.hashsalt": "holdfast",  # the same figures give the same file
         "font.family": "sans-serif",
         "font.size": 10,
@@ -24,7 +24,7 @@ mpl.rcParams.update(
         "xtick.color": "#57606a",
         "ytick.color": "#24292f",
         "axes.axisbelow": True,
-        "figure.facecolor": "#ffffff",  # a card of its own, legible on dark pages too
+        "figure.facecolor": "#ffffff",  # legible on dark pages too
     }
 )
 from matplotlib import pyplot as plt  # noqa: E402 - after the choice of what draws
@@ -54,7 +54,7 @@ LINES = (
 
 
 def main() -> None:
-    """Draw every picture that there are figures for."""
+    """Draw every picture for which there are figures."""
     results, folder = json.loads(Path(sys.argv[1]).read_text()), Path(sys.argv[2])
     if "rows" in (results.get("race") or {}):
         processes(results["race"], folder / "benchmarks-processes.svg")
@@ -65,7 +65,7 @@ def main() -> None:
 
 
 def processes(race: dict[str, Any], file: Path) -> None:
-    """Draw floors, Holdfast's named events and the others as bars, on a scale that shows a factor as a length."""
+    """Draw floors, Holdfast's named events and other frameworks as bars on a logarithmic scale."""
     named = set(race["named"])
     kinds = {kind: [row for row in race["rows"] if row["kind"] == kind] for kind in CALLED}
     rows = [row for kind in CALLED for row in kinds[kind] if kind in ("floor", "peer", "way") or row["name"] in named]
@@ -89,7 +89,7 @@ def processes(race: dict[str, Any], file: Path) -> None:
 
 
 def client(found: dict[str, Any], file: Path) -> None:
-    """Draw what each way adds to a call, with the middle half of its differences."""
+    """Draw what each way adds to a call, with the middle half of the differences."""
     rows = [way for way in found["ways"] if way["name"] != "no hook"]
     figure, axes = plt.subplots(figsize=(9, 0.32 * len(rows) + 1.0))
     for place, way in enumerate(rows):
@@ -104,7 +104,7 @@ def client(found: dict[str, Any], file: Path) -> None:
 
 
 def growth(points: list[dict[str, Any]], file: Path) -> None:
-    """Draw a small picture for each range: a line per event and mode, each over what its smallest size took."""
+    """Draw a small picture for each range: a line per event and mode, relative to the time of its smallest size."""
     ranges = list(dict.fromkeys(point["range"] for point in points))
     columns = min(3, len(ranges))
     rows = -(-len(ranges) // columns)

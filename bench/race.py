@@ -1,4 +1,4 @@
-"""Timing whole processes that take turns, round after round, so that noise meets all of them alike."""
+"""Time whole processes in turns, round after round, so that noise affects all of them alike."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-REST = 0.06  # seconds between two turns: a session leaves the server moments to fork its next child, and so do we
-PATIENCE = 60.0  # seconds after which a process that says nothing more is a failure
+REST = 0.06  # seconds between two turns, in which the server forks its next worker, as in a session
+PATIENCE = 60.0  # seconds after which a silent process has failed
 
 Stdin = bytes | Callable[[], bytes]
 
 
 class WrongAnswerError(Exception):
-    """A contestant did not do its job, so that its time would mean nothing."""
+    """A contestant didn't do its job, so its time means nothing."""
 
 
 @dataclass(frozen=True)
@@ -26,15 +26,15 @@ class Contestant:
     """One command that is timed.
 
     Attributes:
-        name: what the table calls it.
+        name: its name in the table.
         kind: its part of the table: floor, cold, warm, way or peer.
-        command: its arguments; empty where `ask` is given.
-        stdin: what it reads, or what sets the scene for one run and returns that.
-        says: a text that its answer must hold; empty where it must say nothing, None where both are right.
-        code: its exit code.
-        environ: what its environment has beside the race's own.
-        ask: what asks a process that lives on, where no process is started.
-        asks: whether the warm server is to answer it.
+        command: its arguments; empty if `ask` is given.
+        stdin: its input, or a function that prepares one run and returns the input.
+        says: a text that its answer must contain; empty if it must be silent, None if any answer is right.
+        code: its expected exit code.
+        environ: additional variables for its environment.
+        ask: asks a long-lived process instead of starting one.
+        asks: whether the warm server should answer it.
     """
 
     name: str
@@ -49,18 +49,18 @@ class Contestant:
 
 
 def run(contestants: Sequence[Contestant], environ: Mapping[str, str], rounds: int) -> dict[tuple[str, str], float]:
-    """Let every contestant run once a round, in an order drawn anew for each; a first round only warms the caches.
+    """Run every contestant once per round, each round in a new random order; a first round only warms the caches.
 
     Args:
-        contestants: who takes part; kind and name together are unique.
+        contestants: the contestants; (kind, name) is unique.
         environ: the environment of all.
         rounds: how many of their times count.
 
     Returns:
-        The median in milliseconds by kind and name.
+        (kind, name) → the median in milliseconds.
 
     Raises:
-        WrongAnswerError: one of them answered something else than it should.
+        WrongAnswerError: a contestant gave a wrong answer.
     """
     times: dict[tuple[str, str], list[float]] = {(each.kind, each.name): [] for each in contestants}
     for number in range(rounds + 1):
@@ -92,19 +92,19 @@ def _turn(each: Contestant, environ: Mapping[str, str]) -> float:
 def once(
     command: Sequence[str], data: bytes, environ: Mapping[str, str], cwd: str | None = None
 ) -> tuple[float, int, bytes]:
-    """Run one process on pipes, as the client does, until it has ended and nobody holds its stdout any more.
+    """Run one process on pipes, as the client does, until it has ended and no process holds its stdout open.
 
     Args:
         command: its arguments.
-        data: what it reads; no more than a pipe holds, so that writing it takes no part in the time.
+        data: its input, at most what a pipe holds, so that writing it isn't part of the time.
         environ: its environment.
-        cwd: its directory, if not ours.
+        cwd: its working directory; by default this process's.
 
     Returns:
-        Milliseconds, exit code and what it wrote on stdout.
+        Milliseconds, exit code, and what it wrote to stdout.
 
     Raises:
-        TimeoutError: it did not end.
+        TimeoutError: it didn't end.
     """
     reading, writing = os.pipe()
     os.write(writing, data)

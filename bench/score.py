@@ -21,7 +21,7 @@ README = Path(__file__).resolve().parents[1] / "README.md"
 
 
 def main() -> int:
-    """Play every row, write the table, and return 1 if one of them does not hold."""
+    """Play every row, write the table, and return 1 if a row doesn't hold."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--instants", type=int)
     job = Job(tuple(ROWS), instants=parser.parse_args().instants)

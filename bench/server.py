@@ -1,4 +1,4 @@
-"""What the warm server holds and does while nothing happens: its memory, its children's too, and its idle CPU."""
+"""Measure the idle warm server: its memory with its children's, and its CPU time."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from holdfast.server import servers
 if TYPE_CHECKING:
     from bench.place import Place
 
-IDLE = 10.0  # seconds that are watched
-_SETTLING = 2.0  # seconds before that, in which what the last event left behind may end
+IDLE = 10.0  # seconds of measurement
+_SETTLING = 2.0  # seconds before that, in which processes of the last event may end
 _PROC = Path("/proc")
 
 
 @dataclass(frozen=True)
 class Usage:
-    """What a server and all its children take.
+    """The resources of a server and all its children.
 
     Attributes:
-        processes: how many there are.
-        pss_mb: their memory, what is shared counted once.
-        rss_mb: their memory, what is shared counted for each.
-        idle_ticks: clock ticks of CPU they took in the watched seconds.
-        idle_ms: the same as the scheduler counts it, in milliseconds; None where it does not tell.
-        seconds: how long was watched.
+        processes: how many processes they are.
+        pss_mb: their memory in MB, with shared memory counted once.
+        rss_mb: their memory in MB, with shared memory counted for each process.
+        idle_ticks: clock ticks of CPU time during the measurement.
+        idle_ms: the same in milliseconds, as the scheduler counts it; None if the system doesn't tell.
+        seconds: the measurement's length.
     """
 
     processes: int
@@ -42,7 +42,7 @@ class Usage:
 
 
 def measure(place: Place) -> Usage | None:
-    """Watch the server of a place for some seconds; None where none runs, or where /proc does not tell."""
+    """Measure the server of a place for some seconds; return None if none runs, or without /proc."""
     time.sleep(_SETTLING)
     before = tree(place)
     if not before:
@@ -58,13 +58,13 @@ def measure(place: Place) -> Usage | None:
 
 
 def tree(place: Place) -> list[int]:
-    """Return the ids of a place's servers and of all that descends from them; empty where there is no /proc."""
+    """Return the process ids of a place's servers and all their descendants; empty without /proc."""
     found = [pid for pid in _all() if _serves(pid, os.fsencode(place.launcher))]
     return sorted({each for pid in found for each in servers.family(pid)})
 
 
 def stop(place: Place) -> None:
-    """End the servers of a place, and wait until they are gone."""
+    """Stop the servers of a place, and wait until they are gone."""
     until = time.monotonic() + _SETTLING
     number = signal.SIGTERM
     while pids := tree(place):
@@ -88,21 +88,21 @@ def _serves(pid: int, launcher: bytes) -> bool:
 
 
 def command(pid: int) -> list[bytes]:
-    """Return a process's command line; empty where it has ended."""
+    """Return a process's command line; empty if it has ended."""
     with suppress(OSError):
         return (_PROC / str(pid) / "cmdline").read_bytes().rstrip(b"\0").split(b"\0")
     return []
 
 
 def _stat(pid: int) -> list[str]:
-    """Return the fields of a process's `stat` after its name: the state comes first."""
+    """Return the fields of a process's `stat` after its name, beginning with the state."""
     with suppress(OSError):
         return (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
     return []
 
 
 def _cpu(pids: list[int]) -> tuple[int, int | None]:
-    """Return ticks and nanoseconds of CPU that processes took so far."""
+    """Return the CPU time of processes so far, in clock ticks and (None if unknown) in nanoseconds."""
     ticks = sum(int(fields[11]) + int(fields[12]) for fields in map(_stat, pids) if fields)
     try:
         return ticks, sum(int((_PROC / str(pid) / "schedstat").read_text().split()[0]) for pid in pids)
@@ -111,7 +111,7 @@ def _cpu(pids: list[int]) -> tuple[int, int | None]:
 
 
 def _resident(pid: int) -> int:
-    """Return the kilobytes of a process that are in memory."""
+    """Return a process's resident memory in kilobytes."""
     with suppress(OSError):
         for line in (_PROC / str(pid) / "status").read_text().splitlines():
             if line.startswith("VmRSS:"):

@@ -1,4 +1,4 @@
-"""The ways that Holdfast does not ship, doing the trivial job: as whole processes, or as one question to a server."""
+"""The ways that Holdfast doesn't ship, doing the trivial job: as whole processes, or as one question to a server."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def contestants(place: Place, stack: ExitStack, *, server: bool) -> list[Contest
 
     Args:
         place: the home and project of the event.
-        stack: where what was started is ended.
-        server: whether a warm server answers; else only the ways that need none are returned.
+        stack: ends the started processes when closed.
+        server: whether a warm server answers; without one, only the ways that don't need it are returned.
     """
     data = encoded(
         place.payload("PreToolUse-Bash", tool_input={"command": "printenv SECRET", "description": "Show it"})
@@ -67,7 +67,7 @@ def _http(place: Place, stack: ExitStack, *launcher: Path) -> partial[bytes]:
 
 
 def _post(port: int, data: bytes) -> bytes:
-    """Send an event over a connection of its own, and return the head and the body of the answer."""
+    """Send an event over its own connection, and return head and body of the answer."""
     with socket.create_connection(("127.0.0.1", port)) as connection:
         connection.sendall(_HEAD % len(data) + data)
         answer = b""
@@ -93,7 +93,7 @@ def _mcp(place: Place, stack: ExitStack, *launcher: Path) -> partial[bytes]:
 
 
 def _call(process: subprocess.Popen[bytes], data: bytes) -> bytes:
-    """Call the tool with an event, and return the line that answers."""
+    """Call the tool with an event, and return the line with the answer."""
     assert process.stdin
     assert process.stdout
     call = {

@@ -1,4 +1,4 @@
-"""How a long-lived process answers an event: with the trivial job in itself, or through the warm server."""
+"""How a long-lived process answers an event: it does the trivial job itself, or asks the warm server."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from bench.jobs.plain import verdict
 
 
 class Answering:
-    """The trivial job, done here, or by the server of the launcher that is given."""
+    """The trivial job, done in this process or, given a launcher, by that launcher's server."""
 
     def __init__(self, launcher: str | None) -> None:
         self._relay = Relay(Path(launcher)) if launcher else None
 
     def answer(self, payload: bytes) -> bytes:
-        """Return what the hook is to say."""
+        """Return the hook's answer to an event."""
         if self._relay:
             return self._relay.ask("PreToolUse", payload)
         return verdict(json.loads(payload)).encode()

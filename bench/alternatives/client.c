@@ -1,4 +1,4 @@
-/* The entrypoint's warm way in C: asks the warm server, and becomes the entrypoint itself where that does not answer.
+/* The entrypoint's warm way in C: asks the warm server and, if that doesn't answer, executes the entrypoint itself.
 
    cc -O2 -DPLACE='"…"' -DPYTHON='"…"' -DENTRY='"…"' client.c
 
@@ -17,8 +17,8 @@
 
 #define HEAD 8 /* digits of a request's length */
 #define ANSWER 21000 /* milliseconds until the child has chosen handlers, or answered */
-#define LONGER 0xfe /* what it says before the seconds it may take from there on */
-#define WRITTEN 0xff /* what it says once its reply is written */
+#define LONGER 0xfe /* its message before the seconds it may take from then on */
+#define WRITTEN 0xff /* its message once its reply is written */
 
 extern char **environ;
 
@@ -64,7 +64,7 @@ static int everything(int server, const char *data, size_t length) {
     return 1;
 }
 
-/* The exit code of the child that has the event. It says how long it may take, then that its reply is written. */
+/* Return the exit code of the child that has the event. It sends LONGER with its limit, then WRITTEN, then the code. */
 static int answered(int server) {
     unsigned char said = 0, seconds[2];
     wait_at_most(server, ANSWER);
@@ -79,7 +79,7 @@ static int answered(int server) {
     return 0;
 }
 
-/* The exit code of whoever answered the event, or -1 where it is certain that nobody has and nobody will. */
+/* Return the event's exit code, or -1 if it is certain that the server hasn't answered it and never will. */
 static int ask(const char *event) {
     static char request[1 << 20];
     char said, folder[4096], mask[16], head[24];
@@ -110,7 +110,7 @@ static int ask(const char *event) {
     while (said == '.');
     if (said != 'r') goto cold;
 
-    /* From here on the event is answered once or, should the child die, not at all. */
+    /* From here on the event is answered once or, if the child dies, not at all. */
     int descriptors[3] = {0, 1, 2};
     char control[CMSG_SPACE(sizeof descriptors)] = {0};
     struct iovec part = {"g", 1};

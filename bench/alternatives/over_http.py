@@ -1,4 +1,4 @@
-"""An HTTP server for hooks of the type `http`, as small as it can be: it prints its port and serves until it is ended.
+"""A minimal HTTP server for hooks of the type `http`: it prints its port and serves until it is killed.
 
 python -m bench.alternatives.over_http [LAUNCHER]
 """
@@ -17,7 +17,7 @@ _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %
 
 
 def main() -> None:
-    """Listen on a free port of loopback."""
+    """Listen on a free port of the loopback interface."""
     answering = Answering(sys.argv[1] if len(sys.argv) > 1 else None)
     lock = threading.Lock()
     with socket.create_server(("127.0.0.1", 0)) as listener:

@@ -1,4 +1,4 @@
-"""An MCP server on stdio for hooks of the type `mcp_tool`, as small as it can be, with one tool, `event`.
+"""A minimal MCP server on stdio for hooks of the type `mcp_tool`, with one tool, `event`.
 
 python -m bench.alternatives.over_mcp [LAUNCHER]
 """
@@ -16,7 +16,7 @@ TOOL = {"name": "event", "description": "Answers a hook event", "inputSchema": {
 
 
 def main() -> None:
-    """Answer requests until stdin ends; descriptors 0 and 1 are left to whoever relays."""
+    """Answer requests until stdin ends, on copies of descriptors 0 and 1, which the relay replaces."""
     answering = Answering(sys.argv[1] if len(sys.argv) > 1 else None)
     with os.fdopen(os.dup(0), "rb") as requests, os.fdopen(os.dup(1), "wb", buffering=0) as replies:
         for line in requests:

@@ -1,4 +1,4 @@
-"""Handing an event that came by another way to the warm server, as the installed entrypoint does."""
+"""Hand an event from another transport to the warm server, as the installed entrypoint does."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 class Relay:
-    """A client of the warm server inside a process that lives on; it answers one event at a time."""
+    """A client of the warm server in a long-lived process; it answers one event at a time."""
 
     def __init__(self, launcher: Path) -> None:
         self._launcher = launcher
 
     def ask(self, event: str, payload: bytes) -> bytes:
-        """Return what the server's child prints for an event; a process of its own where the server does not answer."""
+        """Return what the server's child prints for an event; if the server doesn't answer, run the launcher cold."""
         data, said = os.memfd_create("payload"), os.memfd_create("answer")
         os.write(data, payload)
         os.lseek(data, 0, os.SEEK_SET)

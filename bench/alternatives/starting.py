@@ -1,4 +1,4 @@
-"""Starting what the ways that are not shipped need: an HTTP server, an MCP server, a compiled client."""
+"""Start what the unshipped ways need: an HTTP server, an MCP server, a compiled client."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ROOT = Path(__file__).parents[2]
 
 
 def environ(place: Place) -> dict[str, str]:
-    """Return the environment of a server of ours that answers for a place."""
+    """Return the environment of one of these servers, which answers for a place."""
     return place.environ | {"PYTHONPATH": os.pathsep.join((str(_ROOT), str(paths.package_root())))}
 
 
@@ -30,7 +30,7 @@ def http(place: Place, stack: ExitStack, *launcher: Path) -> int:
 
     Args:
         place: the home and project it answers for.
-        stack: where it is ended.
+        stack: ends it when closed.
         launcher: the entrypoint whose server it relays to; without one it does the trivial job itself.
     """
     command = [sys.executable, "-m", "bench.alternatives.over_http", *map(str, launcher)]
@@ -47,7 +47,7 @@ def mcp(*launcher: Path) -> list[str]:
 
 
 def compiled(place: Place) -> Path | None:
-    """Compile the C client for a place's server; None where no compiler or not exactly one server is there."""
+    """Compile the C client for a place's server; None without a compiler, or unless exactly one server runs."""
     compiler, sockets = shutil.which("cc"), place.sockets
     if not compiler or len(sockets) != 1:
         return None

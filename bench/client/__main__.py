@@ -1,4 +1,4 @@
-"""The part on the real client, for a network of its own: `tests/client/alone python -m bench.client PROGRAM CALLS`."""
+"""Measure on the real client, in a network of its own: `tests/client/alone python -m bench.client PROGRAM CALLS`."""
 
 from __future__ import annotations
 

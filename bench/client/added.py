@@ -1,4 +1,7 @@
-"""What each way of registration adds to a tool call of the real client: all clients at once, one call at a time."""
+"""Measure what each way of registration adds to a tool call of the real client.
+
+All clients run at the same time, but they make their calls one after another.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +26,13 @@ if TYPE_CHECKING:
     from bench.place import Place
 
 CALLS = 50
-_FIRST = 5  # calls before them, in which the clients become as fast as they will be
-_REST = 0.04  # seconds between two calls, for what a client does after one
+_FIRST = 5  # uncounted calls before, until the clients reach their full speed
+_REST = 0.04  # seconds between two calls, for what a client still does after one
 _CLIENTS = Path(os.environ.get("HOLDFAST_CLIENTS", Path(__file__).parents[2] / ".clients"))
 
 
 def binary(version: str) -> Path | None:
-    """Return the program of a client that `make clients` fetched; None where it is not there."""
+    """Return the program of a client that `make clients` fetched, or None if there is none."""
     program = _CLIENTS / version / "package" / "claude"
     return program if program.exists() else None
 
@@ -43,10 +46,10 @@ def measure(program: Path, top: Path, calls: int = CALLS) -> dict[str, Any]:
         calls: how many calls of each way count.
 
     Returns:
-        Under `ways` for each its name, note and figures in milliseconds; `warm` tells whether a server answered.
+        Under `ways`, name, note and figures in milliseconds of each way; under `warm`, whether a server answered.
 
     Raises:
-        WrongAnswerError: a way does not do the job.
+        WrongAnswerError: a way doesn't do the job.
     """
     place = places.make(top)
     (place.root / "a.txt").write_text("one\n")
@@ -70,7 +73,7 @@ def measure(program: Path, top: Path, calls: int = CALLS) -> dict[str, Any]:
 
 
 def drive(place: Place, program: Path, way: Way, stack: ExitStack) -> Driven:
-    """Start a client whose hook is registered in one way; it ends when `stack` is closed."""
+    """Start a client whose hook is registered in the given way; it ends when `stack` is closed."""
     name = Path(tempfile.mkdtemp(prefix=".claude-", dir=place.home)).name
     client = Configured(program, "", place.home, place.root, extra=way.environ, name=name)
     client.prepare()
@@ -104,7 +107,7 @@ def _check(way: Way, driven: Driven, place: Place) -> None:
 
 
 def _row(way: Way, steps: list[Step], base: list[Step]) -> dict[str, Any]:
-    """Return one way's figures: medians of what a call took and of what it took longer than its neighbour without."""
+    """Return one way's figures: medians of a call's time, and of its excess over the round's call without a hook."""
     added = [step.call_ms - bare.call_ms for step, bare in zip(steps, base, strict=True)]
     requests = [step.request_ms - bare.request_ms for step, bare in zip(steps, base, strict=True)]
     low, _, high = statistics.quantiles(added, n=4)

@@ -1,4 +1,4 @@
-"""One real client that makes a tool call when it is told to, and is at rest in between."""
+"""A real client that makes a tool call when told to, and is idle in between."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from tests.client.runner import Client
 if TYPE_CHECKING:
     from tests.client.model import Reply, Request
 
-PATIENCE = 60.0  # seconds after which a client that does not go on is a failure
+PATIENCE = 60.0  # seconds after which a client that doesn't continue has failed
 
-# Head and body of a reply go out at once: the client would acknowledge the head alone only after some 40 ms.
+# Otherwise a reply's body would wait until the client acknowledges the head, which takes it some 40 ms.
 scripted._Handler.disable_nagle_algorithm = True
 
 
 @dataclass
 class Configured(Client):
-    """A client with a configuration folder of its own in a home that it shares with others."""
+    """A client with its own configuration folder in a home that it shares with other clients."""
 
     name: str = ".claude"
 
@@ -37,18 +37,18 @@ class Configured(Client):
 
     @property
     def environ(self) -> dict[str, str]:
-        """The environment; only what a way itself says decides whether the server is asked."""
+        """The environment; only the way itself decides whether the server is asked."""
         values = {name: value for name, value in super().environ.items() if name not in COLD}
         return values | self.extra
 
 
 @dataclass(frozen=True)
 class Step:
-    """One tool call as it was seen from outside.
+    """One tool call, seen from outside.
 
     Attributes:
         call_ms: from the client's line with the call to its line with the result: permissions, hooks and the tool.
-        request_ms: from the model's reply to the next request: all that a user waits for.
+        request_ms: from the model's reply to the next request: everything a user waits for.
         result: the tool's result as the model sees it.
     """
 
@@ -58,7 +58,7 @@ class Step:
 
 
 class Driven:
-    """A running client and the scripted model that it waits for."""
+    """A running client and its scripted model."""
 
     def __init__(self, client: Configured) -> None:
         self._stack = ExitStack()
@@ -76,11 +76,11 @@ class Driven:
 
     @property
     def pid(self) -> int:
-        """The client's process."""
+        """The client's process id."""
         return self._process.pid
 
     def step(self, tool: str, **arguments: Any) -> Step:
-        """Let the client make one tool call, and wait until it is at rest again."""
+        """Let the client make one tool call, and wait until it is idle again."""
         self._replies.put(scripted.call(tool, **arguments))
         asked = self._asked.get(timeout=PATIENCE)
         called, (returned, result) = self._calls.get(timeout=PATIENCE), self._results.get(timeout=PATIENCE)
@@ -107,7 +107,7 @@ class Driven:
         return process
 
     def _turn(self, request: Request) -> Reply:
-        """Tell that the client asks, and hold it until it is to go on."""
+        """Announce the client's request, and hold it until there is a reply."""
         self._asked.put(time.perf_counter())
         reply = self._replies.get()
         self._said = time.perf_counter()
@@ -137,14 +137,14 @@ class Driven:
 
 
 class _Model(scripted.Model):
-    """A model every main turn of which is made when it is asked for."""
+    """A model that makes the reply to each main request when it comes."""
 
     def __init__(self, turn: Any) -> None:
         super().__init__()
         self._turn = turn
 
     def answer(self, body: dict[str, Any], headers: dict[str, str]) -> Reply:
-        """Return the reply to one request, and keep none of them."""
+        """Return the reply to one request; requests aren't kept."""
         kind = scripted.kind_of(body, headers)
         if kind != "main":
             return scripted.say("Fine.")

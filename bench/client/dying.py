@@ -1,4 +1,4 @@
-"""What becomes of a call that has to be refused when whoever refuses it was killed in the middle of a session."""
+"""Find out whether a call that must be refused is still refused after its server was killed during a session."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _CALLS = 3
 
 
 def measure(program: Path, top: Path) -> list[dict[str, Any]]:
-    """Return for each way its name and whether the calls after its server's death were refused.
+    """Return each way's name, and for the calls after its server's death whether they were refused.
 
     Args:
         program: the client.
         top: an empty folder.
 
     Raises:
-        WrongAnswerError: a call was not even refused before.
+        WrongAnswerError: a call wasn't refused even before that.
     """
     place = places.make(top)
     (place.root / "printenv.txt").write_text("two\n")

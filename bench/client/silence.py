@@ -1,4 +1,4 @@
-"""Whether the real client starts a process for an event that nobody registered, with Holdfast installed as it is."""
+"""Find out whether the real client, with Holdfast installed, starts a process for an event that isn't registered."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tests.client.runner import Client
 if TYPE_CHECKING:
     from pathlib import Path
 
-_UNKNOWN = "TaskList"  # no handler of ours, and not the trivial job, asks for it
+_UNKNOWN = "TaskList"  # neither a shipped handler nor the trivial job wants it
 
 
 def hooks_run(program: Path, top: Path) -> dict[str, int]:
-    """Return how many hooks the client ran for a tool that nobody registered, and for one that somebody did.
+    """Return how many hooks the client ran for an unregistered tool and for a registered one.
 
     Args:
         program: the client.

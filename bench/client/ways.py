@@ -1,4 +1,4 @@
-"""The ways in which a hook can be registered: none, floors, Holdfast's, and those that Holdfast does not ship."""
+"""The ways to register a hook: none, floors, Holdfast's own, and ways that Holdfast doesn't ship."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ class Way:
     """One way of registration.
 
     Attributes:
-        name: what the table calls it.
-        hook: the hook as settings.json holds it; None for none.
+        name: its name in the table.
+        hook: the hook's object in settings.json; None for no hook.
         does: whether it does the trivial job.
-        environ: what the client's environment has beside the usual.
-        servers: the MCP servers that the client is to start.
-        note: what a reader should know about it.
-        asks: whether the warm server is to answer it.
-        kind: what it belongs to: floor, warm, cold, or way for those that are not shipped.
+        environ: additional variables for the client's environment.
+        servers: the MCP servers that the client starts.
+        note: a remark for the reader.
+        asks: whether the warm server should answer it.
+        kind: `floor`, `warm`, `cold`, or `way` for those that aren't shipped.
     """
 
     name: str
@@ -53,12 +53,12 @@ class Way:
     asks: bool = False
 
     def settings(self) -> dict[str, Any]:
-        """Return the client's settings: this hook and no other."""
+        """Return client settings with only this hook."""
         return {"hooks": {EVENT: [{"matcher": TOOL, "hooks": [self.hook]}]}} if self.hook else {}
 
 
 def floors() -> list[Way]:
-    """Return no hook, and hooks that do nothing."""
+    """Return the floors: no hook, and hooks that do nothing."""
     return [
         Way(NONE, None, does=False, kind="floor"),
         Way("/bin/true", _shell(shutil.which("true") or "/bin/true"), does=False, kind="floor"),
@@ -72,7 +72,7 @@ def cold() -> Way:
 
 
 def warm(place: Place) -> list[Way]:
-    """Return what asks the warm server from a process of its own: as registered, and without shell and launcher."""
+    """Return the ways that start a process which asks the warm server: as registered, and without the shell."""
     direct = {"type": "command", "command": sys.executable, "args": ["-IS", str(place.launcher), EVENT]}
     return [
         Way(WARM, _shell(registration.command(EVENT)), kind="warm", asks=True),
@@ -87,12 +87,12 @@ def warm(place: Place) -> list[Way]:
 
 
 def alternatives(place: Place, stack: ExitStack, *, server: bool) -> list[Way]:
-    """Return the ways that are not shipped; what they need runs until `stack` is closed.
+    """Return the ways that aren't shipped; the processes they need run until `stack` is closed.
 
     Args:
         place: the home that the server answers for.
-        stack: where processes are ended.
-        server: whether a warm server answers; else only those that need none are returned.
+        stack: ends the processes when closed.
+        server: whether a warm server answers; without one, only the ways that don't need it are returned.
     """
     here = "verdict in the process itself"
     found = [
@@ -117,7 +117,7 @@ def alternatives(place: Place, stack: ExitStack, *, server: bool) -> list[Way]:
 
 
 def in_place_of_launcher(program: Path) -> str:
-    """Return the registered command with another program than the launcher in it."""
+    """Return the registered command with another program in place of the launcher."""
     return registration.command(EVENT).replace(f'"{registration.LAUNCHER}"', shlex.quote(str(program)))
 
 
@@ -128,7 +128,8 @@ def _shell(command: str) -> dict[str, Any]:
 def mcp_hook() -> dict[str, Any]:
     """Return a hook that calls an MCP server's tool.
 
-    Only the fields that are named here reach the tool; an object would arrive as a text.
+    Only the fields named here reach the tool. Whole objects would arrive as text, so only one field of `tool_input` is
+    passed.
     """
     event: dict[str, Any] = {name: "${" + name + "}" for name in _FIELDS}
     event["tool_input"] = {"file_path": "${tool_input.file_path}"}
@@ -136,7 +137,7 @@ def mcp_hook() -> dict[str, Any]:
 
 
 def mcp_server(place: Place, *launcher: Path) -> dict[str, Any]:
-    """Return the MCP servers that such a client is to start, as its configuration holds them."""
+    """Return the client's configuration of the MCP server for `mcp_hook`."""
     command, *arguments = starting.mcp(*launcher)
     return {"bench": {"type": "stdio", "command": command, "args": arguments, "env": starting.environ(place)}}
 

@@ -1,11 +1,11 @@
-"""The trivial job with nothing but `json`: what a person writes without any framework."""
+"""The trivial job with only `json`, as you would write it without a framework."""
 
 import json
 import sys
 
 
 def verdict(event: dict[str, dict[str, str]]) -> str:
-    """Return what to print for an event, empty for nothing."""
+    """Return the text to print for an event, empty for nothing."""
     given = event["tool_input"]
     if "printenv" not in given.get("command", "") + given.get("file_path", ""):
         return ""
