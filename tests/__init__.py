@@ -1,1 +1,1 @@
-"""The tests of Holdfast; a package so that the modules in it can share the few things they stand on."""
+"""The tests of Holdfast. This is a package so that test modules can share support modules."""

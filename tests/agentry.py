@@ -1,4 +1,4 @@
-"""Agents made by hand: launched, and reporting of themselves."""
+"""Hand-made agents for tests: launched, and reporting their end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A format that another package brings: the example under `examples/formats`, installed in process."""
+"""A format from another package: the example under `examples/formats`, installed in process."""
 
 from __future__ import annotations
 

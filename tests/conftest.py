@@ -1,4 +1,4 @@
-"""Keep every test away from the real home and the environment of whoever runs it."""
+"""Keep every test away from the real home and from the environment of the person who runs it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running one check of the doctor, and doing what its findings say."""
+"""Run one check of the doctor, and do what its findings say."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Environments of their own, into which a test installs Holdfast as a user does."""
+"""Virtual environments into which a test installs Holdfast as a user does."""
 
 from __future__ import annotations
 

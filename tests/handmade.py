@@ -1,4 +1,4 @@
-"""Workflows made by hand, and processes that do one thing at the same moment."""
+"""Hand-made workflows for tests, and processes that do one thing at the same time."""
 
 from __future__ import annotations
 

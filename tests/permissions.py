@@ -1,4 +1,4 @@
-"""Permissions that count as for anybody, also when root runs the tests."""
+"""File permissions that also bind root, in case root runs the tests."""
 
 from __future__ import annotations
 

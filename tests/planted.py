@@ -1,4 +1,4 @@
-"""Made-up secrets of all kinds, put together at run time so that no scanner takes this file for a leak."""
+"""Invented secrets of all kinds, assembled at run time so that scanners don't report this file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Three days of work in one project, played with recorded events: what a report of it has to show."""
+"""Three days of work in one project, played with recorded events, for the tests of the report."""
 
 from __future__ import annotations
 

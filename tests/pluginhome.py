@@ -1,4 +1,4 @@
-"""A plugin's copy as the client runs it: its hooks in a shell, with a PATH that holds only what a test puts there."""
+"""A plugin copy as the client runs it: its hooks in a shell, with a PATH that holds only what a test puts there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running the entrypoint as the client runs it: a real process in an environment made from nothing."""
+"""Run the entrypoint as the client does: as a real process with a complete environment of its own."""
 
 from __future__ import annotations
 

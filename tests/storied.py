@@ -1,4 +1,4 @@
-"""Stories made by hand, of one day and one project: for what a report shows of what is rare."""
+"""Hand-made stories of one day in one project, to test how a report shows rare things."""
 
 from __future__ import annotations
 

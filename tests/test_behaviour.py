@@ -1,4 +1,4 @@
-"""The recorder that compares two trees shows what differs, and nothing else."""
+"""The recorder that compares two trees shows exactly the differences."""
 
 from __future__ import annotations
 

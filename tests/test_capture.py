@@ -1,4 +1,4 @@
-"""What the user keeps out is in nothing that Holdfast captures."""
+"""What the user excludes is in nothing that Holdfast captures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a comment cites can be looked up: requirements, resolutions and client facts stand in this repository."""
+"""What a comment cites can be looked up: requirements, resolutions and client facts are in this repository."""
 
 from __future__ import annotations
 

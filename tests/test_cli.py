@@ -1,4 +1,4 @@
-"""One command is loaded at a time, and an error is a sentence with an exit code."""
+"""Only the command that is called is loaded, and an error is a sentence with an exit code."""
 
 from __future__ import annotations
 

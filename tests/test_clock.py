@@ -1,4 +1,4 @@
-"""Times are UTC and can be fixed from outside."""
+"""Times are UTC and can be set from outside."""
 
 from __future__ import annotations
 

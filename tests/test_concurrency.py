@@ -1,4 +1,4 @@
-"""Several sessions, several subagents and a person with an editor, all at one moment."""
+"""Several sessions, several subagents and a person with an editor, all at the same time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The test suite's own walls."""
+"""The test suite's own safeguards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who follows docs/contributing.md adds one of each: its examples are put into a copy of the tree, and used there."""
+"""Following docs/contributing.md adds one of each: its examples are put into a copy of the tree and used there."""
 
 from __future__ import annotations
 

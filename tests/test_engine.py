@@ -1,4 +1,4 @@
-"""From an event on stdin to a reply on stdout, through real processes wherever a process is the point."""
+"""From an event on stdin to a reply on stdout, with real processes where these matter."""
 
 from __future__ import annotations
 

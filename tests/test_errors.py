@@ -1,4 +1,4 @@
-"""The exceptions raised on purpose."""
+"""The exceptions that Holdfast raises on purpose."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The examples run from start to end, as a newcomer runs them, and say so when something does not happen."""
+"""The examples run from start to end, as a newcomer runs them, and report anything that doesn't happen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Guards hold: whatever fails, an event for which a strict handler is known is refused, and no other is."""
+"""Whatever fails, an event for which a strict handler is known is refused, and no other event is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an earlier version installed goes on with this one, without another `install`: guards, handlers, workflows."""
+"""What an earlier version installed works with this one without another `install`: guards, handlers, workflows."""
 
 from __future__ import annotations
 

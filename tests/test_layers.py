@@ -1,4 +1,4 @@
-"""The house stands: imports point downward only, and the two wings meet nowhere below the handlers."""
+"""The layer rules: imports point downward only, and the two wings meet nowhere below the handlers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events and commands go on from the files while the ledger is locked, of a later version or damaged."""
+"""Events and commands work from the files while the ledger is locked, of a later version or damaged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The log never costs an event."""
+"""Logging never fails an event."""
 
 from __future__ import annotations
 

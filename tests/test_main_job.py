@@ -1,4 +1,4 @@
-"""The main job end to end, as the client and the model's Bash tool do it: every step a process of its own."""
+"""The main job end to end, as the client and the model's Bash tool do it: every step in its own process."""
 
 from __future__ import annotations
 

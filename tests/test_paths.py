@@ -1,4 +1,4 @@
-"""Where things lie."""
+"""The paths of Holdfast's and a project's files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A regular expression that is compiled at its first use is otherwise one like any other."""
+"""A regular expression that is compiled at first use otherwise behaves like any other."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Secrets planted wherever a session can bring them: none is readable in anything Holdfast keeps or prints.
+"""Secrets are planted wherever a session can bring them: none is readable in anything Holdfast stores or prints.
 
 What is verbatim by design is left out: the files of workflows themselves, their kept generations and archive in the
-ledger, the sidecar that is their full text, and the commands that show a workflow's own file.
+ledger, the sidecar with their full text, and the commands that show a workflow's own file.
 """
 
 from __future__ import annotations

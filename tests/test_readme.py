@@ -1,4 +1,4 @@
-"""What README and the example files say is what the program does."""
+"""The program does what README and the example files say."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a server is asked, who may answer there, and what switches asking off."""
+"""The address of a server, who may answer there, and what switches the server off."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the shipped skill tells a model is what the command line does."""
+"""What the shipped skill tells the model is what the command line does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing hostile in a name reaches a terminal: no command lets it move the cursor, hide or reorder what is shown."""
+"""No name can make a command move a terminal's cursor, or hide or reorder what is shown."""
 
 from __future__ import annotations
 

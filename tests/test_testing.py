@@ -1,4 +1,4 @@
-"""The pytest plugin for handler authors tells the truth about what a handler would do."""
+"""The pytest plugin for handler authors gives the same results as real events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trust is given to a content at a place of a project."""
+"""Trust is given to a content at a path of a project."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every recorded event is answered by the warm server as it is without it, and nothing is loaded for it any more."""
+"""Every recorded event gets the same answer with and without the warm server, which loads nothing more for it."""
 
 from __future__ import annotations
 

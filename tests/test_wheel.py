@@ -1,4 +1,4 @@
-"""Installing: the wheel carries all it needs, and an editable install works too."""
+"""Installing: the wheel contains everything it needs, and an editable install works too."""
 
 from __future__ import annotations
 

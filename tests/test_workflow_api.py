@@ -1,4 +1,4 @@
-"""A handler of anybody's can use workflows: docs/workflow-api.md is followed, and each public name tried."""
+"""Any handler can use workflows: the examples of docs/workflow-api.md run, and each public name is tried."""
 
 from __future__ import annotations
 

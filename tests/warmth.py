@@ -1,4 +1,4 @@
-"""A place whose events a warm server answers, and what tests need to know of that server."""
+"""A place whose events a warm server answers, and what tests need to know about that server."""
 
 from __future__ import annotations
 

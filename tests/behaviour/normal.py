@@ -1,4 +1,4 @@
-"""Text without what differs from one run to the next: places, ids, times and durations."""
+"""Normalise texts: replace what differs between runs, such as paths, ids, times and durations."""
 
 from __future__ import annotations
 

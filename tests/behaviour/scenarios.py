@@ -1,4 +1,4 @@
-"""The scenarios that are played with both trees: each plays on a stage of its own and fills its tape."""
+"""The scenarios that are played with both trees: each runs on its own stage and fills its tape."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A home and a project in which one tree's Holdfast is driven, and the tape of what it answered and wrote."""
+"""A home and project in which one tree's Holdfast runs, and the tape of its answers and the files it wrote."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ways that Holdfast does not ship speak the server's protocol, so that what is compared does the same work."""
+"""The ways that Holdfast doesn't ship speak the server's protocol, so they do the same work as those compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each mark is met, missed or not measured by what a run's results say."""
+"""A run's results say whether each mark is met, missed or not measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page says what a run measured, and what it did not."""
+"""The page says what a run measured and what it didn't."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes take turns, are timed whole, and must do their job."""
+"""Processes take turns, are timed from start to end, and must do their job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real browser without a window: the one that `make browser` fetches, or that HOLDFAST_BROWSER names."""
+"""A real headless browser: the one that `make browser` fetches, or the one that HOLDFAST_BROWSER names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The README's picture of the report, which `HOLDFAST_PICTURE=docs/report.png make browser` takes again."""
+"""The README's picture of the report; `HOLDFAST_PICTURE=docs/report.png make browser` takes it again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report in a real browser: it loads and runs nothing, and can be looked at in any light, on screen and phone."""
+"""The report in a real browser: it loads and runs nothing, and is readable in light and dark, on screen and phone."""
 
 from __future__ import annotations
 

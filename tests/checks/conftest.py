@@ -1,4 +1,4 @@
-"""A project to look at, and no client on this machine."""
+"""A project to check, on a machine without a client."""
 
 from __future__ import annotations
 

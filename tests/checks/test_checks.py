@@ -1,4 +1,4 @@
-"""The table of checks: each is there, says what it is for, and costs only itself."""
+"""The table of checks: each exists, says what it is for, and does no harm to the others when it fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys of holdfast.toml that do not count are named with their file."""
+"""The check names keys of holdfast.toml that don't count, with their file."""
 
 from __future__ import annotations
 

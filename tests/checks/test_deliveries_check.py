@@ -1,4 +1,4 @@
-"""Compactions without guidance, and guidance without PreCompact, are told; one is a notice, two in a row a problem."""
+"""Compactions without guidance, and guidance without PreCompact: one is a notice, two in a row are a problem."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every registered command is really run; what the client would not take of it is named."""
+"""Every registered command really runs; the check names what the client wouldn't accept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folders that are not there, not ours, not private or full are named with the command that mends them."""
+"""The check names folders that are missing, not writable, not private or full, with the command that repairs them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Handler files that do not run as one may expect are named, with the reason."""
+"""The check names handler files that don't run as you may expect, with the reason."""
 
 from __future__ import annotations
 

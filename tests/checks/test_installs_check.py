@@ -1,4 +1,4 @@
-"""A record of installs that cannot be read is named, with what makes an uninstall possible again."""
+"""The check names a record of installs that can't be read, with what makes an uninstall possible again."""
 
 from __future__ import annotations
 

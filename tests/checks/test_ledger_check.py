@@ -1,4 +1,4 @@
-"""A ledger that cannot be used is named, and set aside with nothing of it deleted."""
+"""The check names a ledger that can't be used, and sets it aside without deleting anything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the doctor says of the environments of the plugin's copies: building, ready, failed, and why."""
+"""The check says of each plugin copy's environment whether it is being built, ready or failed, and why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The programs that settings name are started, and what keeps them from answering is named."""
+"""The check starts the programs that settings name, and says what keeps them from answering."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the settings files register is compared with what the handlers want, file by file and all together."""
+"""The check compares what settings files register with what the handlers want, for each file and all together."""
 
 from __future__ import annotations
 

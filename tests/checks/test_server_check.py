@@ -1,4 +1,4 @@
-"""The server's check: one that answers, one that hangs, none, and where there can be none."""
+"""The server's check: a server that answers, one that hangs, none, and where none can run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""State files that cannot be read, are old or contradict each other are named, and mended where nothing is lost."""
+"""The check names state files that can't be read, are old or contradict each other, and repairs them without loss."""
 
 from __future__ import annotations
 

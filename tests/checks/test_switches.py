@@ -1,4 +1,4 @@
-"""Every switch that keeps hooks from running is found, with the file and the key."""
+"""The check finds every switch that keeps hooks from running, with its file and key."""
 
 from __future__ import annotations
 

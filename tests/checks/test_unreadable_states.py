@@ -1,4 +1,4 @@
-"""A state that may not be read is not broken: no repair and no command renames it or touches what lies outside."""
+"""A state file that can't be read isn't broken: no repair or command renames it or touches files outside."""
 
 from __future__ import annotations
 

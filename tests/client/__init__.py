@@ -1,1 +1,1 @@
-"""Holdfast on the real client: a scripted model, a client of its own home, and what stood in the requests."""
+"""Holdfast on the real client: a scripted model, a client in its own home, and checks of what the requests held."""

@@ -1,4 +1,4 @@
-"""Holdfast breaks or goes in the middle of a session, and the session goes on."""
+"""Holdfast breaks or disappears during a session, and the session continues."""
 
 from __future__ import annotations
 

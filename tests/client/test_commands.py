@@ -1,4 +1,4 @@
-"""The model's own Bash calls the command line without being asked."""
+"""The model's own Bash runs the command line without asking the user."""
 
 from __future__ import annotations
 

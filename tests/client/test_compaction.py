@@ -1,4 +1,4 @@
-"""A workflow survives the client's own compactions: whole, exactly once, in the very next request."""
+"""A workflow survives the client's own compactions: complete, exactly once, in the next request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes on around the main job: large and hostile content, other sessions, agents that overlap or are stopped."""
+"""Special cases: large and hostile content, other sessions, agents that overlap or are stopped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A session of a project that installed Holdfast for its whole team: every event comes, and nothing else happens."""
+"""A session of a project that installed Holdfast for its team: every event comes, and nothing else happens."""
 
 from __future__ import annotations
 

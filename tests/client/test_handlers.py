@@ -1,4 +1,4 @@
-"""A user's own handlers, as the client obeys them."""
+"""A user's own handlers: the client obeys their outcomes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a session can be: a worktree, a folder of a monorepo, a container in the cloud."""
+"""Where a session can run: a worktree, a folder of a monorepo, a container in the cloud."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Holdfast as a plugin: it builds its own environment, is enough alone, and delivers once beside the settings."""
+"""Holdfast as a plugin: it builds its own environment, works alone, and delivers once if settings register it too."""
 
 from __future__ import annotations
 

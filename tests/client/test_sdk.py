@@ -1,4 +1,4 @@
-"""The Python Agent SDK drives the same client; the guidance arrives there, too."""
+"""The Python Agent SDK runs the same client, and guidance arrives there too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The warm server under the real client: its events are answered by it, and a guard holds when it dies."""
+"""The warm server with the real client: it answers the events, and a guard holds when it dies."""
 
 from __future__ import annotations
 

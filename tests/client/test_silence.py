@@ -1,4 +1,4 @@
-"""Holdfast says nothing where there is nothing to say."""
+"""Holdfast says nothing if there is nothing to say."""
 
 from __future__ import annotations
 

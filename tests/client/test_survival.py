@@ -1,4 +1,4 @@
-"""What survives where hooks do not fire, and what the ledger says of it, on the real client."""
+"""What survives on the real client if hooks don't fire, and what the ledger records of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was installed goes without a trace."""
+"""An uninstall leaves no trace."""
 
 from __future__ import annotations
 

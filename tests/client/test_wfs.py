@@ -1,4 +1,4 @@
-"""Sessions with hierarchical tasks, on the real client: agents move them, compactions and edits by the model too."""
+"""Sessions with hierarchical tasks on the real client: agents, compactions and the model's own edits move them."""
 
 from __future__ import annotations
 

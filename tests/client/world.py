@@ -1,4 +1,4 @@
-"""A home with Holdfast in it, a project, a scripted model and the client between them."""
+"""A test's world: a home with Holdfast, a project, a scripted model and the client between them."""
 
 from __future__ import annotations
 

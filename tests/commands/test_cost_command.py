@@ -1,4 +1,4 @@
-"""`holdfast cost` counts what reached the model, to the unit, and nothing else."""
+"""`holdfast cost` counts exactly what reached the model, and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`holdfast doctor` says what is wrong and how to mend it, mends what is safe, and ends with 1 over a problem."""
+"""`holdfast doctor` says what is wrong and how to repair it, repairs what is safe, and exits with 1 on a problem."""
 
 from __future__ import annotations
 

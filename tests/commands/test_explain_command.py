@@ -1,4 +1,4 @@
-"""`holdfast explain` foretells what a compaction restores: each case is then compacted, and both must agree."""
+"""`holdfast explain` predicts what a compaction restores: each case is then compacted, and both must agree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`holdfast export` gives all that is known of a project as one document, without secrets unless asked."""
+"""`holdfast export` prints everything known of a project as one document, without secrets unless asked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`holdfast forget` leaves no word behind in any file of Holdfast's, and nothing else goes."""
+"""`holdfast forget` leaves no word behind in any of Holdfast's files, and removes nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every command's `--help` speaks to people."""
+"""Every command's `--help` is readable."""
 
 from __future__ import annotations
 

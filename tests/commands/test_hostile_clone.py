@@ -1,4 +1,4 @@
-"""No file of a project makes Holdfast read, change or delete what it knows of another one."""
+"""No file of a project makes Holdfast read, change or delete what it knows of another project."""
 
 from __future__ import annotations
 

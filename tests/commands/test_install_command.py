@@ -1,4 +1,4 @@
-"""What `holdfast install` does beside registering."""
+"""What `holdfast install` does besides registering."""
 
 from __future__ import annotations
 

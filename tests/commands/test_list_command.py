@@ -1,4 +1,4 @@
-"""`holdfast list` of what was completed and of templates, and `start --template`."""
+"""`holdfast list` with archived workflows and templates, and `start --template`."""
 
 from __future__ import annotations
 

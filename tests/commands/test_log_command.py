@@ -1,4 +1,4 @@
-"""`holdfast log` shows, compares and puts back what a workflow's file held."""
+"""`holdfast log` shows, compares and restores earlier contents of a workflow's file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`holdfast list`, `explain` and `status` tell people and programs how things stand."""
+"""`holdfast list`, `explain` and `status` show the state of things to people and programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`holdfast next`, `done` and `update` move a workflow on, in either format."""
+"""`holdfast next`, `done` and `update` move a workflow, in each format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`holdfast profile` says where the time goes, and touches nothing of the user's."""
+"""`holdfast profile` says where the time goes, and touches none of the user's files."""
 
 from __future__ import annotations
 

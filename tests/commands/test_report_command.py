@@ -1,4 +1,4 @@
-"""`holdfast report` writes one page where it is asked to, readable by its owner alone, and forgetting takes it away."""
+"""`holdfast report` writes one private page to the given path, and `forget` removes it."""
 
 from __future__ import annotations
 

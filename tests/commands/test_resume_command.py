@@ -1,4 +1,4 @@
-"""`holdfast resume` makes a workflow a session's own by hand."""
+"""`holdfast resume` gives a workflow to a session on request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`holdfast server` says what runs, starts the installed launcher's server, and ends every server."""
+"""`holdfast server` shows what runs, starts the installed launcher's server, and stops every server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`holdfast show` prints one page of one workflow, and all of it for programs."""
+"""`holdfast show` prints one page for one workflow, and everything as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`holdfast start` makes a workflow in either format, and makes it the session's own."""
+"""`holdfast start` creates a workflow in each format and gives it to the session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`holdfast watch` keeps the page up to date, leaves the terminal as it was and the project alone."""
+"""`holdfast watch` keeps the page up to date, restores the terminal and doesn't touch the project."""
 
 from __future__ import annotations
 

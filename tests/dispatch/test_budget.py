@@ -1,4 +1,4 @@
-"""Fitting texts under the client's limit."""
+"""Texts are fitted to the client's limit."""
 
 from __future__ import annotations
 

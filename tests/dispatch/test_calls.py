@@ -1,4 +1,4 @@
-"""Handlers are called one after another in this process, and a bad one costs only itself."""
+"""Handlers are called one after another in this process, and a bad one doesn't affect the others."""
 
 from __future__ import annotations
 

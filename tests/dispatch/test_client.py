@@ -1,4 +1,4 @@
-"""Dispatching knows a client only as the object it is given: any other one, with events of its own, is answered too."""
+"""Dispatching knows a client only as an object: another client, with its own events, is answered too."""
 
 from __future__ import annotations
 

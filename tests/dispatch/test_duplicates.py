@@ -1,4 +1,4 @@
-"""A firing that the plugin and the settings have both registered is answered once."""
+"""A firing that both the plugin and the settings have registered is answered once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What handlers did wrong is remembered, and never costs an event."""
+"""Handlers' faults are remembered, and remembering them never fails an event."""
 
 from __future__ import annotations
 

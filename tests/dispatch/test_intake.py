@@ -1,4 +1,4 @@
-"""What comes on stdin is read as one JSON object, or named for what it is."""
+"""The input on stdin is read as one JSON object, or an error says what it is."""
 
 from __future__ import annotations
 

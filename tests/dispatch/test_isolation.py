@@ -1,4 +1,4 @@
-"""Handlers run in processes of their own: whatever one of them does, the others' answers arrive."""
+"""Handlers run in child processes: whatever one of them does, the others' answers arrive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an event notes of its way: only where it is asked for, and never at the cost of its answer."""
+"""An event records its trace only on request, and its answer never depends on that."""
 
 from __future__ import annotations
 

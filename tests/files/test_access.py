@@ -1,4 +1,4 @@
-"""What keeps a path from being read is found, with the command that opens it."""
+"""The module finds what prevents reading a path, with the command that gives access."""
 
 from __future__ import annotations
 

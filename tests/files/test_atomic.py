@@ -1,4 +1,4 @@
-"""Files are whole, whatever gets killed."""
+"""Files are complete, whatever process is killed."""
 
 from __future__ import annotations
 

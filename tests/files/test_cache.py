@@ -1,4 +1,4 @@
-"""What costs only time to be made again is believed only where it is whole and nobody else can have written it."""
+"""A cached file is trusted only if it is complete and nobody else can have written it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two files swap their places in one step."""
+"""Two files are exchanged in one step."""
 
 from __future__ import annotations
 

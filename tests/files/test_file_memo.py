@@ -1,4 +1,4 @@
-"""What was read of a file is believed only while the file is sure to be the same."""
+"""A file's cached content is used only while the file is certainly unchanged."""
 
 from __future__ import annotations
 

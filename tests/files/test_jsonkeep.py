@@ -1,4 +1,4 @@
-"""A changed JSON file keeps the very characters of all that did not change."""
+"""A changed JSON file keeps every character of the parts that didn't change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Secrets go, prose stays."""
+"""Secrets are masked, prose stays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The formats are tried in the same projects as the neutral model."""
+"""The formats are tested in the same projects as the neutral model."""
 
 from __future__ import annotations
 

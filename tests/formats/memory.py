@@ -1,4 +1,4 @@
-"""What formats ask to be remembered (`workflow.records.Records`), in dictionaries: no ledger, no session."""
+"""An in-memory implementation of `workflow.records.Records`: no ledger, no session."""
 
 from __future__ import annotations
 

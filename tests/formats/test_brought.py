@@ -1,4 +1,4 @@
-"""A format that nobody of us has heard of, brought by a package, goes through every command and handler."""
+"""A format unknown to Holdfast, from another package, goes through every command and handler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for every format, on records in memory and on the ledger; a new format gets all of it by existing."""
+"""The contract of every format, with records in memory and in the ledger; a new format is included automatically."""
 
 from __future__ import annotations
 

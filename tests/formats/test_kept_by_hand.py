@@ -1,4 +1,4 @@
-"""State files as people, models and other tools really leave them: read, told of, updated, and nothing lost."""
+"""State files as people, models and other tools really write them: read, reported, updated, and nothing lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A format is its folder: what others know of it is its record, and nothing else names it."""
+"""A format is its folder: other code knows only its record, and nothing else names it."""
 
 from __future__ import annotations
 

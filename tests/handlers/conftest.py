@@ -1,4 +1,4 @@
-"""What handlers' tests share: a project with a workflow of three phases, and a session that begins."""
+"""What the tests of handlers share: a project with a workflow of three phases, and a session that starts."""
 
 from __future__ import annotations
 

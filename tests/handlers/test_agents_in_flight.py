@@ -1,4 +1,4 @@
-"""Agents outlive compactions: the main conversation knows of them, and each gets back its own part and no more."""
+"""Agents outlive compactions: the main conversation is told about them, and each gets back only its own part."""
 
 from __future__ import annotations
 

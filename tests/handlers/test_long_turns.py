@@ -1,4 +1,4 @@
-"""A session whose turn takes hours lives all the while, so nothing of it is given to another one."""
+"""A session whose turn takes hours stays live, so another session gets nothing of it."""
 
 from __future__ import annotations
 

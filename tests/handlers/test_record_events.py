@@ -1,4 +1,4 @@
-"""Recording is off until asked for, misses no event, and stays out of the way."""
+"""Recording is off by default, misses no event, and doesn't interfere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Required reading is watched, reminded of once after a compaction, and named in the guidance as it is."""
+"""Required reading is watched, mentioned once after a compaction, and listed in the guidance with its status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""After a compaction the model gets its workflow back: all of it, only its own, and only then."""
+"""After a compaction the model gets its workflow back: complete, only its own, and only then."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the model itself writes of a workflow is saved at once, and belongs to its session."""
+"""What the model itself writes of a workflow is saved at once and belongs to its session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agents finish, fail and are told apart, in every order in which their signals can come."""
+"""Agents finish, fail and are told apart, whatever the order of their signals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with handler files is found by reading, by loading in a process of its own, and from their past."""
+"""Faults of handler files are found by reading them, by loading them in a child process, and from their record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Installing and uninstalling: exactly our entries, a way back, and nothing written where something is wrong."""
+"""Install and uninstall: exactly Holdfast's entries, a way back, and nothing written if something is wrong."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The programs an install writes start with the right interpreter and find the package."""
+"""The programs that an install writes start the right interpreter and find the package."""
 
 import os
 import shutil

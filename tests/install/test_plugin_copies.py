@@ -1,4 +1,4 @@
-"""Beside an enabled plugin an install adds only what the plugin does not register."""
+"""With an enabled plugin, an install adds only what the plugin doesn't register."""
 
 from __future__ import annotations
 

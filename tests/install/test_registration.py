@@ -1,4 +1,4 @@
-"""What is registered: the right events, matchers that select enough, and a command that cannot do harm."""
+"""What is registered: the right events, matchers that select enough, and a harmless command."""
 
 import dataclasses
 import os

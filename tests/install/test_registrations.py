@@ -1,4 +1,4 @@
-"""What runs Holdfast is read from the settings files, whatever else they hold."""
+"""The entries that run Holdfast are read from settings files, whatever else these contain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our entries come and go in a settings.json, and nobody else's change."""
+"""Holdfast's entries are added to and removed from a settings.json, and nothing else changes."""
 
 import json
 from typing import Any

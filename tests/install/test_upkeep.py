@@ -1,4 +1,4 @@
-"""Between installs our own entries follow the handlers, where we are registered at all."""
+"""Between installs, Holdfast's entries follow the handlers if Holdfast is registered at all."""
 
 import json
 from pathlib import Path

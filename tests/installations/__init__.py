@@ -1,7 +1,7 @@
-"""Installations that earlier versions of Holdfast made, recorded as text, to be put down again and used.
+"""Recorded installations of earlier versions of Holdfast, as text, which tests write to disk and use.
 
 `python -m tests.installations NAME` records one that this tree makes. A recording is never edited: it stands for
-what lies on users' machines.
+what is on users' machines.
 """
 
 from __future__ import annotations

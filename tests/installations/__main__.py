@@ -1,4 +1,4 @@
-"""Record an installation that this tree makes, in the middle of a session: `python -m tests.installations NAME`."""
+"""Record an installation made by this tree, in the middle of a session: `python -m tests.installations NAME`."""
 
 from __future__ import annotations
 

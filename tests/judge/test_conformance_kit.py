@@ -1,7 +1,7 @@
-"""A second judge, which knows nothing of us: compaction-conformance-kit plants canaries and draws survival curves.
+"""An independent judge: compaction-conformance-kit plants canaries and draws survival curves.
 
-The conversation's own compaction is the kit's worst one, which keeps the last third. What a model keeps in a workflow
-as it is told (each statement as a context variable, under one name) comes back by Holdfast.
+The conversation's own compaction is the kit's worst one, which keeps the last third. What the model puts into a
+workflow as it is told (each statement as a context variable, under one name) comes back through Holdfast.
 """
 
 from __future__ import annotations

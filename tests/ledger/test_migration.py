@@ -1,4 +1,4 @@
-"""A ledger that the present version's forerunner wrote is migrated, and what lies beside a newer one goes on."""
+"""A ledger of the version before this one is migrated, and an earlier version beside this one goes on working."""
 
 from __future__ import annotations
 

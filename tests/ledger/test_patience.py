@@ -1,4 +1,4 @@
-"""All waits of one event for the ledger's lock are counted together."""
+"""All waits of one event for the ledger's lock count together."""
 
 from __future__ import annotations
 

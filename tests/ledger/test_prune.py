@@ -1,4 +1,4 @@
-"""The oldest rows of a table go, a few at a time."""
+"""The oldest rows of a table are deleted, a few at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A ledger says which version it is of; later ones and other programs' files are left as they are."""
+"""A ledger records its version; later ledgers and other programs' files are left alone."""
 
 from __future__ import annotations
 

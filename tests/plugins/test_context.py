@@ -1,4 +1,4 @@
-"""What a handler may ask for beside the event."""
+"""What a handler can use besides the event."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A handler's own timeout extends its event's time, and the client is told to wait where its default is too short."""
+"""A handler's own timeout extends its event's time, and a longer timeout is registered if the client needs one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Handler files are found in three places, ordered, trusted, replaced and run from the bytes that were hashed."""
+"""Handler files are found in three places, ordered, trusted, replaced, and run from the bytes that were hashed."""
 
 from __future__ import annotations
 

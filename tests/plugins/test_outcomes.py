@@ -1,4 +1,4 @@
-"""What a handler may say, and on which events."""
+"""Which outcomes a handler may return, and on which events."""
 
 from __future__ import annotations
 

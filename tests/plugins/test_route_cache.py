@@ -1,4 +1,4 @@
-"""What was found in a handler file is kept, and believed only while the file is the same."""
+"""A handler file's routes are cached, and the cache is used only while the file is unchanged."""
 
 from __future__ import annotations
 

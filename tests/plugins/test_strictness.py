@@ -1,4 +1,4 @@
-"""A strict guard is remembered, so that a broken one still refuses."""
+"""A strict handler is remembered, so that a broken one still refuses."""
 
 from __future__ import annotations
 

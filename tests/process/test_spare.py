@@ -1,4 +1,4 @@
-"""A child that was forked ahead hears what it is told, whole and in order, and ends when nobody has use for it."""
+"""A child forked in advance gets its instructions completely and in order, and ends when it isn't needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program is run to see how it ends, and nothing it started stays."""
+"""A program is run to see how it ends, and no process it started survives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The double has what handlers look at, and none of the names of what it is the double of."""
+"""The double has the files that handlers look at, and none of the original's paths."""
 
 from __future__ import annotations
 

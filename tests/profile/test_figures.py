@@ -1,4 +1,4 @@
-"""Percentiles by nearest rank: times that were measured, no others."""
+"""Percentiles by nearest rank: always a measured time."""
 
 from __future__ import annotations
 

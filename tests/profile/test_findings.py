@@ -1,4 +1,4 @@
-"""What many firings amount to, and which handler is named."""
+"""Many firings are summed up, and slow handlers are named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How one event's time is split: the parts are exactly the whole."""
+"""One event's time is divided into parts whose sum is the whole."""
 
 from __future__ import annotations
 

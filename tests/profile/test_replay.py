@@ -1,4 +1,4 @@
-"""Replaying, as real processes: with a server that ends with the replay, and without one."""
+"""Replays with real processes: with a server that ends with the replay, and without one."""
 
 from __future__ import annotations
 

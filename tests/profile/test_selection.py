@@ -1,4 +1,4 @@
-"""Which events are replayed, and which stay out."""
+"""Which events are replayed, and which are left out."""
 
 from __future__ import annotations
 

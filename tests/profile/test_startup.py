@@ -1,4 +1,4 @@
-"""What an install says that events cost."""
+"""The sentence of `holdfast install` on what events cost."""
 
 from __future__ import annotations
 

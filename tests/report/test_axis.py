@@ -1,4 +1,4 @@
-"""The axis keeps the order of time, draws idle stretches short, and labels what it draws."""
+"""The axis keeps the order of time, draws idle times short, and has labels."""
 
 from __future__ import annotations
 

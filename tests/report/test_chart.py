@@ -1,4 +1,4 @@
-"""The timeline draws each thing where it belongs, as long as it took, and says what it is."""
+"""The timeline draws each thing in its lane and length, and says what it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever is said on a page is text: redacted and cleaned wherever it stands."""
+"""Foreign text on a page is always text: redacted and cleaned, wherever it appears."""
 
 from __future__ import annotations
 

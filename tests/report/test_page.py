@@ -1,4 +1,4 @@
-"""The page is whole, loads and runs nothing, and takes nobody's words for markup."""
+"""The page is complete, loads and runs nothing, and never treats foreign text as markup."""
 
 from __future__ import annotations
 

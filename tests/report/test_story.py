@@ -1,4 +1,4 @@
-"""A report is gathered out of everything that the ledger and the files say, and holds no more than was asked for."""
+"""A report is gathered from everything in the ledger and the files, and contains only what was asked for."""
 
 from __future__ import annotations
 

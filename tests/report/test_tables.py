@@ -1,4 +1,4 @@
-"""The tables say all that a reader could take for something else otherwise."""
+"""The tables say everything that a reader could otherwise misunderstand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A report says moments in UTC, and lengths of time in two units."""
+"""A report writes times in UTC, and durations in two units."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the acceptance tests of the documents work."""
+"""The projects in which the acceptance tests of the documents run."""
 
 from __future__ import annotations
 

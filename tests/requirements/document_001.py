@@ -1,4 +1,4 @@
-"""Document 001's own words as data, and a desk at which a person, an agent and the client do what it describes."""
+"""Document 001's own words as data, and a project in which a person, an agent and the client do what it describes."""
 
 from __future__ import annotations
 

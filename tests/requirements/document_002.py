@@ -1,4 +1,4 @@
-"""Sessions of document 002 as its tests make and read them, and the document's own task."""
+"""Sessions of document 002, with functions to make and read them, and the document's own task."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The table of requirements in docs/requirements.md: where each lives and which tests show it.
+"""The table of requirements in docs/requirements.md: the files that implement each and the tests that show it.
 
-A requirement lives in the files that cite its number. A test shows it if its docstring opens with the number.
-`python -m tests.requirements.table --write` brings both columns up to date; `--run` runs the tests and prints for each
+The files are those that cite the requirement's number. A test shows a requirement if its docstring opens with the
+number. `python -m tests.requirements.table --write` updates both columns; `--run` runs the tests and prints for each
 requirement whether they pass.
 """
 

@@ -1,4 +1,4 @@
-"""Whatever the server has loaded is noticed when it is another, whether the system tells of changes or not."""
+"""A change of anything that the server has loaded is noticed, with and without inotify."""
 
 from __future__ import annotations
 

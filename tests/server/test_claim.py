@@ -1,4 +1,4 @@
-"""Of all that want to be the server at an address one is, and it is found there by its owner alone."""
+"""Of several processes that want to be the server at an address one wins, and only its owner can reach it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A handlers' child that is forked before its event: it finds by itself what to call, and waits for the payload."""
+"""A handlers' child forked before its event finds by itself what to call, and waits for the payload."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a process takes over from the one in whose place it answers."""
+"""What a process takes over from the caller for which it answers."""
 
 from __future__ import annotations
 

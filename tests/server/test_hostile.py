@@ -1,4 +1,4 @@
-"""The warm server among things that are not what they should be: links, files, strange callers, few descriptors."""
+"""The warm server among links, foreign files, strange callers and few descriptors."""
 
 from __future__ import annotations
 

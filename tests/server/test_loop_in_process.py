@@ -1,4 +1,4 @@
-"""What the server's loop does with those who ask, with the workers played and no process but this one."""
+"""How the server's loop treats its callers, with simulated workers and only this process."""
 
 from __future__ import annotations
 

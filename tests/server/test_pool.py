@@ -1,4 +1,4 @@
-"""The server's children as the server keeps them: how many, for whom, how they are ended, and what they inherit."""
+"""The server's workers: how many, for whom, how they are ended, and what they inherit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rehearsing an event changes nothing, anywhere, and loads nobody's handlers but the shipped ones."""
+"""A rehearsal changes nothing anywhere, and loads only the shipped handlers."""
 
 from __future__ import annotations
 

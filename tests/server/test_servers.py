@@ -1,4 +1,4 @@
-"""Which servers run, what is asked of them and how one ends: also where what lies there is no server's."""
+"""Find servers, ask for their status and stop them, even if something else is in their place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Starting a server in the background: when that is tried, and what it inherits."""
+"""Starting a server in the background: when it is tried, and what the server inherits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One event in the server's child: what it takes from who asks, what it says to it, and what it leaves alone."""
+"""One event in a worker: what it takes over from the caller, what it sends, and what it leaves alone."""
 
 from __future__ import annotations
 

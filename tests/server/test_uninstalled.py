@@ -1,4 +1,4 @@
-"""What an uninstall does with warm servers: the removed launcher's ends, and nobody else's."""
+"""An uninstall stops the removed launcher's servers and no others."""
 
 from __future__ import annotations
 

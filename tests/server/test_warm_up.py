@@ -1,4 +1,4 @@
-"""What is loaded before any event: all that ours need, named from the handlers' own texts."""
+"""What is loaded before any event: everything that shipped handlers need, found in their texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stage's own launcher suffers what it is told to, and nothing else does."""
+"""The throw-away launcher suffers the fault it is told to, and nothing else does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An ordinary session is written as the client writes it, and the judge of its trail can say no."""
+"""An ordinary session is written as the client writes it, and the judge of its trail finds faults."""
 
 from __future__ import annotations
 

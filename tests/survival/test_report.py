@@ -1,4 +1,4 @@
-"""The table, the sums and the sentence that results come to, and the README's copy of it."""
+"""The table, sums and sentence of the results, and the README's copy of the table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each row of the score, played once with small numbers, and rows that must not hold because something is broken."""
+"""Each row of the score, played once with small numbers, and rows that must fail because something is broken."""
 
 from __future__ import annotations
 

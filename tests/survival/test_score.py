@@ -1,4 +1,4 @@
-"""The judge finds what is lost and what is false; one that cannot fail is worth nothing."""
+"""The judge finds what is lost and what is false; a judge that can't fail is useless."""
 
 from __future__ import annotations
 

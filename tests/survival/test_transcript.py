@@ -1,4 +1,4 @@
-"""A simulated transcript is what Holdfast takes for one of the client's."""
+"""Holdfast reads a simulated transcript like one of the client's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is taken along is copied: nothing of the user's is written to, and nothing untrusted is run."""
+"""A user's files are copied, never written to, and nothing untrusted runs."""
 
 from __future__ import annotations
 

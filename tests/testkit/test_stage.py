@@ -1,4 +1,4 @@
-"""The stage on which demo and examples are told sends events as the client sends them."""
+"""The stage of the demo and the examples sends events as the client sends them."""
 
 from __future__ import annotations
 

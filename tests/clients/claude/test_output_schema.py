@@ -1,4 +1,4 @@
-"""What the client takes from stdout is told as the contract of the tests has it."""
+"""The output schema agrees with the tests' own contract of what the client accepts on stdout."""
 
 from __future__ import annotations
 

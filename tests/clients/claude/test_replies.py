@@ -1,4 +1,4 @@
-"""Many answers become one reply that the client accepts."""
+"""Several outcomes become one reply that the client accepts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which settings file belongs to which scope, however it is named."""
+"""Which scope a settings file belongs to, however it is named."""
 
 from __future__ import annotations
 

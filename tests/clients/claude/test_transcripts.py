@@ -1,4 +1,4 @@
-"""Transcripts are read boundedly, from what the clients really wrote (tests/sessions/transcripts)."""
+"""Transcripts that the real clients wrote are read within bounds (tests/sessions/transcripts)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking the installed client for its version never stops anything."""
+"""Asking the installed client for its version never fails or hangs."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""An event looks at few state files, however many a project has; a person's commands look at all."""
+"""An event looks at few state files, however many a project has; commands look at all."""
 
 from __future__ import annotations
 

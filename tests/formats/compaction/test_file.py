@@ -1,4 +1,4 @@
-"""The compaction state file as people and models keep it."""
+"""The compaction state file as people and models write it."""
 
 from __future__ import annotations
 

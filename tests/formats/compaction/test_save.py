@@ -1,4 +1,4 @@
-"""PreCompact's merge: never poorer, never back in time, never a completed workflow again."""
+"""PreCompact's merge never loses information, never goes back in time, and never revives a completed workflow."""
 
 from __future__ import annotations
 

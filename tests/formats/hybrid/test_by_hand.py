@@ -1,4 +1,4 @@
-"""A state file that somebody changes by hand takes its Markdown view along at the next event."""
+"""After a state file was changed by hand, the next event updates its Markdown view."""
 
 from __future__ import annotations
 

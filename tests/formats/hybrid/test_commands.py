@@ -1,4 +1,4 @@
-"""`holdfast hybrid …` has what only that format has: phases by id, reopening, the to-do list."""
+"""`holdfast hybrid …` has what only this format has: phases by id, reopening, the to-do list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The transitions of a hybrid workflow where several of its phases are out of the ordinary."""
+"""Transitions of a hybrid workflow with several phases in unusual states."""
 
 from __future__ import annotations
 

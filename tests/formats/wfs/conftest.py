@@ -1,4 +1,4 @@
-"""A session of the wfs format with a task in it, and what the tests of all checks start from."""
+"""A session of the wfs format with a task in it, and a starting point for the tests of all checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has come apart in `.workflow/` is named, and mended where a repair knows how."""
+"""The check names inconsistencies in `.workflow/` and repairs those it can."""
 
 from __future__ import annotations
 

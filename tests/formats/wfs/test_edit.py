@@ -1,4 +1,4 @@
-"""What a change of a `wfs` task's file adds, changes by name, and takes away."""
+"""How a `wfs` task's file is changed: what is added, renamed and removed."""
 
 from __future__ import annotations
 

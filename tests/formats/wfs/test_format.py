@@ -1,4 +1,4 @@
-"""The `wfs` format's general verbs where a session is out of the ordinary."""
+"""The general verbs of the `wfs` format on unusual sessions."""
 
 from __future__ import annotations
 

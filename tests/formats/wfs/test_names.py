@@ -1,4 +1,4 @@
-"""Names of sessions and of scratch files are cut at a word, and use the room there is."""
+"""Names of sessions and scratch files are cut at a word and use the available length."""
 
 from __future__ import annotations
 

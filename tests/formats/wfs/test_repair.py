@@ -1,4 +1,4 @@
-"""What a repair of `.workflow/` leaves alone, and what it sets right beside it."""
+"""What a repair of `.workflow/` leaves alone, and what it corrects besides the finding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules of `wfs` task files on tasks as people write them by hand."""
+"""The rules of `wfs` task files, on tasks as people write them by hand."""
 
 from __future__ import annotations
 

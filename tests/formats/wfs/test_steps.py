@@ -1,4 +1,4 @@
-"""Where a `wfs` task stands in the steps before its work."""
+"""The position of a `wfs` task in the steps before its work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a session of the `wfs` format is decides itself under its lock, whoever else is at it."""
+"""The state of a `wfs` session is decided under its own lock, whoever else is working on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of the files of `wfs` tasks that are taken apart, begun, completed and blocked."""
+"""The files of `wfs` tasks that are broken down, begun, completed and blocked."""
 
 from __future__ import annotations
 

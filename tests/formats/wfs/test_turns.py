@@ -1,4 +1,4 @@
-"""Whose turn it is in `.workflow/` where several clients are at work."""
+"""Who may act in `.workflow/` if several clients work there."""
 
 from __future__ import annotations
 

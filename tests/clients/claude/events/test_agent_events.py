@@ -1,4 +1,4 @@
-"""Subagents: their ends, and what their launches return."""
+"""Events of subagents: their ends, and the results of their launches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a drifting client may send without costing an event."""
+"""What a changed client may send without making an event fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every recorded payload of the real client is understood whole."""
+"""Every recorded payload of the real client is understood completely."""
 
 from __future__ import annotations
 

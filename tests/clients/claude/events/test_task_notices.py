@@ -1,4 +1,4 @@
-"""What the client gave the model of a task's end is read from its transcript, and nothing else is."""
+"""The notice of a task's end that the client gave the model is read from its transcript, and nothing else is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words by which a plan's own status is told from the rest of it; the samples of `test_plans` show them at work."""
+"""The words that mark a plan's own status; the samples of `test_plans` show them in use."""
 
 from __future__ import annotations
 

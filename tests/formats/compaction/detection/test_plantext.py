@@ -1,4 +1,4 @@
-"""What a plan's text says; the samples of `test_plans` show the ways in which people write it."""
+"""What a plan's text says; the samples of `test_plans` show how people write it."""
 
 from __future__ import annotations
 
