@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Said:
-    """What a command left behind."""
+    """The result of a command."""
 
     code: int
     out: str

@@ -32,7 +32,7 @@ def examine(name: str, root: Path) -> list[Finding]:
 
 
 def only(name: str, root: Path, level: str) -> Finding:
-    """Return the one finding of a check that is not as it should be; it has this level and says what to do."""
+    """Return the only finding of a check that isn't `ok`; assert its level, and that it has a remedy."""
     bad = [found for found in examine(name, root) if found.level != "ok"]
     assert [found.level for found in bad] == [level], bad
     assert bad[0].check == name
@@ -60,7 +60,7 @@ def obey(found: Finding, root: Path) -> None:
 
 
 def mend(name: str, root: Path) -> list[str]:
-    """Have a check mend what it can, as `holdfast doctor --fix` does, and return what was done."""
+    """Let a check repair what it can, as `holdfast doctor --fix` does, and return what was done."""
     project = Workspace.open(root, trusted=trust.config_trusted(root))
     try:
         done = list(checks.mend(checks.run(project, (name,))))
@@ -96,5 +96,5 @@ def mended_under_lock(monkeypatch: pytest.MonkeyPatch, check: ModuleType, file: 
 
 
 def content(file: Path) -> bytes | None:
-    """Return what a file holds; None where there is none."""
+    """Return a file's content, or None if there is no file."""
     return file.read_bytes() if file.exists() else None

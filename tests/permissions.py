@@ -18,9 +18,9 @@ _VERSION = 0x20080522  # of the structures that capget and capset take
 
 @contextmanager
 def counting() -> Iterator[None]:
-    """Have this thread obey the permissions of files and folders for the length of the block.
+    """Make this thread obey file permissions within the block.
 
-    Where root runs the tests and its privileges cannot be laid down, the test is skipped.
+    If root runs the tests and can't drop its privileges, the test is skipped.
     """
     if os.geteuid() != 0:
         yield

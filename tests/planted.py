@@ -162,7 +162,7 @@ TOKENS = (
 
 
 class Planted(NamedTuple):
-    """A secret as it stands in a text: `around` with it in place of `{}`."""
+    """A secret in a text: `around` with the secret in place of `{}`."""
 
     kind: str
     around: str
@@ -175,7 +175,7 @@ class Planted(NamedTuple):
 
 
 def _word(kind: str) -> str:
-    """Return a password that nothing but its surroundings gives away."""
+    """Return a password that only the text around it reveals as one."""
     return f"hunter{made_up(5, HEX, seed=kind)}x"
 
 

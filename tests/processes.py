@@ -27,7 +27,7 @@ PATIENCE = 500.0  # seconds after which a process that does not end is a failure
 
 @dataclass(frozen=True)
 class Ended:
-    """What a process left behind: its exit code, what it wrote and how many seconds it took from outside."""
+    """A process's exit code, its output, and the seconds it took as measured from outside."""
 
     exit_code: int
     stdout: str
@@ -54,7 +54,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class Place:
-    """A home and a project of one test's own, in which the entrypoint runs."""
+    """One test's own home and project, in which the entrypoint runs."""
 
     home: Path
     root: Path

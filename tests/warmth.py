@@ -39,7 +39,7 @@ LONG = 500.0  # seconds that something which takes moments may take on a busy ma
 
 @dataclass(frozen=True)
 class Warm(Place):
-    """A place where the server is not switched off.
+    """A place where the server isn't switched off.
 
     Attributes:
         entry: the entrypoint that is run there.
@@ -122,7 +122,7 @@ class Warm(Place):
 
 
 def end(home: Path) -> None:
-    """End every process of a home: its servers, the children that wait for events, one that is just starting."""
+    """Kill every process of a home: its servers, their waiting workers, and a server that is just starting."""
     while _of(home):
         for pid in _of(home):
             with suppress(OSError):
@@ -205,7 +205,7 @@ def make(folder: Path, entry: Path | None = None) -> Warm:
 
 
 def move_in(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let this process have the home of a place, and no project, as a person's terminal there has."""
+    """Give this process the home of a place and no project, like a person's terminal."""
     for name, value in place.environ().items():
         if name.startswith(("HOME", "XDG_")):
             monkeypatch.setenv(name, value)
@@ -235,14 +235,14 @@ def _patient(folder: Path) -> Path:
 
 
 def change(module: Path, name: str, value: str) -> None:
-    """Give a constant another value in a patient entrypoint's copy of a module; its file may be the checkout's."""
+    """Change a constant in a patient entrypoint's copy of a module, whose file may be the checkout's own."""
     text, times = re.subn(f"(?m)^{name} = .*$", f"{name} = {value}", module.read_text())
     assert times == 1
     rewrite(module, text)
 
 
 def rewrite(module: Path, text: str) -> None:
-    """Give a module in a patient entrypoint's package another text; its folder is not the checkout's any more then."""
+    """Replace a module's text in a patient entrypoint's package, whose folder is then no longer the checkout's."""
     if module.parent.is_symlink():
         folder = module.parent.resolve()
         module.parent.unlink()
@@ -255,7 +255,7 @@ def rewrite(module: Path, text: str) -> None:
 
 
 def gone(pid: int) -> bool:
-    """Tell whether a process has ended; one that nobody buries has."""
+    """Tell whether a process has ended; a zombie has."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except OSError:

@@ -8,7 +8,7 @@ _asked: int | None = None
 
 
 def caller() -> int:
-    """Return the id of the process that an event came from; its ancestors are the client and the client's own."""
+    """Return the id of the process that an event came from; the client and its ancestors are among its ancestors."""
     return os.getppid() if _asked is None else _asked
 
 

@@ -105,8 +105,8 @@ class TaskNotification(NamedTuple):
         tool_use_id: the tool call that launched it.
         status: `completed`, `failed` or another word of the client's.
         summary: one line about it.
-        result: a subagent's last words; other tasks have none.
-        output_file: where its whole output lies.
+        result: a subagent's last message; other tasks have none.
+        output_file: the file with its complete output.
     """
 
     task_id: str = ""
@@ -121,11 +121,11 @@ class TaskNotification(NamedTuple):
         """Read a prompt that is a `<task-notification>` block.
 
         Args:
-            prompt: the whole prompt.
+            prompt: the complete prompt.
 
         Returns:
-            The notification, with empty strings for what it does not say; `None` for any other prompt: one that
-            quotes such a block further on, or begins with the tag but names neither a task nor a call.
+            The notification, with empty strings for missing parts; `None` for any other prompt, such as one that quotes
+            such a block further down, or that begins with the tag but names neither a task nor a call.
         """
         block = prompt.strip()
         if not block.startswith(_OPENING):

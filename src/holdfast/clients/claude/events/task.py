@@ -10,7 +10,7 @@ class TaskEvent(Event):
     Attributes:
         task_id: the task; opaque.
         task_subject: its title.
-        task_description: what is to be done.
+        task_description: the task's description.
         teammate_name: the team member who works on it.
         team_name: deprecated by the client.
     """

@@ -1,4 +1,4 @@
-"""`CwdChanged` fires when the folder the model works in moved.
+"""`CwdChanged` fires when the model's working directory has changed.
 
 Example::
 
@@ -13,7 +13,7 @@ from holdfast.clients.claude.events.event import Event
 
 
 class CwdChanged(Event):
-    """The folder the model works in moved.
+    """The model's working directory has changed.
 
     Attributes:
         old_cwd: the folder before.

@@ -1,6 +1,6 @@
 """`DirectoryAdded` fires when a folder was added to those the session may work in.
 
-With source `slash_command` the model reads what `tell_user` says.
+With source `slash_command`, the model sees the text of `tell_user` too.
 
 Example::
 

@@ -1,6 +1,6 @@
 """`MessageDisplay` fires for each piece of the assistant's text that appears on the screen.
 
-The conversation keeps its own words.
+The conversation keeps the original text.
 
 Example::
 

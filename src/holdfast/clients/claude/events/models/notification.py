@@ -18,8 +18,8 @@ class Notification(Event):
     """The client notifies the user.
 
     Attributes:
-        message: the words.
-        title: their heading.
+        message: the text.
+        title: its heading.
         notification_type: what it is about, such as `permission_prompt`, `idle_prompt`, `agent_completed`.
     """
 

@@ -1,4 +1,4 @@
-"""`PostToolBatch` fires once after all calls of one assistant message, also when some never ran.
+"""`PostToolBatch` fires once after all calls of one assistant message, even if some never ran.
 
 Example::
 

@@ -1,6 +1,6 @@
-"""`SessionStart` fires when a session begins or goes on: `startup`, `resume`, `clear`, `compact`, `fork`.
+"""`SessionStart` fires when a session begins or continues: `startup`, `resume`, `clear`, `compact`, `fork`.
 
-After a compaction this is the one place where lost context can be given back.
+After a compaction, this is the one event on which lost context can be restored.
 
 Example::
 
@@ -19,14 +19,14 @@ from holdfast.clients.claude.events.event import Event
 
 
 class SessionStart(Event):
-    """A session began: new, resumed, cleared, forked, or going on after a compaction.
+    """A session began: new, resumed, cleared, forked, or continued after a compaction.
 
     Attributes:
         source: `startup`, `resume`, `clear`, `compact`, `fork` or a newer one. `compact` is where lost context
             can be restored (client fact §2.2).
-        model: the model's name; on many starts absent.
+        model: the model's name; absent on many starts.
         session_title: the session's title.
-        seconds_since_last_response: on resume and fork, how long the conversation lay still.
+        seconds_since_last_response: on resume and fork, how long the conversation was idle.
         context_tokens: on resume and fork, the size of the context in tokens.
         prompt_cache_likely_expired: on resume and fork, whether the prompt cache is probably cold.
         estimated_cache_write_usd: on resume and fork, what filling it again would cost, in US dollars.

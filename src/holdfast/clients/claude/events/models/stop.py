@@ -1,6 +1,6 @@
 """`Stop` fires when the model has finished a turn, unless the user interrupted it.
 
-`force_turn` and `block` make the model take another turn, so never say them without a condition that ends.
+`force_turn` and `block` make the model take another turn, so never return them without a condition that ends.
 
 Example::
 

@@ -1,7 +1,7 @@
 """`SubagentStop` fires when a subagent has finished a run, maybe several times for one agent.
 
-It says nothing about success, and its answers are aimed at the subagent.
-A compaction's own agent comes here too: `event.is_compaction`.
+It says nothing about success, and answers go to the subagent.
+It also fires for a compaction's own agent (`event.is_compaction`).
 
 Example::
 

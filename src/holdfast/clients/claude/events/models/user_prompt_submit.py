@@ -1,6 +1,6 @@
-"""`UserPromptSubmit` fires before a prompt is processed, also one the client made itself.
+"""`UserPromptSubmit` fires before a prompt is processed, including prompts that the client made itself.
 
-Those are a background task's end, or a schedule. A prompt cannot be rewritten.
+The client makes one when a background task ends, or on a schedule. A prompt can't be rewritten.
 
 Example::
 
@@ -26,7 +26,7 @@ class UserPromptSubmit(Event):
     """A prompt is about to be processed: the user's, or one the client made itself (a task's end, a schedule).
 
     Attributes:
-        prompt: the whole prompt.
+        prompt: the complete prompt.
         source: who made it: `user`, `sdk`, `system`, `loop_wakeup`, …; most clients leave it out.
         session_title: the session's title.
     """

@@ -1,7 +1,7 @@
-"""`WorktreeCreate` fires when a worktree is wanted, and replaces the client's own `git worktree`.
+"""`WorktreeCreate` fires when a worktree is to be created, and replaces the client's own `git worktree`.
 
-A handler makes the folder. Where no handler names a folder, the client makes no worktree and shows why.
-Don't handle this to look on.
+A handler creates the folder. If no handler names a folder, the client makes no worktree and shows why.
+Don't handle this event only to observe it.
 
 Example::
 
