@@ -99,7 +99,7 @@ def _played(job: Job) -> list[Result]:
 
 
 class _Lines:
-    """Says of each row that it is done, and how long the others may still take."""
+    """Prints a line for each finished row, with an estimate for the rest."""
 
     def __init__(self, total: int) -> None:
         self._total, self._done, self._began = total, 0, time.monotonic()

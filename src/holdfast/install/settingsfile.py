@@ -89,7 +89,7 @@ def replace(file: SettingsFile, text: str) -> Path | None:
 
 
 def difference(name: str, before: str | None, after: str | None) -> str:
-    """Return a unified diff of a file's text, None where there is none; empty where nothing changes."""
+    """Return a unified diff of a file's text; empty if nothing changes. A text of None means that there is no file."""
     import difflib
 
     old, new = ("/dev/null" if text is None else name for text in (before, after))
@@ -98,7 +98,7 @@ def difference(name: str, before: str | None, after: str | None) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """Split at newlines alone: a string may hold what Python also takes for a line's end."""
+    """Split only at newlines, because a JSON string may hold other characters that `splitlines` splits at."""
     return [line + "\n" for line in text.split("\n")[:-1]] + [last for last in text.split("\n")[-1:] if last]
 
 

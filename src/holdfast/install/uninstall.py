@@ -58,9 +58,9 @@ def uninstall(target: Target) -> list[str]:
 
 
 def preview(target: Target) -> str:
-    """Return what `uninstall` would change in the settings file, as a unified diff; empty when nothing.
+    """Return what `uninstall` would change in the settings file as a unified diff, or an empty string.
 
-    Raises StateError for a file that cannot be read.
+    Raises StateError for a file that can't be read.
     """
     file = settingsfile.read(target.real)
     after = _after(target, file, installs.get(target.real)).content
@@ -69,7 +69,7 @@ def preview(target: Target) -> str:
 
 
 def purge() -> list[str]:
-    """Delete what is known of the user's workflows in all projects, with log and caches; return lines that say so.
+    """Delete Holdfast's memory of the user's workflows in all projects, with log and caches; return lines that say so.
 
     Nothing is deleted while Holdfast is installed.
     """
@@ -117,7 +117,7 @@ def _has_ours(target: Target) -> bool:
 
 
 def remainder() -> list[str]:
-    """Name what stays once Holdfast is installed nowhere: the memory of the workflows, handlers and configuration."""
+    """Return lines on what stays after the last uninstall: the memory of workflows, handlers and configuration."""
     if launcher.programs()[0].exists():
         return []
     stays = {
@@ -137,7 +137,7 @@ def _left() -> list[str]:
 
 
 class _After(NamedTuple):
-    """What becomes of a settings file: its content, None where it goes, and what is said of that."""
+    """What an uninstall makes of a settings file: its new content (None: it is removed), and a sentence about that."""
 
     content: bytes | None
     said: str
@@ -161,7 +161,7 @@ def _take_back(target: Target, record: Install | None) -> str:
 
 
 def _after(target: Target, file: SettingsFile, record: Install | None) -> _After:
-    """Return what a settings file becomes when Holdfast is taken out, writing nothing."""
+    """Return what a settings file becomes when Holdfast is removed from it; writes nothing."""
     if file.raw is None:
         return _After(None, f"{target.settings}: there is no such file")
     if record is not None and record.written == file.digest:
