@@ -24,7 +24,7 @@ STATUSES: dict[str, Status] = {
     "not_started": "pending",
     "in_progress": "active",
 }
-"""The words `--status` accepts: the model's own, and those of document 001 (R001-07)."""
+"""The words `--status` accepts: the neutral ones, and those of document 001 (R001-07)."""
 
 
 @click.command(name="update")
