@@ -37,6 +37,7 @@ KINDS = (
     "src/holdfast/clients/claude/events/",
     "src/holdfast/formats/",
 )
+GOES_THROUGH_ALL = re.compile(r"\bformats\.(?:NAMES|OURS)\b|\bRECORDS\b")
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +146,27 @@ def test_an_added_event_is_dispatched(tree: Path, place: Place) -> None:
     payload = next(json.loads(text) for name, text in EXAMPLES.items() if name.endswith("BranchSwitched.json"))
 
     assert fire(tree, place, payload).reply == {"systemMessage": "Now on main."}
+
+
+@pytest.mark.slow
+def test_an_added_format_fails_no_test_that_goes_through_all(tree: Path) -> None:
+    """Its folder is all there is of it: no test has a list that it must be put into."""
+    (name,) = (each.split("/")[-2] for each in EXAMPLES if each.endswith("/adapter.py"))
+    shutil.copytree(ROOT / "examples", tree / "examples", dirs_exist_ok=True)
+    shutil.copytree(ROOT / "tests", tree / "tests", dirs_exist_ok=True, ignore=lambda folder, names: {"__pycache__"})
+    files = [file for file in (ROOT / "tests").rglob("test_*.py") if GOES_THROUGH_ALL.search(file.read_text("utf-8"))]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow"]
+    command += ["-k", f"{name} or not (hybrid or compaction or wfs or checkbox)"]
+    done = subprocess.run(
+        [*command, *(str(file.relative_to(ROOT)) for file in files)],
+        cwd=tree,
+        env=os.environ | {"PYTHONPATH": str(tree / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.slow

@@ -323,7 +323,7 @@ def test_an_index_gives_no_other_package_a_format_of_ours(name: str, run_python:
 
 def test_a_part_that_cannot_be_loaded_costs_only_its_own_format(name: str) -> None:
     """The package has no module of that name; ours would be a fault of Holdfast's, which is raised."""
-    assert list(formats.parts("sample", [name, *formats.OURS])) == [name, *formats.OURS]
+    assert list(formats.parts("adapter", [name, *formats.OURS])) == [name, *formats.OURS]
     assert formats.parts("nowhere", [name]) == {}
     with pytest.raises(ModuleNotFoundError):
         formats.parts("nowhere", [name, formats.OURS[0]])
