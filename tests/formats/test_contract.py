@@ -223,6 +223,15 @@ def shelved(kit: Kit) -> list[Workflow]:
     return [each.workflow for each in archive.kept(kit.project)]
 
 
+def test_git_ignores_what_no_team_shares(kit: Kit) -> None:
+    """SHARED says what a team may commit; if that is not the whole folder, git is told so with the first file."""
+    kit.start()
+
+    ignored = (kit.root / kit.record.TOP / ".gitignore").exists()
+
+    assert ignored == (kit.record.SHARED != kit.record.TOP), "write with `statefile.write` or `statefile.put`"
+
+
 def test_verbs_move_it_to_its_end(kit: Kit) -> None:
     """One unit after the other; what a unit leaves is in the next one's prompt or in its own place."""
     now = kit.begun()
@@ -386,6 +395,29 @@ def test_every_content_is_kept_and_can_be_put_back(kit: Kit) -> None:
     assert back.changed == (now.raw != first.raw)
     assert first.path.read_bytes() == first.raw == kit.only().raw
     assert kit.adapter.restore(kit.project, first.path, first.raw, why="log restore", replace=False).changed is False
+
+
+def test_a_restore_loses_nothing_where_nothing_is_remembered(kit: Kit) -> None:
+    """What the file held lies beside it then."""
+    first = kit.start()
+    now = kit.adapter.done(kit.project, kit.adapter.begin(kit.project, first))
+    if not isinstance(kit.project, Memory):
+        pytest.skip("the ledger remembers")
+    if not now.path.exists() or now.raw == first.raw:
+        pytest.skip("its progress is kept elsewhere")
+    kit.project = Forgetful(kit.root, Config())
+
+    back = kit.adapter.restore(kit.project, first.path, first.raw, why="log restore", replace=False)
+
+    assert back.aside is not None, "copy it with `statefile.keep_aside`"
+    assert back.aside.read_bytes() == now.raw
+
+
+class Forgetful(Memory):
+    """Remembers nothing, as a project without a usable ledger."""
+
+    def keep(self, path: Path, raw: bytes, *, why: str) -> str | None:
+        return None
 
 
 def test_a_broken_file_reads_as_its_last_content(kit: Kit) -> None:

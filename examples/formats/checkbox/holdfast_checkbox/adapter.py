@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.errors import BrokenError, MissingError, SchemaMismatch, StateError, TransitionError
-from holdfast.files import atomic, document
+from holdfast.files import document
 from holdfast.files.lock import locked
 from holdfast.workflow import statefile
 from holdfast.workflow.model import Found, Phase, Problem, Restored, Step, Workflow
@@ -57,7 +57,7 @@ def start(project: Records, start: Start) -> Workflow:
             project.shelve(now)
         except MissingError:
             pass
-        return _write(project, path, text, before, why="start")
+        return _write(project, path, text.encode(), before, why="start")
 
 
 def begin(project: Records, workflow: Workflow) -> Workflow:
@@ -127,10 +127,11 @@ def restore(project: Records, path: Path, raw: bytes, *, why: str, replace: bool
             before: bytes | None = document.read(path, statefile.LIMIT)[0]
         except MissingError:
             before = None
-        changed = before != raw
-        if before is not None and changed:
+        aside = None
+        if before is not None and before != raw:
             project.keep(path, before, why=f"before {why}")
-        return Restored(_write(project, path, raw.decode(), before, why=why), changed)
+            aside = statefile.keep_aside(project, path, before)
+        return Restored(_write(project, path, raw, before, why=why), before != raw, aside)
 
 
 def written(project: Records, workflow: Workflow, path: Path, *, why: str) -> Workflow | None:
@@ -205,17 +206,14 @@ def _rewrite(
         text = edit(before.decode("utf-8-sig"))
         if text.encode() == before:
             return now
-        project.keep(workflow.path, before, why=f"before {why}")
-        return _write(project, workflow.path, text, before, why=why, error=error)
+        return _write(project, workflow.path, text.encode(), before, why=why, error=error)
 
     with locked(workflow.path.parent):
         return statefile.insist(attempt)
 
 
-def _write(project: Records, path: Path, text: str, before: bytes | None, *, why: str, error: str = "") -> Workflow:
-    raw = text.encode()
-    mtime = atomic.replace(path, raw, before)
-    project.keep(path, raw, why=why)
+def _write(project: Records, path: Path, raw: bytes, before: bytes | None, *, why: str, error: str = "") -> Workflow:
+    mtime = statefile.put(project, path, raw, before, why=why)
     now = _workflow(project, path, raw, _stamp(mtime))
     project.observe(now, error=error)
     return now
