@@ -25,6 +25,7 @@ from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from tests import brought
 from tests.commandline import holdfast
+from tests.doctoring import examine, obey
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -127,6 +128,35 @@ def test_a_compaction_gives_it_back(project: HoldfastProject) -> None:
 
     assert "Item: 2/3" in again
     assert "Tag" in again
+
+
+def test_a_broken_file_is_put_back_by_the_command_that_is_named(project: HoldfastProject) -> None:
+    """Only its format knows what a whole one is; who moves the workflow and who starts a session hear of the doctor."""
+    state = project.root / STATE
+    whole = state.read_bytes()
+    state.write_bytes(b"\xff")
+
+    said = holdfast("done", root=project.root, session=project.session, code=1).err
+    assert f"{state} cannot be read: is not UTF-8; `holdfast doctor` says what to do" in said
+    told = project.fire("SessionStart", "SessionStart-startup").reply["systemMessage"]
+    assert f"{STATE} could not be read: is not UTF-8; `holdfast doctor` says what to do." in told
+    (found,) = [each for each in examine("states", project.root) if each.level != "ok"]
+    assert found.remedy == f"holdfast log restore 1 --of {state}"
+    obey(found, project.root)
+
+    assert state.read_bytes() == whole
+    assert examine("states", project.root)[0].level == "ok"
+
+
+def test_of_a_broken_file_that_nothing_is_known_of_no_content_is_named(project: HoldfastProject) -> None:
+    """It is set aside by hand; one that may not even be read is no broken one."""
+    state = project.root / STATE
+    state.write_bytes(b"\xff")
+    assert "Forgotten" in holdfast("forget", "--everything", "--yes", root=project.root).out
+
+    (found,) = [each for each in examine("states", project.root) if each.level != "ok"]
+
+    assert found.remedy == f"mv {state} {state}.aside"
 
 
 def test_a_package_that_is_gone_costs_no_event(project: HoldfastProject, name: str) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 from holdfast import formats
 from holdfast.errors import HoldfastError
 from holdfast.formats import RECORDS
+from holdfast.workflow import wording
 from holdfast.workflow.model import Foreign, Found, Problem
 
 if TYPE_CHECKING:
@@ -214,7 +215,7 @@ def _asked(project: Records, name: str, ask: Callable[[Format], Found]) -> Found
 
 def _unusable(name: str, error: BaseException) -> str:
     said = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-    return f"the format {name!r} of another package can't be used ({said}); `holdfast doctor` says what to do"
+    return f"the format {name!r} of another package can't be used ({said}); {wording.DOCTOR}"
 
 
 def _there(path: Path) -> bool:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 LONGEST = 200  # characters of a value
 UNMARKED = "0" * 12  # where a text's mark goes: it is the digest of all the rest
 OPEN, CLOSE = f"<workflow-data-{UNMARKED}>", f"</workflow-data-{UNMARKED}>"
+DOCTOR = "`holdfast doctor` says what to do"  # where a message says of a file only what is wrong with it
 LOOKED_AT_CHARS = 20_000  # of a text that is shortened to a line; what follows cannot be in it
 
 # Controls, and the marks that change the direction of text that is not theirs; joiners of letters and emoji stay.
