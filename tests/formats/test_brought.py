@@ -127,6 +127,7 @@ def test_a_compaction_gives_it_back(project: HoldfastProject) -> None:
     again = compact(project)
 
     assert "Item: 2/3" in again
+    assert "completes the item" in again
     assert "Tag" in again
 
 
@@ -193,6 +194,27 @@ def _doctor(project: HoldfastProject) -> list[Finding]:
     found = list(checks.run(opened, ("packages",)))
     opened.close()
     return found
+
+
+def test_a_package_that_install_has_not_seen_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, holdfast_project: Callable[..., HoldfastProject]
+) -> None:
+    """Until then `start` refuses its format; what changed in a package that is known is looked at anew too."""
+    file = brought.lay(tmp_path, "unseen") / "record.py"
+    monkeypatch.syspath_prepend(tmp_path)
+    brought.unload("holdfast_unseen")
+    project = holdfast_project({})
+
+    (found,) = _doctor(project)
+    assert found.text == "an installed package brings the format 'unseen', which events don't know yet"
+    assert found.fix is not None
+    assert found.fix() == "format unseen: holdfast-unseen 1.0"
+    file.write_text(file.read_text().replace('UNIT = "item"', 'UNIT = "box"'))
+    brought.unload("holdfast_unseen")
+
+    assert [each.text for each in _doctor(project) if each.level == "notice"] == [
+        "what events know of the formats that installed packages bring is out of date"
+    ]
 
 
 BAD = {

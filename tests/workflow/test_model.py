@@ -89,4 +89,6 @@ def test_a_format_says_which_statuses_are_final(tmp_path: Path, monkeypatch: pyt
     assert failed.position == "2/3"
     assert failed.percent < 100
     assert guidance.line(failed).endswith(": failed, 2/3 steps")
+    one = handmade.workflow(tmp_path, format="strict", status="completed", total=1)
+    assert guidance.line(one).endswith(": completed, 1 step")
     assert not replace(failed, format="hybrid").finished
