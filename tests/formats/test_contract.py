@@ -7,12 +7,13 @@ import os
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import formats
+from holdfast import clock, formats
 from holdfast.config import Config
 from holdfast.errors import HoldfastError, SchemaMismatch, StateError, TransitionError
 from holdfast.files import lock
@@ -256,6 +257,18 @@ def test_everything_is_done_at_once_and_stays_done(kit: Kit) -> None:
     with pytest.raises(HoldfastError):
         kit.adapter.done(kit.project, now)
     assert kit.files() == before
+
+
+def test_what_follows_a_finished_workflow_is_another_one(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even at the same path with the same title: its key differs, and the archive has the finished one."""
+    first = kit.adapter.done(kit.project, kit.begun(), everything=True)
+    monkeypatch.setenv("HOLDFAST_NOW", clock.stamp(clock.now() + timedelta(minutes=1)))
+
+    second = kit.start()
+
+    assert second.key != first.key, "give each workflow an id of its own, or a file of its own"
+    if isinstance(kit.project, Workspace):
+        assert first.key in {each.key for each in shelved(kit)}, "tell `project.observe` what moved"
 
 
 def test_two_who_saw_the_same_unit_complete_it_once(kit: Kit) -> None:

@@ -40,23 +40,14 @@ def candidates(project: Records, keys: Collection[str]) -> Found:
 
 
 def start(project: Records, start: Start) -> Workflow:
-    """Write a new checklist. One of the same title gives way if it is finished, or with `replace`."""
+    """Write a new checklist. An unfinished one of the same title gives way with `replace`; a finished one stays."""
     if not start.title.strip() or not start.phases:
         raise TransitionError("a checklist needs a title and an item; name one with --phase")
-    path = project.root / record.TOP / markdown.file_name(start.title)
     text = markdown.fresh(start.title, [title for title, _ in start.phases])
     text = _with(text, start.reading, start.reminders, start.context.items())
-    statefile.guard(project.root, path)
-    with locked(path.parent):
-        before: bytes | None = None
-        try:
-            before, _ = document.read(path, statefile.LIMIT)
-            now = parsed(project, path, before)
-            if not now.finished and not start.replace:
-                raise TransitionError(f"{now.place} is unfinished; complete it first, or give --replace")
-            project.shelve(now)
-        except MissingError:
-            pass
+    statefile.guard(project.root, project.root / record.TOP)
+    with locked(project.root / record.TOP):
+        path, before = _place(project, start)
         return _write(project, path, text.encode(), before, why="start")
 
 
@@ -137,6 +128,25 @@ def restore(project: Records, path: Path, raw: bytes, *, why: str, replace: bool
 def written(project: Records, workflow: Workflow, path: Path, *, why: str) -> Workflow | None:
     """Return the checklist if it is what was written; nothing follows from it."""
     return workflow if path == workflow.path else None
+
+
+def _place(project: Records, start: Start) -> tuple[Path, bytes | None]:
+    """Return where a new checklist goes and what is there: the file is its id, so a finished one keeps its own."""
+    number = 0
+    while True:
+        number += 1
+        path = project.root / record.TOP / markdown.file_name(start.title, number)
+        statefile.guard(project.root, path)
+        try:
+            before, _ = document.read(path, statefile.LIMIT)
+        except MissingError:
+            return path, None
+        now = parsed(project, path, before)
+        if not now.finished and not start.replace:
+            raise TransitionError(f"{now.place} is unfinished; complete it first, or give --replace")
+        if not now.finished:
+            project.shelve(now)
+            return path, before
 
 
 def _found(project: Records, paths: Iterable[Path]) -> Found:
