@@ -18,7 +18,8 @@ class Record(Protocol):
     NAME: str
     """The name for `--format` and `holdfast.toml`, and of the folder."""
     RANK: int
-    """Its place among the formats, from 0. The lower rank wins where nothing else decides."""
+    """Its place among the formats, from 0; a new one takes the next free number. The lower rank wins where nothing
+    else decides."""
     ADAPTER: str
     """The module that reads and writes its files (`workflow.registry.Format`). It loads where a path of PRESENCE is."""
     AGENTS: bool
@@ -51,7 +52,8 @@ class Record(Protocol):
     """Files that people keep for themselves, from which it takes workflows over: its `detector` does so at events
     (`workflow.registry.Detector`), its `outlook` says what is in them."""
     SHARED: str
-    """What a team may commit, or nothing. If TOP isn't part of it, git ignores TOP from the start."""
+    """What a team may commit, or nothing. If that isn't TOP, `workflow.statefile` has git ignore TOP with the first
+    file that it writes there."""
     VERBS: tuple[str, ...]
     """Lines of the guidance that name the commands that move a workflow; empty for the common ones."""
     REOPENING: str

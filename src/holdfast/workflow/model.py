@@ -39,7 +39,8 @@ class Workflow:
 
     Attributes:
         format: the name of the format it is kept in.
-        id: what the format calls it: `wf_…` for hybrid, the file's stem for compaction.
+        id: what the format calls it: `wf_…` for hybrid, the file's stem for compaction; never that of an earlier
+            workflow at the same path.
         title: the workflow's name or the user's request.
         kind: `workflow_type`; empty where the format has none.
         phases: all that the format knows; may be fewer than `total`.
