@@ -24,11 +24,8 @@ if TYPE_CHECKING:
     from tests.processes import Ended, Place
 
 PAGES = ("contributing.md", "architecture.md")
-EXAMPLES = dict(
-    re.findall(
-        r"^`(\S+)`:\n\n```\w+\n(.*?)^```$", (ROOT / "docs" / PAGES[0]).read_text("utf-8"), re.MULTILINE | re.DOTALL
-    )
-)
+RE_BLOCK = re.MULTILINE | re.DOTALL
+EXAMPLES = dict(re.findall(r"^`(\S+)`:\n\n```\w+\n(.*?)^```$", (ROOT / "docs" / PAGES[0]).read_text("utf-8"), RE_BLOCK))
 FILES = [file for top in ("src", "handlers", "tests") for file in (ROOT / top).rglob("*.*")] + [*ROOT.iterdir()]
 KINDS = (
     "handlers/",
@@ -37,6 +34,7 @@ KINDS = (
     "src/holdfast/clients/claude/events/",
     "src/holdfast/formats/",
 )
+GOES_THROUGH_ALL = re.compile(r"\bformats\.(?:NAMES|OURS)\b|\bRECORDS\b")
 
 
 @pytest.fixture(scope="module")
@@ -148,6 +146,27 @@ def test_an_added_event_is_dispatched(tree: Path, place: Place) -> None:
 
 
 @pytest.mark.slow
+def test_an_added_format_fails_no_test_that_goes_through_all(tree: Path) -> None:
+    """Its folder is all there is of it: no test has a list that it must be put into."""
+    (name,) = (each.split("/")[-2] for each in EXAMPLES if each.endswith("/adapter.py"))
+    shutil.copytree(ROOT / "examples", tree / "examples", dirs_exist_ok=True)
+    shutil.copytree(ROOT / "tests", tree / "tests", dirs_exist_ok=True, ignore=lambda folder, names: {"__pycache__"})
+    files = [file for file in (ROOT / "tests").rglob("test_*.py") if GOES_THROUGH_ALL.search(file.read_text("utf-8"))]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow"]
+    command += ["-k", f"{name} or not (hybrid or compaction or wfs or checkbox)"]
+    done = subprocess.run(
+        [*command, *(str(file.relative_to(ROOT)) for file in files)],
+        cwd=tree,
+        env=os.environ | {"PYTHONPATH": str(tree / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
 def test_an_added_format_keeps_a_workflow(tree: Path, place: Place) -> None:
     """It is started, advanced and shown."""
     started = holdfast(
@@ -157,6 +176,26 @@ def test_an_added_format_keeps_a_workflow(tree: Path, place: Place) -> None:
     assert holdfast(tree, place, "done").startswith('Completed item "Tag it".')
     shown = json.loads(holdfast(tree, place, "show", "--json"))
     assert (shown["format"], shown["phase"], shown["status"]) == ("checklist", "Say so", "active")
+
+
+@pytest.mark.slow
+def test_what_is_tried_by_hand_is_answered(tree: Path, tmp_path: Path) -> None:
+    """The lines for a shell begin a workflow in a throw-away project, and a compaction gives it back."""
+    (script,) = re.findall(r"^```\n(export HOME=.*?)^```$", (ROOT / "docs" / PAGES[0]).read_text("utf-8"), RE_BLOCK)
+    script = re.sub(r"\.venv/bin/(python)?", lambda found: sys.executable + (" -m " if not found[1] else ""), script)
+    done = subprocess.run(
+        ["/bin/sh", "-euc", script],
+        cwd=tree,
+        env=os.environ | {"PYTHONPATH": str(tree / "src"), "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "The summary should keep" in done.stdout
+    assert "WORKFLOW RESTORED" in done.stdout
+    assert "Phase: 1/2 - Build" in done.stdout
 
 
 def named(page: str) -> Iterator[str]:

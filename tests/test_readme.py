@@ -21,7 +21,7 @@ MAKEFILE = (ROOT / "Makefile").read_text()
 def test_the_configuration_table_is_the_models() -> None:
     """Every key of the configuration has a line in the README, with its default."""
     between = README.split("kept true by a test -->\n")[1].split("<!-- end of")[0]
-    assert between == config.markdown_table()
+    assert between == config.markdown_table(), "put what holdfast.config.markdown_table() returns into README.md"
 
 
 def test_every_command_and_every_outcome_is_named() -> None:
@@ -29,7 +29,7 @@ def test_every_command_and_every_outcome_is_named() -> None:
     missing = [name for name in cli.commands() if not re.search(rf"`{name}[` ]", README)]
     said = [name for name in holdfast.__all__ if name not in ("Context", "HoldfastError", "Outcome", "hookimpl")]
     missing += [name for name in said if f"`{name}(" not in README]
-    assert not missing
+    assert not missing, f"name {', '.join(missing)} in the tables of README.md"
 
 
 def test_the_readme_opens_with_the_two_commands() -> None:
@@ -43,7 +43,8 @@ def test_the_readme_opens_with_the_two_commands() -> None:
 
 def test_the_example_settings_are_what_print_prints(tmp_path: Path) -> None:
     """settings.example.json is exactly what `holdfast install --print` prints in an empty project."""
-    assert (ROOT / "settings.example.json").read_text("utf-8") == wanted_events.printed(tmp_path)
+    shown = (ROOT / "settings.example.json").read_text("utf-8")
+    assert shown == wanted_events.printed(tmp_path), ".venv/bin/holdfast install --print > settings.example.json"
 
 
 def test_every_file_it_shows_or_links_to_is_there() -> None:

@@ -71,7 +71,7 @@ class Config(_Section):
     """Every key of `holdfast.toml`; each has a default, so nothing needs configuring."""
 
     project: ProjectSection = Field(default_factory=ProjectSection.model_construct)
-    format: str = Field(default="compaction", description="The format `holdfast start` uses.")
+    format: str = Field(default="compaction", description="The format `holdfast start` uses; its `--help` lists them.")
     freshness_days: float = Field(
         default=7.0, ge=0, description="Days after its last change in which a workflow of nobody is still restored."
     )
@@ -296,13 +296,10 @@ def _is_table(annotation: object) -> bool:
 
 
 def _word(annotation: Any) -> str:
-    from holdfast.formats import NAMES  # a plain text is a format's name
-
-    given = NAMES if annotation is str else getattr(annotation, "__args__", ())
-    if choices := [choice for choice in given if isinstance(choice, str)]:
+    if choices := [choice for choice in getattr(annotation, "__args__", ()) if isinstance(choice, str)]:
         return ", ".join(f'`"{choice}"`' for choice in choices)
     words = {bool: "`true`, `false`", float: "number", list[str]: "list of texts", str | None: "text"}
-    return words[annotation]
+    return {**words, str: "a format's name"}[annotation]
 
 
 def _shown(default: object) -> str:

@@ -14,7 +14,7 @@ from unittest import mock
 
 import pytest
 
-from holdfast import formats, log, paths
+from holdfast import log, paths
 from holdfast.clients import claude
 from holdfast.dispatch import faults
 from holdfast.sessions.agents import lifecycle
@@ -25,6 +25,7 @@ from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from tests.commandline import holdfast
+from tests.formats.known import KNOWN
 from tests.handmade import HERE, ME, OTHER, THIRD
 from tests.signals import Agent
 
@@ -389,7 +390,7 @@ def test_every_table_is_known_to_every_scope(project: HoldfastProject) -> None:
         assert unknown == set(), name
 
 
-@pytest.mark.parametrize("format_", formats.NAMES)
+@pytest.mark.parametrize("format_", KNOWN)
 @pytest.mark.parametrize("everything", [True, False], ids=["everything", "workflow"])
 def test_all_files_of_a_format_are_named_as_the_users_own(
     project: HoldfastProject, format_: str, everything: bool

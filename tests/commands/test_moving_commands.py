@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import formats
 from holdfast.sessions.agents import lifecycle, progress
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from tests.commandline import holdfast
+from tests.formats.known import KNOWN
 from tests.handmade import ME, OTHER, THIRD
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
 
 
-@pytest.fixture(params=formats.NAMES)
+@pytest.fixture(params=KNOWN)
 def root(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     """A project with a workflow of three phases, once in each format."""
     phases = [item for title in ("Draft", "Review", "Publish") for item in ("--phase", title)]

@@ -20,6 +20,7 @@ from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from holdfast.workflow.model import Start
 from tests.commandline import holdfast
+from tests.formats.known import KNOWN
 from tests.handmade import ME
 
 if TYPE_CHECKING:
@@ -185,7 +186,7 @@ def test_more_phases_than_are_named(tmp_path: Path) -> None:
     assert state(tmp_path)["phase"]["total"] == 6
 
 
-@pytest.mark.parametrize("kind", formats.NAMES)
+@pytest.mark.parametrize("kind", KNOWN)
 def test_an_unfinished_workflow_is_not_started_over(tmp_path: Path, kind: str) -> None:
     """The error names it and the way out; nothing is written."""
     arguments = ("start", "Tool", "--format", kind, "--phase", "One")

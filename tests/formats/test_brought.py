@@ -27,6 +27,7 @@ from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from tests import brought
 from tests.commandline import holdfast
+from tests.doctoring import examine, obey
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -128,7 +129,37 @@ def test_a_compaction_gives_it_back(project: HoldfastProject) -> None:
     again = compact(project)
 
     assert "Item: 2/3" in again
+    assert "completes the item" in again
     assert "Tag" in again
+
+
+def test_a_broken_file_is_put_back_by_the_command_that_is_named(project: HoldfastProject) -> None:
+    """Only its format knows what a whole one is; who moves the workflow and who starts a session hear of the doctor."""
+    state = project.root / STATE
+    whole = state.read_bytes()
+    state.write_bytes(b"\xff")
+
+    said = holdfast("done", root=project.root, session=project.session, code=1).err
+    assert f"{state} cannot be read: is not UTF-8; `holdfast doctor` says what to do" in said
+    told = project.fire("SessionStart", "SessionStart-startup").reply["systemMessage"]
+    assert f"{STATE} could not be read: is not UTF-8; `holdfast doctor` says what to do." in told
+    (found,) = [each for each in examine("states", project.root) if each.level != "ok"]
+    assert found.remedy == f"holdfast log restore 1 --of {state}"
+    obey(found, project.root)
+
+    assert state.read_bytes() == whole
+    assert examine("states", project.root)[0].level == "ok"
+
+
+def test_of_a_broken_file_that_nothing_is_known_of_no_content_is_named(project: HoldfastProject) -> None:
+    """It is set aside by hand; one that may not even be read is no broken one."""
+    state = project.root / STATE
+    state.write_bytes(b"\xff")
+    assert "Forgotten" in holdfast("forget", "--everything", "--yes", root=project.root).out
+
+    (found,) = [each for each in examine("states", project.root) if each.level != "ok"]
+
+    assert found.remedy == f"mv {state} {state}.aside"
 
 
 def test_a_package_that_is_gone_costs_no_event(project: HoldfastProject, name: str) -> None:
@@ -206,6 +237,27 @@ def _doctor(project: HoldfastProject) -> list[Finding]:
     found = list(checks.run(opened, ("packages",)))
     opened.close()
     return found
+
+
+def test_a_package_that_install_has_not_seen_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, holdfast_project: Callable[..., HoldfastProject]
+) -> None:
+    """Until then `start` refuses its format; what changed in a package that is known is looked at anew too."""
+    file = brought.lay(tmp_path, "unseen") / "record.py"
+    monkeypatch.syspath_prepend(tmp_path)
+    brought.unload("holdfast_unseen")
+    project = holdfast_project({})
+
+    (found,) = _doctor(project)
+    assert found.text == "an installed package brings the format 'unseen', which events don't know yet"
+    assert found.fix is not None
+    assert found.fix() == "format unseen: holdfast-unseen 1.0"
+    file.write_text(file.read_text().replace('UNIT = "item"', 'UNIT = "box"'))
+    brought.unload("holdfast_unseen")
+
+    assert [each.text for each in _doctor(project) if each.level == "notice"] == [
+        "what events know of the formats that installed packages bring is out of date"
+    ]
 
 
 BAD = {
@@ -366,7 +418,7 @@ def test_an_index_gives_no_other_package_a_format_of_ours(name: str, run_python:
 
 def test_a_part_that_cannot_be_loaded_costs_only_its_own_format(name: str) -> None:
     """The package has no module of that name; ours would be a fault of Holdfast's, which is raised."""
-    assert list(formats.parts("sample", [name, *formats.OURS])) == [name, *formats.OURS]
+    assert list(formats.parts("adapter", [name, *formats.OURS])) == [name, *formats.OURS]
     assert formats.parts("nowhere", [name]) == {}
     with pytest.raises(ModuleNotFoundError):
         formats.parts("nowhere", [name, formats.OURS[0]])

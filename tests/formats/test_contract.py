@@ -7,12 +7,13 @@ import os
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import formats
+from holdfast import clock, formats
 from holdfast.config import Config
 from holdfast.errors import HoldfastError, SchemaMismatch, StateError, TransitionError
 from holdfast.files import lock
@@ -223,6 +224,15 @@ def shelved(kit: Kit) -> list[Workflow]:
     return [each.workflow for each in archive.kept(kit.project)]
 
 
+def test_git_ignores_what_no_team_shares(kit: Kit) -> None:
+    """SHARED says what a team may commit; if that is not the whole folder, git is told so with the first file."""
+    kit.start()
+
+    ignored = (kit.root / kit.record.TOP / ".gitignore").exists()
+
+    assert ignored == (kit.record.SHARED != kit.record.TOP), "write with `statefile.write` or `statefile.put`"
+
+
 def test_verbs_move_it_to_its_end(kit: Kit) -> None:
     """One unit after the other; what a unit leaves is in the next one's prompt or in its own place."""
     now = kit.begun()
@@ -247,6 +257,18 @@ def test_everything_is_done_at_once_and_stays_done(kit: Kit) -> None:
     with pytest.raises(HoldfastError):
         kit.adapter.done(kit.project, now)
     assert kit.files() == before
+
+
+def test_what_follows_a_finished_workflow_is_another_one(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even at the same path with the same title: its key differs, and the archive has the finished one."""
+    first = kit.adapter.done(kit.project, kit.begun(), everything=True)
+    monkeypatch.setenv("HOLDFAST_NOW", clock.stamp(clock.now() + timedelta(minutes=1)))
+
+    second = kit.start()
+
+    assert second.key != first.key, "give each workflow an id of its own, or a file of its own"
+    if isinstance(kit.project, Workspace):
+        assert first.key in {each.key for each in shelved(kit)}, "tell `project.observe` what moved"
 
 
 def test_two_who_saw_the_same_unit_complete_it_once(kit: Kit) -> None:
@@ -386,6 +408,29 @@ def test_every_content_is_kept_and_can_be_put_back(kit: Kit) -> None:
     assert back.changed == (now.raw != first.raw)
     assert first.path.read_bytes() == first.raw == kit.only().raw
     assert kit.adapter.restore(kit.project, first.path, first.raw, why="log restore", replace=False).changed is False
+
+
+def test_a_restore_loses_nothing_where_nothing_is_remembered(kit: Kit) -> None:
+    """What the file held lies beside it then."""
+    first = kit.start()
+    now = kit.adapter.done(kit.project, kit.adapter.begin(kit.project, first))
+    if not isinstance(kit.project, Memory):
+        pytest.skip("the ledger remembers")
+    if not now.path.exists() or now.raw == first.raw:
+        pytest.skip("its progress is kept elsewhere")
+    kit.project = Forgetful(kit.root, Config())
+
+    back = kit.adapter.restore(kit.project, first.path, first.raw, why="log restore", replace=False)
+
+    assert back.aside is not None, "copy it with `statefile.keep_aside`"
+    assert back.aside.read_bytes() == now.raw
+
+
+class Forgetful(Memory):
+    """Remembers nothing, as a project without a usable ledger."""
+
+    def keep(self, path: Path, raw: bytes, *, why: str) -> str | None:
+        return None
 
 
 def test_a_broken_file_reads_as_its_last_content(kit: Kit) -> None:
@@ -548,7 +593,7 @@ def test_its_guidance_says_where_it_is(kit: Kit) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", formats.NAMES)
+@pytest.mark.parametrize("name", [name for name, record in RECORDS.items() if record.SAMPLE])
 def test_it_survives_the_simulation(name: str) -> None:
     """Facts are planted in it, and are there after a compaction."""
     found = trials.one(trials.Job(cycles=1, facts=trials.LEAST), "warm", name)

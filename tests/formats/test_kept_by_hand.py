@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import formats
 from holdfast.sessions.explain import explain
 from holdfast.sessions.history import generations
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import guidance, registry
 from tests.commandline import holdfast
+from tests.formats.known import KNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -901,7 +901,7 @@ NEIGHBOURS = {
 }
 
 
-@pytest.mark.parametrize("name", formats.NAMES)
+@pytest.mark.parametrize("name", KNOWN)
 def test_what_lies_beside_our_files_stays_as_it_is_through_a_whole_workflow(desk: Desk, name: str) -> None:
     """R000-37: task graph and sessions are others', byte for byte, and nothing of theirs is copied into ours."""
     before = {place: desk.put(place, text).stat() for place, text in NEIGHBOURS.items()}

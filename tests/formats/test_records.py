@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 
 from holdfast import formats
 from holdfast.formats import RECORDS
+from holdfast.formats.record import Record, misshapen
 from holdfast.workflow import registry
 from tests.processes import ROOT
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from holdfast.formats.record import Record
+    from tests.conftest import RunPython
 
 SOURCE = ROOT / "src" / "holdfast"
 # What still names a format outside its folder. It goes when the format offers what is asked for there.
@@ -36,8 +38,30 @@ COMPACTIONS = {
 def test_each_record_is_a_folders() -> None:
     """They are found by listing the folders, and named as these are."""
     assert {path.parent.name for path in (SOURCE / "formats").glob("*/record.py")} == set(RECORDS)
-    assert [record.RANK for record in RECORDS.values()] == list(range(len(RECORDS)))
+    ranks = [record.RANK for record in RECORDS.values()]
+    assert ranks == list(range(len(RECORDS))), "give a new format the next free RANK"
     assert [hasattr(registry.get(name), "judge") for name in RECORDS] == [each.AGENTS for each in RECORDS.values()]
+
+
+def test_what_a_format_that_is_gone_left_behind_is_no_format(run_python: RunPython, tmp_path: Path) -> None:
+    """Who goes to a branch without it, or moves it into a package, keeps its `__pycache__`; all else goes on."""
+    copy = shutil.copytree(SOURCE, tmp_path / "holdfast", ignore=shutil.ignore_patterns("__pycache__"))
+    (copy / "formats" / "gone" / "__pycache__").mkdir(parents=True)
+
+    script = "import sys; sys.path.insert(0, sys.argv[1]); from holdfast import formats; print(*formats.OURS)"
+
+    assert run_python(script, tmp_path).split() == list(formats.OURS)
+
+
+@pytest.mark.parametrize("name", formats.OURS)
+def test_a_record_says_all_that_is_asked_of_it(name: str) -> None:
+    """Only that of a package may leave a constant out."""
+    file = SOURCE / "formats" / name / "record.py"
+    constants = vars(RECORDS[name])
+    missing = [key for key in Record.__annotations__ if key not in constants]
+
+    assert not missing, f"add {', '.join(missing)} to {file}; src/holdfast/formats/record.py says what they mean"
+    assert list(misshapen(constants)) == [], file
 
 
 @pytest.mark.parametrize("record", RECORDS.values(), ids=RECORDS)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from holdfast.formats import RECORDS
+from holdfast.formats.record import completed
 from holdfast.survival import score, truth
 from holdfast.survival.score import HEADING, Expected, Reading, judge
 from holdfast.survival.truth import Fact, Tokens
@@ -81,6 +83,17 @@ def test_a_text_that_has_everything_is_faultless() -> None:
     assert found.inline == found.planted
     assert found.planted.total() == len(FACTS)
     assert found.recoverable.total() == 0
+
+
+def test_a_format_has_its_own_word_for_its_units(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its position is found behind that word, and its name may hold digits and hyphens."""
+    text = TEXT.replace("phase ", "knot ").replace("Phase:", "Knot:").replace("(compaction)", "(log-book2)")
+    assert "number 3/8" in read(text).lost
+
+    monkeypatch.setitem(RECORDS, "log-book2", completed({"NAME": "log-book2", "UNIT": "knot"}))
+
+    found = read(text)
+    assert (found.lost, found.false) == ((), ())
 
 
 @pytest.mark.parametrize("fact", FACTS, ids=lambda fact: fact.kind)

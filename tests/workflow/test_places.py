@@ -14,6 +14,7 @@ from holdfast.formats.hybrid import file as hybrid_file
 from holdfast.formats.hybrid import view
 from holdfast.formats.wfs import places as wfs_places
 from holdfast.workflow import extras, places
+from tests.formats.known import KNOWN
 
 ROOT = Path("/home/user/project")
 
@@ -25,8 +26,10 @@ def test_they_are_what_the_formats_and_detection_say() -> None:
     session = Path(wfs_places.TOP, "WFS-*", wfs_places.SESSION)
     tasks = Path(wfs_places.TOP, "WFS-*", wfs_places.TASKS, "IMPL-*.json")
     files = [hybrid, extras.beside(hybrid), session, extras.beside(session), tasks]
-    assert set(places.states()) == {compaction, *(each.as_posix() for each in files)}
-    tops = {name: record.TOP for name, record in RECORDS.items()}
+    states = {pattern for name in KNOWN for pattern in RECORDS[name].STATES}
+    assert states == {compaction, *(each.as_posix() for each in files)}
+    assert states <= set(places.states())
+    tops = {name: RECORDS[name].TOP for name in KNOWN}
     assert tops == {"hybrid": hybrid.parent.as_posix(), "compaction": file.FOLDER, "wfs": wfs_places.TOP}
     assert all(pattern.startswith(f"{each.TOP}/") for each in RECORDS.values() for pattern in each.STATES)
     assert RECORDS["hybrid"].VIEWS == (view.FILE,)

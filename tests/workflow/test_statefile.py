@@ -32,6 +32,23 @@ def test_a_write_keeps_the_content_before_and_after(project: Workspace, put: Put
     assert generations.content(project, rows[1]["id"]) == by_hand
 
 
+def test_what_is_no_json_is_put_as_json_is_written(project: Workspace) -> None:
+    """Each content is kept, the same is not written again, and none that could not be read."""
+    path = project.root / "state.txt"
+    statefile.put(project, path, b"one", None, why="start")
+    at = statefile.put(project, path, b"two", b"one", why="done")
+    before = path.stat()
+
+    assert statefile.put(project, path, b"two", b"two", why="done") == at == before.st_mtime
+    assert path.stat().st_ino == before.st_ino
+    assert [row["why"] for row in generations.all(project, path)] == ["done", "start"]
+    with pytest.raises(ChangedError):
+        statefile.put(project, path, b"three", b"one", why="done")
+    with pytest.raises(LargeError, match="stays as it was"):
+        statefile.put(project, path, b" " * (statefile.LIMIT_BYTES + 1), b"two", why="done")
+    assert path.read_bytes() == b"two"
+
+
 def test_unchanged_content_is_not_rewritten(project: Workspace, put: Put) -> None:
     """A rewrite of the same would break the model's next edit."""
     path = put("state.json", '{"a":1,\r\n   "b": [1,2]}')

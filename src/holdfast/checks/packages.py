@@ -36,7 +36,10 @@ def look(project: Workspace) -> Iterator[Finding]:
         text = f"the package that brings the format {name!r} is gone, so its workflows are not read"
         yield problem(f"{text}; install it again, or have the format forgotten", _ANEW, _refresh(name))
     if format_index.render(usable) != formats.index() and known <= {each.name for each in found}:
-        text = "the formats that installed packages bring are not those that events know"
+        new = [each.name for each in usable if each.name not in known]
+        text = "what events know of the formats that installed packages bring is out of date"
+        if new:
+            text = f"an installed package brings the format {', '.join(map(repr, new))}, which events don't know yet"
         yield notice(text, _ANEW, _refresh(""))
 
 

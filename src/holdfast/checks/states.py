@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 from holdfast import formats, paths
 from holdfast.checks import folders, notice, ok, problem
-from holdfast.errors import BrokenError, SchemaMismatch, StateError
-from holdfast.files import access, atomic
+from holdfast.errors import BrokenError, HoldfastError, SchemaMismatch, StateError
+from holdfast.files import access, atomic, document
 from holdfast.files.lock import locked
 from holdfast.formats import RECORDS
+from holdfast.sessions.history import rewind
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.workflow import places, registry, statefile
 from holdfast.workflow.wording import quoted
@@ -107,7 +108,7 @@ def _unread(project: Workspace, trouble: Problem) -> Finding:
     if path in brought and access.is_folder(path):  # the package is at fault, not the folder
         return problem(f"{path}: {trouble.reason}", "upgrade the package that brings the format, or install it again")
     if path.suffix != ".json":  # only its format could repair it
-        return problem(f"{path}: {trouble.reason}", aside(path))
+        return problem(f"{path}: {trouble.reason}", _putting_back(project, path) or aside(path))
     try:
         broken = statefile.read(project, path).repairable
     except SchemaMismatch:
@@ -117,6 +118,16 @@ def _unread(project: Workspace, trouble: Problem) -> Finding:
     if not broken:  # a file that can't be read needs a person
         return problem(f"{path}: {trouble.reason.removesuffix(_RECOVERED)}", aside(path))
     return problem(f"{path}: {trouble.reason}", "holdfast doctor --fix", partial(_mend, project, path))
+
+
+def _putting_back(project: Workspace, path: Path) -> str:
+    """Return the command that puts the last whole content of a file back, if it was read; else nothing."""
+    try:
+        document.read(path, statefile.LIMIT_BYTES)
+        number = rewind.whole(project, path)
+    except HoldfastError:
+        return ""
+    return shlex.join(["holdfast", "log", "restore", number, "--of", str(path)]) if number else ""
 
 
 def _mend(project: Workspace, path: Path) -> str:

@@ -18,7 +18,8 @@ class Record(Protocol):
     NAME: str
     """The name for `--format` and `holdfast.toml`, and of the folder."""
     RANK: int
-    """Its place among the formats, from 0. The lower rank wins if nothing else decides."""
+    """Its place among the formats, from 0; a new one takes the next free number. The lower rank wins if nothing else
+    decides."""
     ADAPTER: str
     """The module that reads and writes its files (`workflow.registry.Format`). Loads only if a PRESENCE path exists."""
     AGENTS: bool
@@ -58,7 +59,8 @@ class Record(Protocol):
     them.
     """
     SHARED: str
-    """The path that a team may commit, or empty. If it doesn't contain TOP, git ignores TOP from the start."""
+    """The path that a team may commit, or empty. If that isn't TOP, `workflow.statefile` has git ignore TOP with the
+    first file that it writes there."""
     VERBS: tuple[str, ...]
     """Lines of the guidance that name the commands that move a workflow; empty for the common ones."""
     REOPENING: str

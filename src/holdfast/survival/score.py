@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.dispatch.budget import units
+from holdfast.formats import RECORDS
 from holdfast.survival.ordinary import CLIENTS_OWN, GOAL
 
 if TYPE_CHECKING:
@@ -27,8 +28,8 @@ TRAIL_LIMIT_UNITS = 3_000  # UTF-16 units of a trail (docs/architecture.md, Guid
 _BETWEEN = "\n\n"  # separates the texts of several handlers; guidance contains no empty line
 _SIDECAR = re.compile(r"^Sidecar[^:]*: (?P<path>/.*) \(sha256 (?P<digest>[0-9a-f]{64})\)$", re.MULTILINE)
 _STATE_FILE = re.compile(r"^- state file: (?P<path>\S.*)$", re.MULTILINE)
-_POSITION = re.compile(r"^(?:Phase|Tasks): (\d+/\d+)", re.MULTILINE)
-_ELSEWHERE = re.compile(r'^- "[^"]*" \([a-z]+\): ')  # a line that only names another workflow (I001-9)
+_POSITION = r"^(?:{places}) (\d+/\d+)"
+_ELSEWHERE = re.compile(r'^- "[^"]*" \([a-z][a-z0-9_-]*\): ')  # a line that only names another workflow (I001-9)
 _DIRT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]|</?\\s*system-reminder", re.IGNORECASE)
 _ONE_LINE = frozenset(
     {"reading", "reminder", "context", "decision", "request", "deliverable", "finished to-do", "agent"}
@@ -163,8 +164,17 @@ def guidance(told: str, heading: str = HEADING) -> str:
 
 def _stands(fact: Fact, text: str) -> bool:
     if fact.kind == "number":
-        return fact.needle in _POSITION.findall(text)
+        return fact.needle in _positions(text)
     return fact.needle in text
+
+
+def _places() -> tuple[str, ...]:
+    """Return how the line begins that says where a workflow stands: `Phase:`, `Tasks:`, in the words of all formats."""
+    return tuple(f"{each.UNIT.capitalize()}{'' if each.IN_ORDER else 's'}:" for each in RECORDS.values())
+
+
+def _positions(text: str) -> list[str]:
+    return re.findall(_POSITION.format(places="|".join(map(re.escape, _places()))), text, re.MULTILINE)
 
 
 def _beside(text: str, fallback: Path | None) -> tuple[str, list[str]]:
@@ -197,7 +207,7 @@ def _false(expected: Expected, text: str, beside: str) -> Iterable[str]:
     for title in sorted(expected.named):
         if title in told or text.count(title) > 1:
             yield f"resurrected: {title}"
-    for position in {*_POSITION.findall(both)} - {expected.position}:
+    for position in {*_positions(both)} - {expected.position}:
         yield f"stale: phase {position}, not {expected.position}"
     for fact in expected.facts:
         if fact.kind in _ONE_LINE and sum(fact.needle in line for line in text.splitlines()) > 1:
@@ -228,7 +238,7 @@ def _agrees(status: str, line: str) -> bool:
     """Tell whether a line agrees with the status of a to-do or an agent; a line without a status agrees."""
     done = "[x]" in line or "(completed" in line
     undone = "[ ]" in line or "[>]" in line
-    begun = line.startswith(("Phase:", "Tasks:")) or "in_progress" in line
+    begun = line.startswith(_places()) or "in_progress" in line
     if status == "finished":
         return not (undone or begun or line.startswith("Next step:"))
     if status == "open":

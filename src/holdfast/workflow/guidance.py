@@ -24,7 +24,7 @@ HEAD_UNITS = 2_000  # UTF-16 units that still reach the model if the client cuts
 _BEFORE = 3  # phases whose hand-over is shown with the next step
 _VERBS = (
     "Its state is moved on with the command line (files under .claude/ cannot be edited): `holdfast next` says what"
-    ' is next, `holdfast done --note "…"` completes the phase, `holdfast update` adds reminders, reading, context.',
+    ' is next, `holdfast done --note "…"` completes the {unit}, `holdfast update` adds reminders, reading, context.',
 )
 SUMMARY_LIMIT_CHARS = 600  # characters of PreCompact's text
 
@@ -152,7 +152,7 @@ def line(workflow: Workflow) -> str:
     name = f"{wording.quoted(workflow.title)} ({workflow.format})"
     if workflow.finished:
         how_many = workflow.total if workflow.in_order and workflow.status == "completed" else workflow.position
-        return f"{name}: {workflow.status}, {how_many} {workflow.unit}s"
+        return f"{name}: {workflow.status}, {how_many} {workflow.unit}{'' if how_many == 1 else 's'}"
     phase = f" {wording.quoted(workflow.current_name)}" if workflow.phase else ""
     if workflow.paused:
         return f"{name}: paused at {workflow.progress_text}{phase}"
@@ -342,5 +342,5 @@ def _action(workflow: Workflow, *, reads: bool) -> list[str]:
         "ACTION REQUIRED",
         "This workflow's protocol asks for, before other work goes on:",
         *(f"{number}. {text}" for number, text in enumerate(asked, 1)),
-        *(RECORDS[workflow.format].VERBS or _VERBS),
+        *(RECORDS[workflow.format].VERBS or (each.format(unit=workflow.unit) for each in _VERBS)),
     ]

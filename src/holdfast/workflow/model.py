@@ -39,7 +39,8 @@ class Workflow:
 
     Attributes:
         format: the name of its format.
-        id: its id in the format: `wf_…` for hybrid, the file's stem for compaction.
+        id: its id in the format: `wf_…` for hybrid, the file's stem for compaction; never that of an earlier workflow
+            at the same path.
         title: its name or the user's request.
         kind: its `workflow_type`; empty if the format has none.
         phases: all phases that the format knows; may be fewer than `total`.

@@ -23,6 +23,11 @@ def is_state(root: Path, path: Path) -> bool:
     return _among(root, path, states())
 
 
+def keepers(root: Path, path: Path) -> list[str]:
+    """Return the formats that keep a workflow at a path in the project at `root`, in their order."""
+    return [name for name, record in RECORDS.items() if _among(root, path, record.STATES)]
+
+
 def is_list(root: Path, path: Path) -> bool:
     """Return whether a path in the project at `root` is a list that a format generates from its state."""
     return _among(root, path, tuple(pattern for record in RECORDS.values() for pattern in record.LISTS))

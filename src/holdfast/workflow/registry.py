@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkabl
 from holdfast import formats, log
 from holdfast.errors import HoldfastError
 from holdfast.formats import RECORDS
+from holdfast.workflow import wording
 from holdfast.workflow.model import Foreign, Found, Problem
 
 if TYPE_CHECKING:
@@ -253,7 +254,7 @@ class _Brought:
 
 def _unusable(name: str, error: BaseException) -> str:
     said = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-    return f"the format {name!r} of another package can't be used ({said}); `holdfast doctor` says what to do"
+    return f"the format {name!r} of another package can't be used ({said}); {wording.DOCTOR}"
 
 
 def _there(path: Path) -> bool:

@@ -186,6 +186,27 @@ def write(project: Records, path: Path, data: dict[str, Any], before: StateFile 
     return StateFile(written, present=written.raw)
 
 
+def put(project: Records, path: Path, raw: bytes, before: bytes | None, *, why: str) -> float:
+    """Write a state file that is no JSON over one that holds `before` (None: no file); return its `st_mtime`.
+
+    As with `write`, the content before and after is kept as a generation, a content that is there already is not
+    written again, and the first file of a folder keeps that out of git, unless the format's record says that a team
+    shares it. Hold the folder's lock. Raises ChangedError when the file is not as it was read (`insist` tries again),
+    LargeError when it would be larger than one that is read, StateError.
+    """
+    guard(project.root, path)
+    if len(raw) > LIMIT_BYTES:
+        raise LargeError(path, f"would be larger than {LIMIT_BYTES} bytes, so it stays as it was")
+    if before is None:
+        with _out_of_git(project.root, path):
+            mtime = atomic.replace(path, raw, None)
+    else:
+        project.keep(path, before, why=f"before {why}")
+        mtime = atomic.replace(path, raw, before) if raw != before else _mtime(path)
+    project.keep(path, raw, why=why)
+    return mtime
+
+
 def present(project: Records, path: Path) -> StateFile | None:
     """Return a state file as `read` does, None if there is none. A broken one is watched for a moment first.
 

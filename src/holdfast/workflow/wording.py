@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 VALUE_LIMIT_CHARS = 200  # characters of a value
 UNMARKED = "0" * 12  # placeholder of a text's mark, which is the digest of the text with placeholders
 OPEN, CLOSE = f"<workflow-data-{UNMARKED}>", f"</workflow-data-{UNMARKED}>"
+DOCTOR = "`holdfast doctor` says what to do"  # for messages that only say what is wrong with a file
 LOOKED_AT_CHARS = 20_000  # characters of a text that are looked at to shorten it to a line
 
 # Control characters, and marks that change the direction of other text; joiners of letters and emoji stay.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import clock, formats
+from holdfast import clock
 from holdfast.errors import HoldfastError
 from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.ledger.database import Ledger
@@ -20,6 +20,7 @@ from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from holdfast.workflow.model import Changes, Start
+from tests.formats.known import KNOWN
 from tests.handmade import ME, OTHER
 
 if TYPE_CHECKING:
@@ -107,11 +108,11 @@ def test_nothing_is_there_until_something_begins(project: Workspace, follow: Cal
     assert shown(following.look()) == "Book 1/2"
 
 
-@pytest.mark.parametrize("form", formats.NAMES)
+@pytest.mark.parametrize("form", KNOWN)
 def test_a_workflow_is_followed_to_its_end_and_stays_until_the_next_begins(
     project: Workspace, follow: Callable[..., Following], form: str
 ) -> None:
-    """Of both formats, though one removes its file at the end."""
+    """Of each format, though one removes its file at the end."""
     book = start(project, "Book", form)
     following = follow()
     following.look()
@@ -207,7 +208,7 @@ def test_what_is_reopened_is_followed_on(project: Workspace, follow: Callable[..
     assert (shown(following.look()), following.look().over) == ("Tool 2/2", True)
 
 
-@pytest.mark.parametrize("form", formats.NAMES)
+@pytest.mark.parametrize("form", KNOWN)
 def test_what_begins_with_the_end_of_another_is_gone_over_to(
     project: Workspace, follow: Callable[..., Following], form: str
 ) -> None:

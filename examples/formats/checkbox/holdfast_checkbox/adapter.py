@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.errors import BrokenError, MissingError, SchemaMismatch, StateError, TransitionError
-from holdfast.files import atomic, document
+from holdfast.files import document
 from holdfast.files.lock import locked
 from holdfast.workflow import statefile
 from holdfast.workflow.model import Found, Phase, Problem, Restored, Step, Workflow
@@ -40,24 +40,15 @@ def candidates(project: Records, keys: Collection[str]) -> Found:
 
 
 def start(project: Records, start: Start) -> Workflow:
-    """Write a new checklist. One of the same title gives way if it is finished, or with `replace`."""
+    """Write a new checklist. An unfinished one of the same title gives way with `replace`; a finished one stays."""
     if not start.title.strip() or not start.phases:
         raise TransitionError("a checklist needs a title and an item; name one with --phase")
-    path = project.root / record.TOP / markdown.file_name(start.title)
     text = markdown.fresh(start.title, [title for title, _ in start.phases])
     text = _with(text, start.reading, start.reminders, start.context.items())
-    statefile.guard(project.root, path)
-    with locked(path.parent):
-        before: bytes | None = None
-        try:
-            before, _ = document.read(path, statefile.LIMIT_BYTES)
-            now = parsed(project, path, before)
-            if not now.finished and not start.replace:
-                raise TransitionError(f"{now.place} is unfinished; complete it first, or give --replace")
-            project.shelve(now)
-        except MissingError:
-            pass
-        return _write(project, path, text, before, why="start")
+    statefile.guard(project.root, project.root / record.TOP)
+    with locked(project.root / record.TOP):
+        path, before = _place(project, start)
+        return _write(project, path, text.encode(), before, why="start")
 
 
 def begin(project: Records, workflow: Workflow) -> Workflow:
@@ -127,15 +118,35 @@ def restore(project: Records, path: Path, raw: bytes, *, why: str, replace: bool
             before: bytes | None = document.read(path, statefile.LIMIT_BYTES)[0]
         except MissingError:
             before = None
-        changed = before != raw
-        if before is not None and changed:
+        aside = None
+        if before is not None and before != raw:
             project.keep(path, before, why=f"before {why}")
-        return Restored(_write(project, path, raw.decode(), before, why=why), changed)
+            aside = statefile.keep_aside(project, path, before)
+        return Restored(_write(project, path, raw, before, why=why), before != raw, aside)
 
 
 def written(project: Records, workflow: Workflow, path: Path, *, why: str) -> Workflow | None:
     """Return the checklist if it is what was written; nothing follows from it."""
     return workflow if path == workflow.path else None
+
+
+def _place(project: Records, start: Start) -> tuple[Path, bytes | None]:
+    """Return where a new checklist goes and what is there: the file is its id, so a finished one keeps its own."""
+    number = 0
+    while True:
+        number += 1
+        path = project.root / record.TOP / markdown.file_name(start.title, number)
+        statefile.guard(project.root, path)
+        try:
+            before, _ = document.read(path, statefile.LIMIT_BYTES)
+        except MissingError:
+            return path, None
+        now = parsed(project, path, before)
+        if not now.finished and not start.replace:
+            raise TransitionError(f"{now.place} is unfinished; complete it first, or give --replace")
+        if not now.finished:
+            project.shelve(now)
+            return path, before
 
 
 def _found(project: Records, paths: Iterable[Path]) -> Found:
@@ -205,17 +216,14 @@ def _rewrite(
         text = edit(before.decode("utf-8-sig"))
         if text.encode() == before:
             return now
-        project.keep(workflow.path, before, why=f"before {why}")
-        return _write(project, workflow.path, text, before, why=why, error=error)
+        return _write(project, workflow.path, text.encode(), before, why=why, error=error)
 
     with locked(workflow.path.parent):
         return statefile.insist(attempt)
 
 
-def _write(project: Records, path: Path, text: str, before: bytes | None, *, why: str, error: str = "") -> Workflow:
-    raw = text.encode()
-    mtime = atomic.replace(path, raw, before)
-    project.keep(path, raw, why=why)
+def _write(project: Records, path: Path, raw: bytes, before: bytes | None, *, why: str, error: str = "") -> Workflow:
+    mtime = statefile.put(project, path, raw, before, why=why)
     now = _workflow(project, path, raw, _stamp(mtime))
     project.observe(now, error=error)
     return now

@@ -112,9 +112,10 @@ def pair(line: str) -> tuple[str, Any]:
         return key, said
 
 
-def file_name(title: str) -> str:
-    """Return what the file of a checklist is called."""
-    return f"{re.sub('[^a-z0-9]+', '-', title.lower()).strip('-')[:60] or 'checklist'}.md"
+def file_name(title: str, number: int = 1) -> str:
+    """Return what the file of a checklist is called, or of a later one with the same title."""
+    name = re.sub("[^a-z0-9]+", "-", title.lower()).strip("-")[:60] or "checklist"
+    return f"{name}-{number}.md" if number > 1 else f"{name}.md"
 
 
 def _line(text: str) -> str:

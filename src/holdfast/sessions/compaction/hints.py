@@ -107,8 +107,12 @@ def unreadable(event: Event, context: Context, found: Found) -> list[Message]:
         return []
     for each in new:
         tell(project, session, _UNREADABLE, str(each.path))
-    more = f" {len(new) - 1} more could not be read either; `holdfast doctor` names them." if len(new) > 1 else ""
-    return [wording.Message(f"Holdfast: {problem(project, new[0])}.{more}", to_user=True)]
+    said = problem(project, new[0])
+    if len(new) > 1:
+        said = f"{said}. {len(new) - 1} more could not be read either; `holdfast doctor` names them"
+    elif wording.DOCTOR not in said:
+        said = f"{said}; {wording.DOCTOR}"
+    return [wording.Message(f"Holdfast: {said}.", to_user=True)]
 
 
 def problem(project: OpenProject, each: Problem) -> str:

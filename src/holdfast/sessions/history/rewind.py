@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast import formats
 from holdfast.errors import HoldfastError, StateError
 from holdfast.files import document
 from holdfast.sessions.history import generations
@@ -89,12 +88,27 @@ def restore(project: Workspace, path: Path, number: str, *, replace: bool = Fals
         HoldfastError: there is no such generation, or the path or the generation is no state file of a workflow.
     """
     content = read(project, path, number)
-    name = next((name for name in formats.NAMES if _parses(project, name, path, content.raw)), None)
-    if name is None or not places.is_state(project.root, path):
+    name = next(
+        (name for name in places.keepers(project.root, path) if _parses(project, name, path, content.raw)), None
+    )
+    if name is None:
         raise HoldfastError(
             f"{content.name} is no workflow's state, so it is not put back; `holdfast log show` prints it"
         )
     return registry.get(name).restore(project, path, content.raw, why=f"restore of {number}", replace=replace)
+
+
+def whole(project: Workspace, path: Path) -> str:
+    """Return the number of the last generation of a file that is a workflow's state; empty without one.
+
+    Raises LedgerError.
+    """
+    names = places.keepers(project.root, path)
+    for row in generations.all(project, path):
+        raw = generations.content(project, row["id"])
+        if raw is not None and any(_parses(project, name, path, raw) for name in names):
+            return str(row["number"])
+    return ""
 
 
 def _parses(project: Workspace, name: str, path: Path, raw: bytes) -> bool:

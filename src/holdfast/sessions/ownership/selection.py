@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from holdfast.errors import HoldfastError, LedgerError
 from holdfast.sessions.history import archive
 from holdfast.sessions.ownership import owners, sessions
-from holdfast.workflow import registry
+from holdfast.workflow import registry, wording
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from holdfast.sessions.history.archive import Archived
     from holdfast.sessions.workspace import Workspace
-    from holdfast.workflow.model import Workflow
+    from holdfast.workflow.model import Found, Workflow
 
 
 LISTED = 10  # workflows that an error message names
@@ -36,17 +36,18 @@ def select(
     Raises:
         HoldfastError: there is none, or it could be several; the message lists them.
     """
-    workflows = registry.all_found(project).workflows
+    found = registry.all_found(project)
+    workflows, unread = found.workflows, _unread(found)
     if wanted is not None:
-        return _named(project, workflows, wanted, whole)
+        return _named(project, workflows, wanted, whole, unread)
     own, free = candidates(project, workflows, session)
     if own:
         return own[0]
     unfinished = _waiting(workflows)
     taken = len(unfinished) - len(free)
     if not taken or (anyway and not free):
-        return _only(unfinished, "unfinished", workflows)
-    return _only(free, f"free for this session ({taken} belong to other live sessions)", unfinished)
+        return _only(unfinished, "unfinished", workflows, unread)
+    return _only(free, f"free for this session ({taken} belong to other live sessions)", unfinished, unread)
 
 
 def archived(project: Workspace, wanted: str, *, whole: bool = False) -> Archived | None:
@@ -103,7 +104,17 @@ def _waiting(workflows: Iterable[Workflow]) -> list[Workflow]:
     return [each for each in unfinished if each.resumable] or unfinished
 
 
-def _named(project: Workspace, workflows: Sequence[Workflow], wanted: str, whole: bool) -> Workflow:
+def _unread(found: Found) -> str:
+    """Return what to say of files that cannot be read where no workflow is found: one may be the one that is meant."""
+    if not found.problems:
+        return ""
+    first, more = found.problems[0], len(found.problems) - 1
+    others = f", nor can {more} more" if more else ""
+    said = f"{first.path} cannot be read: {first.reason}{others}"
+    return f"; {said}" if wording.DOCTOR in said else f"; {said}; {wording.DOCTOR}"
+
+
+def _named(project: Workspace, workflows: Sequence[Workflow], wanted: str, whole: bool, unread: str) -> Workflow:
     found = named(workflows, wanted, whole=True)
     over = None if found else archived(project, wanted, whole=True)  # a whole name beats a beginning
     found = found or ([] if over else named(workflows, wanted))
@@ -117,10 +128,10 @@ def _named(project: Workspace, workflows: Sequence[Workflow], wanted: str, whole
             f"no workflow is named {wanted!r}; {found[0].id} ({found[0].title[:60]!r}) begins so: "
             "to change it, name it whole"
         )
-    return _only(found, f"named {wanted!r}", workflows)
+    return _only(found, f"named {wanted!r}", workflows, unread)
 
 
-def _only(candidates: Sequence[Workflow], what: str, workflows: Sequence[Workflow]) -> Workflow:
+def _only(candidates: Sequence[Workflow], what: str, workflows: Sequence[Workflow], unread: str) -> Workflow:
     if len(candidates) == 1:
         return candidates[0]
     named = candidates or workflows
@@ -131,4 +142,4 @@ def _only(candidates: Sequence[Workflow], what: str, workflows: Sequence[Workflo
     if candidates is not workflows and workflows and all(each.finished for each in workflows):
         listed = f"{listed}, completed; start one with holdfast start TITLE"
     known = f"; there are: {listed}" if listed else "; start one with holdfast start TITLE"
-    raise HoldfastError(f"no workflow is {what}{known}")
+    raise HoldfastError(f"no workflow is {what}{unread}{known}")
