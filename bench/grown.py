@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench.place import SESSION, run
 from holdfast import paths
+from holdfast.clients import claude
 from holdfast.config import Config
 from holdfast.install import registration
 from holdfast.sessions.workspace import Workspace
@@ -229,7 +230,7 @@ def _fill(place: Place, count: int, events: Sequence[str]) -> None:
     for event in events:
         place.time(event)
     os.environ.update(place.environ)
-    project = Workspace(place.root, Config())
+    project = Workspace(place.root, Config(), client=claude)
     with sqlite3.connect(project.ledger_file) as ledger:
         ledger.execute("PRAGMA synchronous = OFF")
         for (table,) in ledger.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
@@ -251,7 +252,7 @@ def _row(project: Workspace, columns: list[tuple[Any, ...]], sample: Any, number
         "project": project.key,
         "worktree": project.worktree,
         "host": project.host,
-        "client": project.client,
+        "client": project.client.NAME,
         "session": session,
         "state": "completed",
         "verdict": "completed",

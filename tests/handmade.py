@@ -21,6 +21,7 @@ THIRD = "33333333-3333-4333-8333-333333333333"
 # Each process says that it is ready and waits for a line on stdin, so that all of them start the deed together.
 _TOGETHER = """
 import sys
+from dataclasses import replace
 from pathlib import Path
 from tests.handmade import workspace
 project = workspace(Path(sys.argv[1]))
@@ -33,8 +34,8 @@ sys.stdin.readline()
 
 
 def workspace(root: Path) -> Workspace:
-    """Open a project with its client's transcripts, as the engine and the commands do."""
-    return replace(Workspace.open(root), reader=claude.reader)
+    """Open a project with its client, as the engine and the commands do."""
+    return Workspace.open(root, client=claude)
 
 
 def workflow(root: Path, name: str = "Release", **changes: Any) -> Workflow:

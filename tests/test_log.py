@@ -30,11 +30,11 @@ def test_one_line_with_time_level_and_fields(monkeypatch: pytest.MonkeyPatch) ->
     ]
 
 
-def test_a_line_names_its_project_and_is_found_by_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All projects share the log: the one that is open, else the one a hook runs for; what names none is everyone's."""
+def test_a_line_names_its_project_and_is_found_by_it(tmp_path: Path) -> None:
+    """All projects share the log: a line names the one that was set last; what names none is everyone's."""
     here, there = tmp_path / "here", tmp_path / "over there's"
     log.write("error", "nobody's")
-    monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(there))
+    log.set_project(str(there))
     log.write("error", "of a hook")
     log.set_project(here)
     log.write("error", "x" * 9_000)
@@ -66,11 +66,11 @@ def test_secrets_are_redacted_in_messages_and_fields() -> None:
     assert "abcdefgh" not in text
 
 
-def test_secrets_are_redacted_before_anything_is_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_are_redacted_before_anything_is_escaped() -> None:
     """A value ends at a backslash, so behind an escape the rest of it would stay."""
     secret = "DB_PASSWORD=hun\ater2"
     assert "ter2" in redact(secret.encode("unicode_escape").decode()), "this text no longer shows the order"
-    monkeypatch.setenv("CLAUDE_PROJECT_DIR", f"/srv/{secret}")
+    log.set_project(f"/srv/{secret}")
 
     log.write("error", f"{secret} for good", field=secret, quoted=f"set {secret}")
 

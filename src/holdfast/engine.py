@@ -97,6 +97,7 @@ def dispatch(
     streams: output.Streams | None = None
     try:
         passed("begun")
+        log.set_project(os.environ.get(CLIENT.ROOT_VARIABLE))
         signal.signal(signal.SIGTERM, _end)
         _watch(started + PREPARE_LIMIT_S)
         streams = take()
@@ -215,7 +216,7 @@ def open_project(environ: Mapping[str, str], *, tell: bool = True) -> OpenProjec
     root = Path(environ[CLIENT.ROOT_VARIABLE])
     if len(os.fsencode(root)) >= paths.PATH_LIMIT_BYTES:
         raise HoldfastError(f"{CLIENT.ROOT_VARIABLE} is longer than any path can be")
-    return replace(OpenProject.open(root, trusted=trust.config_trusted(root), tell=tell), reader=CLIENT.reader)
+    return OpenProject.open(root, trusted=trust.config_trusted(root), tell=tell, client=CLIENT)
 
 
 def deadline(event: Event, limits: HandlersSection, started: float, plan: Sequence[Call]) -> float:

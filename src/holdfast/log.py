@@ -34,7 +34,7 @@ def set_level(level: Level) -> None:
     _lowest = level
 
 
-def set_project(root: Path | None) -> None:
+def set_project(root: Path | str | None) -> None:
     """Name the project at `root`, or none, in every line from now on in this process: all projects share the log.
 
     With None, the limit of `begin_event` is lifted too.
@@ -53,7 +53,7 @@ def begin_event() -> None:
 def write(level: Level, message: str, **fields: object) -> None:
     """Append one line: UTC time, level, message and `name=value` fields, secrets redacted, control characters escaped.
 
-    The last field is the project, where one is known: the one that was set, or the one a hook runs for.
+    The last field is the project, where one is known.
     Never raises and never prints: a log that cannot be written must not cost the event.
     """
     if _RANKS.get(level, 3) < _RANKS[_lowest]:
@@ -61,8 +61,7 @@ def write(level: Level, message: str, **fields: object) -> None:
     with suppress(Exception):
         from holdfast.paths import log_file
 
-        root = _root or os.environ.get("CLAUDE_PROJECT_DIR", "")
-        about = f" {_about(root)}" if root else ""
+        about = f" {_about(_root)}" if _root else ""
         line = _limited(level, _line(message, fields))
         if line:
             _append(log_file(), f"{stamp()} {level} {line}{about}\n".encode())

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from holdfast import log, paths
 from holdfast.errors import StateError
@@ -14,11 +14,10 @@ from holdfast.files import document
 from holdfast.ledger.patience import Patience
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from holdfast.config import Config
     from holdfast.files.transcript import Transcripts
     from holdfast.ledger.database import Ledger
+    from holdfast.process.client import SessionClient
 
 _BRANCH = "ref: refs/heads/"
 _GIT_FILE_LIMIT_BYTES = 65536
@@ -34,23 +33,23 @@ class Project:
 
     root: Path
     config: Config
-    client: str = "claude-code"
     untrusted_id: str = ""
 
     @classmethod
-    def open(cls, root: Path, *, trusted: bool = False, tell: bool = True) -> Self:
+    def open(cls, root: Path, *, trusted: bool = False, tell: bool = True, **fields: Any) -> Self:
         """Return the project at `root`, and log the problems of its configuration, whose other keys count.
 
         Args:
             root: the project's root.
             trusted: whether its configuration file is trusted as it is now.
             tell: False if another process that answers the same event or command logs the problems.
+            fields: the class's other fields.
         """
         from holdfast import config
 
         real = root.resolve()
         loaded = config.load(real, trusted=trusted)
-        opened = cls(real, loaded.config, untrusted_id=loaded.untrusted_id)
+        opened = cls(real, loaded.config, untrusted_id=loaded.untrusted_id, **fields)
         opened.name_in_log()
         for problem in loaded.problems if tell else ():
             log.write("warning", problem)
@@ -133,17 +132,23 @@ class Project:
         return _checkout(self.root)
 
 
+def _no_client() -> SessionClient:
+    from holdfast.process.client import NoClient
+
+    return NoClient()
+
+
 @dataclass(frozen=True)
 class OpenProject(Project):
-    """A project that an event or a command works in, with its ledger and the reader of its sessions' transcripts.
+    """A project that an event or a command works in, with its ledger and the client whose sessions work in it.
 
     Attributes:
         patience: how long to wait for a locked ledger; by default as long as an event may.
-        reader: returns the client's reader of transcripts; without one every transcript counts as missing.
+        client: the client; without one no session has a process, and every transcript counts as missing.
     """
 
     patience: Patience = field(default_factory=Patience, compare=False)
-    reader: Callable[[], Transcripts] | None = field(default=None, compare=False)
+    client: SessionClient = field(default_factory=_no_client, compare=False)
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -158,11 +163,7 @@ class OpenProject(Project):
     @cached_property
     def transcripts(self) -> Transcripts:
         """The reader of the transcripts of the project's sessions."""
-        if self.reader:
-            return self.reader()
-        from holdfast.files.transcript import Unread
-
-        return Unread()
+        return self.client.reader()
 
     @cached_property
     def host(self) -> str:

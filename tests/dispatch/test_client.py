@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pytest
 
 from holdfast import engine, paths
+from holdfast.clients import claude
 from holdfast.clients.claude import EVENTS, HOOK_NAMES
 from holdfast.dispatch.budget import joined
 from holdfast.dispatch.output import Reply, Streams
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from holdfast.files.transcript import Transcripts
 
 SOURCE = ROOT / "src" / "holdfast"
-BELOW = ("plugins", "dispatch", "server", "workflow", "formats", "trail", "ledger", "files", "process")
+BELOW = ("plugins", "dispatch", "server", "workflow", "formats", "trail", "sessions", "ledger", "files", "process")
 NAME = "".join(Random(time.time_ns()).choices(ascii_lowercase, k=12))
 
 
@@ -61,7 +62,8 @@ class Toy:
     STRICT_EVENTS: ClassVar = {NAME}
     MODULES: ClassVar[set[str]] = set()
     SOURCES = (__file__,)
-    EVENT_KEY, SESSION_KEY, START_EVENT = "what", "whose", "begun"
+    NAME, EVENT_KEY, SESSION_KEY = "toy", "what", "whose"
+    START_EVENT, PROMPT_EVENT, CALL_EVENT = "begun", "said", "called"
     ROOT_VARIABLE, PLUGIN_VARIABLE, ENVIRONMENT_VARIABLE = "TOY_ROOT", "TOY_PLUGIN", "TOY_VARIABLES"
 
     def longest_limit_s(self, event: str) -> float:
@@ -108,6 +110,12 @@ class Toy:
 
     def unanswered(self, event: str) -> str:
         return ""
+
+    def process(self, environ: Mapping[str, str]) -> str | None:
+        return environ.get("TOY_PROCESS")
+
+    def marks_agents(self, environ: Mapping[str, str]) -> bool:
+        return True
 
     def reader(self) -> Transcripts:
         return Unread()
@@ -193,7 +201,8 @@ def test_input_of_its_own_is_read_and_that_of_others_left_alone(root: Path, monk
 @pytest.mark.parametrize("folder", BELOW)
 def test_no_event_of_claude_code_is_named_below_the_entry(folder: str) -> None:
     """What lies below the entry module names no event, handler function, key or variable of Claude Code's."""
-    theirs = {*EVENTS, *HOOK_NAMES, "hook_event_name", "CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT", "CLAUDE_ENV_FILE"}
+    variables = {"CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT", "CLAUDE_ENV_FILE", "CLAUDE_PID"}
+    theirs = {*EVENTS, *HOOK_NAMES, *variables, claude.NAME, "hook_event_name"}
     named = {
         f"{path.relative_to(SOURCE)}: {node.value!r}"
         for path in (SOURCE / folder).rglob("*.py")

@@ -12,9 +12,8 @@ import pytest
 from holdfast.report import page, story, tables
 from holdfast.sessions.compaction.losses import Loss
 from holdfast.sessions.history.timeline import _SOURCES
-from holdfast.sessions.workspace import Workspace
 from holdfast.workflow.wording import one_line
-from tests.handmade import ME, OTHER
+from tests.handmade import ME, OTHER, workspace
 from tests.played import SECRET, Days
 from tests.storied import at, attempt, compaction, delivery, run, session, told
 from tests.storied import story as story_of
@@ -64,7 +63,7 @@ def played(
 
 
 def render(project: HoldfastProject) -> str:
-    there = Workspace.open(project.root)
+    there = workspace(project.root)
     text = page.render(story.gather(there))
     there.close()
     return text
@@ -118,7 +117,7 @@ def test_words_of_others_are_text(played: HoldfastProject) -> None:
 
 def test_what_a_summary_had_lost_can_be_opened(played: HoldfastProject) -> None:
     """By kind, beside how much it had; nobody's words are markup there either."""
-    there = Workspace.open(played.root)
+    there = workspace(played.root)
     found = [loss for each in story.gather(there).compactions for loss in each.losses if loss.lost]
     there.close()
     read = Read(render(played))
@@ -189,7 +188,7 @@ def test_an_empty_project_has_a_page(holdfast_project: Callable[..., HoldfastPro
 
 def test_a_session_alone_is_named(played: HoldfastProject) -> None:
     """So that nobody takes its page for the whole."""
-    there = Workspace.open(played.root)
+    there = workspace(played.root)
     text = page.render(story.gather(there, session=OTHER))
     there.close()
     assert ", session 22222222" in "".join(Read(text).text)

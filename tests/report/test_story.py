@@ -20,7 +20,7 @@ from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from tests.agentry import CALL, RUN
 from tests.commandline import holdfast
-from tests.handmade import ME, OTHER, THIRD, workflow
+from tests.handmade import ME, OTHER, THIRD, workflow, workspace
 from tests.played import Days
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def days(
 
 
 def gather(project: HoldfastProject, **asked: Any) -> Story:
-    there = Workspace.open(project.root)
+    there = workspace(project.root)
     found = story.gather(there, **asked)
     there.close()
     return found
@@ -129,7 +129,7 @@ def test_many_are_cut_and_said_so(days: HoldfastProject, monkeypatch: pytest.Mon
     assert ([(each.at, each.what) for each in few.happened], few.more) == (newest, True)
 
     monkeypatch.setattr(story, "SESSIONS", 2)
-    there = Workspace.open(days.root)
+    there = workspace(days.root)
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-03T09:30:00Z")
     sessions.seen(there, OTHER)
     there.close()
@@ -157,7 +157,7 @@ def test_of_an_empty_project_there_is_a_story(holdfast_project: Callable[..., Ho
 def opened(holdfast_project: Callable[..., HoldfastProject], at: Callable[[str], None]) -> Iterator[Workspace]:
     """An empty project, at nine."""
     at("09:00")
-    there = Workspace.open(holdfast_project({}).root)
+    there = workspace(holdfast_project({}).root)
     yield there
     there.close()
 

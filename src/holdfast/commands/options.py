@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -84,8 +83,7 @@ def open_project(project_dir: str | None, *, tell: bool = True) -> Workspace:
     if not named(project_dir):
         root = nearest(here.resolve(), root)
     patience = Patience(COMMAND_WAIT_S, _tell) if tell else Patience(say=lambda said: None)
-    opened = Workspace.open(root, trusted=trust.config_trusted(root))
-    project = replace(opened, patience=patience, reader=claude.reader)
+    project = Workspace.open(root, trusted=trust.config_trusted(root), patience=patience, client=claude)
     if project_dir and session():
         _must_be_own(project, paths.find_root(None, os.environ, here))
     return project

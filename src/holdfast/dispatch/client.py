@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from holdfast.plugins.hooks import Hooks
+from holdfast.process.client import SessionClient
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from holdfast.dispatch.output import Reply
-    from holdfast.files.transcript import Transcripts
     from holdfast.plugins.outcomes import Outcome
 
 
@@ -39,15 +39,13 @@ class Event(Protocol):
         """Whether what is said reaches an agent, and not the main conversation."""
 
 
-class Client(Hooks, Protocol):
+class Client(Hooks, SessionClient, Protocol):
     """A client whose hooks are answered. Its module is one (`holdfast.clients.claude`), so mypy checks each."""
 
     EVENT_KEY: str
     """The key of a payload that names the event."""
     SESSION_KEY: str
     """The key of a payload that names the session."""
-    START_EVENT: str
-    """The event with which a session begins."""
     ROOT_VARIABLE: str
     """The variable that names the project's root to a hook."""
     PLUGIN_VARIABLE: str
@@ -95,9 +93,6 @@ class Client(Hooks, Protocol):
 
     def unanswered(self, event: str, /) -> str:
         """Say what a handler left undone where the client takes silence for a failure; empty for other events."""
-
-    def reader(self) -> Transcripts:
-        """Return what reads the transcripts of its sessions."""
 
     def rehearsal(self) -> tuple[bytes, Sequence[Mapping[str, Any]]]:
         """Return a handler file and payloads that it answers, for a server to go through before an event comes."""

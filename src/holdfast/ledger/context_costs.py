@@ -75,7 +75,7 @@ def note(project: OpenProject, session: str, event: str, units: Mapping[str, int
             project.ledger.run(
                 "INSERT INTO costs (id, project, worktree, host, client, session, reply, event, handler, agent, units,"
                 " at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                *(new_id(), project.key, project.worktree, project.host, project.client, session, reply, event),
+                *(new_id(), project.key, project.worktree, project.host, project.client.NAME, session, reply, event),
                 *(handler, int(agent), count, now),
             )
         if reply.startswith(_OFTEN):

@@ -19,7 +19,7 @@ from holdfast.clients.claude import scopes
 from holdfast.install import launcher
 from holdfast.profile import relocation
 from holdfast.profile.relocation import Move
-from holdfast.project import OpenProject
+from holdfast.project import OpenProject, Project
 from holdfast.testkit import belongings
 from holdfast.testkit.place import Place
 
@@ -131,7 +131,7 @@ class Double(Place):
     @property
     def ledger(self) -> Path:
         """The path of its ledger."""
-        return self.top / "s" / "holdfast" / "projects" / f"{OpenProject(self.root, self.of.config).key}.db"
+        return self.top / "s" / "holdfast" / "projects" / f"{Project(self.root, self.of.config).key}.db"
 
     @property
     def _move(self) -> Move:

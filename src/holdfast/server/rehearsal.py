@@ -194,7 +194,7 @@ def of_engine() -> None:
     """Rehearse what a worker does itself: read an event, find its handlers and merge their answers."""
     _touch(_engines_objects)
     with suppress(Exception):  # a real event will show what is wrong
-        project = OpenProject(_NOWHERE, Config())
+        project = OpenProject(_NOWHERE, Config(), client=engine.CLIENT)
         for event, payload in _events():
             engine.CLIENT.foreign(payload, os.environ)
             duplicates.source(engine.CLIENT, os.environ)
@@ -211,7 +211,7 @@ def of_handlers() -> None:
     _touch(_engines_objects)
     _touch(_handlers_objects)
     with suppress(Exception):
-        project = OpenProject(_NOWHERE, Config())
+        project = OpenProject(_NOWHERE, Config(), client=engine.CLIENT)
         for event, payload in _events():
             _choose(payload)
             for answer in _wired(event, _plan(event), project):

@@ -9,18 +9,19 @@ import pytest
 from holdfast.sessions.agents import lifecycle
 from holdfast.sessions.compaction import compactions
 from holdfast.sessions.ownership import sessions
-from holdfast.sessions.workspace import Workspace
 from tests.agentry import CALL, RUN, launch, report
-from tests.handmade import ME, OTHER
+from tests.handmade import ME, OTHER, workspace
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from holdfast.sessions.workspace import Workspace
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Workspace:
     """An empty project."""
-    return Workspace.open(tmp_path)
+    return workspace(tmp_path)
 
 
 def test_the_main_thread_waits_while_a_foreground_agent_runs(project: Workspace) -> None:
@@ -103,7 +104,7 @@ def test_an_unmarked_compaction_is_an_agents_while_the_main_thread_cannot_have_o
     assert not compactions.is_an_agents(project, ME, {})
 
 
-def test_clients_that_name_their_process_mark_an_agents_compaction(project: Workspace) -> None:
+def test_a_client_that_marks_agents_marks_their_compaction(project: Workspace) -> None:
     """There an unmarked one is the main thread's, whatever runs."""
     launch(project)
     report(project, "running")

@@ -103,4 +103,4 @@ def test_the_table_is_plain_sql(project: Workspace) -> None:
     with sqlite3.connect(str(project.ledger.file)) as connection:
         row = connection.execute("SELECT project, worktree, host, client, path FROM generations").fetchone()
     connection.close()
-    assert row == (project.key, project.worktree, project.host, project.client, "a/state.json")
+    assert row == (project.key, project.worktree, project.host, project.client.NAME, "a/state.json")

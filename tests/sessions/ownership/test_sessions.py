@@ -209,28 +209,6 @@ def test_the_end_of_a_turn_is_a_sign_of_life(project: Workspace, monkeypatch: py
     assert sessions.live_others(project, ME) == {OTHER}
 
 
-@pytest.mark.parametrize(("name", "meant"), [("claude", True), ("claude-proxy", False), ("my-claude", False)])
-def test_the_clients_process_is_named_or_found(tmp_path: Path, name: str, *, meant: bool) -> None:
-    """`CLAUDE_PID`, or on clients that set none the ancestor that is called `claude`, and no other program."""
-    client = tmp_path / name
-    client.write_text('#!/bin/sh\n"$@"\nexit 0\n')
-    client.chmod(0o755)
-    script = "from holdfast.sessions.ownership import sessions; print(sessions.client_process({}))"
-    shell = ["/bin/sh", "-c", '"$@"; exit 0', "sh"]
-
-    with subprocess.Popen([client, *shell, sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
-        assert (process.communicate()[0].strip() == str(process.pid)) is meant
-
-    assert sessions.client_process({"CLAUDE_PID": "42"}) == "42"
-
-
-def test_without_a_client_there_is_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Then a session's silence alone decides."""
-    monkeypatch.setattr(os, "getppid", lambda: 1)
-
-    assert sessions.client_process({}) is None
-
-
 def test_all_sessions_are_listed_with_the_latest_first(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """`holdfast status --json` shows when each session was first and last seen, and when it ended."""
     sessions.seen(project, OTHER)

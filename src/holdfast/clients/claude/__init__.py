@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast.clients.claude import events, matchers
@@ -19,9 +20,12 @@ if TYPE_CHECKING:
     from holdfast.files.transcript import Transcripts
     from holdfast.plugins.outcomes import Outcome
 
+NAME = "claude-code"
 EVENT_KEY = "hook_event_name"
 SESSION_KEY = "session_id"
 START_EVENT = "SessionStart"
+PROMPT_EVENT = "UserPromptSubmit"
+CALL_EVENT = "PreToolUse"
 ROOT_VARIABLE = "CLAUDE_PROJECT_DIR"
 PLUGIN_VARIABLE = "CLAUDE_PLUGIN_ROOT"
 ENVIRONMENT_VARIABLE = "CLAUDE_ENV_FILE"
@@ -32,6 +36,8 @@ SOURCES = (__file__, events.__file__, matchers.__file__, matchers.__file__.repla
 
 # Cursor and Copilot run Claude Code's settings too. These are keys of theirs, with Claude Code's name for the same.
 _FOREIGN_KEYS = {"cursor_version": "", "sessionId": "session_id", "hookEventName": "hook_event_name"}
+_PROCESS_VARIABLE = "CLAUDE_PID"  # older clients set none
+_ANCESTORS = 5  # the handlers' process, the entrypoint, the shell, the client
 _LONGEST_LIMIT_S = 3_600.0
 _LONGEST_LIMIT_OF_S = {"SessionEnd": 60.0}  # the client grants no more (client fact §4.4)
 
@@ -125,6 +131,32 @@ def doubt(matcher: str | None, event: str) -> str:
     from holdfast.clients.claude import matchable
 
     return matchable.doubt(matcher, event)
+
+
+def process(environ: Mapping[str, str]) -> str | None:
+    """Return the client's process id: `CLAUDE_PID`, or from older clients the ancestor that is called `claude`.
+
+    None where neither is to be found; then a session that crashed counts as live until its silence is long enough.
+    """
+    if environ.get(_PROCESS_VARIABLE):
+        return environ[_PROCESS_VARIABLE]
+    from holdfast.process import caller
+
+    ancestor = caller()
+    for _ in range(_ANCESTORS):
+        try:
+            name, _, rest = Path(f"/proc/{ancestor}/stat").read_text("utf-8", "replace").rpartition(")")
+        except OSError:  # no Linux, or gone
+            return None
+        if name.partition("(")[2] == "claude":
+            return str(ancestor)
+        ancestor = int(rest.split()[1])
+    return None
+
+
+def marks_agents(environ: Mapping[str, str]) -> bool:
+    """Tell whether the client marks a subagent's own compaction with `agent_id`: those do that name their process."""
+    return bool(environ.get(_PROCESS_VARIABLE))
 
 
 def reader() -> Transcripts:

@@ -89,7 +89,7 @@ def launched(
         "INSERT INTO launches (project, session, tool_use_id, worktree, host, client, agent_type, workflow, phase,"
         " launched_at, description, prompt) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (project, session, tool_use_id) DO NOTHING",
-        *(project.key, session, tool_use_id, project.worktree, project.host, project.client),
+        *(project.key, session, tool_use_id, project.worktree, project.host, project.client.NAME),
         *(agent_type, workflow, phase, clock.stamp(), beginning(project, description), beginning(project, prompt)),
     )
 
@@ -159,7 +159,7 @@ def reported(
         " words = CASE WHEN excluded.words = '' THEN runs.words ELSE excluded.words END,"
         " digest = CASE WHEN excluded.words = '' THEN runs.digest ELSE excluded.digest END,"
         f" changed_at = excluded.changed_at WHERE runs.state IN ({', '.join('?' * len(weaker))})",
-        *(*run, project.worktree, project.host, project.client),
+        *(*run, project.worktree, project.host, project.client.NAME),
         *(agent_type, state, words, digest, now, now, *weaker),
     )
     if transcript or used:

@@ -75,7 +75,7 @@ def launch_agent(event: Call, context: Context) -> list[Moved]:
         given.get("subagent_type", ""),
         given.get("description", ""),
         given.get("prompt", ""),
-        begun=event.hook_event_name != "PreToolUse",
+        begun=event.hook_event_name != context.project.client.CALL_EVENT,
     )
     return [moved] if moved else []
 

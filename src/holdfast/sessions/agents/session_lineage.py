@@ -91,5 +91,5 @@ def _succeed(project: OpenProject, before: str, session: str) -> None:
     ledger.run(
         "INSERT INTO agent_heirs (project, session, worktree, host, client, heir, since) VALUES (?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (project, session) DO UPDATE SET heir = excluded.heir, since = excluded.since",
-        *(project.key, before, project.worktree, project.host, project.client, session, clock.stamp()),
+        *(project.key, before, project.worktree, project.host, project.client.NAME, session, clock.stamp()),
     )

@@ -96,7 +96,7 @@ def tell(project: OpenProject, session: str, workflow: str, digest: str) -> None
         "INSERT INTO todo_lists (project, session, workflow, worktree, host, client, digest, told_at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, session, workflow)"
         " DO UPDATE SET digest = excluded.digest, told_at = excluded.told_at",
-        *(project.key, session, workflow, project.worktree, project.host, project.client, digest, clock.stamp()),
+        *(project.key, session, workflow, project.worktree, project.host, project.client.NAME, digest, clock.stamp()),
     )
 
 
@@ -108,7 +108,7 @@ def remember_task(project: OpenProject, session: str, task_id: str, subject: str
         "INSERT INTO todo_tasks (project, session, task_id, worktree, host, client, subject, status, changed_at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, session, task_id)"
         " DO UPDATE SET subject = excluded.subject, status = excluded.status, changed_at = excluded.changed_at",
-        *(project.key, session, task_id, project.worktree, project.host, project.client),
+        *(project.key, session, task_id, project.worktree, project.host, project.client.NAME),
         *(redact(subject), "pending", clock.stamp()),
     )
 

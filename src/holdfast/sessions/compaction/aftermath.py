@@ -78,7 +78,7 @@ def recent(project: OpenProject) -> list[Compaction]:
     found = snapshots.recent(project, snapshots.KEPT)
     vain = snapshots.in_vain(found)
     found = [replace(seal, claimed_by=None, claimed_at=None) if seal.id in vain else seal for seal in found]
-    given = _answers(found, deliveries.recent(project, deliveries.KEPT))
+    given = _answers(found, deliveries.recent(project, deliveries.KEPT), project.client.PROMPT_EVENT)
     lost = _reports(found, losses.recent(project, losses.KEPT))
     last: dict[str, Seal] = {}
     for seal in found:
@@ -100,7 +100,7 @@ def recent(project: OpenProject) -> list[Compaction]:
     return sorted(told, key=lambda each: each.at, reverse=True)
 
 
-def _answers(found: Sequence[Seal], all_of: Sequence[Delivery]) -> dict[str, list[Delivery]]:
+def _answers(found: Sequence[Seal], all_of: Sequence[Delivery], prompt: str) -> dict[str, list[Delivery]]:
     """Return, by seal id, what the session that claimed the seal was given before its next compaction."""
     answers: dict[str, list[Delivery]] = {}
     for delivery in reversed(all_of):
@@ -112,8 +112,8 @@ def _answers(found: Sequence[Seal], all_of: Sequence[Delivery]) -> dict[str, lis
         seal = max(before, key=lambda each: each.claimed_at or "", default=None)
         if seal is None:
             continue
-        prompt = delivery.event == "UserPromptSubmit"  # the second attempt waits for the next prompt
-        if prompt or _between(seal.claimed_at, delivery.made_at) <= _AT_ONCE_S:
+        again = delivery.event == prompt  # the second attempt waits for the next prompt
+        if again or _between(seal.claimed_at, delivery.made_at) <= _AT_ONCE_S:
             answers.setdefault(seal.id, []).append(delivery)
     return answers
 

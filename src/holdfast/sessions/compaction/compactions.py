@@ -85,11 +85,11 @@ def take_summary(project: OpenProject, session: str) -> str:
 def is_an_agents(project: OpenProject, session: str, environ: Mapping[str, str]) -> bool:
     """Tell whether an unmarked compaction event is a subagent's own.
 
-    Clients that name their process to hooks (`CLAUDE_PID`) also mark such events with `agent_id`. On older ones it is
-    an agent's while the main thread waits for a foreground agent, or rests after a Stop with an agent still running.
-    While the main thread works beside a background agent nothing tells the two apart; then it counts as the main one.
+    Never where the client marks such events. Else it is an agent's while the main thread waits for a foreground agent,
+    or rests after a Stop with an agent still running. While the main thread works beside a background agent nothing
+    tells the two apart; then it counts as the main one.
     """
-    if environ.get("CLAUDE_PID"):
+    if project.client.marks_agents(environ):
         return False
     resting = sessions.resting(project, session) and bool(agent_status.running(project, session))
     return resting or in_foreground(project, session)

@@ -123,7 +123,7 @@ def begin(
             "INSERT INTO deliveries (id, project, worktree, host, client, session, event, workflow, title, mark, units,"
             " omitted, step, transcript, size, state, made_at, changed_at)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?)",
-            *(delivery, project.key, project.worktree, project.host, project.client, session, event, workflow),
+            *(delivery, project.key, project.worktree, project.host, project.client.NAME, session, event, workflow),
             *(
                 redact(clean(title)),
                 mark,
@@ -165,7 +165,7 @@ def refuse(project: OpenProject, session: str, *, event: str, workflows: Sequenc
                 "INSERT INTO deliveries (id, project, worktree, host, client, session, event, workflow, title, mark,"
                 " units, transcript, size, state, made_at, changed_at)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, '', 0, 'refused', ?, ?)",
-                *(new_id(), project.key, project.worktree, project.host, project.client, session, event),
+                *(new_id(), project.key, project.worktree, project.host, project.client.NAME, session, event),
                 *(workflow.key, redact(clean(workflow.title)), now, now),
             )
         project.ledger.prune(project.key, "deliveries", "made_at", KEPT)
@@ -226,19 +226,21 @@ def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
         at="changed_at",
         where="state IN ('confirmed', 'absent', 'unconfirmed')",
     )
+    prompt = project.client.PROMPT_EVENT
     return [
         *(_happening(row, row["changed_at"], f"guidance {_ENDS[row['state']]}") for row in ended),
-        *(_happening(row, row["made_at"], _what(row), _how(row)) for row in given),  # giving again comes last
+        *(_happening(row, row["made_at"], _what(row, prompt), _how(row)) for row in given),  # giving again comes last
     ]
 
 
 _ENDS = {"confirmed": "confirmed", "absent": "never arrived", "unconfirmed": "was never confirmed"}
 
 
-def _what(row: dict[str, Any]) -> str:
+def _what(row: dict[str, Any], prompt: str) -> str:
+    """Say what a row notes. Guidance that comes with a prompt is given again, once it never arrived."""
     if row["state"] == "refused":
         return "restore refused"
-    return "guidance given again" if row["event"] == "UserPromptSubmit" else "guidance given"
+    return "guidance given again" if row["event"] == prompt else "guidance given"
 
 
 def _how(row: dict[str, Any]) -> str:

@@ -184,7 +184,7 @@ def _note(project: OpenProject, session: str, topic: str, workflow: str, told_at
         "INSERT INTO hints (project, session, topic, workflow, worktree, host, client, noted_at, told_at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, session, topic, workflow)"
         " DO UPDATE SET noted_at = excluded.noted_at, told_at = excluded.told_at",
-        *(project.key, session, topic, workflow, project.worktree, project.host, project.client),
+        *(project.key, session, topic, workflow, project.worktree, project.host, project.client.NAME),
         *(clock.stamp(), told_at),
     )
     project.ledger.prune(project.key, "hints", "noted_at", KEPT, key="project, session, topic, workflow")

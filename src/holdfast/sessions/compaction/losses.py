@@ -122,7 +122,7 @@ def note(project: OpenProject, session: str, workflow: Workflow, summary: str) -
         project.ledger.run(
             "INSERT INTO losses (id, project, worktree, host, client, session, workflow, title, counts, noted_at, lost)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            *(new_id(), project.key, project.worktree, project.host, project.client, session),
+            *(new_id(), project.key, project.worktree, project.host, project.client.NAME, session),
             *(workflow.key, redact(clean(workflow.title)), json.dumps(compare(workflow, summary)), clock.stamp()),
             json.dumps(lost(project.config, workflow, summary)),
         )

@@ -84,7 +84,7 @@ def _restored(event: Event, context: Context, known: bool) -> list[Message]:
         guidance = session_guidance.give(event, context, verdict.full, verdict, notes)
         return [guidance, *told, *_blind(context), *hints.vanished(event, context)]
     compactions.take_summary(project, session)
-    if event.hook_event_name == "UserPromptSubmit":
+    if event.hook_event_name == project.client.PROMPT_EVENT:
         return told  # what the compaction took is finished by now, or another session's
     told += _refused(event, context, verdict.refused) + _taken(event, context, verdict.taken)
     told += _mention(found, verdict.others)

@@ -104,7 +104,7 @@ def give(event: Event, context: Context, workflow: Workflow, verdict: Verdict, n
         omitted=made.omitted,
         step=verdict.step,
         transcript=event.transcript_path,
-        seal=verdict.seal if event.hook_event_name == "SessionStart" else None,
+        seal=verdict.seal if event.hook_event_name == project.client.START_EVENT else None,
     )
     if recap:
         losses.note(project, session, workflow, recap)
@@ -116,7 +116,7 @@ def give(event: Event, context: Context, workflow: Workflow, verdict: Verdict, n
         if unread:
             hints.tell(project, session, hints.UNREAD, workflow.key)
         required_files.inlined(project, session, back.known, made.inlined)
-        if verdict.seal is None and event.hook_event_name == "SessionStart":
+        if verdict.seal is None and event.hook_event_name == project.client.START_EVENT:
             # No PreCompact left a seal. A claimed one makes `holdfast status` show that there was a compaction.
             snapshots.leave(project, session, "none", [snapshots.of(workflow)])
             snapshots.claim(project, session, known=True)

@@ -119,7 +119,7 @@ def leave(project: OpenProject, session: str, why: str, workflows: Sequence[Seal
         project.ledger.run(
             "INSERT INTO seals (id, project, worktree, host, client, session, why, workflows, sealed_at, transcript,"
             " size) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            *(seal, project.key, project.worktree, project.host, project.client),
+            *(seal, project.key, project.worktree, project.host, project.client.NAME),
             *(session, why, listed, clock.stamp(), transcript, project.transcripts.size(transcript)),
         )
         project.ledger.prune(project.key, "seals", "sealed_at", KEPT)

@@ -46,7 +46,7 @@ def keep(project: OpenProject, workflow: Workflow, at: str) -> None:
         "INSERT INTO archive (project, worktree, workflow, host, client, path, said, content, completed_at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, worktree, workflow) DO UPDATE SET"
         " said = excluded.said, content = excluded.content, completed_at = excluded.completed_at",
-        *(project.key, project.worktree, workflow.key, project.host, project.client),
+        *(project.key, project.worktree, workflow.key, project.host, project.client.NAME),
         *(workflow.place, json.dumps(said), workflow.raw, at),
     )
     project.ledger.prune(project.key, "archive", "completed_at", KEPT, key="project, worktree, workflow")

@@ -28,7 +28,7 @@ def remember(project: OpenProject, path: Path, name: str, digest: str, content: 
         " ON CONFLICT (project, worktree, path) DO UPDATE SET "
         "host = excluded.host, client = excluded.client, name = excluded.name, digest = excluded.digest, "
         "content = excluded.content, at = excluded.at",
-        *(new_id(), project.key, project.worktree, project.host, project.client),
+        *(new_id(), project.key, project.worktree, project.host, project.client.NAME),
         *(_place(project, path), name, digest, json.dumps(content), stamp()),
     )
 
@@ -58,7 +58,7 @@ def bury(project: OpenProject, name: str, digest: str) -> None:
     project.ledger.run(
         "INSERT INTO tombstones VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (project, worktree, name, digest) DO NOTHING",
-        *(new_id(), project.key, project.worktree, project.host, project.client, name, digest, stamp()),
+        *(new_id(), project.key, project.worktree, project.host, project.client.NAME, name, digest, stamp()),
     )
 
 

@@ -130,7 +130,7 @@ def _last(project: OpenProject, path: Path, columns: str = "number, digest") -> 
 
 def _insert(project: OpenProject, path: Path, raw: bytes, digest: str, why: str, number: int) -> str:
     id_, (key, worktree, place) = new_id(), _key(project, path)
-    row = (id_, key, worktree, project.host, project.client, place, number, digest, raw, why, stamp())
+    row = (id_, key, worktree, project.host, project.client.NAME, place, number, digest, raw, why, stamp())
     project.ledger.run(f"INSERT INTO generations VALUES ({', '.join('?' * len(row))})", *row)
     project.ledger.run(f"DELETE {_OF_PATH} AND number <= ?", *_key(project, path), number - KEPT)
     return id_

@@ -169,7 +169,7 @@ def _note(project: OpenProject, workflow: Workflow, error: str, at: str | None) 
         "INSERT INTO phases_seen (project, worktree, workflow, host, client, finished, phases, at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, worktree, workflow)"
         " DO UPDATE SET finished = excluded.finished, phases = excluded.phases, at = excluded.at",
-        *(*_key(project, workflow), project.host, project.client),
+        *(*_key(project, workflow), project.host, project.client.NAME),
         *(int(workflow.finished), json.dumps(_listed(workflow)), when),
     )
 
@@ -211,7 +211,8 @@ def _begin(
         "INSERT INTO attempts (project, worktree, workflow, phase, number, host, client, started_at, ended_at, outcome,"
         " error, begun) SELECT ?, ?, ?, ?, COALESCE(MAX(number), 0) + 1, ?, ?, ?, ?, ?, ?, ?"
         f" FROM attempts {_OF_WORKFLOW} AND phase = ?",
-        *(*key, phase, project.host, project.client, started, ended, outcome, error, int(ended is None), *key, phase),
+        *(*key, phase, project.host, project.client.NAME, started, ended, outcome, error),
+        *(int(ended is None), *key, phase),
     )
 
 

@@ -40,7 +40,7 @@ def record(project: OpenProject, workflow: str, task: str, step: str, outcome: O
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, worktree, workflow, task, step) DO UPDATE SET"
         " outcome = excluded.outcome, output = excluded.output, at = excluded.at,"
         " failures = CASE WHEN excluded.failures = 0 THEN 0 ELSE step_runs.failures + 1 END",
-        *(project.key, project.worktree, workflow, task, step, project.host, project.client),
+        *(project.key, project.worktree, workflow, task, step, project.host, project.client.NAME),
         *(outcome, kept, int(outcome == "failed"), clock.stamp()),
     )
     project.ledger.prune(project.key, "step_runs", "at", KEPT, key="project, worktree, workflow, task, step")

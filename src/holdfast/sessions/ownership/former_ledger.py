@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import paths
 from holdfast.config import Config
-from holdfast.project import OpenProject
+from holdfast.project import OpenProject, Project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +42,7 @@ def find(project: OpenProject) -> Path | None:
         return None
     with suppress(sqlite3.Error), closing(_reader(file)) as connection:
         for each in _worktrees(connection, file.stem):
-            if OpenProject(Path(each), Config()).location == project.location:
+            if Project(Path(each), Config()).location == project.location:
                 return file
     return None
 

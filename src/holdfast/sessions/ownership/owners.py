@@ -35,7 +35,7 @@ def own(project: OpenProject, workflow: Workflow, session: str) -> None:
         " session = excluded.session, branch = excluded.branch, host = excluded.host, client = excluded.client,"
         " since = CASE WHEN owners.session = excluded.session THEN owners.since ELSE excluded.since END",
         *(project.key, project.worktree, workflow.key, session, project.branch or ""),
-        *(project.host, project.client, clock.stamp()),
+        *(project.host, project.client.NAME, clock.stamp()),
     )
     if before != session:
         _note(project, workflow, session, before or "")
@@ -136,7 +136,7 @@ def _note(project: OpenProject, workflow: Workflow, session: str, before: str) -
     project.ledger.run(
         "INSERT INTO ownings (id, project, worktree, host, client, workflow, title, session, before, at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        *(new_id(), project.key, project.worktree, project.host, project.client),
+        *(new_id(), project.key, project.worktree, project.host, project.client.NAME),
         *(workflow.key, redact(clean(workflow.title)), session, before, clock.stamp()),
     )
     project.ledger.prune(project.key, "ownings", "at", KEPT)

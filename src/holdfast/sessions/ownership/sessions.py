@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.errors import HoldfastError
-from holdfast.process import caller
 from holdfast.sessions.history import timeline_event
 from holdfast.sessions.history.timeline_event import TimelineEvent
 
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from holdfast.sessions.history.timeline_event import Asked
     from holdfast.sessions.hook import Context, Event
 
-_ANCESTORS = 5  # the handlers' process, the entrypoint, the shell, the client
 _NAMED = 5  # sessions that an error names
 _OFTEN = timedelta(minutes=5)  # after which another event of a session is written down
 _LONGEST_TURN = timedelta(days=7)  # without an event of which a session is not looked for any more
@@ -40,7 +38,7 @@ def seen(project: OpenProject, session: str, process: str | None = None, transcr
     Args:
         project: where.
         session: the client's session id.
-        process: the client's process id, if it is known (`client_process`).
+        process: the client's process id, if it is known (`SessionClient.process`).
         transcript: where its transcript lies; empty if the event does not say.
     """
     now = clock.stamp()
@@ -52,7 +50,7 @@ def seen(project: OpenProject, session: str, process: str | None = None, transcr
         " process = COALESCE(excluded.process, sessions.process),"
         " transcript = CASE WHEN excluded.transcript = '' THEN sessions.transcript ELSE excluded.transcript END,"
         " last_seen = excluded.last_seen, ended_at = NULL, resting = 0",
-        *(project.key, session, project.worktree, project.host, project.client),
+        *(project.key, session, project.worktree, project.host, project.client.NAME),
         *(_number(process), transcript, now, now),
     )
 
@@ -68,7 +66,7 @@ def join(event: Event, context: Context) -> bool:
         Whether Holdfast knew the session before.
     """
     before = known(context.project, event.session_id)
-    seen(context.project, event.session_id, client_process(context.environ), event.transcript_path)
+    seen(context.project, event.session_id, context.project.client.process(context.environ), event.transcript_path)
     return before
 
 
@@ -110,25 +108,6 @@ def resting(project: OpenProject, session: str) -> bool:
     """Tell whether a session's last event was the end of a turn."""
     row = _row(project, session)
     return bool(row and row["resting"])
-
-
-def client_process(environ: Mapping[str, str]) -> str | None:
-    """Return the client's process id: `CLAUDE_PID`, or from older clients the ancestor that is called `claude`.
-
-    None where neither is to be found; then a session that crashed counts as live until its silence is long enough.
-    """
-    if environ.get("CLAUDE_PID"):
-        return environ["CLAUDE_PID"]
-    process = caller()
-    for _ in range(_ANCESTORS):
-        try:
-            name, _, rest = Path(f"/proc/{process}/stat").read_text("utf-8", "replace").rpartition(")")
-        except OSError:  # no Linux, or gone
-            return None
-        if name.partition("(")[2] == "claude":
-            return str(process)
-        process = int(rest.split()[1])
-    return None
 
 
 def ended(project: OpenProject, session: str) -> None:

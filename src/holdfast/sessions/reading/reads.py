@@ -90,7 +90,7 @@ def put(project: OpenProject, session: str, path: str, **values: str | int) -> N
     project.ledger.run(
         f"INSERT INTO reads (project, worktree, host, client, session, path, {', '.join(names)})"
         f" VALUES (?, ?, ?, ?, ?, ?{', ?' * len(names)}) ON CONFLICT (project, session, path) DO UPDATE SET {changes}",
-        *(project.key, project.worktree, project.host, project.client, session, path),
+        *(project.key, project.worktree, project.host, project.client.NAME, session, path),
         *(*values.values(), clock.stamp()),
     )
 
@@ -145,5 +145,5 @@ def _set(project: OpenProject, session: str, **values: str | int | None) -> None
     project.ledger.run(
         f"INSERT INTO readers (project, worktree, host, client, session, {', '.join(values)})"
         f" VALUES (?, ?, ?, ?, ?{', ?' * len(values)}) ON CONFLICT (project, session) DO UPDATE SET {changes}",
-        *(project.key, project.worktree, project.host, project.client, session, *values.values()),
+        *(project.key, project.worktree, project.host, project.client.NAME, session, *values.values()),
     )

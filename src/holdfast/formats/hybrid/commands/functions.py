@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,4 +75,4 @@ def get_workflow_state(workflow_id: str, *, root: str | os.PathLike[str] | None 
 
 def _project(root: str | os.PathLike[str] | None) -> Workspace:
     found = paths.find_root(os.fspath(root) if root is not None else None, os.environ, Path.cwd())
-    return replace(Workspace.open(found, trusted=trust.config_trusted(found)), reader=claude.reader)
+    return Workspace.open(found, trusted=trust.config_trusted(found), client=claude)

@@ -1,0 +1,37 @@
+"""The client's own process, as it names it to hooks or as it is found."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast.clients import claude
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(("name", "meant"), [("claude", True), ("claude-proxy", False), ("my-claude", False)])
+def test_the_clients_process_is_named_or_found(tmp_path: Path, name: str, *, meant: bool) -> None:
+    """`CLAUDE_PID`, or on clients that set none the ancestor that is called `claude`, and no other program."""
+    client = tmp_path / name
+    client.write_text('#!/bin/sh\n"$@"\nexit 0\n')
+    client.chmod(0o755)
+    script = "from holdfast.clients import claude; print(claude.process({}))"
+    shell = ["/bin/sh", "-c", '"$@"; exit 0', "sh"]
+
+    with subprocess.Popen([client, *shell, sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
+        assert (process.communicate()[0].strip() == str(process.pid)) is meant
+
+    assert claude.process({"CLAUDE_PID": "42"}) == "42"
+
+
+def test_without_a_client_there_is_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then a session's silence alone decides."""
+    monkeypatch.setattr(os, "getppid", lambda: 1)
+
+    assert claude.process({}) is None
