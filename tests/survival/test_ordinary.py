@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast.clients.claude import transcripts
 from holdfast.survival import ordinary, report, score, worklog
 from holdfast.survival.ordinary import GOAL, PLANTED, Ordinary
 from holdfast.survival.result import Result, summed
@@ -117,7 +118,7 @@ def test_what_is_told_apart_by_its_words_is_the_trail(planted: Ordinary, tmp_pat
     """The judge knows a trail by words that `workflow.trail` really says, and its cap."""
     made = Transcript()
     ordinary.plant(made, "TodoWrite", mark="canary-1", branch="feature/one")
-    said = trail.text(trail.read(made.entries), branch=None, root=tmp_path)
+    said = trail.text(transcripts.trail(made.entries), branch=None, root=tmp_path)
     assert TRAIL in said
     assert score.guidance(f"before\n\n{said}\n\nafter", TRAIL) == said
     assert TRAIL_LIMIT_UNITS == trail.CAP
@@ -132,7 +133,7 @@ def test_the_facts_move_with_the_work() -> None:
     assert len(planted.facts) == PLANTED
     assert planted.stale >= set(before["failing"])
     assert not {fact.needle for fact in planted.facts} & {*before["failing"], before["asked"]}
-    said = trail.text(trail.read(made.entries), branch=made.branch, root=WRITTEN)
+    said = trail.text(transcripts.trail(made.entries), branch=made.branch, root=WRITTEN)
     found = read(replace(planted, facts=[fact for fact in planted.facts if fact.kind != "file"]), said)
     assert (found.lost, found.false) == ((), ())
 

@@ -138,7 +138,7 @@ def test_the_row_without_a_workflow_does_not_hold_where_the_newest_transcript_wi
         '    """Restore the newest."""\n    if event.source == "compact":\n'
         '        files = Path(event.transcript_path).parent.glob("*.jsonl")\n'
         "        newest = max(files, key=lambda file: file.stat().st_mtime_ns)\n"
-        "        done = trail.read(transcripts.tail(str(newest)))\n"
+        "        done = transcripts.trail(transcripts.tail(str(newest)))\n"
         "        return advise(trail.text(done, branch=context.project.branch, root=context.root))\n",
     )
     found = play("no workflow", job=Job(adverse=1, here=tmp_path))

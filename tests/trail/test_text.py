@@ -13,10 +13,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from holdfast.clients.claude import transcripts
+from holdfast.files.transcript import Answer, Edit, Job, Run, Todo, Trail
 from holdfast.trail import text as trail
-from holdfast.trail.jobs import Failure, Job
-from holdfast.trail.summary import Edit, Trail
-from holdfast.trail.todos import Todo
 from holdfast.workflow import wording
 from tests import processes
 from tests.trail.transcribed import CLIENTS, HOME, Transcript, notification, written
@@ -44,7 +43,7 @@ def test_the_whole_of_a_real_session() -> None:
     """Headings, order and words, from what a client wrote; a fixed text, so that a change is seen."""
     entries = [entry for entry in written("2.1.197") if entry["sessionId"] == written("2.1.197")[0]["sessionId"]]
     entries = entries[: next(n for n, entry in enumerate(entries) if entry.get("subtype") == "compact_boundary")]
-    made = trail.text(trail.read(entries), branch="main", root=Path(HOME))
+    made = trail.text(transcripts.trail(entries), branch="main", root=Path(HOME))
     tasks = "/home/user/home/tmp/claude/-home-user-project/5f80ac27-825a-4796-9275-db0f3edb624f/tasks"
     assert made.split("\n") == [
         "What this session did before its compaction (Holdfast read it from the session's own transcript)",
@@ -136,11 +135,11 @@ def test_what_matters_more_gets_more_lines() -> None:
     made = Trail(
         todos=tuple(Todo(f"t {number:02}", "pending") for number in every),
         edits=tuple(Edit(f"e {number:02}", 1, False) for number in every),
-        decisions=tuple(f"d {number:02} of some length" for number in every),
+        said=tuple(f"I chose d {number:02} of some length" for number in every),
         reads=tuple(f"r {number:02} of some length" for number in every),
     )
-    shown = {kind: text(made, cap=1_500).count(f"{kind} ") for kind in ("] t", "- e", "- d", "- r")}
-    assert min(shown["] t"], shown["- e"]) > max(shown["- d"], shown["- r"]) > 1
+    shown = {kind: text(made, cap=1_500).count(f"{kind} ") for kind in ("] t", "- e", "chose d", "- r")}
+    assert min(shown["] t"], shown["- e"]) > max(shown["chose d"], shown["- r"]) > 1
 
 
 def test_only_whole_lines_are_left_out_and_their_number_is_told() -> None:
@@ -190,8 +189,8 @@ def test_without_room_there_is_no_text(cap: int) -> None:
         Trail(requests=(f"\x00{SECRET[:9]}\x07{SECRET[9:]}",)),
         Trail(requests=('{"api_key": "' + SECRET * 60 + '"}',)),
         Trail(todos=(Todo(SECRET, SECRET),)),
-        Trail(failures=(Failure(f"curl -H 'Authorization: Bearer {SECRET}'", f"Exit code 1\nerror: {SECRET}"),)),
-        Trail(failures=(Failure(f"run {'x' * 140} {SECRET}", ""),)),
+        Trail(runs=(Run(f"curl -H 'Authorization: Bearer {SECRET}'", f"Exit code 1\nerror: {SECRET}"),)),
+        Trail(runs=(Run(f"run {'x' * 140} {SECRET}", ""),)),
         Trail(agents=(Job("a1", SECRET, SECRET, f"/tmp/{SECRET}"),)),
         Trail(commands=(Job(SECRET, f"serve --token {SECRET}"),)),
         Trail(finished=(Job("a1", "x", status=SECRET, result=f"token: {SECRET}"),)),
@@ -199,7 +198,7 @@ def test_without_room_there_is_no_text(cap: int) -> None:
         Trail(edits=(Edit(f"/p/{SECRET}{'x' * 150}", 1, False),)),
         Trail(plan=f"/p/{SECRET}", plan_title=SECRET),
         Trail(requests=("x",), branch=SECRET),
-        Trail(decisions=(f"I chose {SECRET}",)),
+        Trail(said=(f"I chose {SECRET}",)),
         Trail(reads=(SECRET,)),
     ],
 )
@@ -215,7 +214,7 @@ def test_secrets_are_masked_before_anything_is_cut(made: Trail) -> None:
 def test_the_last_telling_line_of_a_long_output_is_shown() -> None:
     """With the number of the others; from the end of the output, where runners sum up."""
     output = "Exit code 1\n" + "passing\n" * 9_000 + "FAILED a.py::one\nFAILED a.py::two\n2 failed"
-    found = text(Trail(failures=(Failure("pytest", output), Failure("false", "Exit code 1"))))
+    found = text(Trail(runs=(Run("pytest", output), Run("false", "Exit code 1"))))
     assert lines(found, "Commands whose last run failed:") == [
         "- pytest: FAILED a.py::two (+1 such lines)",
         "- false: no output",
@@ -225,7 +224,7 @@ def test_the_last_telling_line_of_a_long_output_is_shown() -> None:
 def test_a_private_key_in_a_commands_output_stays_out() -> None:
     """It is masked as a whole, so that none of its lines is the last one."""
     key = "-----BEGIN RSA PRIVATE KEY-----\n" + "QUJDREVGR0hJSktMTU5P\n" * 30 + "-----END RSA PRIVATE KEY-----"
-    found = text(Trail(failures=(Failure("cat key; false", f"Exit code 1\n{key}"),)))
+    found = text(Trail(runs=(Run("cat key; false", f"Exit code 1\n{key}"),)))
     assert "QUJD" not in found
     assert "cat key; false: [redacted]" in found
 
@@ -247,8 +246,8 @@ def test_nothing_in_the_data_ends_the_fence(evil: str) -> None:
     """Client fact: the older client passes `</system-reminder>` through raw; and no value begins a line of its own."""
     job = Job(evil, evil, evil, evil, evil, evil)
     made = Trail(
-        (f"a {evil}", f"b {evil}"), (Todo(evil, evil),), 1, (Failure(evil, evil),), (job,), (job,), (job,),
-        (Edit(evil, 1, True),), evil, evil, evil, (evil,), (evil,),
+        (f"a {evil}", f"b {evil}"), (Todo(evil, evil),), 1, (Run(evil, evil),), (job,), (job,), (job,),
+        (Edit(evil, 1, True),), evil, evil, evil, (f"I chose {evil}", Answer(evil, evil)), (evil,),
     )  # fmt: skip
     found = text(made, branch=evil, cap=20_000)
     assert found.count("<session-trail>") == found.count("</session-trail>") == 1
@@ -275,7 +274,7 @@ def test_no_time_stands_in_the_text() -> None:
     entries = list(written(CLIENTS[0]))
     later = json.loads(json.dumps(entries).replace("2026-11-21T", "2031-01-02T"))
     assert later != entries
-    assert text(trail.read(entries)) == text(trail.read(later)) != ""
+    assert text(transcripts.trail(entries)) == text(transcripts.trail(later)) != ""
 
 
 JUNK = st.recursive(
@@ -338,8 +337,8 @@ def spoilt(draw: st.DrawFn) -> Any:
 @settings(max_examples=250, deadline=None)
 def test_any_entries_give_a_text_that_keeps_the_rules(entries: list[Any], cap: int, branch: str | None) -> None:
     """Nothing raises; the cap holds in UTF-16 units; no control character, no tag; the same entries, the same bytes."""
-    found = trail.text(trail.read(entries), branch=branch, root=Path("/p"), cap=cap)
-    assert found == trail.text(trail.read(copy.deepcopy(entries)), branch=branch, root=Path("/p"), cap=cap)
+    found = trail.text(transcripts.trail(entries), branch=branch, root=Path("/p"), cap=cap)
+    assert found == trail.text(transcripts.trail(copy.deepcopy(entries)), branch=branch, root=Path("/p"), cap=cap)
     assert wording.units(found) <= cap
     assert not [char for char in found if char != "\n" and unicodedata.category(char) in ("Cc", "Cs")]
     inside = found.removesuffix("</session-trail>").replace("<session-trail>\n", "\n", 1)
@@ -356,17 +355,18 @@ def test_any_entries_give_a_text_that_keeps_the_rules(entries: list[Any], cap: i
 def test_the_trail_is_light(tmp_path: Path) -> None:
     """It is read on the hook path: nothing but the standard library and light rooms of our own is loaded for it."""
     place = processes.make(tmp_path)
-    script = "import sys; sys.path.insert(0, sys.argv[1]); before = set(sys.modules)\n"
-    script += "import holdfast.trail.text\nprint(*(set(sys.modules) - before))"
+    script = "import site, sys; site.main(); sys.path.insert(0, sys.argv[1])\n"
+    script += "import holdfast.clients.claude; before = set(sys.modules)\n"
+    script += "import holdfast.trail.text, holdfast.clients.claude.trail\nprint(*(set(sys.modules) - before))"
     command = [*processes.INTERPRETER, "-c", script, str(processes.SOURCE)]
     ended = processes.run(command, b"", place.environ(), place.root)
     loaded = set(ended.stdout.split())
     ours = {name for name in loaded if name.startswith("holdfast.")}
-    rooms = {"", ".fields", ".jobs", ".summary", ".text", ".todos", ".words"}
     assert ours == {
-        *(f"holdfast.trail{room}" for room in rooms),
-        *("holdfast.patterns", "holdfast.files", "holdfast.files.redact", "holdfast.files.secretnames"),
-        *("holdfast.files.tokenshapes", "holdfast.workflow", "holdfast.workflow.wording"),
+        *(f"holdfast.trail{room}" for room in ("", ".text", ".words")),
+        *(f"holdfast.clients.claude.trail{room}" for room in ("", ".entries", ".tasks")),
+        *(f"holdfast.files{room}" for room in ("", ".redact", ".secretnames", ".tokenshapes", ".transcript")),
+        *("holdfast.workflow", "holdfast.workflow.wording"),
     }
     assert not loaded & {"pydantic", "pluggy", "json", "sqlite3", "subprocess", "asyncio", "logging", "pathlib"}
 

@@ -1,93 +1,10 @@
-"""Which words of a transcript are kept: a person's, decisions, why a command failed."""
+"""Which words of a session are kept: rules, decisions, why a command failed."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import pytest
 
 from holdfast.trail import words
-from tests.trail.transcribed import CLIENTS, notification, written
-
-
-def user(content: Any, **more: Any) -> dict[str, Any]:
-    return {"type": "user", "message": {"role": "user", "content": content}, **more}
-
-
-@pytest.mark.parametrize("client", CLIENTS)
-def test_of_what_the_clients_wrote_exactly_the_prompts_are_requests(client: str) -> None:
-    """No result, notification, summary, caveat, command, or command's output is taken for a person's words."""
-    asked = [text for entry in written(client) if entry["type"] == "user" if (text := words.asked(entry))]
-    said = ["Build the parser, please.", "Always use tabs, never spaces.", "Go on after compaction.", "After resume."]
-    assert asked == said * 2  # with TodoWrite, then with the Task tools
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "<command-name>/compact</command-name>\n<command-message>compact</command-message>",
-        "<local-command-stdout>Compacted</local-command-stdout>",
-        "<local-command-caveat>Caveat: …</local-command-caveat>",
-        "<bash-input>ls</bash-input>",
-        "<bash-stdout>a</bash-stdout><bash-stderr></bash-stderr>",
-        "<user-prompt-submit-hook>x</user-prompt-submit-hook>",
-        "<ide_opened_file>The user opened a.py</ide_opened_file>",
-        "<system-reminder>x</system-reminder>",
-        '<teammate-message teammate_id="a">x</teammate-message>',
-        '<channel source="x">hi</channel>',
-        notification("a1", 'Agent "x" finished', "completed", "done"),
-        "[Request interrupted by user]",
-        "[Request interrupted by user for tool use]",
-        "This session is being continued from a previous conversation that ran out of context.",
-        "  \n ",
-        "",
-    ],
-)
-def test_the_clients_own_texts_are_no_requests(text: str) -> None:
-    """Whatever their form: a plain text or a block."""
-    assert words.asked(user(text)) == ""
-    assert words.asked(user([{"type": "text", "text": text}])) == ""
-    assert words.queued({"prompt": text}) == ""
-
-
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"isMeta": True},
-        {"isCompactSummary": True},
-        {"isVisibleInTranscriptOnly": True},
-        {"isVirtual": True},
-        {"toolUseResult": "x"},
-        {"promptSource": "system"},
-        {"origin": {"kind": "task-notification"}},
-        {"origin": {"kind": "peer", "from": "x"}},
-        {"origin": "unknown"},
-    ],
-)
-def test_marks_and_origins_tell_whose_words_they_are(more: dict[str, Any]) -> None:
-    """What is marked as the client's or comes from another agent is nobody's request here."""
-    assert words.asked(user("words")) == "words"
-    assert words.asked(user("words", **more)) == ""
-
-
-def test_a_persons_words_are_found_among_what_the_client_adds() -> None:
-    """Blocks beside the prompt, reminders in it, an origin that says so, tags a person wrote."""
-    blocks = [{"type": "text", "text": "<ide_selection>x</ide_selection>"}, {"type": "text", "text": "Fix this."}]
-    assert words.asked(user([*blocks, {"type": "image", "source": {}}])) == "Fix this."
-    assert words.asked(user("Fix.\n<system-reminder>secret\n</system-reminder>")) == "Fix."
-    assert words.asked(user("Fix.", origin={"kind": "human"})) == "Fix."
-    assert words.asked(user("<div> is not closed")) == "<div> is not closed"
-    assert words.queued({"prompt": [{"type": "text", "text": "And."}], "commandMode": "prompt"}) == "And."
-    assert words.queued({"prompt": "x", "commandMode": "task-notification"}) == ""
-    assert words.queued({"prompt": "x", "isMeta": True}) == ""
-
-
-def test_a_slash_command_of_the_persons_own_is_kept_as_it_was_typed() -> None:
-    """Not its expansion, which follows as a meta entry; local commands such as /compact are none."""
-    text = "<command-message>fix is running…</command-message>\n<command-name>/fix</command-name>"
-    assert words.asked(user(text + "\n<command-args>issue 12</command-args>")) == "/fix issue 12"
-    assert words.asked(user(text)) == "/fix"
-    assert words.asked(user("The expansion of fix.", isMeta=True)) == ""
 
 
 @pytest.mark.parametrize(
@@ -183,7 +100,6 @@ def test_a_pipe_does_not_hide_failed_tests(command: str, output: str, failed: bo
 def test_long_texts_are_no_trouble(character: str) -> None:
     """Whatever fills a megabyte, nothing is looked at so often that it would take minutes (the suite's time limit)."""
     text = character * (1_000_000 // len(character))
-    words.asked(user(text))
     words.rule(text)
     words.decisions(text)
     words.telling(text[:30_000])

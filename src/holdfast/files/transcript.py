@@ -1,13 +1,104 @@
-"""The protocol for reading the transcripts that a client writes of its sessions."""
+"""The protocol for reading the transcripts that a client writes of its sessions, with the values it returns."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from re import Pattern
 
 Reached = Literal["confirmed", "absent", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Todo:
+    """An item of a to-do list: its words and `pending`, `in_progress`, `completed` or what else it says."""
+
+    text: str
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The last run of a command: what it put out, and whether it failed by its exit code."""
+
+    command: str
+    output: str
+    failed: bool = True
+
+
+class Answer(NamedTuple):
+    """What the model asked a person, and the answer."""
+
+    question: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """An agent, or a command in the background.
+
+    Attributes:
+        id: what the client calls it.
+        text: its description, or the command.
+        kind: the agent's type; "" where it is not known, and for a command.
+        output: the path of the file its output goes to; "" where it is not known.
+        status: `running`, or how it ended.
+        result: what an agent that ended said last.
+    """
+
+    id: str
+    text: str
+    kind: str = ""
+    output: str = ""
+    status: str = "running"
+    result: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A file that was created or edited, and how often it was written."""
+
+    path: str
+    count: int
+    created: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Trail:
+    """What a session did, as it stands in its transcript: nothing is redacted yet.
+
+    Attributes:
+        requests: what the person asked, oldest first, the same words only once.
+        todos: the open to-dos, those in progress first, else in their order.
+        completed: how many to-dos are completed.
+        runs: the commands that were run, newest first.
+        agents: the agents that were launched and have not reported their end, newest first.
+        commands: the commands that run in the background, newest first.
+        finished: the agents that ended, newest first.
+        edits: the files that were created or edited, newest first.
+        plan: the plan's file; "" without one.
+        plan_title: the first line of the plan, where it is known.
+        branch: the branch the last entry was written on; "" where there is none.
+        said: what the model said and the person answered, newest first.
+        reads: the files that were read and not edited, newest first.
+    """
+
+    requests: tuple[str, ...] = ()
+    todos: tuple[Todo, ...] = ()
+    completed: int = 0
+    runs: tuple[Run, ...] = ()
+    agents: tuple[Job, ...] = ()
+    commands: tuple[Job, ...] = ()
+    finished: tuple[Job, ...] = ()
+    edits: tuple[Edit, ...] = ()
+    plan: str = ""
+    plan_title: str = ""
+    branch: str = ""
+    said: tuple[str | Answer, ...] = ()
+    reads: tuple[str, ...] = ()
 
 
 class Transcripts(Protocol):
@@ -40,6 +131,9 @@ class Transcripts(Protocol):
 
     def shares(self, path: str, other: str, /) -> bool:
         """Return whether two transcripts share entries, because one session continues the other."""
+
+    def trail(self, entries: Sequence[dict[str, Any]], /) -> Trail:
+        """Return what a session did, by its transcript's entries, oldest first; never raises for what they hold."""
 
 
 class Unread:
@@ -76,3 +170,7 @@ class Unread:
     def shares(self, path: str, other: str) -> bool:
         """Return False."""
         return False
+
+    def trail(self, entries: Sequence[dict[str, Any]]) -> Trail:
+        """Return an empty trail."""
+        return Trail()

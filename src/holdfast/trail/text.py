@@ -7,18 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.files.redact import beginning, ending, redact
 from holdfast.trail import words
-from holdfast.trail.summary import Trail, read
 from holdfast.workflow import wording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from holdfast.trail.jobs import Failure, Job
-    from holdfast.trail.summary import Edit
-    from holdfast.trail.todos import Todo
-
-__all__ = ["CAP", "Trail", "mark", "read", "text"]
+    from holdfast.files.transcript import Edit, Job, Run, Todo, Trail
 
 CAP = 3_000  # UTF-16 units of the whole text
 
@@ -30,6 +25,7 @@ _LEAD = (
     "<session-trail>",
 )
 _END = "</session-trail>"
+_PLACE = "Place:"
 _RESERVE = 48  # units kept free for the line that counts what found no room at all
 _REQUEST, _EARLIER, _WORDS, _PATH = 500, 200, 160, 160  # characters of a value
 # A rule may stand further down in a long request. Of a command's output the end counts, where test runners sum up.
@@ -43,14 +39,14 @@ def text(trail: Trail, *, branch: str | None, root: Path, cap: int = CAP) -> str
     gives the same bytes. What matters most comes first, and each kind of fact gets some lines before any gets more.
 
     Args:
-        trail: what `read` found.
+        trail: what the client's transcript tells (`Transcripts.trail`).
         branch: the branch the worktree is on now; None or "" where it is not known.
         root: the project's root; paths below it are shown relative to it.
         cap: the most UTF-16 units.
     """
-    if trail == Trail(branch=trail.branch):
-        return ""
     sections = [section for section in _sections(trail, branch or "", f"{root}/") if section.items]
+    if not trail.plan and all(section.heading == _PLACE for section in sections):
+        return ""
     _fill(sections, cap - wording.size([*_LEAD, _END]) - _RESERVE)
     lines = [line for section in sections for line in section.lines()]
     dropped = sum(len(section.items) for section in sections if not section.shown)
@@ -119,11 +115,11 @@ def _sections(trail: Trail, branch: str, root: str) -> list[_Section]:
     return [
         _Section("Last request (asked earlier; not a new request):", 1, trail.requests[-1:], _request),
         _Section(f"Open to-dos{completed}:", 4, trail.todos or ["none"] * bool(completed), _todo),
-        _Section("Commands whose last run failed:", 2, trail.failures, _failure),
+        _Section("Commands whose last run failed:", 2, words.failures(trail.runs), _failure),
         _Section("Agents that run already and have reported no end (do not start one again):", 2, trail.agents, _job),
         _Section("Commands that run in the background and have reported no end:", 2, trail.commands, _job),
         _Section("Files created or edited, newest first:", 4, trail.edits, lambda edit: _edit(edit, root)),
-        _Section("Place:", 2, _place(trail, branch, root), str),
+        _Section(_PLACE, 2, _place(trail, branch, root), str),
         _Section(
             "Earlier requests, oldest first (asked earlier; not new requests):",
             3,
@@ -132,7 +128,7 @@ def _sections(trail: Trail, branch: str, root: str) -> list[_Section]:
             order=lambda number: picked[number],
         ),
         _Section("Agents that ended, newest first:", 1, trail.finished, _ended),
-        _Section("Decided on the way, newest first:", 2, trail.decisions, _say),
+        _Section("Decided on the way, newest first:", 2, words.decided(trail.said), _say),
         _Section("Files read, newest first:", 2, trail.reads, lambda path: _path(path, root)),
     ]
 
@@ -162,7 +158,7 @@ def _todo(todo: Todo | str) -> str:
     return f"[ ] {_say(todo.text)}{status}"
 
 
-def _failure(failure: Failure) -> str:
+def _failure(failure: Run) -> str:
     output = words.unescaped(ending(failure.output, 2 * _OUTPUT))
     lines = words.telling(redact(wording.clean(output))[-_OUTPUT:])
     more = f" (+{len(lines) - 1} such lines)" if len(lines) > 1 else ""

@@ -1,27 +1,20 @@
-"""The words of a transcript that are worth keeping: what a person asked, what was decided, why a command failed."""
+"""The words of a session that are worth keeping: a rule that a person set, what was decided, why a command failed."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast.patterns import regex
-from holdfast.trail.fields import texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator
+
+    from holdfast.files.transcript import Answer, Run
 
 LONGEST = 20_000  # characters of a text that are looked at; what is shown of it is far shorter
+_DECISIONS = 20  # the newest ones; looking for more costs time, and no text has room for them
 
-# What the client and not the person wrote begins with a tag of the client's (`<task-notification>`, `<command-name>`,
-# `<local-command-stdout>`, `<bash-input>`, `<ide_opened_file>`, …): their names are compounds, those of HTML are not.
-_TAG = regex(r"\s*<(?:[a-z]+[-_][\w-]*|tick|terminal|browser|channel)[\s>]")
-_REMINDER = regex(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
-_MARKER = regex(r"\s*\[(?:Request interrupted|Tool call did not complete)\b")
-_SUMMARY = "This session is being continued from a previous conversation"
-# A command of the person's own, in the form it has where its expansion follows; local ones begin with command-name.
-_COMMAND = regex(r"\s*<command-message>.*?<command-name>/?(.{1,200}?)</command-name>", re.DOTALL)
-_ARGUMENTS = regex(r"<command-args>(.*?)</command-args>", re.DOTALL)
 _RULE = regex(
     r"\b(?:always|never|do not|don['’]?t|must|make sure|from now on|prefer|avoid|remember|instead of|every time"
     r"|at all times|in this project|without asking|no exceptions?|only (?:use|ever|when|if))\b",
@@ -58,25 +51,6 @@ _FAILURES = regex(
 _QUOTING = regex(r"\s*(?:cat|less|head|tail|grep|rg|git|sed|awk|echo|printf|find|ls|jq)\b")
 
 
-def asked(entry: Mapping[str, Any]) -> str:
-    """Return what a person asked in an entry, "" if it is none of a person's.
-
-    No request are results of tools, notes of the client, output of local commands, expansions of slash commands,
-    summaries of compactions, marks of an interruption, and what another agent or a hook said.
-    """
-    message = entry.get("message")
-    if not isinstance(message, dict) or "toolUseResult" in entry or not _of_a_person(entry):
-        return ""
-    return _without_tags(message.get("content"))
-
-
-def queued(attachment: Mapping[str, Any]) -> str:
-    """Return what a person asked while the model was at work, "" if an attachment is nothing of the kind."""
-    if attachment.get("commandMode", "prompt") != "prompt" or not _of_a_person(attachment):
-        return ""
-    return _without_tags(attachment.get("prompt"))
-
-
 def rule(request: str) -> str:
     """Return the first sentence of a request that asks for something for good ("Always use tabs"), "" without one."""
     if not _RULE.search(request[:LONGEST]):
@@ -105,6 +79,26 @@ def telling(output: str) -> tuple[str, ...]:
     return tuple(lines[-1:])
 
 
+def decided(said: Iterable[str | Answer]) -> tuple[str, ...]:
+    """Return the newest decisions in what was said, newest first; it is looked through only as far as they are enough.
+
+    Args:
+        said: what the model said and the person answered, newest first.
+    """
+    found: dict[str, None] = {}
+    for each in said:
+        new = decisions(each) if isinstance(each, str) else [f"{each.question} → {each.answer} (the person's answer)"]
+        found.update(dict.fromkeys(reversed(new)))
+        if len(found) >= _DECISIONS:
+            break
+    return tuple(found)[:_DECISIONS]
+
+
+def failures(runs: Iterable[Run]) -> list[Run]:
+    """Return the runs that failed, by their exit code or by what they put out."""
+    return [run for run in runs if run.failed or tests_failed(run.command, run.output)]
+
+
 def tests_failed(command: str, output: str) -> bool:
     """Tell whether a test run failed though its exit code says otherwise, as that of `pytest | tail` does."""
     piped = "|" in command or ";" in command
@@ -114,30 +108,6 @@ def tests_failed(command: str, output: str) -> bool:
 def unescaped(output: str) -> str:
     """Return a command's output without the sequences that colour it."""
     return _ESCAPES.sub("", output) if "\x1b" in output else output
-
-
-def _of_a_person(entry: Mapping[str, Any]) -> bool:
-    marks = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isVirtual", "repeatsCompactSummary")
-    if any(entry.get(mark) for mark in marks) or entry.get("promptSource") == "system":
-        return False
-    origin = entry.get("origin")
-    return origin is None or (isinstance(origin, dict) and origin.get("kind") == "human")
-
-
-def _without_tags(content: object) -> str:
-    kept = [text for text in map(_own, texts(content)) if text]
-    return "\n".join(kept)
-
-
-def _own(text: str) -> str:
-    """Return what of a text block is a person's: nothing, all of it, or a slash command as it was typed."""
-    text = text[:LONGEST]
-    if command := _COMMAND.match(text):
-        arguments = _ARGUMENTS.search(text)
-        return f"/{command[1]} {arguments[1] if arguments else ''}".strip()
-    if _TAG.match(text) or _MARKER.match(text) or text.startswith(_SUMMARY):
-        return ""
-    return _REMINDER.sub("", text).strip()
 
 
 def _sentences(text: str) -> Iterator[str]:

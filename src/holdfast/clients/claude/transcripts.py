@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from re import Pattern
 
-    from holdfast.files.transcript import Reached
+    from holdfast.files.transcript import Reached, Trail
 
 TAIL = 4 << 20  # bytes of a transcript's end that are read; one of hours has hundreds of megabytes
 PATIENCE = 0.5  # seconds of our own work after which no older entry is read; 4 MB take a fifth of that, and a machine
@@ -142,6 +142,13 @@ def shares(path: str, other: str) -> bool:
         end = os.fstat(descriptor).st_size
         data = _read(descriptor, max(0, end - TAIL), TAIL)
     return any(b'"uuid":"%b"' % id.encode() in data for id in ids)
+
+
+def trail(entries: Sequence[dict[str, Any]]) -> Trail:
+    """Return what a session did, by the entries of its transcript (`Transcripts.trail`)."""
+    from holdfast.clients.claude import trail  # here, for most sessions have a workflow
+
+    return trail.read(entries)
 
 
 @contextmanager

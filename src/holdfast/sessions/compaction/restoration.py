@@ -111,7 +111,7 @@ def _trail(event: Event, context: Context, seal: Seal | None = None) -> list[Mes
         entries = project.transcripts.tail(before) + entries
     if context.config.exclude or context.config.exclude_patterns:
         entries = [capture.event(context.config, entry) for entry in entries]
-    text = trail.text(trail.read(entries), branch=project.branch, root=context.root)
+    text = trail.text(project.transcripts.trail(entries), branch=project.branch, root=context.root)
     if not text:
         return []
     delivery = deliveries.begin(

@@ -6,65 +6,18 @@ Entries are taken in their order across compactions, and what is newer wins.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from holdfast.trail import words as trailwords
-from holdfast.trail.fields import blocks, mapping, plain, text
-from holdfast.trail.jobs import SHELLS, STOPPERS, Failure, Job, Jobs
-from holdfast.trail.todos import TASK_TOOLS, Todo, Todos
+from holdfast.clients.claude.trail.entries import asked, blocks, mapping, plain, queued, text
+from holdfast.clients.claude.trail.tasks import SHELLS, STOPPERS, TASK_TOOLS, Jobs, Todos
+from holdfast.files.transcript import Answer, Edit, Trail
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _T = TypeVar("_T")
-_DECISIONS = 20  # the newest ones; looking for more costs time, and no text has room for them
 _EDITORS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
 _PLANS = frozenset({"plan_file_reference", "plan_mode", "plan_mode_reentry", "plan_mode_exit"})
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """A file that was created or edited, and how often it was written."""
-
-    path: str
-    count: int
-    created: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Trail:
-    """What a session did, as it stands in its transcript: nothing is redacted yet.
-
-    Attributes:
-        requests: what the person asked, oldest first, the same words only once.
-        todos: the open to-dos, those in progress first, else in their order.
-        completed: how many to-dos are completed.
-        failures: the commands whose last run failed, newest first.
-        agents: the agents that were launched and have not reported their end, newest first.
-        commands: the commands that run in the background, newest first.
-        finished: the agents that ended, newest first.
-        edits: the files that were created or edited, newest first.
-        plan: the plan's file; "" without one.
-        plan_title: the first line of the plan, where it is known.
-        branch: the branch the last entry was written on; "" where there is none.
-        decisions: what was decided, newest first.
-        reads: the files that were read and not edited, newest first.
-    """
-
-    requests: tuple[str, ...] = ()
-    todos: tuple[Todo, ...] = ()
-    completed: int = 0
-    failures: tuple[Failure, ...] = ()
-    agents: tuple[Job, ...] = ()
-    commands: tuple[Job, ...] = ()
-    finished: tuple[Job, ...] = ()
-    edits: tuple[Edit, ...] = ()
-    plan: str = ""
-    plan_title: str = ""
-    branch: str = ""
-    decisions: tuple[str, ...] = ()
-    reads: tuple[str, ...] = ()
 
 
 def read(entries: Sequence[dict[str, Any]]) -> Trail:
@@ -95,7 +48,7 @@ class _Reader:
         self.edits: dict[str, Edit] = {}
         self.reads: dict[str, None] = {}
         self.plan = self.plan_title = self.branch = ""
-        self.said: list[str | list[str]] = []  # texts to look for decisions in, or decisions as they are
+        self.said: list[str | Answer] = []
 
     def take(self, entry: dict[str, Any]) -> None:
         self.branch = text(entry, "gitBranch") or self.branch
@@ -112,7 +65,7 @@ class _Reader:
             requests=tuple(self.requests),
             todos=tuple(self.todos.unfinished()),
             completed=self.todos.completed(),
-            failures=_newest(self.jobs.failures),
+            runs=_newest(self.jobs.runs),
             agents=_newest(self.jobs.agents),
             commands=_newest(self.jobs.commands),
             finished=_newest(self.jobs.finished),
@@ -120,26 +73,16 @@ class _Reader:
             plan=self.plan,
             plan_title=self.plan_title,
             branch=self.branch,
-            decisions=tuple(self._decisions()),
+            said=tuple(reversed(self.said)),
             reads=tuple(path for path in reversed(self.reads) if path not in self.edits),
         )
-
-    def _decisions(self) -> list[str]:
-        """Look through what was said from its end, only as far as there are enough."""
-        found: dict[str, None] = {}
-        for said in reversed(self.said):
-            new = trailwords.decisions(said) if isinstance(said, str) else said
-            found.update(dict.fromkeys(reversed(new)))
-            if len(found) >= _DECISIONS:
-                break
-        return list(found)[:_DECISIONS]
 
     def _user(self, entry: dict[str, Any]) -> None:
         results = [block for block in blocks(entry) if block.get("type") == "tool_result"]
         for result in results:
             self._result(result, mapping(entry, "toolUseResult") if len(results) == 1 else {})
         if not results:
-            self._prompt(mapping(entry, "message").get("content"), trailwords.asked(entry))
+            self._prompt(mapping(entry, "message").get("content"), asked(entry))
 
     def _prompt(self, content: object, asked: str) -> None:
         if asked:
@@ -175,8 +118,7 @@ class _Reader:
         elif name in TASK_TOOLS:
             self.todos.task(given, data)
         elif name == "AskUserQuestion":
-            answers = mapping(data, "answers").items()
-            self.said.append([f"{asked} → {answer} (the person's answer)" for asked, answer in answers])
+            self.said += [Answer(question, str(answer)) for question, answer in mapping(data, "answers").items()]
         elif name == "ExitPlanMode":
             self._planned(text(data, "filePath") or text(given, "planFilePath"), text(data, "plan"))
         else:
@@ -203,7 +145,7 @@ class _Reader:
     def _attachment(self, attachment: dict[str, Any]) -> None:
         kind, content = attachment.get("type"), attachment.get("content")
         if kind == "queued_command":
-            self._prompt(attachment.get("prompt"), trailwords.queued(attachment))
+            self._prompt(attachment.get("prompt"), queued(attachment))
         elif kind == "todo_reminder":
             self.todos.written(content)
         elif kind == "task_reminder" and isinstance(content, list):

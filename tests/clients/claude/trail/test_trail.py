@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from holdfast.clients.claude import transcripts
-from holdfast.trail.summary import Edit
-from holdfast.trail.text import Trail, read
-from holdfast.trail.todos import Todo
+from holdfast.clients.claude.trail import read
+from holdfast.files.transcript import Edit, Todo, Trail
+from holdfast.trail import words
 from tests.trail.transcribed import CLIENTS, HOME, TASKS, WRITTEN, Transcript, notification
 
 
@@ -27,12 +27,12 @@ def test_what_the_clients_wrote_is_understood(client: str, tool: str) -> None:
     )
     assert found.todos == (Todo("Write parser", "in_progress"), Todo("Write tests", "pending"))
     assert found.completed == (1 if tool == "todo" else 0)
-    assert [(each.command, each.output) for each in found.failures] == [
+    assert [(each.command, each.output) for each in words.failures(found.runs)] == [
         ("echo FAILED test_parser; exit 1", "Exit code 1\nFAILED test_parser")
     ]
     assert found.edits == (Edit(f"{HOME}/new.py", 1, created=True), Edit(f"{HOME}/app.py", 1, created=False))
     assert found.reads == (f"{HOME}/docs/req.md",)
-    assert found.decisions == ("I chose SQLite because it is small.",)
+    assert words.decided(found.said) == ("I chose SQLite because it is small.",)
     assert [(job.text, job.kind, job.status, job.result) for job in found.finished] == [
         ("Look around", "general-purpose", "completed", "AGENT REPORT")
     ]
@@ -127,15 +127,15 @@ def test_a_failure_stands_until_the_command_succeeds() -> None:
     made.run("pytest -q a", "FAILED a", failed=True)
     made.run("pytest -q b", "FAILED b", failed=True)
     made.run("pytest -q a", "FAILED a again", failed=True)
-    assert [each.command for each in read(made.entries).failures] == ["pytest -q a", "pytest -q b"]
-    assert "again" in read(made.entries).failures[0].output
+    assert [each.command for each in words.failures(read(made.entries).runs)] == ["pytest -q a", "pytest -q b"]
+    assert "again" in words.failures(read(made.entries).runs)[0].output
     made.run("pytest  -q a 2>&1 | tail -3", "1 passed in 0.1s")
-    assert [each.command for each in read(made.entries).failures] == ["pytest -q b"]
+    assert [each.command for each in words.failures(read(made.entries).runs)] == ["pytest -q b"]
     made.background("pytest -q b", "b1")
     made.notify("b1", "Background command was stopped", "killed")
-    assert [each.command for each in read(made.entries).failures] == ["pytest -q b"]
+    assert [each.command for each in words.failures(read(made.entries).runs)] == ["pytest -q b"]
     made.run("pytest -q c | tail", "1 failed in 0.1s")
-    assert [each.command for each in read(made.entries).failures] == ["pytest -q c | tail", "pytest -q b"]
+    assert [each.command for each in words.failures(read(made.entries).runs)] == ["pytest -q c | tail", "pytest -q b"]
 
 
 @pytest.mark.parametrize(
@@ -151,10 +151,10 @@ def test_a_command_that_was_refused_never_ran(refusal: str) -> None:
     """It is no failure, and does not make an earlier one good."""
     made = Transcript()
     made.call("Bash", {"command": "rm -rf build"}, f"Error: {refusal}", refusal, failed=True)
-    assert read(made.entries).failures == ()
+    assert words.failures(read(made.entries).runs) == []
     made.run("make", "error: x", failed=True)
     made.call("Bash", {"command": "make"}, f"Error: {refusal}", refusal, failed=True)
-    assert len(read(made.entries).failures) == 1
+    assert len(words.failures(read(made.entries).runs)) == 1
 
 
 @pytest.mark.parametrize("status", ["completed", "failed", "killed", "stopped"])
@@ -172,7 +172,7 @@ def test_what_ended_runs_no_more(status: str) -> None:
     assert [(job.id, job.status, job.result) for job in found.finished] == [
         ("a1", status, "what <b>it</b> said </status> </result> x")
     ]
-    assert [each.command for each in found.failures] == (["make serve"] if status == "failed" else [])
+    assert [each.command for each in words.failures(found.runs)] == (["make serve"] if status == "failed" else [])
 
 
 def test_an_end_may_be_told_while_the_model_works() -> None:
@@ -324,7 +324,7 @@ def test_decisions_are_the_newest_and_a_persons_answers_among_them() -> None:
     made.answer("I chose tabs. I chose JSON.")
     made.answer("I chose tabs.")
     made.add({**made.entries[0], "isApiErrorMessage": True, "message": {"content": "I decided to fail."}})
-    found = read(made.entries).decisions
+    found = words.decided(read(made.entries).said)
     assert found[:4] == (
         "I chose tabs.",
         "I chose JSON.",

@@ -1,15 +1,19 @@
-"""The agents and commands of a session, as its transcript shows them: which run, which ended, which failed."""
+"""A session's to-dos, agents and commands, as its transcript shows them: which are open, which run, which failed."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
+from holdfast.clients.claude.trail.entries import mapping, mappings, plain, tag, text
+from holdfast.files.transcript import Job, Run, Todo
 from holdfast.patterns import regex
-from holdfast.trail import words as trailwords
-from holdfast.trail.fields import mapping, plain, tag, text
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+TASK_TOOLS = frozenset({"TaskCreate", "TaskUpdate", "TaskGet", "TaskList"})
 SHELLS = frozenset({"Bash", "PowerShell"})
 STOPPERS = frozenset({"TaskStop", "KillShell", "KillBash"})
 
@@ -21,33 +25,55 @@ _SENT = regex(r" (?:\||&>|\d?>)")
 _EXIT = ("Exit code ", "Error: Exit code ")
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A command whose last run failed, and what it put out."""
+class Todos:
+    """What is known of the list so far. A session has either tool, never both (client fact §3.1)."""
 
-    command: str
-    output: str
+    def __init__(self) -> None:
+        self._written: list[Todo] = []
+        self._tasks: dict[str, Todo] = {}
 
+    def unfinished(self) -> list[Todo]:
+        """Return what is still to be done, in progress first, else in its order."""
+        found = [todo for todo in self._all() if todo.status != "completed"]
+        return sorted(found, key=lambda todo: todo.status != "in_progress")
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """An agent, or a command in the background.
+    def completed(self) -> int:
+        """Return how many are completed."""
+        return sum(todo.status == "completed" for todo in self._all())
 
-    Attributes:
-        id: what the client calls it.
-        text: its description, or the command.
-        kind: the agent's type; "" where it is not known, and for a command.
-        output: the path of the file its output goes to; "" where it is not known.
-        status: `running`, or how it ended.
-        result: what an agent that ended said last.
-    """
+    def written(self, items: object) -> None:
+        """Take over a list as TodoWrite or a reminder of it has it: it replaces the one before."""
+        if isinstance(items, list):
+            found = [(text(item, "content"), text(item, "status")) for item in mappings(items)]
+            self._written = [Todo(words, status or "pending") for words, status in found if words]
 
-    id: str
-    text: str
-    kind: str = ""
-    output: str = ""
-    status: str = "running"
-    result: str = ""
+    def task(self, given: dict[str, Any], data: dict[str, Any]) -> None:
+        """Take over what a Task tool answered; what was asked of it says a new subject."""
+        if isinstance(data.get("tasks"), list):
+            self.listed(data["tasks"])
+        elif task := mapping(data, "task"):
+            self._add([task])
+        elif data.get("success") is True:
+            self._change(text(data, "taskId"), given, text(mapping(data, "statusChange"), "to"))
+
+    def listed(self, tasks: Sequence[Any]) -> None:
+        """Take over the client's whole list: what it does not name is no longer open."""
+        self._tasks = {id: task for id, task in self._tasks.items() if task.status == "completed"}
+        self._add(tasks)
+
+    def _add(self, tasks: Sequence[Any]) -> None:
+        for task in mappings(tasks):
+            if (id := text(task, "id")) and (subject := text(task, "subject")):
+                self._tasks[id] = Todo(subject, text(task, "status") or "pending")
+
+    def _change(self, id: str, given: dict[str, Any], status: str) -> None:
+        known = self._tasks.pop(id, Todo(f"task {id}", "pending"))
+        changed = Todo(text(given, "subject") or known.text, status or text(given, "status") or known.status)
+        if changed.status != "deleted":
+            self._tasks[id] = changed
+
+    def _all(self) -> list[Todo]:
+        return [*self._written, *self._tasks.values()]
 
 
 class Jobs:
@@ -57,7 +83,7 @@ class Jobs:
         self.agents: dict[str, Job] = {}
         self.commands: dict[str, Job] = {}
         self.finished: dict[str, Job] = {}
-        self.failures: dict[str, Failure] = {}
+        self.runs: dict[str, Run] = {}
 
     def shell(self, command: str, output: str, data: dict[str, Any], *, failed: bool) -> None:
         """Note a command's result; one that was refused never ran, and is neither a failure nor a success."""
@@ -65,9 +91,9 @@ class Jobs:
             place = _OUTPUT.search(output)
             self.commands[started] = Job(started, command, output=place[1] if place else "")
         elif not failed:
-            self._ran(command, output if trailwords.tests_failed(command, output) else None)
+            self._ran(Run(command, output, failed=False))
         elif output.startswith(_EXIT):
-            self._ran(command, output)
+            self._ran(Run(command, output))
 
     def agent(self, given: dict[str, Any], data: dict[str, Any]) -> None:
         """Note an agent that was launched, or one that was waited for and has ended."""
@@ -106,14 +132,14 @@ class Jobs:
         if agent := self.agents.pop(id, None):
             self._finish(replace(agent, status=status, result=result))
         if (command := self.commands.pop(id, None)) and status in ("failed", "completed"):
-            self._ran(command.text, result if status == "failed" else None)
+            self._ran(Run(command.text, result) if status == "failed" else Run(command.text, "", failed=False))
 
-    def _ran(self, command: str, failure: str | None) -> None:
+    def _ran(self, run: Run) -> None:
         """Note how a command's last run went; where its output was sent makes it no other command."""
-        key = _SENT.split(" ".join(command.split()), maxsplit=1)[0]
-        self.failures.pop(key, None)
-        if key and failure is not None:
-            self.failures[key] = Failure(command, failure)
+        key = _SENT.split(" ".join(run.command.split()), maxsplit=1)[0]
+        self.runs.pop(key, None)
+        if key:
+            self.runs[key] = run
 
     def _finish(self, agent: Job) -> None:
         self.finished.pop(agent.id, None)
