@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from re import Pattern
+    from collections.abc import Iterable, Iterator, Sequence
 
 Reached = Literal["confirmed", "absent", "unknown"]
 
@@ -101,27 +100,133 @@ class Trail:
     reads: tuple[str, ...] = ()
 
 
+class Result(Protocol):
+    """What a call of the Agent tool returned."""
+
+    @property
+    def status(self) -> str:
+        """`completed`, or another word if the agent goes on."""
+
+    @property
+    def agent_id(self) -> str:
+        """The run's id; empty if unknown."""
+
+    @property
+    def agent_type(self) -> str:
+        """The kind of agent; empty if unknown."""
+
+    @property
+    def text(self) -> str:
+        """The agent's last message."""
+
+    @property
+    def output_file(self) -> str:
+        """The path that a background agent writes its output to; empty for none."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether anything shows a failure, whatever the status is."""
+
+
+class Returned(Protocol):
+    """The result of a call, read from a transcript."""
+
+    @property
+    def call(self) -> str:
+        """The id of the call."""
+
+    @property
+    def result(self) -> Result:
+        """What it returned."""
+
+    @property
+    def error(self) -> str:
+        """What went wrong; empty unless it failed."""
+
+
+class Notice(Protocol):
+    """A notification of the client that an agent has ended."""
+
+    @property
+    def task_id(self) -> str:
+        """The id of the run."""
+
+    @property
+    def tool_use_id(self) -> str:
+        """The id of the call."""
+
+    @property
+    def status(self) -> str:
+        """How the agent ended."""
+
+    @property
+    def summary(self) -> str:
+        """One line about it."""
+
+    @property
+    def result(self) -> str:
+        """Its last message."""
+
+    @property
+    def output_file(self) -> str:
+        """The path of its whole output."""
+
+
+class Noted(Protocol):
+    """An entry about a compaction, a file that the model was shown, or one that it was refused."""
+
+    @property
+    def kind(self) -> Literal["compaction", "shown", "refused"]:
+        """Which of the three."""
+
+    @property
+    def value(self) -> Any:
+        """The compaction's id; the Read's response or an attachment of the same form; the path that was refused."""
+
+    @property
+    def attached(self) -> bool:
+        """Whether the client attached the file without a Read."""
+
+    @property
+    def cut(self) -> bool:
+        """Whether the client attached only a part of the file."""
+
+
 class Transcripts(Protocol):
     """Reads one client's transcripts, which are never trusted. A module in the client's folder implements it."""
 
     TAIL: int
     """The number of bytes read at the end of a transcript."""
-    BOUNDARY: bytes
-    """Bytes that are in every entry about a compaction."""
 
     def size(self, path: str, /) -> int:
         """Return a transcript's size in bytes; 0 if there is none."""
 
-    def tail(self, path: str, /, *, most: int = ..., only: Pattern[bytes] | None = None) -> list[dict[str, Any]]:
-        """Return the entries of a transcript's last `most` bytes, oldest first; only from lines that match `only`."""
+    def tail(self, path: str, /) -> list[dict[str, Any]]:
+        """Return the entries at the end of a transcript, oldest first."""
 
-    def divided(
-        self, path: str, at: int, /, *, since: int = 0, only: Pattern[bytes] | None = None
-    ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], int]:
-        """Return the entries at a transcript's end before byte `at`, those from there on, and the byte after them."""
+    def reading(
+        self, path: str, at: int, /, *, since: int = 0, files: bool = True
+    ) -> tuple[Sequence[Noted], Sequence[Noted], int]:
+        """Return which files the main conversation was shown, and its compactions, oldest first.
 
-    def head(self, path: str, /) -> list[dict[str, Any]]:
-        """Return the first entries of a transcript."""
+        Args:
+            path: the path of the transcript, of which the end is read.
+            at: the byte that divides the result.
+            since: the first byte that is read.
+            files: whether to look for files, not only for compactions.
+
+        Returns:
+            What comes before byte `at`, what comes from there on, and the byte after it.
+        """
+
+    def notices(self, path: str, /, *, most: int = ...) -> Iterator[tuple[Notice, object]]:
+        """Yield the notifications of ended agents in a transcript's last `most` bytes, each with its time."""
+
+    def returned(self, path: str, calls: Iterable[str], /, *, most: int) -> Iterator[Returned]:
+        """Yield what `calls` returned, and maybe others, from a transcript's last `most` bytes."""
+
+    def agent_prompt(self, path: str, agent: str, /) -> str:
+        """Return the first prompt of an agent in the session with this transcript; empty if unknown."""
 
     def reached(self, path: str, mark: str, since: int, /) -> Reached:
         """Return whether a text with this mark has reached the model, according to the entries from byte `since` on."""
@@ -133,31 +238,39 @@ class Transcripts(Protocol):
         """Return whether two transcripts share entries, because one session continues the other."""
 
     def trail(self, entries: Sequence[dict[str, Any]], /) -> Trail:
-        """Return what a session did, by its transcript's entries, oldest first; never raises for what they hold."""
+        """Return what a session did, from its transcript's entries, oldest first; never raises."""
 
 
 class Unread:
     """Reads nothing: the transcripts of a project that was opened without its client."""
 
-    TAIL, BOUNDARY = 0, b""
+    TAIL = 0
 
     def size(self, path: str) -> int:
         """Return 0."""
         return 0
 
-    def tail(self, path: str, *, most: int = 0, only: Pattern[bytes] | None = None) -> list[dict[str, Any]]:
+    def tail(self, path: str) -> list[dict[str, Any]]:
         """Return no entries."""
         return []
 
-    def divided(
-        self, path: str, at: int, *, since: int = 0, only: Pattern[bytes] | None = None
-    ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], int]:
+    def reading(
+        self, path: str, at: int, *, since: int = 0, files: bool = True
+    ) -> tuple[Sequence[Noted], Sequence[Noted], int]:
         """Return no entries."""
         return [], [], 0
 
-    def head(self, path: str) -> list[dict[str, Any]]:
-        """Return no entries."""
-        return []
+    def notices(self, path: str, *, most: int = 0) -> Iterator[tuple[Notice, object]]:
+        """Yield none."""
+        return iter(())
+
+    def returned(self, path: str, calls: Iterable[str], *, most: int) -> Iterator[Returned]:
+        """Yield none."""
+        return iter(())
+
+    def agent_prompt(self, path: str, agent: str) -> str:
+        """Return an empty text."""
+        return ""
 
     def reached(self, path: str, mark: str, since: int) -> Reached:
         """Return "unknown"."""

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from holdfast.config import Config
     from holdfast.log import Level
     from holdfast.project import OpenProject
-    from holdfast.sessions.agents.notices import Answer, Notice
 
 
 class Event(Protocol):
@@ -44,12 +43,6 @@ class Event(Protocol):
     @property
     def in_subagent(self) -> bool:
         """Whether it happened in a subagent, which shares its parent's `session_id`."""
-
-    def notice_in(self, entry: Mapping[str, Any]) -> Notice | None:
-        """Return the notification of an agent's end that an entry of the transcript holds, if any."""
-
-    def answer_in(self, entry: Mapping[str, Any]) -> Answer | None:
-        """Return the result of a call that an entry of the transcript holds, if any."""
 
 
 class Call(Event, Protocol):

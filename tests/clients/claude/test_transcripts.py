@@ -73,7 +73,7 @@ def test_the_end_is_divided_where_one_says(tmp_path: Path, most: int) -> None:
     place = put(tmp_path, data)
     everything = transcripts.tail(place, most=most)
     for at in (0, 1, len(data) - 3_000, len(data) - 1, len(data), len(data) + 9, *places(data, b"\n")[-9:]):
-        before, after, end = transcripts.divided(place, at, most=most)
+        before, after, end = transcripts._divided(place, at, 0, most, None)
         assert before + after == everything
         assert end == len(data)
         begins = data[at:] if at == 0 or data[at - 1 : at] == b"\n" else data[at:].partition(b"\n")[2]
@@ -88,10 +88,11 @@ def test_only_lines_that_hold_what_is_looked_for_are_parsed(tmp_path: Path) -> N
     place, pattern = put(tmp_path, b"\n".join(lines)), re.compile(b"b")
     assert [each["n"] for each in transcripts.tail(place, only=pattern)] == [0, 2, 4]
     cut = sum(map(len, lines[:2])) + 2
-    found = transcripts.divided(place, 0, since=cut - 1, only=pattern)
-    assert ([each["n"] for each in found.after], found.end) == ([2, 4], sum(map(len, lines[:4])) + 4)
+    _, found, end = transcripts._divided(place, 0, cut - 1, transcripts.TAIL, pattern)
+    assert ([each["n"] for each in found], end) == ([2, 4], sum(map(len, lines[:4])) + 4)
     put(tmp_path, b"\n".join([*lines, b""]))
-    assert [each["n"] for each in transcripts.divided(place, 0, since=found.end - 1, only=pattern).after] == [4]
+    _, found, _ = transcripts._divided(place, 0, end - 1, transcripts.TAIL, pattern)
+    assert [each["n"] for each in found] == [4]
 
 
 def test_where_reading_takes_too_long_the_newest_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from itertools import permutations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,8 +16,6 @@ from tests.agentry import CALL, RUN, begin, launch, report
 from tests.handmade import ME, OTHER, workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from holdfast.sessions.workspace import Workspace
 
 TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"
@@ -86,7 +84,7 @@ def test_a_result_given_in_the_middle_of_a_turn_stands_in_the_transcript(
     begin(project, "toolu_000001", run)
     report(project, "stopped", "BG REPORT", run=run)
 
-    notices.catch_up(project, ME, str(path), TaskNotification.noted)
+    notices.catch_up(project, ME, str(path))
 
     assert fate(project) == ("consumed" if kept == "all" else "finished")
 
@@ -99,7 +97,7 @@ def test_a_result_given_as_a_turn_of_its_own_stands_there_too(
     monkeypatch.setenv("HOLDFAST_NOW", "2026-11-21T16:00:00Z")
     begin(project, "toolu_x", {"1": "aeb4637b16c21986f", "3": "a135c2f31dff1a8a5"}[name[11]])
 
-    notices.catch_up(project, ME, str(TRANSCRIPTS / f"{name}.jsonl"), TaskNotification.noted)
+    notices.catch_up(project, ME, str(TRANSCRIPTS / f"{name}.jsonl"))
 
     (only,) = agent_status.of_session(project, ME)
     assert (only.fate, only.words) == ("consumed", "AGENT REPORT")
@@ -113,27 +111,27 @@ def test_a_notice_of_an_earlier_run_uses_nothing_of_the_present_one(
     monkeypatch.setenv("HOLDFAST_NOW", "2026-11-21T17:31:00Z")
     begin(project, "toolu_000001", run)
     report(project, "stopped", "First.", run=run)
-    notices.catch_up(project, ME, path, TaskNotification.noted)
+    notices.catch_up(project, ME, path)
     monkeypatch.setenv("HOLDFAST_NOW", "2026-11-21T18:00:00Z")
     report(project, "running", run=run)
-    notices.catch_up(project, ME, path, TaskNotification.noted)
+    notices.catch_up(project, ME, path)
     assert fate(project) == "running"
 
     report(project, "stopped", "Second.", run=run)
-    notices.catch_up(project, ME, path, TaskNotification.noted)
+    notices.catch_up(project, ME, path)
     assert fate(project) == "finished"
 
 
 def test_without_anybody_to_wait_for_no_transcript_is_read(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """It costs what it costs only where something can come of it; and a transcript that is not there is none."""
     begin(project)
-    notices.catch_up(project, ME, "", TaskNotification.noted)
-    notices.catch_up(project, ME, "/nowhere/x.jsonl", TaskNotification.noted)
+    notices.catch_up(project, ME, "")
+    notices.catch_up(project, ME, "/nowhere/x.jsonl")
     assert fate(project) == "running"
     notices.notified(project, ME, RUN, CALL, "completed", "Done.")
     monkeypatch.setattr(transcripts, "tail", lambda *_, **__: pytest.fail("it was read"))
 
-    notices.catch_up(project, ME, str(TRANSCRIPTS / "midturn-2.1.197.jsonl"), TaskNotification.noted)
+    notices.catch_up(project, ME, str(TRANSCRIPTS / "midturn-2.1.197.jsonl"))
 
 
 @pytest.mark.parametrize(("status", "failed"), [("completed", False), ("", False), ("failed", True), ("killed", True)])
@@ -142,11 +140,6 @@ def test_an_ending_without_a_word_for_it_is_no_failure(project: Workspace, statu
     begin(project)
     notices.notified(project, ME, RUN, CALL, status, "Done.")
     assert [each.failed for each in agent_status.of_session(project, ME)] == [failed]
-
-
-def noted(**said: str) -> Callable[[Mapping[str, Any]], TaskNotification | None]:
-    """Return a reader that finds one notice in every entry."""
-    return lambda entry: TaskNotification(**{"status": "completed"} | said)
 
 
 @pytest.mark.parametrize("moment", ["", "2026-11-21T17:30:00.000Z", "2026-11-21T17:31:00.000Z", "soon"])
@@ -161,21 +154,18 @@ def test_a_notice_may_say_little(
     begin(project)
     begin(project, "toolu_2", "another")
 
-    notices.catch_up(project, ME, str(path), noted(summary="Agent ended", output_file="/tasks/b.output", **named))
+    told = TaskNotification(status="completed", summary="Agent ended", output_file="/tasks/b.output", **named)
+    monkeypatch.setattr(TaskNotification, "noted", lambda entry: told)
+
+    notices.catch_up(project, ME, str(path))
 
     one, other = agent_status.of_session(project, ME)
     assert (one.fate, one.words, other.fate) == ("consumed", "Agent ended", "running")
     assert one.output == "/tasks/b.output"
 
 
-def returned(*answers: Returned | None) -> Callable[[Mapping[str, Any]], Returned | None]:
-    """Return a reader that finds one of these results in each entry, in their order."""
-    left = iter(answers)
-    return lambda entry: next(left)
-
-
 def test_what_a_call_returned_is_taken_from_the_transcript_where_its_event_was_lost(
-    project: Workspace, tmp_path: Path
+    project: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A result, a launch into the background and an error; nothing of a call that nobody waits for."""
     path = tmp_path / "transcript.jsonl"
@@ -184,15 +174,18 @@ def test_what_a_call_returned_is_taken_from_the_transcript_where_its_event_was_l
     for call in calls:
         launch(project, call, f"phase of {call}")
     lifecycle.judged(project, ME, "judged", "completed")
-    results_ = (
-        None,
-        Returned("judged", AgentResult("completed", "run of judged", text="Late.")),
-        Returned("broke", AgentResult("other"), "Agent type 'builder' not found"),
-        Returned("beside", AgentResult("async_launched", "run of beside", output_file="/tasks/beside.output")),
-        Returned("done", AgentResult("completed", "run of done", "builder", "All done.")),
+    answers = iter(
+        (
+            None,
+            Returned("judged", AgentResult("completed", "run of judged", text="Late.")),
+            Returned("broke", AgentResult("other"), "Agent type 'builder' not found"),
+            Returned("beside", AgentResult("async_launched", "run of beside", output_file="/tasks/beside.output")),
+            Returned("done", AgentResult("completed", "run of done", "builder", "All done.")),
+        )
     )
+    monkeypatch.setattr(Returned, "noted", lambda entry: next(answers))
 
-    notices.catch_up_calls(project, ME, str(path), returned(*results_))
+    notices.catch_up_calls(project, ME, str(path))
 
     assert [(each.tool_use_id, each.outcome, each.words) for each in agent_status.due(project, ME)] == [
         ("broke", "failed", "Agent type 'builder' not found"),
@@ -214,6 +207,6 @@ def test_no_transcript_is_read_for_calls_that_have_returned(
     """Nor without one to read."""
     monkeypatch.setattr(transcripts, "tail", lambda *_, **__: pytest.fail("it was read"))
     begin(project)
-    notices.catch_up_calls(project, ME, "/nowhere/x.jsonl", returned())
+    notices.catch_up_calls(project, ME, "/nowhere/x.jsonl")
     launch(project, "toolu_2")
-    notices.catch_up_calls(project, ME, "", returned())
+    notices.catch_up_calls(project, ME, "")

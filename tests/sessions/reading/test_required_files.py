@@ -467,13 +467,13 @@ def test_a_boundary_farther_back_than_is_read_is_no_lack(project: Workspace) -> 
 def test_what_was_searched_is_not_searched_again(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """A session has many prompts and a long transcript; for another file, or another content, it is searched anew."""
     searched: list[int] = []
-    divided = transcripts.divided
+    reading = transcripts.reading
 
-    def noting(path: str, at: int, *, since: int = 0, **more: Any) -> transcripts.Divided:
+    def noting(path: str, at: int, *, since: int = 0, **more: Any) -> Any:
         searched.append(since)
-        return divided(path, at, since=since, **more)
+        return reading(path, at, since=since, **more)
 
-    monkeypatch.setattr(transcripts, "divided", noting)
+    monkeypatch.setattr(transcripts, "reading", noting)
     filler = [said(type="user", message={"content": "x" * 50_000}) for _ in range(4)]
     path = transcribed(project, [shown(project, "one\ntwo\nthree\n"), *filler])
     put(project, "docs/b.md", "other\n")

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from holdfast.patterns import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from re import Pattern
 
+    from holdfast.clients.claude.events.agents import Returned, TaskNotification
     from holdfast.files.transcript import Reached, Trail
 
 TAIL = 4 << 20  # bytes of a transcript's end that are read; one of hours has hundreds of megabytes
@@ -28,6 +30,10 @@ PATIENCE = 0.5  # seconds of our own work after which no older entry is read; 4 
 REST = 2.0  # seconds after its last write in which a client writes no more of a compaction; it takes a tenth of one
 LINE = 1 << 20  # bytes of a line that is still parsed; what hooks and people say is far shorter
 BOUNDARY = b'"subtype":"compact_boundary"'
+_BOUNDARIES = regex(BOUNDARY)
+_FILES = regex(rb'"(?:filePath|Read|is_error|compact_boundary)"')  # one alternative in quotes is found fastest
+_NOTICE = regex(rb"task-notification")  # stands in every entry that notes one (client fact §3.4)
+_SAFE = regex(r"[A-Za-z0-9_-]{1,128}")
 # What the client notes for itself: requests and prompts as it sent them, hundreds of kilobytes a turn, and no news.
 _NOISE = regex(
     rb'\{"type":"(?:api-request|atis-latch|cost-state|queue-)'
@@ -38,24 +44,19 @@ _CHUNK = 1 << 16
 _BEGINNING = _CHUNK * 8  # bytes of a transcript in which its first entries are looked for
 
 
+class Noted(NamedTuple):
+    """What an entry says of a compaction or a file (`holdfast.files.transcript.Noted`)."""
+
+    kind: Literal["compaction", "shown", "refused"]
+    value: Any
+    attached: bool = False
+    cut: bool = False
+
+
 def size(path: str) -> int:
     """Return a transcript's size in bytes; 0 where there is none, or it is no ordinary file."""
     with _open(path) as descriptor:
         return 0 if descriptor is None else os.fstat(descriptor).st_size
-
-
-class Divided(NamedTuple):
-    """Entries of a transcript's end.
-
-    Attributes:
-        before: those that begin before a place.
-        after: those from there on.
-        end: the byte behind the last whole line, from which on a later look sees what is new.
-    """
-
-    before: list[dict[str, Any]]
-    after: list[dict[str, Any]]
-    end: int
 
 
 def tail(path: str, *, most: int = TAIL, only: Pattern[bytes] | None = None) -> list[dict[str, Any]]:
@@ -69,14 +70,52 @@ def tail(path: str, *, most: int = TAIL, only: Pattern[bytes] | None = None) -> 
         most: how many bytes are read.
         only: what a line must hold; to parse the others is what takes the time.
     """
-    return divided(path, 0, most=most, only=only).after
+    return _divided(path, 0, 0, most, only)[1]
 
 
-def divided(path: str, at: int, *, since: int = 0, most: int = TAIL, only: Pattern[bytes] | None = None) -> Divided:
-    """Return the entries of a transcript's end (`tail`), divided where byte `at` is; nothing before `since` is read."""
+def reading(path: str, at: int, *, since: int = 0, files: bool = True) -> tuple[Sequence[Noted], Sequence[Noted], int]:
+    """Return what the main conversation was shown of files, with its compactions, divided where byte `at` is.
+
+    The third value is the byte behind the last whole line, from which on a later look sees what is new.
+    """
+    before, after, end = _divided(path, at, since, TAIL, _FILES if files else _BOUNDARIES)
+    return list(_noted(before)), list(_noted(after)), end
+
+
+def notices(path: str, *, most: int = TAIL) -> Iterator[tuple[TaskNotification, object]]:
+    """Yield what the client told the main conversation of agents that ended, and when it noted that."""
+    from holdfast.clients.claude.events.agents import TaskNotification  # here, for most sessions wait for none
+
+    for entry in tail(path, most=most, only=_NOTICE):
+        if notice := TaskNotification.noted(entry):
+            yield notice, entry.get("timestamp")
+
+
+def returned(path: str, calls: Iterable[str], *, most: int) -> Iterator[Returned]:
+    """Yield what calls returned, with others that stand in the same entries."""
+    from holdfast.clients.claude.events.agents import Returned  # here, for an event seldom gets lost
+
+    wanted = re.compile(b'"tool_use_id":"(?:%b)"' % b"|".join(re.escape(each.encode()) for each in sorted(calls)))
+    for entry in tail(path, most=most, only=wanted):
+        if answer := Returned.noted(entry):
+            yield answer
+
+
+def agent_prompt(path: str, agent: str) -> str:
+    """Return what an agent's own transcript begins with; it lies beside the main session's (client payloads)."""
+    if not path.endswith(".jsonl") or not _SAFE.fullmatch(agent):
+        return ""
+    entries = _head(f"{path.removesuffix('.jsonl')}/subagents/agent-{agent}.jsonl")
+    return next((said for entry in entries if entry.get("type") == "user" and (said := _said(entry))), "")
+
+
+def _divided(
+    path: str, at: int, since: int, most: int, only: Pattern[bytes] | None
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]], int]:
+    """Return the entries of a transcript's end that begin before byte `at`, those from there on, and where it ends."""
     with _open(path) as descriptor:
         if descriptor is None:
-            return Divided([], [], 0)
+            return [], [], 0
         end = os.fstat(descriptor).st_size
         start = max(since, end - most, 0)
         data = _read(descriptor, start, end - start)
@@ -88,10 +127,10 @@ def divided(path: str, at: int, *, since: int = 0, most: int = TAIL, only: Patte
     cut = cut if data[:cut].endswith(b"\n") or not cut else len(data) - len(data[cut:].partition(b"\n")[2])
     until = time.thread_time() + PATIENCE
     after, before = (_entries(_backwards(part, only), until=until)[::-1] for part in (data[cut:], data[:cut]))
-    return Divided(before, after, end)
+    return before, after, end
 
 
-def head(path: str) -> list[dict[str, Any]]:
+def _head(path: str) -> list[dict[str, Any]]:
     """Return the entries of a transcript's beginning, oldest first; see `tail`."""
     with _open(path) as descriptor:
         return [] if descriptor is None else _entries(_read(descriptor, 0, _BEGINNING).split(b"\n"))
@@ -133,7 +172,7 @@ def shares(path: str, other: str) -> bool:
     A forked session's transcript begins with the entries it goes on from, under their old ids; one whose id changed
     with a compaction names the last entry before it in `logicalParentUuid`.
     """
-    ids = {id for entry in head(path) for id in _ids(entry)}
+    ids = {id for entry in _head(path) for id in _ids(entry)}
     if not ids:
         return False
     with _open(other) as descriptor:
@@ -240,6 +279,42 @@ def _whole(lines: Sequence[bytes], *, rests: bool) -> bool:
 
 def _answers(line: bytes) -> bool:
     return b'"type":"assistant"' in line and any(entry.get("type") == "assistant" for entry in _entries([line]))
+
+
+def _noted(entries: Iterable[dict[str, Any]]) -> Iterator[Noted]:
+    """Yield what entries of the main conversation say of compactions and files."""
+    asked: dict[str, str] = {}
+    for entry in entries:
+        if entry.get("isSidechain"):
+            continue
+        if entry.get("subtype") == "compact_boundary":
+            asked.clear()
+            yield Noted("compaction", str(entry.get("uuid", "")))
+        attached = entry.get("attachment")
+        if isinstance(attached, dict) and attached.get("type") == "file":
+            yield Noted("shown", attached.get("content"), attached=True, cut=attached.get("truncated") is True)
+        elif "toolUseResult" in entry:
+            yield Noted("shown", entry["toolUseResult"])
+        for block in _blocks(entry):
+            kind, given = block.get("type"), block.get("input")
+            failed = kind == "tool_result" and block.get("is_error") is True
+            if kind == "tool_use" and block.get("name") == "Read" and isinstance(given, dict):
+                asked[str(block.get("id"))] = str(given.get("file_path", ""))
+            elif failed and (place := asked.get(str(block.get("tool_use_id")))):
+                yield Noted("refused", place)
+
+
+def _blocks(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the content blocks of what model, tools or a person said; a plain text is one."""
+    message = entry.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    return [block for block in (blocks if isinstance(blocks, list) else ()) if isinstance(block, dict)]
+
+
+def _said(entry: Mapping[str, Any]) -> str:
+    texts = [block.get("text") for block in _blocks(entry) if block.get("type") == "text"]
+    return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def _ids(entry: dict[str, Any]) -> Iterator[str]:

@@ -6,17 +6,13 @@ its type; if several of one type run, by the prompt that its own transcript begi
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from holdfast.patterns import regex
 from holdfast.sessions.agents import agent_status, lifecycle
 
 if TYPE_CHECKING:
     from holdfast.project import OpenProject
     from holdfast.sessions.agents.agent_status import Agent, Run
-
-_SAFE = regex(r"[A-Za-z0-9_-]{1,128}")
 
 
 def of(project: OpenProject, session: str, agent_id: str, transcript: str = "") -> Agent | None:
@@ -31,7 +27,7 @@ def of(project: OpenProject, session: str, agent_id: str, transcript: str = "") 
     found = candidates(project, session, agent_id)
     if len(found) == 1 and (found[0].agent_id or len(_rivals(project, session, found[0].agent_type)) == 1):
         return found[0]
-    said = _first_prompt(project, transcript, agent_id) if found else ""
+    said = project.transcripts.agent_prompt(transcript, agent_id) if found else ""
     same = [each for each in found if said and each.prompt == lifecycle.beginning(project, said)]
     return same[0] if len({(each.workflow, each.phase) for each in same}) == 1 else None
 
@@ -52,21 +48,3 @@ def _rivals(project: OpenProject, session: str, agent_type: str) -> list[Run]:
     launches = agent_status.unanswered(project, session)
     runs = [each for each in agent_status.unnamed(project, session) if each.agent_type == agent_type]
     return [run for run in runs if any(run.may_be_of(each) for each in launches)]
-
-
-def _first_prompt(project: OpenProject, transcript: str, agent_id: str) -> str:
-    """Return the first prompt in a run's own transcript, which the client keeps in a folder beside the main one."""
-    if not transcript.endswith(".jsonl") or not _SAFE.fullmatch(agent_id):
-        return ""
-    own = Path(transcript.removesuffix(".jsonl")) / "subagents" / f"agent-{agent_id}.jsonl"
-    entries = project.transcripts.head(str(own))
-    return next((said for entry in entries if entry.get("type") == "user" and (said := _prompt(entry))), "")
-
-
-def _prompt(entry: dict[str, Any]) -> str:
-    message = entry.get("message")
-    content = message.get("content") if isinstance(message, dict) else None
-    if isinstance(content, list):
-        texts = [block.get("text") for block in content if isinstance(block, dict) and block.get("type") == "text"]
-        return "\n".join(text for text in texts if isinstance(text, str))
-    return content if isinstance(content, str) else ""

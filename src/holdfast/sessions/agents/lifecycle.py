@@ -8,7 +8,7 @@ stored apart, and the view `agents` joins them (`agent_status`).
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import capture, clock
 from holdfast.files.redact import beginning as redacted_beginning
@@ -18,6 +18,7 @@ from holdfast.sessions.agents import agent_status
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+    from holdfast.files.transcript import Result
     from holdfast.project import OpenProject
 
 PROMPT_LIMIT_CHARS = 4_000  # characters of a launch's prompt that are kept
@@ -25,34 +26,6 @@ _WINDOW_CHARS = 5_000  # characters beyond these in which secrets and excluded t
 State = Literal["running", "missing", "stopped", "completed", "failed"]
 # A failure signal beats "completed" from the same run; a verdict beats a bare stop.
 _STATES: tuple[State, ...] = ("running", "missing", "stopped", "completed", "failed")
-
-
-class Result(Protocol):
-    """What a call of the Agent tool returned; see `returned`."""
-
-    @property
-    def status(self) -> str:
-        """`completed`, or another word if the agent goes on."""
-
-    @property
-    def agent_id(self) -> str:
-        """The run's id; empty if unknown."""
-
-    @property
-    def agent_type(self) -> str:
-        """The kind of agent; empty if unknown."""
-
-    @property
-    def text(self) -> str:
-        """The agent's last message."""
-
-    @property
-    def output_file(self) -> str:
-        """The path that a background agent writes its output to; empty for none."""
-
-    @property
-    def failed(self) -> bool:
-        """Whether anything shows a failure, whatever the status is."""
 
 
 def call_id(tool_use_id: str | None, tool_input: Mapping[str, Any]) -> str:

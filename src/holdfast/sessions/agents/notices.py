@@ -2,68 +2,21 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.sessions.agents import agent_status, lifecycle
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
+    from holdfast.files.transcript import Notice
     from holdfast.project import OpenProject
     from holdfast.sessions.agents.agent_status import Agent
     from holdfast.sessions.agents.lifecycle import State
 
-_NOTICE = re.compile(b"task-notification")  # is in every entry that holds a notification (client fact §3.4)
 _ENDINGS: dict[str, State] = {"completed": "completed", "running": "running", "": "stopped"}  # else a failure
 
 
 TURN_BYTES = 1 << 20  # bytes at the end of a transcript that hold the last turn
-
-
-class Answer(Protocol):
-    """The result of a call, read from a transcript; see `catch_up_calls`."""
-
-    @property
-    def call(self) -> str:
-        """The id of the call."""
-
-    @property
-    def result(self) -> lifecycle.Result:
-        """What it returned."""
-
-    @property
-    def error(self) -> str:
-        """What went wrong; empty unless it failed."""
-
-
-class Notice(Protocol):
-    """A notification of the client that an agent has ended; see `notified`."""
-
-    @property
-    def task_id(self) -> str:
-        """The id of the run."""
-
-    @property
-    def tool_use_id(self) -> str:
-        """The id of the call."""
-
-    @property
-    def status(self) -> str:
-        """How the agent ended."""
-
-    @property
-    def summary(self) -> str:
-        """One line about it."""
-
-    @property
-    def result(self) -> str:
-        """The agent's last message."""
-
-    @property
-    def output_file(self) -> str:
-        """The path of its whole output."""
 
 
 def notified(
@@ -87,24 +40,17 @@ def notified(
         lifecycle.named(project, session, tool_use_id, run, output)
 
 
-def catch_up_calls(
-    project: OpenProject, session: str, transcript: str, noted: Callable[[Mapping[str, Any]], Answer | None]
-) -> None:
+def catch_up_calls(project: OpenProject, session: str, transcript: str) -> None:
     """Read from the transcript what calls returned whose events were lost, for example on a full disk.
 
     Args:
         project: the project.
         session: the main session.
         transcript: the path of its transcript, of which the last megabyte is read.
-        noted: returns the result that an entry of the transcript holds, if any.
     """
     open_ = {each.tool_use_id for each in agent_status.unanswered(project, session)} if transcript else set()
-    if not open_:
-        return
-    wanted = re.compile(b'"tool_use_id":"(?:%b)"' % b"|".join(re.escape(each.encode()) for each in sorted(open_)))
-    for entry in project.transcripts.tail(transcript, most=TURN_BYTES, only=wanted):
-        answer = noted(entry)
-        if answer is None or answer.call not in open_:
+    for answer in project.transcripts.returned(transcript, open_, most=TURN_BYTES) if open_ else ():
+        if answer.call not in open_:
             continue
         result = answer.result
         if answer.error:
@@ -115,32 +61,23 @@ def catch_up_calls(
         lifecycle.named(project, session, answer.call, run, result.output_file)
 
 
-def catch_up(
-    project: OpenProject,
-    session: str,
-    transcript: str,
-    noted: Callable[[Mapping[str, Any]], Notice | None],
-    *,
-    most: int | None = None,
-) -> None:
+def catch_up(project: OpenProject, session: str, transcript: str, *, most: int | None = None) -> None:
     """Read from the transcript the results that the main conversation got and no event reported.
 
     Args:
         project: the project.
         session: the main session.
         transcript: the path of its transcript.
-        noted: returns the notification that an entry of the transcript holds, if any.
         most: how many bytes at its end are read; None reads as far as the reader goes.
     """
     waiting = agent_status.waiting(project, session)
     read = project.transcripts
-    for entry in read.tail(transcript, most=most or read.TAIL, only=_NOTICE) if waiting else ():
-        if notice := noted(entry):
-            for each in waiting:
-                if _about(notice, each) and _follows(entry.get("timestamp"), each.since):
-                    words = notice.result or notice.summary
-                    told = (each.agent_id, each.tool_use_id, notice.status, words, notice.output_file)
-                    notified(project, session, *told)
+    for notice, noted_at in read.notices(transcript, most=most or read.TAIL) if waiting else ():
+        for each in waiting:
+            if _about(notice, each) and _follows(noted_at, each.since):
+                words = notice.result or notice.summary
+                told = (each.agent_id, each.tool_use_id, notice.status, words, notice.output_file)
+                notified(project, session, *told)
 
 
 def _about(notice: Notice, agent: Agent) -> bool:

@@ -13,9 +13,9 @@ from holdfast.sessions.agents import agent_status, lifecycle
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from holdfast.files.transcript import Result
     from holdfast.project import OpenProject
     from holdfast.sessions.agents.agent_status import Agent
-    from holdfast.sessions.agents.lifecycle import Result
     from holdfast.sessions.hook import Call, Context, Event
     from holdfast.workflow.model import Phase, Status, Workflow
 
@@ -53,7 +53,7 @@ def settle_agents(event: Event, context: Context) -> list[Moved]:
     if agent_status.unanswered(context.project, event.session_id):
         from holdfast.sessions.agents import notices
 
-        notices.catch_up_calls(context.project, event.session_id, event.transcript_path, event.answer_in)
+        notices.catch_up_calls(context.project, event.session_id, event.transcript_path)
     return settle(context.project, event.session_id)
 
 

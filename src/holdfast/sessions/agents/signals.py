@@ -9,8 +9,8 @@ from holdfast.sessions.agents import lifecycle
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from holdfast.sessions.agents.lifecycle import Result, State
-    from holdfast.sessions.agents.notices import Notice
+    from holdfast.files.transcript import Notice, Result
+    from holdfast.sessions.agents.lifecycle import State
     from holdfast.sessions.hook import Call, Context, Event
     from holdfast.workflow.model import Phase, Workflow
     from holdfast.workflow.wording import Message
@@ -110,7 +110,7 @@ def rest(event: Event, context: Context, listed: Collection[str] | None) -> None
     waiting = agent_status.waiting(project, session)
     # An agent that is no longer listed may have reported its end when the ledger could not be written.
     if any(each.unused or (listed is not None and each.agent_id not in listed) for each in waiting):
-        notices.catch_up(project, session, event.transcript_path, event.notice_in, most=notices.TURN_BYTES)
+        notices.catch_up(project, session, event.transcript_path, most=notices.TURN_BYTES)
     if listed is not None:
         lifecycle.still_there(project, session, listed)
 
@@ -128,7 +128,7 @@ def end_agents(event: Event, context: Context) -> None:
     if sessions.process_gone(project, session):
         from holdfast.sessions.agents import notices
 
-        notices.catch_up(project, session, event.transcript_path, event.notice_in)
+        notices.catch_up(project, session, event.transcript_path)
         lifecycle.still_there(project, session, ())
 
 

@@ -85,7 +85,7 @@ def give(event: Event, context: Context, workflow: Workflow, verdict: Verdict, n
     branch = owners.branch(project, workflow)
     owners.own(project, workflow, session)
     recap = compactions.take_summary(project, session)
-    notices.catch_up(project, session, event.transcript_path, event.notice_in)
+    notices.catch_up(project, session, event.transcript_path)
     notes = list(notes)
     if unread := workflow.key in hints.owed(project, session, hints.UNREAD):
         notes.append("required reading may be missing: CLAUDE.local.md was not read to its end (`holdfast explain`)")

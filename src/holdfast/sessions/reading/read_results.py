@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.sessions.ownership import sessions
@@ -15,15 +14,14 @@ from holdfast.sessions.reading import file_contents, reads
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from re import Pattern
 
+    from holdfast.files.transcript import Noted
     from holdfast.project import OpenProject
     from holdfast.sessions.hook import Context, Returned
     from holdfast.sessions.reading.file_contents import Look
     from holdfast.sessions.reading.reads import How
 
 _TEXT = "text"
-_ALL = re.compile(rb'"(?:filePath|Read|is_error|compact_boundary)"')  # alternatives within quotes match fastest
 _OVERLAP_BYTES = 1 << 16  # bytes at the end of a search that the next one repeats: a Read's failure follows its call
 
 
@@ -88,11 +86,11 @@ def settle(project: OpenProject, session: str, looks: Iterable[Look]) -> bool:
     reader = reads.reader(project, session)
     if not wanted:
         if reader.boundary is None:  # the only question is whether the boundary is there
-            _divided(project, session, path, max(reader.size - 1, 0), re.compile(project.transcripts.BOUNDARY))
+            _divided(project, session, path, max(reader.size - 1, 0), files=False)
         return reads.reader(project, session).boundary is not None
     sought = _sought(path, wanted.values())
     known = reader.searched if sought == reader.sought and reader.searched <= size else 0
-    gone, present, end = _divided(project, session, path, max(known - _OVERLAP_BYTES, 0), _ALL)
+    gone, present, end = _divided(project, session, path, max(known - _OVERLAP_BYTES, 0))
     _take_over_gone(project, session, wanted, gone)
     _take_over(project, session, wanted, present)
     if (end, sought) != (reader.searched, reader.sought):
@@ -106,28 +104,24 @@ def _sought(path: str, wanted: Iterable[Look]) -> str:
     return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()
 
 
-def _take_over_gone(
-    project: OpenProject, session: str, wanted: Mapping[str, Look], entries: Iterable[Mapping[str, Any]]
-) -> None:
+def _take_over_gone(project: OpenProject, session: str, wanted: Mapping[str, Look], noted: Iterable[Noted]) -> None:
     """Note what was read in earlier contexts, for files of which nothing is known yet."""
     known = {path for path, row in reads.rows(project, session).items() if row["content"]}
-    for path, shown in _texts(project, entries):
+    for path, shown in _texts(project, noted):
         if path in wanted and path not in known and (content := _content(wanted[path], shown)):
             reads.put(project, session, path, content=content, how=shown.how, compaction=reads.GONE)
 
 
-def _take_over(
-    project: OpenProject, session: str, wanted: Mapping[str, Look], entries: Sequence[Mapping[str, Any]]
-) -> None:
+def _take_over(project: OpenProject, session: str, wanted: Mapping[str, Look], noted: Sequence[Noted]) -> None:
     """Note what the present context holds. A content that an event reported beats a different one found here."""
     now = reads.reader(project, session).compactions
     rows = reads.rows(project, session).items()
     known = {path for path, row in rows if row["content"] and row["compaction"] == now}
-    for path, shown in _texts(project, entries):
+    for path, shown in _texts(project, noted):
         look = wanted.get(path)
         if look and (path not in known or shown.text == look.text):
             _note(project, session, look, shown)
-    for path in {*_refused(project, entries)} & set(wanted):
+    for path in {*_refused(project, noted)} & set(wanted):
         reads.put(project, session, path, refused=now)
 
 
@@ -179,57 +173,42 @@ def _joined(parts: Iterable[Sequence[int]]) -> list[list[int]]:
 
 
 def _divided(
-    project: OpenProject, session: str, path: str, since: int, only: Pattern[bytes]
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]], int]:
-    """Return a transcript's entries of earlier contexts, those of the present one, and up to which byte it was read.
+    project: OpenProject, session: str, path: str, since: int, *, files: bool = True
+) -> tuple[Sequence[Noted], Sequence[Noted], int]:
+    """Return what a transcript notes of earlier contexts, of the present one, and up to which byte it was read.
 
-    Only entries from byte `since` on that match `only` count. A boundary that no event announced counts as a compaction
-    too, since SessionStart(compact) need not fire ([ISS 28305]). If an announced boundary doesn't come within `TAIL`
-    bytes, it is no longer awaited.
+    Only what is noted from byte `since` on counts. A boundary that no event announced counts as a compaction too, since
+    SessionStart(compact) need not fire ([ISS 28305]). If an announced boundary doesn't come within `TAIL` bytes, it is
+    no longer awaited.
     """
     reader = reads.reader(project, session)
     # An unknown boundary is still to come, after the byte where the transcript ended at the compaction.
     at = 0 if reader.boundary is not None else reader.size
-    gone, present, end = project.transcripts.divided(path, at, since=since, only=only)
-    before, after = _main(gone), _main(present)
-    entries, begun = [*before, *after], len(before)
-    places = [place for place, each in enumerate(entries) if place >= begun and _is_boundary(each)]
+    before, after, end = project.transcripts.reading(path, at, since=since, files=files)
+    noted, begun = [*before, *after], len(before)
+    places = [place for place, each in enumerate(noted) if place >= begun and each.kind == "compaction"]
     if not places and reader.boundary is None:
         if end - reader.size <= project.transcripts.TAIL:
-            return entries, [], end
+            return noted, [], end
         reads.bounded(project, session, reader.compactions, "")
-        return _divided(project, session, path, 0, only)
+        return _divided(project, session, path, 0, files=files)
     if not places:
-        return [], entries, end
-    last = str(entries[places[-1]].get("uuid", ""))
+        return [], noted, end
+    last = str(noted[places[-1]].value)
     if last != reader.boundary:
         unannounced = len(places) - 1 if reader.boundary is None else 1
         reads.bounded(project, session, reader.compactions + unannounced, last)
-    return entries[: places[-1]], entries[places[-1] + 1 :], end
+    return noted[: places[-1]], noted[places[-1] + 1 :], end
 
 
-def _main(entries: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the entries of the main conversation."""
-    return [each for each in entries if not each.get("isSidechain")]
-
-
-def _is_boundary(entry: Mapping[str, Any]) -> bool:
-    return entry.get("subtype") == "compact_boundary"
-
-
-def _texts(project: OpenProject, entries: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, _Shown]]:
-    """Yield the file texts that entries show, each with the file's name in the ledger."""
-    for entry in entries:
-        response, how, cut = entry.get("toolUseResult"), "read", False
-        attached = entry.get("attachment")
-        if isinstance(attached, dict) and attached.get("type") == "file":
-            response, how, cut = attached.get("content"), "attached", attached.get("truncated") is True
-        _, shown = _shown(response)
-        place = response["file"].get("filePath") if shown and isinstance(response, dict) else None
+def _texts(project: OpenProject, noted: Iterable[Noted]) -> Iterator[tuple[str, _Shown]]:
+    """Yield the file texts that a transcript shows, each with the file's name in the ledger."""
+    for each in noted:
+        _, shown = _shown(each.value) if each.kind == "shown" else ("", None)
+        place = each.value["file"].get("filePath") if shown else None
         path = file_contents.name(project, place) if isinstance(place, str) else None
         if shown and path:
-            attached_or_read: How = "attached" if how == "attached" else "read"
-            yield path, shown._replace(how=attached_or_read, cut=shown.cut or cut)
+            yield path, shown._replace(how="attached" if each.attached else "read", cut=shown.cut or each.cut)
 
 
 def _shown(response: Any) -> tuple[str, _Shown | None]:
@@ -247,23 +226,9 @@ def _number(value: Any) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
-def _refused(project: OpenProject, entries: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def _refused(project: OpenProject, noted: Iterable[Noted]) -> Iterator[str]:
     """Yield the names of files whose Read failed or was not permitted, which no PostToolUse reports."""
-    asked: dict[str, str] = {}
-    for block in _blocks(entries):
-        given = block.get("input")
-        if block.get("type") == "tool_use" and block.get("name") == "Read" and isinstance(given, dict):
-            asked[str(block.get("id"))] = str(given.get("file_path", ""))
-        elif block.get("type") == "tool_result" and block.get("is_error") is True:
-            place = asked.get(str(block.get("tool_use_id")))
-            path = file_contents.name(project, place) if place else None
-            if path:
-                yield path
-
-
-def _blocks(entries: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Yield the content blocks of messages from the model and from tools."""
-    for entry in entries:
-        message = entry.get("message")
-        content = message.get("content") if isinstance(message, dict) else None
-        yield from (block for block in (content if isinstance(content, list) else ()) if isinstance(block, dict))
+    for each in noted:
+        path = file_contents.name(project, each.value) if each.kind == "refused" else None
+        if path:
+            yield path

@@ -1,16 +1,13 @@
 """The fields that all events share."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import ValidationError
 
 from holdfast.clients.claude.events.record import Record
 from holdfast.errors import EventError
 from holdfast.pydantic_plugins import unplugged
-
-if TYPE_CHECKING:
-    from holdfast.clients.claude.events.agents import Returned, TaskNotification
 
 
 class Effort(Record):
@@ -80,20 +77,6 @@ class Event(Record):
             return None
         value: str | None = getattr(self, self.matcher_field)
         return value
-
-    @staticmethod
-    def notice_in(entry: Mapping[str, Any]) -> "TaskNotification | None":
-        """Return the notice of an ended background task that a transcript entry holds, or None for any other entry."""
-        from holdfast.clients.claude.events.agents import TaskNotification
-
-        return TaskNotification.noted(entry)
-
-    @staticmethod
-    def answer_in(entry: Mapping[str, Any]) -> "Returned | None":
-        """Return the result of a call that a transcript entry records, or None for any other entry."""
-        from holdfast.clients.claude.events.agents import Returned
-
-        return Returned.noted(entry)
 
     @classmethod
     def read(cls, payload: Mapping[str, Any]) -> Self:
