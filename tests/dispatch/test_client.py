@@ -1,10 +1,11 @@
-"""Dispatching knows a client only as an object: another client, with its own events, is answered too."""
+"""Dispatching and sessions know a client only as an object: another client, with its own events, is answered too."""
 
 from __future__ import annotations
 
 import ast
 import json
 import os
+import re
 import time
 from dataclasses import dataclass, replace
 from random import Random
@@ -19,8 +20,9 @@ from holdfast.clients.claude import EVENTS, HOOK_NAMES
 from holdfast.dispatch.budget import joined
 from holdfast.dispatch.output import Reply, Streams
 from holdfast.errors import EventError
-from holdfast.files.transcript import Unread
+from holdfast.files.transcript import Answer, Run, Trail, Unread
 from holdfast.plugins.outcomes import Outcome, deny
+from holdfast.project import OpenProject
 from tests.processes import ROOT
 
 if TYPE_CHECKING:
@@ -31,7 +33,25 @@ if TYPE_CHECKING:
     from holdfast.files.transcript import Transcripts
 
 SOURCE = ROOT / "src" / "holdfast"
-BELOW = ("plugins", "dispatch", "server", "workflow", "formats", "trail", "sessions", "ledger", "files", "process")
+BELOW = (
+    "plugins",
+    "dispatch",
+    "server",
+    "workflow",
+    "formats",
+    "trail",
+    "sessions",
+    "ledger",
+    "files",
+    "process",
+    "log.py",
+    "project.py",
+)
+VARIABLES = {"CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT", "CLAUDE_ENV_FILE", "CLAUDE_PID"}
+THEIRS = {*EVENTS, *HOOK_NAMES, *VARIABLES, claude.NAME, claude.EVENT_KEY}
+ENTRY = re.compile(
+    r"toolUseResult|isSidechain|isMeta|isCompact|compact_boundary|tool_(?:use|result)\b|task-notification"
+)
 NAME = "".join(Random(time.time_ns()).choices(ascii_lowercase, k=12))
 
 
@@ -47,11 +67,24 @@ class Toggled:
     lamp: str
     label: str = ""
     reaches_agent: bool = False
+    in_subagent: bool = False
+    transcript_path: str = "/where/lamps/are"
 
     @property
     def matcher_value(self) -> str:
         """The lamp."""
         return self.lamp
+
+
+class Lamps(Unread):
+    """The toy client's transcripts: each is a lamp that was lit."""
+
+    def tail(self, path: str) -> list[dict[str, Any]]:
+        return [{"lit": path}]
+
+    def trail(self, entries: Sequence[dict[str, Any]]) -> Trail:
+        lit = tuple(f"Light the lamp in {each['lit']}." for each in entries)
+        return Trail(requests=lit, runs=(Run("light", "no oil"),), said=("I chose the red one.", Answer("Red?", "Yes")))
 
 
 class Toy:
@@ -112,13 +145,13 @@ class Toy:
         return ""
 
     def process(self, environ: Mapping[str, str]) -> str | None:
-        return environ.get("TOY_PROCESS")
+        return environ["TOY_PROCESS"]
 
     def marks_agents(self, environ: Mapping[str, str]) -> bool:
         return True
 
     def reader(self) -> Transcripts:
-        return Unread()
+        return Lamps()
 
     def rehearsal(self) -> tuple[bytes, Sequence[Mapping[str, Any]]]:
         return b"", ()
@@ -148,14 +181,15 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def handler(name: str, text: str) -> None:
     """Write a handler file of the user's."""
     path = paths.ensure_private(paths.user_handlers()) / f"{name}.py"
-    path.write_text(f"from holdfast import advise, deny, hookimpl, title\n{text}", "utf-8")
+    path.write_text(f"from holdfast import advise, deliver, deny, hookimpl, sessions, title\n{text}", "utf-8")
 
 
 def fire(root: Path, lamp: str) -> str:
     """Answer the toy client's event, and return what it reads."""
     streams = Kept()
     payload = {"what": NAME, "whose": "me", "lamp": lamp}
-    assert engine.answer(payload, {"TOY_ROOT": str(root)}, time.monotonic(), streams) == 0
+    environ = {"TOY_ROOT": str(root), "TOY_PROCESS": str(os.getpid())}
+    assert engine.answer(payload, environ, time.monotonic(), streams) == 0
     return "".join(reply.stdout for reply in streams.replies)
 
 
@@ -198,15 +232,36 @@ def test_input_of_its_own_is_read_and_that_of_others_left_alone(root: Path, monk
         assert [reply.stdout for reply in kept.replies] == said
 
 
-@pytest.mark.parametrize("folder", BELOW)
-def test_no_event_of_claude_code_is_named_below_the_entry(folder: str) -> None:
-    """What lies below the entry module names no event, handler function, key or variable of Claude Code's."""
-    variables = {"CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT", "CLAUDE_ENV_FILE", "CLAUDE_PID"}
-    theirs = {*EVENTS, *HOOK_NAMES, *variables, claude.NAME, "hook_event_name"}
-    named = {
-        f"{path.relative_to(SOURCE)}: {node.value!r}"
-        for path in (SOURCE / folder).rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_bytes()))
-        if isinstance(node, ast.Constant) and node.value in theirs
-    }
-    assert named == set()
+def test_sessions_ask_the_client_alone(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its process and its name are noted; which event a session begins with, and what it did, the client tells."""
+    text = f"@hookimpl\ndef on_{NAME}(event, context):\n"
+    text += "    known = sessions.join(event, context)\n"
+    text += "    assert not sessions.compacts_agent(event, context)\n"
+    handler("a", f"{text}    return deliver(sessions.restore(event, context, known=known))\n")
+
+    told = fire(root, "lamp")
+
+    for fact in ("Light the lamp in /where/lamps/are.", "light: no oil", "I chose the red one.", "Red? → Yes"):
+        assert fact in told
+    (session,) = OpenProject.open(root).ledger.rows("SELECT id, client, process FROM sessions")
+    assert session == {"id": "me", "client": "toy", "process": os.getpid()}
+    monkeypatch.setattr(Toy, "PROMPT_EVENT", NAME)
+    assert fire(root, "lamp") == "", "a prompt gives no trail: it was not lost"
+
+
+def names(path: Path) -> set[str]:
+    """Return the texts of a module, docstrings apart, that are a name of Claude Code's or hold a transcript's words."""
+    tree = ast.parse(path.read_bytes())
+    scopes = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    docs = {ast.get_docstring(node, clean=False) for node in ast.walk(tree) if isinstance(node, scopes)}
+    texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)} - docs
+    said = {text.decode("latin-1") if isinstance(text, bytes) else text for text in texts}
+    return {text for text in said if isinstance(text, str) and (text in THEIRS or ENTRY.search(text))}
+
+
+@pytest.mark.parametrize("place", BELOW)
+def test_nothing_of_claude_code_is_named_below_the_entry(place: str) -> None:
+    """What lies below the entry module names no event, handler function, variable or transcript's entry of its."""
+    files = [SOURCE / place] if place.endswith(".py") else [*(SOURCE / place).rglob("*.py")]
+    assert files
+    assert {path.name: found for path in files if (found := names(path))} == {}
