@@ -11,25 +11,25 @@ if TYPE_CHECKING:
 
 
 class SessionClient(Protocol):
-    """The client whose sessions work in a project. A module of the client's is one (`holdfast.clients.claude`)."""
+    """The client whose sessions work in a project. Its module implements this (`holdfast.clients.claude`)."""
 
     NAME: str
-    """What the ledger calls it."""
+    """The name that the ledger has for it."""
     START_EVENT: str
     """The event with which a session begins."""
     PROMPT_EVENT: str
-    """The event of a person's prompt."""
+    """The event that a person's prompt sends."""
     CALL_EVENT: str
     """The event before a tool call."""
 
     def process(self, environ: Mapping[str, str], /) -> str | None:
-        """Return the id of the client's process that a hook with this environment runs for; None if nobody knows."""
+        """Return the id of the client's process that started a hook with this environment; None if unknown."""
 
     def marks_agents(self, environ: Mapping[str, str], /) -> bool:
-        """Tell whether the client, by a hook's environment, says of every event whether it is a subagent's."""
+        """Return whether the client marks every event of a subagent, according to a hook's environment."""
 
     def reader(self) -> Transcripts:
-        """Return what reads the transcripts of its sessions."""
+        """Return the reader of its transcripts."""
 
 
 class NoClient:
@@ -38,14 +38,14 @@ class NoClient:
     NAME = START_EVENT = PROMPT_EVENT = CALL_EVENT = ""
 
     def process(self, environ: Mapping[str, str]) -> None:
-        """Return that nobody knows."""
+        """Return None."""
 
     def marks_agents(self, environ: Mapping[str, str]) -> bool:
-        """Tell that it says nothing."""
+        """Return False."""
         return False
 
     def reader(self) -> Transcripts:
-        """Return what reads nothing."""
+        """Return a reader that reads nothing."""
         from holdfast.files.transcript import Unread
 
         return Unread()

@@ -80,7 +80,7 @@ def telling(output: str) -> tuple[str, ...]:
 
 
 def decided(said: Iterable[str | Answer]) -> tuple[str, ...]:
-    """Return the newest decisions in what was said, newest first; it is looked through only as far as they are enough.
+    """Return the newest decisions, newest first; stop looking once there are enough.
 
     Args:
         said: what the model said and the person answered, newest first.
@@ -95,7 +95,7 @@ def decided(said: Iterable[str | Answer]) -> tuple[str, ...]:
 
 
 def failures(runs: Iterable[Run]) -> list[Run]:
-    """Return the runs that failed, by their exit code or by what they put out."""
+    """Return the runs that failed, according to their exit code or their output."""
     return [run for run in runs if run.failed or tests_failed(run.command, run.output)]
 
 

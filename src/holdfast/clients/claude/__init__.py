@@ -138,7 +138,7 @@ def doubt(matcher: str | None, event: str) -> str:
 def process(environ: Mapping[str, str]) -> str | None:
     """Return the client's process id: `CLAUDE_PID`, or from older clients the ancestor that is called `claude`.
 
-    None where neither is to be found; then a session that crashed counts as live until its silence is long enough.
+    None if neither exists. Then a crashed session counts as live until it has been silent for long enough.
     """
     if environ.get(_PROCESS_VARIABLE):
         return environ[_PROCESS_VARIABLE]
@@ -157,7 +157,7 @@ def process(environ: Mapping[str, str]) -> str | None:
 
 
 def marks_agents(environ: Mapping[str, str]) -> bool:
-    """Tell whether the client marks a subagent's own compaction with `agent_id`: those do that name their process."""
+    """Return whether the client marks a subagent's compaction (`agent_id`), as those that name their process do."""
     return bool(environ.get(_PROCESS_VARIABLE))
 
 

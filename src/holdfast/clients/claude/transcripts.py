@@ -45,7 +45,7 @@ _BEGINNING = _CHUNK * 8  # bytes of a transcript in which its first entries are 
 
 
 class Noted(NamedTuple):
-    """What an entry says of a compaction or a file (`holdfast.files.transcript.Noted`)."""
+    """An entry about a compaction or a file (`holdfast.files.transcript.Noted`)."""
 
     kind: Literal["compaction", "shown", "refused"]
     value: Any
@@ -74,16 +74,16 @@ def tail(path: str, *, most: int = TAIL, only: Pattern[bytes] | None = None) -> 
 
 
 def reading(path: str, at: int, *, since: int = 0, files: bool = True) -> tuple[Sequence[Noted], Sequence[Noted], int]:
-    """Return what the main conversation was shown of files, with its compactions, divided where byte `at` is.
+    """Return which files the main conversation was shown, and its compactions, divided at byte `at`.
 
-    The third value is the byte behind the last whole line, from which on a later look sees what is new.
+    The third value is the byte after the last whole line. A later call that starts there sees only what is new.
     """
     before, after, end = _divided(path, at, since, TAIL, _FILES if files else _BOUNDARIES)
     return list(_noted(before)), list(_noted(after)), end
 
 
 def notices(path: str, *, most: int = TAIL) -> Iterator[tuple[TaskNotification, object]]:
-    """Yield what the client told the main conversation of agents that ended, and when it noted that."""
+    """Yield the notifications of ended agents, each with the time of its entry."""
     from holdfast.clients.claude.events.agents import TaskNotification  # here, for most sessions wait for none
 
     for entry in tail(path, most=most, only=_NOTICE):
@@ -92,7 +92,7 @@ def notices(path: str, *, most: int = TAIL) -> Iterator[tuple[TaskNotification, 
 
 
 def returned(path: str, calls: Iterable[str], *, most: int) -> Iterator[Returned]:
-    """Yield what calls returned, with others that stand in the same entries."""
+    """Yield what calls returned."""
     from holdfast.clients.claude.events.agents import Returned  # here, for an event seldom gets lost
 
     wanted = re.compile(b'"tool_use_id":"(?:%b)"' % b"|".join(re.escape(each.encode()) for each in sorted(calls)))
@@ -102,7 +102,7 @@ def returned(path: str, calls: Iterable[str], *, most: int) -> Iterator[Returned
 
 
 def agent_prompt(path: str, agent: str) -> str:
-    """Return what an agent's own transcript begins with; it lies beside the main session's (client payloads)."""
+    """Return the first prompt in an agent's own transcript, which the client keeps in a folder beside the main one."""
     if not path.endswith(".jsonl") or not _SAFE.fullmatch(agent):
         return ""
     entries = _head(f"{path.removesuffix('.jsonl')}/subagents/agent-{agent}.jsonl")
@@ -282,7 +282,7 @@ def _answers(line: bytes) -> bool:
 
 
 def _noted(entries: Iterable[dict[str, Any]]) -> Iterator[Noted]:
-    """Yield what entries of the main conversation say of compactions and files."""
+    """Yield the compactions and files in entries of the main conversation."""
     asked: dict[str, str] = {}
     for entry in entries:
         if entry.get("isSidechain"):
