@@ -76,7 +76,9 @@ def outcome_table() -> str:
         if name not in NOT_OUTCOMES:
             make: Callable[..., Any] = getattr(holdfast, name)
             where = [each for each in events.EVENTS if name in events.model(each).accepts]
-            everywhere = f"{len(where)} of {len(events.EVENTS)} events" if len(where) > 12 else ", ".join(where)
+            everywhere = (
+                f"{len(where)} of [{len(events.EVENTS)} events](events.md)" if len(where) > 12 else ", ".join(where)
+            )
             lines.append(f"| `{_signature(name, make)}` | {_escaped(_first(make))} | {everywhere} |")
     return "\n".join(lines) + "\n"
 
