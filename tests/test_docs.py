@@ -137,6 +137,7 @@ def test_what_is_generated_is_current(page: Path) -> None:
     assert page.read_text("utf-8") == reference.pages()[page]
 
 
+@pytest.mark.slow
 def test_the_picture_is_that_of_the_demo() -> None:
     """`make picture` draws it anew; it is light, loads nothing, and names no folder of whoever drew it."""
     drawn = picture.drawn()
