@@ -134,14 +134,14 @@ def test_a_page_has_one_title(page: Path) -> None:
 @pytest.mark.parametrize("page", reference.pages(), ids=named)
 def test_what_is_generated_is_current(page: Path) -> None:
     """`make reference` writes it anew."""
-    assert page.read_text("utf-8") == reference.pages()[page]
+    assert page.read_text("utf-8") == reference.pages()[page], "make reference"
 
 
 @pytest.mark.slow
 def test_the_picture_is_that_of_the_demo() -> None:
     """`make picture` draws it anew; it is light, loads nothing, and names no folder of whoever drew it."""
     drawn = picture.drawn()
-    assert picture.PLACE.read_text("utf-8") == drawn
+    assert picture.PLACE.read_text("utf-8") == drawn, "make picture"
     assert len(drawn.encode()) < LARGEST
     assert not re.search(r"url\(['\"]?http|@import|<script|/tmp/|/home/", drawn)
     for words in ("CLAUDE.local.md", "Page&#160;Orchestration", "4/10", "REQUIRED&#160;READING"):
