@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 CLIENTS := 2.1.329 2.1.197
 PLATFORM := $(shell uname -s | tr A-Z a-z)-$(subst aarch64,arm64,$(subst x86_64,x64,$(shell uname -m)))
 
-.PHONY: demo test test-all lint coverage matrix hooks simulate score bench client clients requirements plugin browser clean
+.PHONY: demo test test-all lint coverage matrix hooks simulate score bench client clients requirements plugin browser reference picture docs clean
 
 demo: $(INSTALLED)
 	@$(BIN)/holdfast demo
@@ -45,11 +45,28 @@ lint: $(READY)
 requirements: $(READY)
 	@$(BIN)/python -m tests.requirements.table --run
 
+# The pages of docs/reference that are generated from the program.
+reference: $(READY)
+	$(BIN)/python -m pages
+
+# The README's picture: a session before and after a compaction, exported from the demo.
+picture: $(READY)
+	$(BIN)/python -m pages --picture
+
+# The documentation as a site in .site, which can be read and searched without a network; any warning is an error.
+docs: reference .zensical/.ready
+	.zensical/bin/zensical build --clean --strict
+
+.zensical/.ready:
+	$(PYTHON) -m venv --clear .zensical
+	.zensical/bin/python -m pip install --quiet --disable-pip-version-check zensical==0.0.73
+	@touch $@
+
 # How much survives a hundred compactions with 250 facts planted, in every row, killed at every write as well.
 simulate: $(READY)
 	@$(BIN)/holdfast simulate --cycles 100 --facts 250 --kill
 
-# Writes the score's table into the README.
+# Writes the score's table into docs/survival-score.md.
 score: $(READY)
 	@$(BIN)/python bench/score.py
 
@@ -94,7 +111,7 @@ clients: $(CLIENTS:%=.clients/%/package/claude) .clients/sdk/.ready
 	cd .clients/$* && npm pack --silent @anthropic-ai/claude-code-$(PLATFORM)@$* && tar xzf *.tgz && rm *.tgz
 
 # The report in a real browser without a window; HOLDFAST_BROWSER names one, else Chromium is fetched (needs npm).
-# With HOLDFAST_PICTURE=docs/report.png it takes the README's picture again.
+# With HOLDFAST_PICTURE=docs/report.png it takes the report's picture in docs/guides/history.md again.
 browser: $(READY) .browser/.ready $(if $(HOLDFAST_BROWSER),,.browser/chromium)
 	$(BIN)/python -m pytest tests/browser -p no:xdist --timeout 120
 
@@ -108,7 +125,7 @@ browser: $(READY) .browser/.ready $(if $(HOLDFAST_BROWSER),,.browser/chromium)
 	cd .browser/packages && TMPDIR=$(CURDIR)/.browser node -e 'import("@sparticuz/chromium").then((it) => it.default.executablePath())'
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .site .zensical .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(INSTALLED): pyproject.toml
 	@[ -n "$(PYTHON)" ] || { echo "Holdfast needs Python 3.11 or newer; name one: make PYTHON=/path/to/python3" >&2; exit 1; }

@@ -1,4 +1,4 @@
-"""Playing the Compaction Survival Score and writing its table into the README, between its two markers.
+"""Playing the Compaction Survival Score and writing its table into docs/survival-score.md, between its two markers.
 
 python bench/score.py [--instants N]    kill a process at N instants, evenly spread, in place of every boundary
 """
@@ -17,7 +17,7 @@ from holdfast.survival.trials import Job
 if TYPE_CHECKING:
     from holdfast.survival.result import Result
 
-README = Path(__file__).resolve().parents[1] / "README.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "survival-score.md"
 
 
 def main() -> int:
@@ -32,7 +32,7 @@ def main() -> int:
     results = trials.play(job, tell)
     for line in report.complaints(results):
         print(line)
-    README.write_text(report.written(README.read_text("utf-8"), report.markdown(job, results)), "utf-8")
+    PAGE.write_text(report.written(PAGE.read_text("utf-8"), report.markdown(job, results)), "utf-8")
     print(report.moral(results))
     return 0 if all(each.holds for each in results) else 1
 

@@ -194,7 +194,7 @@ def test_a_configuration_does_not_change() -> None:
 
 
 def test_the_table_names_every_key_with_a_meaning() -> None:
-    """The README's table has one row per key, each with values, default and meaning."""
+    """The table of the configuration page has one row per key, each with values, default and meaning."""
     rows = [line.split(" | ") for line in config.markdown_table().splitlines()[2:]]
 
     assert [row[0].strip("|` ") for row in rows] == list(config.keys())

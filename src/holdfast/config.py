@@ -206,7 +206,7 @@ def _fields() -> Mapping[str, FieldInfo]:
 
 
 def markdown_table() -> str:
-    """Return the README's table of all keys, in Markdown."""
+    """Return the table of all keys for docs/reference/configuration.md."""
     lines = ["| key | values | default | meaning |", "|---|---|---|---|"]
     for key, (values, default, meaning) in keys().items():
         lines.append(f"| `{key}` | {values} | {_shown(default)} | {meaning} |")

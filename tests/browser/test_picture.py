@@ -1,4 +1,4 @@
-"""The README's picture of the report; `HOLDFAST_PICTURE=docs/report.png make browser` takes it again."""
+"""The documentation's picture of the report; `HOLDFAST_PICTURE=docs/report.png make browser` takes it again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from holdfast.testing import HoldfastProject
     from tests.browser.conftest import Opened
 
-LARGEST = 150_000  # bytes of a picture that everybody fetches who looks at the README
+LARGEST = 150_000  # bytes of a picture that everybody fetches who looks at the page
 MARGIN = 16
 PLACE = os.environ.get("HOLDFAST_PICTURE")  # read now, for a test's own project has no HOLDFAST_ variable of ours
 
@@ -31,8 +31,8 @@ def report(holdfast_project: Callable[..., HoldfastProject], monkeypatch: pytest
     return write(days, tmp_path / "report.html")
 
 
-def test_a_picture_can_be_taken_for_the_readme(opened: Callable[..., Opened], tmp_path: Path) -> None:
-    """It shows the numbers and the timeline, light, without the path of whoever took it; the README's has that form."""
+def test_a_picture_can_be_taken_for_the_page(opened: Callable[..., Opened], tmp_path: Path) -> None:
+    """It shows the numbers and the timeline, light, without the path of whoever took it; the page's has that form."""
     page = opened(color_scheme="light").page
     top, bottom = (
         page.eval_on_selector(selector, f"(found) => found.getBoundingClientRect().{edge}")
@@ -45,9 +45,10 @@ def test_a_picture_can_be_taken_for_the_readme(opened: Callable[..., Opened], tm
         clip={"x": 0, "y": top - MARGIN, "width": WIDE[0], "height": bottom - top + 2 * MARGIN},
     )
 
-    shown = re.search(r"!\[[^]]+\]\((docs/.+\.png)\)", (ROOT / "README.md").read_text("utf-8"))
+    guide = ROOT / "docs" / "guides" / "history.md"
+    shown = re.search(r"!\[[^]]+\]\((.+\.png)\)", guide.read_text("utf-8"))
     assert shown
-    for picture in (place, ROOT / shown[1]):
+    for picture in (place, guide.parent / shown[1]):
         data = picture.read_bytes()
         assert len(data) < LARGEST
         assert (data[:4], int.from_bytes(data[16:20])) == (b"\x89PNG", WIDE[0])

@@ -1,4 +1,4 @@
-"""The table, sums and sentence of the results, and the README's copy of the table."""
+"""The table, sums and sentence of the results, and the page's copy of the table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from holdfast.survival.score import Reading
 from holdfast.survival.trials import Job
 from tests.processes import ROOT
 
-README = (ROOT / "README.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "survival-score.md").read_text("utf-8")
 GOOD = Reading(Counter(reminder=3, context=2), Counter(reminder=3, context=1), Counter(context=1), (), (), (), 900, 1)
 
 
@@ -132,8 +132,8 @@ def test_a_page_gets_the_table_between_its_markers() -> None:
         report.written("a page", "a table")
 
 
-def test_the_readme_has_a_row_for_every_row() -> None:
+def test_the_page_has_a_row_for_every_row() -> None:
     """`make score` wrote it from the rows that there are; its figures are not looked at."""
-    table = README.split(report.BEGIN)[1].split(report.END)[0]
+    table = PAGE.split(report.BEGIN)[1].split(report.END)[0]
     named = re.findall(r"^\| ([^|]+) \| (\w+) \|", table, re.MULTILINE)[1:]
     assert named == [(row, name) for row in ROWS for name in ROWS[row].formats]

@@ -1,4 +1,4 @@
-"""The score's table for a terminal, for the README and as JSON."""
+"""The score's table for a terminal, for docs/survival-score.md and as JSON."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def as_json(job: Job, results: Sequence[Result]) -> dict[str, Any]:
 
 
 def markdown(job: Job, results: Sequence[Result]) -> str:
-    """Return the table for the README."""
+    """Return the table for docs/survival-score.md."""
     head = ["row", *COLUMNS[1:-1], "holds"]
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     lines += [f"| {' | '.join(cells)} |" for cells in rows(results)]

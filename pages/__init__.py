@@ -1,0 +1,1 @@
+"""What generates parts of README and `docs/` from the program: the reference and the picture of a session."""

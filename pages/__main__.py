@@ -1,0 +1,19 @@
+"""Writing every generated page of `docs/reference` anew: `python -m pages`; with `--picture`, the picture as well."""
+
+from __future__ import annotations
+
+import sys
+
+from pages import picture, reference
+
+
+def main(arguments: list[str]) -> None:
+    """Write the pages."""
+    for path, text in reference.pages().items():
+        path.write_text(text, "utf-8")
+    if "--picture" in arguments:
+        picture.PLACE.write_text(picture.drawn(), "utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,156 @@
+"""README and docs/ hang together: links, navigation, commands, and what is generated from the program."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+import click
+import pytest
+
+from holdfast import cli
+from pages import picture, reference
+from tests.processes import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+DOCS = ROOT / "docs"
+SURFACE = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")]
+PAGES = [*SURFACE, *sorted(DOCS.rglob("*.md"))]
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
+CODE = re.compile(r"`[^`\n]*`")
+ALLOWED = re.compile(r"[^\w\- ]")
+LARGEST = 150_000  # bytes of a picture that everybody fetches who looks at the page
+
+
+def named(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def prose(page: Path) -> str:
+    """Return a page without its blocks of code."""
+    return FENCE.sub("", page.read_text("utf-8"))
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub and the site both make them."""
+    found = re.findall(r"^#+ +(.+?) *$", prose(page), re.MULTILINE)
+    return {ALLOWED.sub("", words.replace("`", "").lower()).replace(" ", "-") for words in found}
+
+
+def links(page: Path) -> Iterator[tuple[str, str, str]]:
+    for shown, words, place in LINK.findall(CODE.sub("x", prose(page))):
+        if not re.match(r"https?://|mailto:", place):
+            yield shown, words, place
+
+
+def broken(page: Path) -> Iterator[str]:
+    for _, _, place in links(page):
+        path, _, anchor = place.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        outside = page.is_relative_to(DOCS) and not target.is_relative_to(DOCS)
+        if outside or not target.exists() or (anchor and anchor not in anchors(target)):
+            yield place
+
+
+def calls(page: Path) -> Iterator[str]:
+    """Yield what a page shows of `holdfast …`, in code."""
+    text = page.read_text("utf-8")
+    inline = [each for each in CODE.findall(FENCE.sub("", text)) if each.startswith("`holdfast ")]
+    yield from (each.strip("`") for each in inline)
+    for _, block in FENCE.findall(text):
+        yield from re.findall(r"^(?:\$ )?(holdfast .+)$", block.replace("\\\n", " "), re.MULTILINE)
+
+
+def fault(call: str) -> str:
+    """Return what a call names that there is not; empty if it names only what exists."""
+    words = shlex.split(re.split(r" *(?:#|>>|\|) ", call)[0].replace("…", ""))[1:]
+    command: click.Command = cli.holdfast
+    context = click.Context(command)
+    while words and isinstance(command, click.Group) and not words[0].startswith("-"):
+        found = command.get_command(context, words[0])
+        if found is None:
+            return "" if words[0].isupper() else f"no command {words[0]!r}"
+        command, words = found, words[1:]
+    known = {option for each in command.params for option in (*each.opts, *each.secondary_opts)} | {"-h", "--help"}
+    unknown = [word for word in words if re.match(r"--?[a-z]", word) and word.split("=")[0] not in known]
+    return f"no option {unknown[0]}" if unknown else ""
+
+
+def test_the_readme_is_short() -> None:
+    """It fits on two screens; everything else is in docs/."""
+    assert len((ROOT / "README.md").read_text("utf-8").split()) <= 1_200
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    """Files and headings; a page of the site leads to no file outside it."""
+    assert list(broken(page)) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_every_picture_says_what_it_shows(page: Path) -> None:
+    """In words, for whoever can't see it."""
+    assert [
+        words for shown, words, _ in links(page) if shown and len(words) <= 40 and page.name != "benchmarks.md"
+    ] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_every_command_it_shows_exists(page: Path) -> None:
+    """With its options."""
+    assert {call: said for call in calls(page) if (said := fault(call))} == {}
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    """And nothing else is."""
+
+    def files(entry: Any) -> Iterator[str]:
+        if isinstance(entry, str):
+            yield entry
+        else:
+            for each in entry.values() if isinstance(entry, dict) else entry:
+                yield from files(each)
+
+    site = tomllib.loads((ROOT / "zensical.toml").read_text("utf-8"))
+    assert sorted(files(site["project"]["nav"])) == sorted(
+        page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")
+    )
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.is_relative_to(DOCS)], ids=named)
+def test_a_page_has_one_title(page: Path) -> None:
+    """It is the first line, so that the site and GitHub show the same."""
+    assert [line for line in prose(page).splitlines() if line.startswith("# ")] == [
+        page.read_text("utf-8").split("\n")[0]
+    ]
+
+
+@pytest.mark.parametrize("page", reference.pages(), ids=named)
+def test_what_is_generated_is_current(page: Path) -> None:
+    """`make reference` writes it anew."""
+    assert page.read_text("utf-8") == reference.pages()[page], "make reference"
+
+
+@pytest.mark.slow
+def test_the_picture_is_that_of_the_demo() -> None:
+    """`make picture` draws it anew; it is light, loads nothing, and names no folder of whoever drew it."""
+    drawn = picture.drawn()
+    assert picture.PLACE.read_text("utf-8") == drawn, "make picture"
+    assert len(drawn.encode()) < LARGEST
+    assert not re.search(r"url\(['\"]?http|@import|<script|/tmp/|/home/", drawn)
+    for words in ("CLAUDE.local.md", "Page&#160;Orchestration", "4/10", "REQUIRED&#160;READING"):
+        assert words in drawn
+
+
+def test_the_readme_says_the_score() -> None:
+    """In the words of its page, which `make score` writes."""
+    page = (DOCS / "survival-score.md").read_text("utf-8")
+    said = re.search(r"`--cycles .+?`: (.+)\.\n", page)
+    assert said
+    assert said[1] in " ".join((ROOT / "README.md").read_text("utf-8").split())

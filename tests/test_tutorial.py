@@ -1,0 +1,71 @@
+"""Who follows README or docs/tutorial.md sees what it says: commands are run, sessions played on recorded events."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.commandline import holdfast
+from tests.processes import ROOT
+from tests.signals import Agent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holdfast.testing import HoldfastProject
+
+PAGES = ("README.md", "docs/tutorial.md")
+BLOCK = re.compile(r"(?:^`(\S+)`:\n\n)?^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BY_HAND = {"uv tool install .", "make demo", "make test"}  # tests/test_wheel.py installs the package
+
+
+def started(project: HoldfastProject) -> str:
+    """Start a session with what `holdfast resume` prints."""
+    said = holdfast("resume", root=project.root).out
+    project.fire("SessionStart", "SessionStart-startup")
+    return said
+
+
+def compacted(project: HoldfastProject) -> str:
+    project.fire("PreCompact", "PreCompact-manual")
+    return project.fire("SessionStart", "SessionStart-compact").context
+
+
+def launched(project: HoldfastProject) -> str:
+    agent = Agent(project, "Collect the changes", "general-purpose")
+    agent.about_to()
+    agent.started()
+    agent.stopped("Done.")
+    return agent.returned("Done.").context
+
+
+def asked(project: HoldfastProject) -> str:
+    return project.fire("PreToolUse", tool_name="Bash", tool_input={"command": "printenv"}).stdout
+
+
+IN_A_SESSION: dict[str, Callable[[HoldfastProject], str]] = {
+    'claude "$(holdfast resume)"': started,
+    "/compact": compacted,
+    'Launch an agent with the description "Collect the changes".': launched,
+    "Run printenv.": asked,
+}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_page_can_be_followed(page: str, holdfast_project: Callable[..., HoldfastProject]) -> None:
+    """Each line of a block is typed; a `text` block says what came of the last one."""
+    project, seen = holdfast_project({}), ""
+    for name, kind, block in BLOCK.findall((ROOT / page).read_text("utf-8")):
+        if name:
+            project.write({name: block})
+        elif kind == "text":
+            assert [line for line in block.splitlines() if line not in seen] == [], seen
+        elif not kind:
+            for line in (each.split(" # ")[0].strip() for each in block.replace("\\\n", " ").splitlines()):
+                if line.startswith("holdfast "):
+                    seen = holdfast(*shlex.split(line)[1:], root=project.root).out
+                elif line not in BY_HAND:
+                    seen = IN_A_SESSION[line](project)
