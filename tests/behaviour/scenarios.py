@@ -290,5 +290,5 @@ def _rows(stage: Stage) -> None:
     stage.make({})
     stage.command("simulate", "--row", "nothing of that name")
     (listed,) = re.findall(r"not one of (.+?)\.$", stage.tape[-1][1].replace("\n", " ").strip() + ".", re.DOTALL)
-    for row in re.findall(r"'([^']+)'", listed):
+    for row in (each for each in re.findall(r"'([^']+)'", listed) if each != "kill -9"):
         stage.command("simulate", "--row", row, "--cycles", "3", "--json")

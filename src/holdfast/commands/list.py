@@ -79,7 +79,10 @@ def _templates(project: Workspace, as_json: bool) -> None:
     else:
         told = [" → ".join(map(one_line, templates.row(each)["phases"])) for each in found]
         _put([((one_line(each.name),), (text, "")) for each, text in zip(found, told, strict=True)])
-        click.echo("Every workflow is one too: name its id or title. Your own are files: see the README.")
+        click.echo(
+            "Every workflow is one too: name its id or title. "
+            "Your own are files: .claude/templates/NAME.toml here, or ~/.config/holdfast/templates/NAME.toml."
+        )
 
 
 def _told(workflow: Workflow, place: str = "") -> tuple[str, str]:
