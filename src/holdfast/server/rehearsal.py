@@ -64,7 +64,8 @@ _ENGINE = (
 )
 # The public API loads modules of these folders when it is called; a handler's imports don't tell which.
 _BEHIND_HANDLERS = ("sessions", "workflow", "trail", "files")
-_HANDLERS_ALONE = ("sessions", "workflow", "trail", "formats", "install")  # the engine itself never calls these
+# What most of a handler's time goes into. To copy more costs memory in each waiting process and saves little.
+_CALLED_BY_HANDLERS = (*_BEHIND_HANDLERS, "formats", "ledger", "install")
 _STANDARD = ("sqlite3", "json", "hashlib", "tomllib", "uuid", "shlex", "marshal", "pickle", "difflib", "subprocess")
 _ENCODINGS = ("encodings.utf_8_sig", "encodings.utf_16_le", "encodings.ascii", "encodings.latin_1")
 _PACKAGES = ("pluggy", "pydantic", "platformdirs", *_STANDARD, *_ENCODINGS)
@@ -73,8 +74,7 @@ _SOURCE, _PAYLOADS = engine.CLIENT.rehearsal()
 _ROUTES = scan(_SOURCE, engine.CLIENT).routes
 _FILE = Path(__file__).with_name("rehearsed")
 _Cached = type(cache(print))  # what `cache` makes of a function
-_engines_objects: list[object] = []
-_handlers_objects: list[object] = []
+_used: list[object] = []
 
 
 def warm_up() -> None:
@@ -144,21 +144,20 @@ def _subclasses(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
 def prepare() -> None:
     """Prepare in the server what its children's rehearsals need."""
     bytecode_cache.hold(_SOURCE, _FILE)
-    _engines_objects[:], _handlers_objects[:] = _objects()
+    _used[:] = _objects()
     for _ in _events():
         pass
 
 
-def _objects() -> tuple[list[object], list[object]]:
-    """Return all loaded objects of Holdfast, down to constants in code: the engine's, and those only handlers use."""
-    engines, handlers, seen = list[object](), list[object](), set[int]()
+def _objects() -> list[object]:
+    """Return what is loaded of the code that handlers call, down to the constants in it."""
+    found, seen = list[object](), set[int]()
     for name, loaded in list(sys.modules.items()):
         top, _, rest = name.partition(".")
-        if top == "holdfast":
-            found = handlers if rest.partition(".")[0] in _HANDLERS_ALONE else engines
+        if top == "holdfast" and rest.partition(".")[0] in _CALLED_BY_HANDLERS:
             for value in vars(loaded).values():
                 _collect(value, found, seen)
-    return engines, handlers
+    return found
 
 
 def _collect(value: object, found: list[object], seen: set[int]) -> None:
@@ -192,7 +191,6 @@ def _touch(objects: list[object]) -> None:
 
 def of_engine() -> None:
     """Rehearse what a worker does itself: read an event, find its handlers and merge their answers."""
-    _touch(_engines_objects)
     with suppress(Exception):  # a real event will show what is wrong
         project = OpenProject(_NOWHERE, Config(), client=engine.CLIENT)
         for event, payload in _events():
@@ -208,8 +206,7 @@ def of_engine() -> None:
 
 def of_handlers() -> None:
     """Rehearse what a handlers' child does: take over its work, load handlers, call them and read a ledger."""
-    _touch(_engines_objects)
-    _touch(_handlers_objects)
+    _touch(_used)
     with suppress(Exception):
         project = OpenProject(_NOWHERE, Config(), client=engine.CLIENT)
         for event, payload in _events():
