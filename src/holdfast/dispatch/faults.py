@@ -167,9 +167,10 @@ def _untold(session: str, found: Mapping[str, str], *, now: bool) -> list[str]:
         found: the faults of this event, by path and digest of the file (`_key`).
         now: whether the user can be told with this event; if not, the result is empty.
     """
+    if not (found or now):
+        return []
     file = cache.folder() / f"{trust.digest(session.encode('utf-8', 'surrogatepass'))[:32]}.told"
-    told, owed = _told(file)
-    if not (found or (owed and now)):
+    if not (found or _told(file)[1]):
         return []
     said = {key: log.written(line)[:_TOLD_LIMIT_CHARS] for key, line in found.items()}
     try:
@@ -186,8 +187,11 @@ def _untold(session: str, found: Mapping[str, str], *, now: bool) -> list[str]:
 
 def _told(file: Path) -> tuple[dict[str, str], dict[str, str]]:
     """Return the faults that the session's user was told, and those that are queued."""
+    raw = cache.read(file)
+    if raw is None:
+        return {}, {}
     try:
-        told, owed = json.loads(cache.read(file) or b"[{}, {}]")
+        told, owed = json.loads(raw)
     except ValueError:
         return {}, {}
     return told, owed

@@ -40,6 +40,8 @@ def merge(event: str, outcomes: Sequence[Outcome]) -> Reply:
         event: the event's name.
         outcomes: in handler order; each must have passed `outcomes.check`.
     """
+    if not outcomes:
+        return Reply()
     variables, path = _environment(outcomes)
     advice = _advice(outcomes)
     if event in EXIT_CODE_EVENTS and of(outcomes, "block"):
