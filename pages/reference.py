@@ -35,7 +35,7 @@ def pages() -> dict[Path, str]:
 def commands() -> str:
     """Return the page of all commands, from click."""
     lines = ["# Commands", "", NOTE, "", "`-h` or `--help` after any command prints its part of this page.", ""]
-    root = click.Context(cli.holdfast, info_name="holdfast")
+    root = click.Context(cli.holdfast, info_name="holdfast", **cli.holdfast.context_settings)
     lines += ["| command | what it does |", "|---|---|"]
     lines += [f"| [`{name}`](#holdfast-{name}) | {_escaped(line)} |" for name, line in cli.commands().items()]
     for name in cli.commands():

@@ -71,7 +71,7 @@ def fault(call: str) -> str:
     """Return what a call names that there is not; empty if it names only what exists."""
     words = shlex.split(re.split(r" *(?:#|>>|\|) ", call)[0].replace("…", ""))[1:]
     command: click.Command = cli.holdfast
-    context = click.Context(command)
+    context = click.Context(command, **cli.holdfast.context_settings)
     while words and isinstance(command, click.Group) and not words[0].startswith("-"):
         found = command.get_command(context, words[0])
         if found is None:

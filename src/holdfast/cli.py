@@ -13,23 +13,28 @@ from holdfast import formats, paths
 from holdfast.errors import HoldfastError
 from holdfast.formats import RECORDS
 
-_FIRST = (
-    *("install", "uninstall", "doctor", "status", "simulate", "demo"),
-    *("start", "next", "done", "resume", "update", "list", "show", "watch"),
-    *("log", "profile", "cost", "report", "forget", "export", "explain", "server", "handlers"),
-)
+_PURPOSES = {
+    "Set up": ("install", "uninstall", "doctor", "demo"),
+    "Keep a workflow": ("start", "next", "done", "update", "resume"),
+    "See what there is and what happened": ("status", "list", "show", "watch", "log", "explain", "report"),
+    "Measure": ("cost", "profile", "simulate"),
+    "Take out and delete": ("export", "forget"),
+    "Run handlers": ("handlers", "server"),
+}
 _LAST = "dispatch"
 
 
 def commands() -> dict[str, str]:
-    """Return every command's line of help, by name, without importing a command.
+    """Return every command's line of help, by name, without importing a command, in the order of `_sections`."""
+    return {name: line for lines in _sections().values() for name, line in lines}
 
-    The order is: the names in `_FIRST`, every other module of `holdfast.commands`, the formats' own groups, and the
-    command that only the client calls.
-    """
-    others = (name for name in paths.modules("commands") if name not in (*_FIRST, _LAST))
-    ordered = (*_FIRST, *others, *RECORDS, _LAST)
-    return {name: line for name in ordered if (line := help_line(name))}
+
+def _sections() -> dict[str, list[tuple[str, str]]]:
+    """Return the names and lines of help by purpose, each other module of `holdfast.commands` under "Others"."""
+    known = {name for names in _PURPOSES.values() for name in names} | {_LAST}
+    others = tuple(name for name in paths.modules("commands") if name not in known)
+    names = _PURPOSES | {"Others": others, "What only one format has": tuple(RECORDS), "For the client": (_LAST,)}
+    return {purpose: [(name, line) for name in each if (line := help_line(name))] for purpose, each in names.items()}
 
 
 def help_line(name: str) -> str:
@@ -82,9 +87,24 @@ class LazyGroup(click.Group):
             nobody_reads()
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands' lines of help without importing any of them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(commands().items()))
+        """Write the commands' lines of help by purpose, without importing any of them."""
+        width = max(map(len, commands()))
+        for purpose, lines in _sections().items():
+            if lines:
+                with formatter.section(purpose):
+                    formatter.write_dl([(name.ljust(width), line) for name, line in lines])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the arguments name. Raises UsageError, which names a command that is spelt alike."""
+        if not ctx.resilient_parsing and args and not args[0].startswith("-") and not help_line(args[0]):
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], commands(), n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise click.UsageError(f"there is no command {args[0]!r}{hint}", ctx)
+        return super().resolve_command(ctx, args)
 
 
 def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:

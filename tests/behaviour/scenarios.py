@@ -272,9 +272,8 @@ def _help(stage: Stage) -> None:
     while waiting:
         words = waiting.pop(0)
         stage.command(*words, "--help")
-        listed = stage.tape[-1][1].partition("\nCommands:\n")[2].splitlines()
-        names = [line.split()[0] for line in listed if line.startswith("  ") and line[2] != " "]
-        waiting += [(*words, name) for name in names]
+        listed = stage.tape[-1][1].partition("\nOptions:\n")[2]  # a list of commands, or several by purpose
+        waiting += [(*words, name) for name in re.findall(r"^  ([a-z]\S*)(?:  |$)", listed, re.MULTILINE)]
 
 
 def _program(*words: str) -> Callable[[Stage], None]:

@@ -51,3 +51,17 @@ def test_every_option_says_what_it_is_for(words: tuple[str, ...]) -> None:
     for option in command.params:
         if isinstance(option, click.Option):
             assert re.fullmatch(r".+\.", option.help or ""), option.name
+
+
+def test_the_commands_stand_by_purpose() -> None:
+    """Each of ours has a place that was chosen; what a package or a new module adds comes behind them."""
+    said = holdfast("--help").out
+    assert "\nKeep a workflow:\n  start " in said
+    assert "\nOthers:" not in said
+    assert said.index("\nSet up:") < said.index("\nKeep a workflow:") < said.index("\nFor the client:")
+
+
+def test_a_misspelt_command_is_told_the_right_one() -> None:
+    """Nothing is suggested where nothing is alike."""
+    assert "there is no command 'statsu'; did you mean 'status'?" in holdfast("statsu", code=2).err
+    assert "there is no command 'qqq'\n" in holdfast("qqq", code=2).err
