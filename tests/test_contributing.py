@@ -84,22 +84,25 @@ def test_there_is_an_example_of_each_kind_with_its_test() -> None:
     )
 
 
-@pytest.mark.slow
-def test_the_examples_tests_pass(tree: Path) -> None:
-    """Each example's own test, all in one process."""
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    command += [name for name in EXAMPLES if name.startswith("tests/")]
+def pytest_passes(tree: Path, *words: str) -> str:
+    """Run pytest on a tree, in one process; return what it prints."""
     done = subprocess.run(
-        command,
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", *words],
         cwd=tree,
         env=os.environ | {"PYTHONPATH": str(tree / "src")},
         capture_output=True,
         text=True,
         check=False,
     )
-
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"{len(KINDS)} passed" in done.stdout
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_the_examples_tests_pass(tree: Path) -> None:
+    """Each example's own test, all in one process."""
+    said = pytest_passes(tree, *(name for name in EXAMPLES if name.startswith("tests/")))
+    assert f"{len(KINDS)} passed" in said
 
 
 def test_the_examples_are_as_ruff_wants_them(tree: Path) -> None:
@@ -152,18 +155,8 @@ def test_an_added_format_fails_no_test_that_goes_through_all(tree: Path) -> None
     shutil.copytree(ROOT / "examples", tree / "examples", dirs_exist_ok=True)
     shutil.copytree(ROOT / "tests", tree / "tests", dirs_exist_ok=True, ignore=lambda folder, names: {"__pycache__"})
     files = [file for file in (ROOT / "tests").rglob("test_*.py") if GOES_THROUGH_ALL.search(file.read_text("utf-8"))]
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow"]
-    command += ["-k", f"{name} or not (hybrid or compaction or wfs or checkbox)"]
-    done = subprocess.run(
-        [*command, *(str(file.relative_to(ROOT)) for file in files)],
-        cwd=tree,
-        env=os.environ | {"PYTHONPATH": str(tree / "src")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert done.returncode == 0, done.stdout + done.stderr
+    others = f"{name} or not (hybrid or compaction or wfs or checkbox)"
+    pytest_passes(tree, "-m", "not slow", "-k", others, *(str(file.relative_to(ROOT)) for file in files))
 
 
 @pytest.mark.slow

@@ -298,8 +298,14 @@ def _is_table(annotation: object) -> bool:
 def _word(annotation: Any) -> str:
     if choices := [choice for choice in getattr(annotation, "__args__", ()) if isinstance(choice, str)]:
         return ", ".join(f'`"{choice}"`' for choice in choices)
-    words = {bool: "`true`, `false`", float: "number", list[str]: "list of texts", str | None: "text"}
-    return {**words, str: "a format's name"}[annotation]
+    words: dict[Any, str] = {
+        bool: "`true`, `false`",
+        float: "number",
+        str: "a format's name",  # the only setting that is a plain text
+        list[str]: "list of texts",
+        str | None: "text",
+    }
+    return words[annotation]
 
 
 def _shown(default: object) -> str:

@@ -28,8 +28,6 @@ EXCEPTIONS = {
 }
 # Columns, fields and kinds of events that are about a compaction, and no format's name.
 COMPACTIONS = {
-    "clients/claude/transcripts.py",
-    "files/transcript.py",
     "report/tables.py",
     "sessions/compaction/snapshots.py",
     "sessions/reading/required_files.py",

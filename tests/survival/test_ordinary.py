@@ -121,7 +121,7 @@ def test_what_is_told_apart_by_its_words_is_the_trail(planted: Ordinary, tmp_pat
     said = trail.text(transcripts.trail(made.entries), branch=None, root=tmp_path)
     assert TRAIL in said
     assert score.guidance(f"before\n\n{said}\n\nafter", TRAIL) == said
-    assert TRAIL_LIMIT_UNITS == trail.CAP
+    assert TRAIL_LIMIT_UNITS == trail.LIMIT_UNITS
 
 
 def test_the_facts_move_with_the_work() -> None:

@@ -21,10 +21,10 @@ from tests import processes
 from tests.trail.transcribed import CLIENTS, HOME, Transcript, notification, written
 
 SECRET = "sk-ant-api03-" + "Ab3dEf6hIj" * 4
-LEAST = len("\n".join([*trail._LEAD, trail._END])) + 1 + trail._RESERVE
+LEAST = len("\n".join([*trail._LEAD, trail._END])) + 1 + trail._RESERVE_UNITS
 
 
-def text(made: Trail, *, branch: str | None = None, root: str = HOME, cap: int = trail.CAP) -> str:
+def text(made: Trail, *, branch: str | None = None, root: str = HOME, cap: int = trail.LIMIT_UNITS) -> str:
     return trail.text(made, branch=branch, root=Path(root), cap=cap)
 
 
@@ -330,7 +330,7 @@ def spoilt(draw: st.DrawFn) -> Any:
         st.sampled_from(REAL) | spoilt() | spoilt() | st.dictionaries(st.text(max_size=8), JUNK, max_size=4) | JUNK,
         max_size=25,
     ),
-    cap=st.sampled_from([trail.CAP, 700, 0]),
+    cap=st.sampled_from([trail.LIMIT_UNITS, 700, 0]),
     branch=st.none() | WORDS,
 )
 @example(entries=[{"type": "user", "message": {"content": "\ud800" * 600}}], cap=700, branch="\udfff")
@@ -364,7 +364,7 @@ def test_the_trail_is_light(tmp_path: Path) -> None:
     ours = {name for name in loaded if name.startswith("holdfast.")}
     assert ours == {
         *(f"holdfast.trail{room}" for room in ("", ".text", ".words")),
-        *(f"holdfast.clients.claude.trail{room}" for room in ("", ".entries", ".tasks")),
+        *(f"holdfast.clients.claude.{room}" for room in ("entries", "trail", "trail.tasks")),
         *(f"holdfast.files{room}" for room in ("", ".redact", ".secretnames", ".tokenshapes", ".transcript")),
         *("holdfast.workflow", "holdfast.workflow.wording"),
     }

@@ -58,7 +58,7 @@ class Client(Hooks, SessionClient, Protocol):
         """The names of all its events."""
 
     @property
-    def MODULES(self) -> Collection[str]:  # noqa: N802
+    def MODULES(self) -> Collection[str]:  # noqa: N802 - as above
         """The modules that an event may need, for a server to load once."""
 
     def foreign(self, payload: Mapping[str, Any], environ: Mapping[str, str], /, *, whole: bool = True) -> str:

@@ -176,7 +176,7 @@ class Noted(Protocol):
     """An entry about a compaction, a file that the model was shown, or one that it was refused."""
 
     @property
-    def kind(self) -> Literal["compaction", "shown", "refused"]:
+    def kind(self) -> Literal["boundary", "shown", "refused"]:
         """Which of the three."""
 
     @property
@@ -195,7 +195,7 @@ class Noted(Protocol):
 class Transcripts(Protocol):
     """Reads one client's transcripts, which are never trusted. A module in the client's folder implements it."""
 
-    TAIL: int
+    TAIL_BYTES: int
     """The number of bytes read at the end of a transcript."""
 
     def size(self, path: str, /) -> int:
@@ -244,7 +244,7 @@ class Transcripts(Protocol):
 class Unread:
     """Reads nothing: the transcripts of a project that was opened without its client."""
 
-    TAIL = 0
+    TAIL_BYTES = 0
 
     def size(self, path: str) -> int:
         """Return 0."""

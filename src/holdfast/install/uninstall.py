@@ -74,7 +74,7 @@ def purge() -> list[str]:
     Nothing is deleted while Holdfast is installed.
     """
     folder = paths.state_dir()
-    if launcher.programs()[0].exists():
+    if paths.launcher().exists():
         return [f"{folder} was not deleted, for Holdfast is still installed; take it out of the other settings first"]
     if not folder.exists():
         return []
@@ -118,7 +118,7 @@ def _has_ours(target: Target) -> bool:
 
 def remainder() -> list[str]:
     """Return lines on what stays after the last uninstall: the memory of workflows, handlers and configuration."""
-    if launcher.programs()[0].exists():
+    if paths.launcher().exists():
         return []
     stays = {
         paths.state_dir(): "what is known of your workflows",

@@ -13,12 +13,9 @@ import gc
 import json
 import os
 import pickle
-import sys
 from contextlib import suppress
-from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
-from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
@@ -36,10 +33,10 @@ from holdfast.plugins.context import Context
 from holdfast.plugins.loader import Call, HandlerFile
 from holdfast.plugins.scan import scan
 from holdfast.project import OpenProject
-from holdfast.server import handlers_child
+from holdfast.server import handlers_child, memory_pages
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from holdfast.dispatch.client import Event
 
@@ -73,7 +70,6 @@ _NOWHERE = Path("/")
 _SOURCE, _PAYLOADS = engine.CLIENT.rehearsal()
 _ROUTES = scan(_SOURCE, engine.CLIENT).routes
 _FILE = Path(__file__).with_name("rehearsed")
-_Cached = type(cache(print))  # what `cache` makes of a function
 _used: list[object] = []
 
 
@@ -144,48 +140,8 @@ def _subclasses(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
 def prepare() -> None:
     """Prepare in the server what its children's rehearsals need."""
     bytecode_cache.hold(_SOURCE, _FILE)
-    _used[:] = _objects()
+    _used[:] = memory_pages.objects(_CALLED_BY_HANDLERS)
     for _ in _events():
-        pass
-
-
-def _objects() -> list[object]:
-    """Return what is loaded of the code that handlers call, down to the constants in it."""
-    found, seen = list[object](), set[int]()
-    for name, loaded in list(sys.modules.items()):
-        top, _, rest = name.partition(".")
-        if top == "holdfast" and rest.partition(".")[0] in _CALLED_BY_HANDLERS:
-            for value in vars(loaded).values():
-                _collect(value, found, seen)
-    return found
-
-
-def _collect(value: object, found: list[object], seen: set[int]) -> None:
-    """Add a value and what it contains: a function's code, the constants of code, the members of a class."""
-    if id(value) in seen:
-        return
-    seen.add(id(value))
-    found.append(value)
-    within: Iterable[object] = ()
-    if isinstance(value, FunctionType):
-        within = (value.__code__,)
-    elif isinstance(value, CodeType):
-        within = value.co_consts
-    elif isinstance(value, staticmethod | classmethod | _Cached):
-        within = (value.__wrapped__,)
-    elif isinstance(value, property):
-        within = (value.fget,)
-    elif isinstance(value, cached_property):
-        within = (value.func,)
-    elif isinstance(value, type) and value.__module__.partition(".")[0] == "holdfast":
-        within = vars(value).values()
-    for each in within:
-        _collect(each, found, seen)
-
-
-def _touch(objects: list[object]) -> None:
-    """Change each object's reference count, so that this process gets its own copy of the object's memory page."""
-    for _ in objects:
         pass
 
 
@@ -206,7 +162,7 @@ def of_engine() -> None:
 
 def of_handlers() -> None:
     """Rehearse what a handlers' child does: take over its work, load handlers, call them and read a ledger."""
-    _touch(_used)
+    memory_pages.copy(_used)
     with suppress(Exception):
         project = OpenProject(_NOWHERE, Config(), client=engine.CLIENT)
         for event, payload in _events():

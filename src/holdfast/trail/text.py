@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from holdfast.files.transcript import Edit, Job, Run, Todo, Trail
 
-CAP = 3_000  # UTF-16 units of the whole text
+LIMIT_UNITS = 3_000  # UTF-16 units of the whole text
 
 _UNMARKED = "0" * 12  # where the mark goes: it is the digest of all the rest
 _LEAD = (
@@ -26,13 +26,13 @@ _LEAD = (
 )
 _END = "</session-trail>"
 _PLACE = "Place:"
-_RESERVE = 48  # units kept free for the line that counts what found no room at all
+_RESERVE_UNITS = 48  # units kept free for the line that counts what found no room at all
 _REQUEST, _EARLIER, _WORDS, _PATH = 500, 200, 160, 160  # characters of a value
 # A rule may stand further down in a long request. Of a command's output the end counts, where test runners sum up.
 _WINDOW, _OUTPUT = 5_000, 8_000
 
 
-def text(trail: Trail, *, branch: str | None, root: Path, cap: int = CAP) -> str:
+def text(trail: Trail, *, branch: str | None, root: Path, cap: int = LIMIT_UNITS) -> str:
     """Return a trail's text, at most `cap` UTF-16 units long; "" where there is nothing to tell, or no room for it.
 
     Secrets are masked before anything is cut, only whole lines are left out, and their number is told. The same trail
@@ -47,7 +47,7 @@ def text(trail: Trail, *, branch: str | None, root: Path, cap: int = CAP) -> str
     sections = [section for section in _sections(trail, branch or "", f"{root}/") if section.items]
     if not trail.plan and all(section.heading == _PLACE for section in sections):
         return ""
-    _fill(sections, cap - wording.size([*_LEAD, _END]) - _RESERVE)
+    _fill(sections, cap - wording.size([*_LEAD, _END]) - _RESERVE_UNITS)
     lines = [line for section in sections for line in section.lines()]
     dropped = sum(len(section.items) for section in sections if not section.shown)
     more = [f"+{dropped} more of other kinds"] if dropped else []

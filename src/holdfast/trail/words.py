@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from holdfast.files.transcript import Answer, Run
 
-LONGEST = 20_000  # characters of a text that are looked at; what is shown of it is far shorter
+TEXT_LIMIT_CHARS = 20_000  # characters of a text that are looked at; what is shown of it is far shorter
 _DECISIONS = 20  # the newest ones; looking for more costs time, and no text has room for them
 
 _RULE = regex(
@@ -53,14 +53,14 @@ _QUOTING = regex(r"\s*(?:cat|less|head|tail|grep|rg|git|sed|awk|echo|printf|find
 
 def rule(request: str) -> str:
     """Return the first sentence of a request that asks for something for good ("Always use tabs"), "" without one."""
-    if not _RULE.search(request[:LONGEST]):
+    if not _RULE.search(request[:TEXT_LIMIT_CHARS]):
         return ""
     return next((sentence for sentence in _sentences(request) if _RULE.search(sentence)), "")
 
 
 def decisions(text: str) -> list[str]:
     """Return the sentences of a text that say what was decided, in their order."""
-    if not _DECISION.search(text[:LONGEST]):
+    if not _DECISION.search(text[:TEXT_LIMIT_CHARS]):
         return []
     return [sentence for sentence in _sentences(text) if _DECISION.search(sentence)]
 
@@ -111,7 +111,7 @@ def unescaped(output: str) -> str:
 
 
 def _sentences(text: str) -> Iterator[str]:
-    for part in _SENTENCES.split(text[:LONGEST]):
+    for part in _SENTENCES.split(text[:TEXT_LIMIT_CHARS]):
         sentence = _LIST_MARK.sub("", part.strip(), count=1).replace("**", "").strip()
         if sentence:
             yield sentence

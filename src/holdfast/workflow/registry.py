@@ -143,12 +143,9 @@ def get(name: str) -> Format:
     """
     if name not in RECORDS:
         raise HoldfastError(f"there is no format {name!r}; known are {', '.join(sorted(RECORDS))}")
-    try:
-        return cast("Format", _guarded(name, import_module(RECORDS[name].ADAPTER)))
-    except (Exception, SystemExit) as error:
-        if name in formats.OURS:
-            raise
-        raise HoldfastError(_unusable(name, error)) from error
+    if name in formats.OURS:
+        return cast("Format", import_module(RECORDS[name].ADAPTER))
+    return cast("Format", _Brought(name, _called(name, import_module, RECORDS[name].ADAPTER)))
 
 
 def of_agents(name: str) -> AgentFormat:
@@ -164,7 +161,7 @@ def detected(ask: Callable[[Detector], Value]) -> Iterator[Value]:
     names = (name for name, record in RECORDS.items() if record.SOURCES)
     for name, module in formats.parts("detector", names).items():
         try:
-            yield ask(cast("Detector", _guarded(name, module)))
+            yield ask(cast("Detector", module if name in formats.OURS else _Brought(name, module)))
         except HoldfastError as error:
             if name in formats.OURS:
                 raise
@@ -219,21 +216,16 @@ def _asked(project: Records, name: str, ask: Callable[[Format], Found]) -> Found
     try:
         found = ask(get(name))
         if not isinstance(found, Found):
-            raise TypeError(f"it finds {found!r}")
-        return found
-    except (Exception, SystemExit) as error:
+            raise HoldfastError(_unusable(name, TypeError(f"it finds {found!r}")))
+    except HoldfastError as error:
         if name in formats.OURS:
             raise
-        why = str(error) if isinstance(error, HoldfastError) else _unusable(name, error)
-        return Found(problems=(Problem(project.root / RECORDS[name].TOP, why),))
-
-
-def _guarded(name: str, module: ModuleType) -> object:
-    return module if name in formats.OURS else _Brought(name, module)
+        return Found(problems=(Problem(project.root / RECORDS[name].TOP, str(error)),))
+    return found
 
 
 class _Brought:
-    """A module of another package. Its failures become HoldfastErrors that name the package and end no event."""
+    """A module of another package, whose functions are called by `_called`."""
 
     def __init__(self, name: str, module: ModuleType) -> None:
         self._name = name
@@ -241,20 +233,22 @@ class _Brought:
 
     def __getattr__(self, attribute: str) -> Any:
         given = getattr(self._module, attribute)
-        return partial(self._called, given) if callable(given) else given
+        return partial(_called, self._name, given) if callable(given) else given
 
-    def _called(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-        try:
-            return function(*arguments, **options)
-        except HoldfastError:
-            raise
-        except (Exception, SystemExit) as error:
-            raise HoldfastError(_unusable(self._name, error)) from error
+
+def _called(name: str, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """Call something of another package's format; what fails in it is a HoldfastError that names the format."""
+    try:
+        return function(*arguments, **options)
+    except HoldfastError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise HoldfastError(_unusable(name, error)) from error
 
 
 def _unusable(name: str, error: BaseException) -> str:
     said = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-    return f"the format {name!r} of another package can't be used ({said}); {wording.DOCTOR}"
+    return wording.with_remedy(f"the format {name!r} of another package can't be used ({said})")
 
 
 def _there(path: Path) -> bool:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 VALUE_LIMIT_CHARS = 200  # characters of a value
 UNMARKED = "0" * 12  # placeholder of a text's mark, which is the digest of the text with placeholders
 OPEN, CLOSE = f"<workflow-data-{UNMARKED}>", f"</workflow-data-{UNMARKED}>"
-DOCTOR = "`holdfast doctor` says what to do"  # for messages that only say what is wrong with a file
+_REMEDY = "`holdfast doctor` says what to do"
 LOOKED_AT_CHARS = 20_000  # characters of a text that are looked at to shorten it to a line
 
 # Control characters, and marks that change the direction of other text; joiners of letters and emoji stay.
@@ -42,6 +42,11 @@ class Message(NamedTuple):
     to_user: bool = False
     must_keep: bool = False
     on_delivered: Callable[[], object] | None = None
+
+
+def with_remedy(said: str) -> str:
+    """Return what is said to be wrong, with where to learn what to do about it, unless it names that already."""
+    return said if _REMEDY in said else f"{said}; {_REMEDY}"
 
 
 def clean(text: str) -> str:

@@ -66,7 +66,7 @@ def test_only_the_end_is_read(tmp_path: Path, most: int) -> None:
     assert not first or data.index(first) >= len(data) - most
 
 
-@pytest.mark.parametrize("most", [2_000, 20_000, transcripts.TAIL])
+@pytest.mark.parametrize("most", [2_000, 20_000, transcripts.TAIL_BYTES])
 def test_the_end_is_divided_where_one_says(tmp_path: Path, most: int) -> None:
     """A line that begins before the place belongs to what is before; nothing is lost or doubled."""
     data = written("worked-2.1.197-todo")
@@ -88,10 +88,10 @@ def test_only_lines_that_hold_what_is_looked_for_are_parsed(tmp_path: Path) -> N
     place, pattern = put(tmp_path, b"\n".join(lines)), re.compile(b"b")
     assert [each["n"] for each in transcripts.tail(place, only=pattern)] == [0, 2, 4]
     cut = sum(map(len, lines[:2])) + 2
-    _, found, end = transcripts._divided(place, 0, cut - 1, transcripts.TAIL, pattern)
+    _, found, end = transcripts._divided(place, 0, cut - 1, transcripts.TAIL_BYTES, pattern)
     assert ([each["n"] for each in found], end) == ([2, 4], sum(map(len, lines[:4])) + 4)
     put(tmp_path, b"\n".join([*lines, b""]))
-    _, found, _ = transcripts._divided(place, 0, end - 1, transcripts.TAIL, pattern)
+    _, found, _ = transcripts._divided(place, 0, end - 1, transcripts.TAIL_BYTES, pattern)
     assert [each["n"] for each in found] == [4]
 
 
@@ -176,9 +176,9 @@ def test_absence_is_proven_by_a_compaction_after_which_nothing_is_written(tmp_pa
     ):
         place = put(tmp_path, content)
         assert transcripts.reached(place, MARK, since) in ("unknown", "confirmed")
-        os.utime(place, (1, time.time() - transcripts.REST / 2))
+        os.utime(place, (1, time.time() - transcripts.REST_S / 2))
         assert transcripts.compacted(place, since) is False
-        os.utime(place, (1, time.time() - transcripts.REST * 2))
+        os.utime(place, (1, time.time() - transcripts.REST_S * 2))
         assert transcripts.reached(place, MARK, since) == proven
         assert transcripts.compacted(place, since) is of_compaction
 

@@ -15,20 +15,23 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from holdfast.clients.claude.entries import blocks, plain
 from holdfast.patterns import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from re import Pattern
 
     from holdfast.clients.claude.events.agents import Returned, TaskNotification
     from holdfast.files.transcript import Reached, Trail
 
-TAIL = 4 << 20  # bytes of a transcript's end that are read; one of hours has hundreds of megabytes
-PATIENCE = 0.5  # seconds of our own work after which no older entry is read; 4 MB take a fifth of that, and a machine
+TAIL_BYTES = 4 << 20  # bytes of a transcript's end that are read; one of hours has hundreds of megabytes
+READ_LIMIT_S = (
+    0.5  # seconds of our own work after which no older entry is read; 4 MB take a fifth of that, and a machine
+)
 # that is busy with others must not cost a session its requests
-REST = 2.0  # seconds after its last write in which a client writes no more of a compaction; it takes a tenth of one
-LINE = 1 << 20  # bytes of a line that is still parsed; what hooks and people say is far shorter
+REST_S = 2.0  # seconds after its last write in which a client writes no more of a compaction; it takes a tenth of one
+LINE_LIMIT_BYTES = 1 << 20  # bytes of a line that is still parsed; what hooks and people say is far shorter
 BOUNDARY = b'"subtype":"compact_boundary"'
 _BOUNDARIES = regex(BOUNDARY)
 _FILES = regex(rb'"(?:filePath|Read|is_error|compact_boundary)"')  # one alternative in quotes is found fastest
@@ -39,15 +42,15 @@ _NOISE = regex(
     rb'\{"type":"(?:api-request|atis-latch|cost-state|queue-)'
     rb'|"attachment":\{"type":"(?:prompt_snapshot|total_tokens|skill_listing|deferred_tools|agent_listing)'
 )
-_HEAD = 400  # bytes of a line in which its kind stands
-_CHUNK = 1 << 16
-_BEGINNING = _CHUNK * 8  # bytes of a transcript in which its first entries are looked for
+_HEAD_BYTES = 400  # bytes of a line in which its kind stands
+_CHUNK_BYTES = 1 << 16
+_BEGINNING_BYTES = _CHUNK_BYTES * 8  # bytes of a transcript in which its first entries are looked for
 
 
 class Noted(NamedTuple):
     """An entry about a compaction or a file (`holdfast.files.transcript.Noted`)."""
 
-    kind: Literal["compaction", "shown", "refused"]
+    kind: Literal["boundary", "shown", "refused"]
     value: Any
     attached: bool = False
     cut: bool = False
@@ -59,11 +62,11 @@ def size(path: str) -> int:
         return 0 if descriptor is None else os.fstat(descriptor).st_size
 
 
-def tail(path: str, *, most: int = TAIL, only: Pattern[bytes] | None = None) -> list[dict[str, Any]]:
+def tail(path: str, *, most: int = TAIL_BYTES, only: Pattern[bytes] | None = None) -> list[dict[str, Any]]:
     """Return the entries of a transcript's last `most` bytes, oldest first; empty where there is none.
 
     What is no entry is left out: half a line, broken JSON, a line that is far too long, the client's notes of its own
-    requests. The newest are read first, and those are all where reading them takes too long (`PATIENCE`).
+    requests. The newest are read first, and those are all where reading them takes too long (`READ_LIMIT_S`).
 
     Args:
         path: the transcript.
@@ -78,11 +81,11 @@ def reading(path: str, at: int, *, since: int = 0, files: bool = True) -> tuple[
 
     The third value is the byte after the last whole line. A later call that starts there sees only what is new.
     """
-    before, after, end = _divided(path, at, since, TAIL, _FILES if files else _BOUNDARIES)
+    before, after, end = _divided(path, at, since, TAIL_BYTES, _FILES if files else _BOUNDARIES)
     return list(_noted(before)), list(_noted(after)), end
 
 
-def notices(path: str, *, most: int = TAIL) -> Iterator[tuple[TaskNotification, object]]:
+def notices(path: str, *, most: int = TAIL_BYTES) -> Iterator[tuple[TaskNotification, object]]:
     """Yield the notifications of ended agents, each with the time of its entry."""
     from holdfast.clients.claude.events.agents import TaskNotification  # here, for most sessions wait for none
 
@@ -106,7 +109,7 @@ def agent_prompt(path: str, agent: str) -> str:
     if not path.endswith(".jsonl") or not _SAFE.fullmatch(agent):
         return ""
     entries = _head(f"{path.removesuffix('.jsonl')}/subagents/agent-{agent}.jsonl")
-    return next((said for entry in entries if entry.get("type") == "user" and (said := _said(entry))), "")
+    return next((said for each in entries if each.get("type") == "user" and (said := plain(blocks(each)))), "")
 
 
 def _divided(
@@ -125,7 +128,7 @@ def _divided(
         data = data.partition(b"\n")[2]
     cut = max(at - start, 0)
     cut = cut if data[:cut].endswith(b"\n") or not cut else len(data) - len(data[cut:].partition(b"\n")[2])
-    until = time.thread_time() + PATIENCE
+    until = time.thread_time() + READ_LIMIT_S
     after, before = (_entries(_backwards(part, only), until=until)[::-1] for part in (data[cut:], data[:cut]))
     return before, after, end
 
@@ -133,10 +136,10 @@ def _divided(
 def _head(path: str) -> list[dict[str, Any]]:
     """Return the entries of a transcript's beginning, oldest first; see `tail`."""
     with _open(path) as descriptor:
-        return [] if descriptor is None else _entries(_read(descriptor, 0, _BEGINNING).split(b"\n"))
+        return [] if descriptor is None else _entries(_read(descriptor, 0, _BEGINNING_BYTES).split(b"\n"))
 
 
-def reached(path: str, mark: str, since: int, *, most: int = TAIL) -> Reached:
+def reached(path: str, mark: str, since: int, *, most: int = TAIL_BYTES) -> Reached:
     """Tell whether a text with this mark has reached the model.
 
     Args:
@@ -158,11 +161,11 @@ def reached(path: str, mark: str, since: int, *, most: int = TAIL) -> Reached:
 def compacted(path: str, since: int) -> bool:
     """Tell whether a transcript notes a compaction whole from a place on, with all that hooks said of it.
 
-    It does where the model has answered after it, or where nothing was written for a while (`REST`): the client writes
-    the boundary and what hooks said in one go, after they have answered (seen on 2.1.329 and 2.1.197). A person who
+    It does where the model has answered after it, or where nothing was written for `REST_S`: the client writes the
+    boundary and what hooks said in one go, after they have answered (seen on 2.1.329 and 2.1.197). A person who
     compacts by hand says something before the model does.
     """
-    lines, rests = _since(path, since, TAIL, BOUNDARY)
+    lines, rests = _since(path, since, TAIL_BYTES, BOUNDARY)
     return _whole(lines, rests=rests)
 
 
@@ -179,7 +182,7 @@ def shares(path: str, other: str) -> bool:
         if descriptor is None:
             return False
         end = os.fstat(descriptor).st_size
-        data = _read(descriptor, max(0, end - TAIL), TAIL)
+        data = _read(descriptor, max(0, end - TAIL_BYTES), TAIL_BYTES)
     return any(b'"uuid":"%b"' % id.encode() in data for id in ids)
 
 
@@ -239,7 +242,7 @@ def _entries(lines: Iterable[bytes], until: float | None = None) -> list[dict[st
     for line in lines:
         if until is not None and time.thread_time() > until:
             break
-        if not line.startswith(b"{") or len(line) > LINE or _NOISE.search(line, 0, _HEAD):
+        if not line.startswith(b"{") or len(line) > LINE_LIMIT_BYTES or _NOISE.search(line, 0, _HEAD_BYTES):
             continue
         try:
             entry = json.loads(line)
@@ -266,14 +269,14 @@ def _since(path: str, since: int, most: int, mark: bytes) -> tuple[list[bytes], 
     with _open(path) as descriptor:
         if descriptor is None:
             return [], False
-        rests = time.time() - os.fstat(descriptor).st_mtime > REST  # before it is read
+        rests = time.time() - os.fstat(descriptor).st_mtime > REST_S  # before it is read
         data = _read(descriptor, since, most)
         return data.split(b"\n") if mark in data or BOUNDARY in data else [], rests
 
 
 def _whole(lines: Sequence[bytes], *, rests: bool) -> bool:
     """Tell whether lines note a compaction with all that belongs to it."""
-    begun = next((number for number, line in enumerate(lines) if BOUNDARY in line[:_HEAD]), None)
+    begun = next((number for number, line in enumerate(lines) if BOUNDARY in line[:_HEAD_BYTES]), None)
     return begun is not None and (rests or any(_answers(line) for line in lines[begun:]))
 
 
@@ -289,32 +292,19 @@ def _noted(entries: Iterable[dict[str, Any]]) -> Iterator[Noted]:
             continue
         if entry.get("subtype") == "compact_boundary":
             asked.clear()
-            yield Noted("compaction", str(entry.get("uuid", "")))
+            yield Noted("boundary", str(entry.get("uuid", "")))
         attached = entry.get("attachment")
         if isinstance(attached, dict) and attached.get("type") == "file":
             yield Noted("shown", attached.get("content"), attached=True, cut=attached.get("truncated") is True)
         elif "toolUseResult" in entry:
             yield Noted("shown", entry["toolUseResult"])
-        for block in _blocks(entry):
+        for block in blocks(entry):
             kind, given = block.get("type"), block.get("input")
             failed = kind == "tool_result" and block.get("is_error") is True
             if kind == "tool_use" and block.get("name") == "Read" and isinstance(given, dict):
                 asked[str(block.get("id"))] = str(given.get("file_path", ""))
             elif failed and (place := asked.get(str(block.get("tool_use_id")))):
                 yield Noted("refused", place)
-
-
-def _blocks(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the content blocks of what model, tools or a person said; a plain text is one."""
-    message = entry.get("message")
-    content = message.get("content") if isinstance(message, dict) else None
-    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-    return [block for block in (blocks if isinstance(blocks, list) else ()) if isinstance(block, dict)]
-
-
-def _said(entry: Mapping[str, Any]) -> str:
-    texts = [block.get("text") for block in _blocks(entry) if block.get("type") == "text"]
-    return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def _ids(entry: dict[str, Any]) -> Iterator[str]:

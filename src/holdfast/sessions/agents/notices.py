@@ -72,7 +72,7 @@ def catch_up(project: OpenProject, session: str, transcript: str, *, most: int |
     """
     waiting = agent_status.waiting(project, session)
     read = project.transcripts
-    for notice, noted_at in read.notices(transcript, most=most or read.TAIL) if waiting else ():
+    for notice, noted_at in read.notices(transcript, most=most or read.TAIL_BYTES) if waiting else ():
         for each in waiting:
             if _about(notice, each) and _follows(noted_at, each.since):
                 words = notice.result or notice.summary

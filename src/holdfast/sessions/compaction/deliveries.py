@@ -143,7 +143,11 @@ def begin(
 def _begins(project: OpenProject, transcript: str, seal: Announced | None) -> int:
     """Return the byte of a transcript from which guidance that is on its way now is looked for."""
     size = project.transcripts.size(transcript)
-    near = seal is not None and seal.transcript == transcript and 0 <= size - seal.size <= project.transcripts.TAIL // 2
+    near = (
+        seal is not None
+        and seal.transcript == transcript
+        and 0 <= size - seal.size <= project.transcripts.TAIL_BYTES // 2
+    )
     return seal.size if seal and near else size
 
 

@@ -110,8 +110,8 @@ def unreadable(event: Event, context: Context, found: Found) -> list[Message]:
     said = problem(project, new[0])
     if len(new) > 1:
         said = f"{said}. {len(new) - 1} more could not be read either; `holdfast doctor` names them"
-    elif wording.DOCTOR not in said:
-        said = f"{said}; {wording.DOCTOR}"
+    else:
+        said = wording.with_remedy(said)
     return [wording.Message(f"Holdfast: {said}.", to_user=True)]
 
 

@@ -110,8 +110,7 @@ def _unread(found: Found) -> str:
         return ""
     first, more = found.problems[0], len(found.problems) - 1
     others = f", nor can {more} more" if more else ""
-    said = f"{first.path} cannot be read: {first.reason}{others}"
-    return f"; {said}" if wording.DOCTOR in said else f"; {said}; {wording.DOCTOR}"
+    return f"; {wording.with_remedy(f'{first.path} cannot be read: {first.reason}{others}')}"
 
 
 def _named(project: Workspace, workflows: Sequence[Workflow], wanted: str, whole: bool, unread: str) -> Workflow:

@@ -178,7 +178,7 @@ def _divided(
     """Return what a transcript notes of earlier contexts, of the present one, and up to which byte it was read.
 
     Only what is noted from byte `since` on counts. A boundary that no event announced counts as a compaction too, since
-    SessionStart(compact) need not fire ([ISS 28305]). If an announced boundary doesn't come within `TAIL` bytes, it is
+    SessionStart(compact) need not fire ([ISS 28305]). If an announced boundary doesn't come within `TAIL_BYTES`, it is
     no longer awaited.
     """
     reader = reads.reader(project, session)
@@ -186,9 +186,9 @@ def _divided(
     at = 0 if reader.boundary is not None else reader.size
     before, after, end = project.transcripts.reading(path, at, since=since, files=files)
     noted, begun = [*before, *after], len(before)
-    places = [place for place, each in enumerate(noted) if place >= begun and each.kind == "compaction"]
+    places = [place for place, each in enumerate(noted) if place >= begun and each.kind == "boundary"]
     if not places and reader.boundary is None:
-        if end - reader.size <= project.transcripts.TAIL:
+        if end - reader.size <= project.transcripts.TAIL_BYTES:
             return noted, [], end
         reads.bounded(project, session, reader.compactions, "")
         return _divided(project, session, path, 0, files=files)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from holdfast.clients.claude.trail.entries import asked, blocks, mapping, plain, queued, text
+from holdfast.clients.claude.entries import asked, blocks, mapping, plain, queued, text
 from holdfast.clients.claude.trail.tasks import SHELLS, STOPPERS, TASK_TOOLS, Jobs, Todos
 from holdfast.files.transcript import Answer, Edit, Trail
 

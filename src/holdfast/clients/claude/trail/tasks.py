@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from holdfast.clients.claude.trail.entries import mapping, mappings, plain, tag, text
+from holdfast.clients.claude.entries import mapping, mappings, plain, tag, text
 from holdfast.files.transcript import Job, Run, Todo
 from holdfast.patterns import regex
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.clients.claude.trail.entries import asked, queued
+from holdfast.clients.claude.entries import asked, queued
 from tests.trail.transcribed import CLIENTS, notification, written
 
 

@@ -10,7 +10,7 @@ from holdfast.patterns import regex
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-_LONGEST = 20_000  # characters of a text that are looked at; what is shown of it is far shorter
+_TEXT_LIMIT_CHARS = 20_000  # characters of a text that are looked at; what is shown of it is far shorter
 
 # What the client and not the person wrote begins with a tag of the client's (`<task-notification>`, `<command-name>`,
 # `<local-command-stdout>`, `<bash-input>`, `<ide_opened_file>`, …): their names are compounds, those of HTML are not.
@@ -108,7 +108,7 @@ def _without_tags(content: object) -> str:
 
 def _own(text: str) -> str:
     """Return what of a text block is a person's: nothing, all of it, or a slash command as it was typed."""
-    text = text[:_LONGEST]
+    text = text[:_TEXT_LIMIT_CHARS]
     if command := _COMMAND.match(text):
         arguments = _ARGUMENTS.search(text)
         return f"/{command[1]} {arguments[1] if arguments else ''}".strip()
