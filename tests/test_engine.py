@@ -996,13 +996,14 @@ def inputs(new_place: Callable[[], Place]) -> dict[str, tuple[Place, Ended]]:
 
 @pytest.mark.parametrize("name", STDIN)
 def test_what_is_no_event_gets_exit_0_and_silence(inputs: dict[str, tuple[Place, Ended]], name: str) -> None:
-    """Exit 0, empty stdout and stderr, and one line in the log that says what came."""
+    """Exit 0, empty stdout and stderr, and one line in the log that says what came, and to which project."""
     place, ended = inputs[name]
 
     assert (ended.exit_code, ended.stdout, ended.stderr) == (0, "", "")
     assert STDIN[name][1] in place.log()
     assert len(place.log().splitlines()) == 1
     assert len(place.log()) < 1_000
+    assert f"project={place.root}" in place.log()
 
 
 @pytest.mark.parametrize(

@@ -137,6 +137,9 @@ def test_a_broken_file_is_put_back_by_the_command_that_is_named(project: Holdfas
     """Only its format knows what a whole one is; who moves the workflow and who starts a session hear of the doctor."""
     state = project.root / STATE
     whole = state.read_bytes()
+    opened = Workspace.open(project.root)
+    assert opened.keep(state, b"\xfe", why="broken then, too")
+    opened.close()
     state.write_bytes(b"\xff")
 
     said = holdfast("done", root=project.root, session=project.session, code=1).err

@@ -17,14 +17,18 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize(("name", "meant"), [("claude", True), ("claude-proxy", False), ("my-claude", False)])
 def test_the_clients_process_is_named_or_found(tmp_path: Path, name: str, *, meant: bool) -> None:
-    """`CLAUDE_PID`, or on clients that set none the ancestor that is called `claude`, and no other program."""
+    """`CLAUDE_PID`, or on clients that set none the ancestor that is called `claude`, and no other program.
+
+    Between the two are the handlers' process, the entrypoint and the shell.
+    """
     client = tmp_path / name
     client.write_text('#!/bin/sh\n"$@"\nexit 0\n')
     client.chmod(0o755)
     script = "from holdfast.clients import claude; print(claude.process({}))"
     shell = ["/bin/sh", "-c", '"$@"; exit 0', "sh"]
 
-    with subprocess.Popen([client, *shell, sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
+    command = [str(client), *(shell * 3), sys.executable, "-c", script]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert (process.communicate()[0].strip() == str(process.pid)) is meant
 
     assert claude.process({"CLAUDE_PID": "42"}) == "42"

@@ -204,3 +204,22 @@ def test_a_boundary_names_the_entry_it_goes_on_from(tmp_path: Path) -> None:
     before = data[: data.index(boundary)]
     (tmp_path / "old.jsonl").write_bytes(before)
     assert transcripts.shares(put(tmp_path, boundary + b"\n"), str(tmp_path / "old.jsonl"))
+
+
+def test_a_read_that_was_asked_for_before_a_compaction_is_not_refused_after_it(tmp_path: Path) -> None:
+    """What was asked in the context that is gone says nothing about the present one."""
+    asked = {"type": "tool_use", "name": "Read", "id": "toolu_1", "input": {"file_path": "/p/a.md"}}
+    failed = {"type": "tool_result", "tool_use_id": "toolu_1", "is_error": True, "content": "no"}
+    entries: list[dict[str, object]] = [
+        {"type": "assistant", "message": {"content": [asked]}},
+        {"type": "system", "subtype": "compact_boundary", "uuid": "b1"},
+        {"type": "user", "message": {"content": [failed]}},
+    ]
+
+    def kinds(*chosen: dict[str, object]) -> list[str]:
+        lines = [json.dumps(each, separators=(",", ":")) for each in chosen]
+        path = put(tmp_path, ("\n".join(lines) + "\n").encode())
+        return [each.kind for each in transcripts.reading(path, 0)[1]]
+
+    assert kinds(*entries) == ["boundary"]
+    assert kinds(entries[0], entries[2]) == ["refused"]
