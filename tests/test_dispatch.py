@@ -70,6 +70,7 @@ def replies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ended]:
         environ = place.environ(CLAUDE_ENV_FILE=str(place.root / "env.sh"))
         return place.fire(place.payload(name), name.partition("-")[0], environ=environ)
 
+    tmp_path_factory.getbasetemp()  # made here once, and not by several threads at a time
     with ThreadPoolExecutor(WORKERS) as pool:
         return dict(zip(recorded.names(), pool.map(fire, recorded.names()), strict=True))
 

@@ -50,6 +50,7 @@ def place(tmp_path: Path) -> Place:
 @pytest.fixture(scope="module")
 def new_place(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Place]:
     """Make a home and a project for a run that several tests look at."""
+    tmp_path_factory.getbasetemp()  # made here once, and not by several threads at a time
     return lambda: processes.make(tmp_path_factory.mktemp("place"))
 
 
