@@ -1,0 +1,1 @@
+"""The `orchestrator` format (document 003)."""

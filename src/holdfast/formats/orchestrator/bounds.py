@@ -1,0 +1,110 @@
+"""The safety bounds of a run: what was used of them, and the warnings at 75 % and at 100 %."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from holdfast import clock
+from holdfast.errors import TransitionError
+from holdfast.formats.orchestrator import amounts, schema
+from holdfast.formats.orchestrator.run import EXECUTOR
+from holdfast.workflow import values
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from holdfast.formats.orchestrator.run import Run
+
+MARKS = (75, 100)
+"""Percentages of a bound at which there is a warning, once each (I003-12)."""
+_UNKNOWN = "Cost is unknown for "
+
+
+class Used(NamedTuple):
+    """How much of a bound was used: its name for people, the share in percent, and both amounts as texts."""
+
+    name: str
+    percent: Decimal
+    used: str
+    most: str
+
+
+def used(run: Run) -> list[Used]:
+    """Return the use of each bound that can be read. The time of attempts that still run counts."""
+    bounds = values.members(run.data.get("safety_bounds"))
+    cost, most_cost = amounts.money(bounds.get("cost_so_far")), amounts.money(bounds.get("max_cost"))
+    time, most_time = amounts.seconds(bounds.get("elapsed_time")), amounts.seconds(bounds.get("max_time"))
+    found = list[Used]()
+    if cost is not None and most_cost:
+        found.append(Used("Cost", 100 * cost / most_cost, str(bounds["cost_so_far"]), str(bounds["max_cost"])))
+    if time is not None and most_time:
+        total = time + sum(elapsed(run, each) for each in _working(run))
+        share = Decimal(100 * total) / most_time
+        found.append(Used("Time", share, amounts.as_time(total, hours=True), str(bounds["max_time"])))
+    most = values.number(bounds.get("max_iterations_per_task"))
+    for each in _working(run) if most else ():
+        count = values.number(each.get("iteration")) or 0
+        name = f"Iterations of task {schema.task_of(each)}"
+        found.append(Used(name, Decimal(100 * count) / (most or 1), str(count), str(most)))
+    return found
+
+
+def warn(run: Run) -> list[str]:
+    """Write the warnings that are due into the state, each once; return the new ones (R003-17, I003-12)."""
+    if run.terminal:
+        return []
+    listed = run.part("safety_bounds").get("warnings")
+    before = [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else []
+    new = [each for each in _due(run) if each not in before]
+    unknown = _unknown(run)
+    after = [each for each in before if not each.startswith(_UNKNOWN)] + new + ([unknown] if unknown else [])
+    if after != listed:
+        run.part("safety_bounds")["warnings"] = after
+    return new
+
+
+def extend(run: Run, *, iterations: int | None = None, cost: str | None = None, time: str | None = None) -> None:
+    """Raise or lower bounds; warnings that hold no more are taken back, so that they can come again (R003-31).
+
+    Raises HoldfastError for a value that is none, TransitionError for a run that is over.
+    """
+    if run.terminal:
+        raise TransitionError(f"the run is {run.status}, so its bounds stay as they are")
+    given: dict[str, Any] = {"max_iterations_per_task": iterations}
+    given["max_cost"] = None if cost is None else amounts.asked_money(cost)
+    given["max_time"] = None if time is None else amounts.asked_time(time)
+    bounds = run.part("safety_bounds")
+    bounds.update({name: value for name, value in given.items() if value is not None})
+    due = set(_due(run))
+    listed = values.texts(bounds.get("warnings"), "warnings", [])
+    bounds["warnings"] = [each for each in listed if not is_mark(each) or each in due]
+
+
+def is_mark(warning: str) -> bool:
+    """Return whether a warning says that a bound's use reached one of the MARKS."""
+    return warning.endswith(tuple(f" at {mark}% of limit" for mark in MARKS))
+
+
+def elapsed(run: Run, entry: dict[str, Any]) -> int:
+    """Return for how many seconds an agent has worked; 0 if its start can't be read."""
+    started = clock.parse(values.text(entry.get("started")))
+    return max(int((run.now - started).total_seconds()), 0) if started else 0
+
+
+def _working(run: Run) -> list[dict[str, Any]]:
+    entries = schema.objects(run.data.get("active_agents"))
+    return [each for each in entries if each.get("type") == EXECUTOR and each.get("status") != "blocked"]
+
+
+def _due(run: Run) -> Iterator[str]:
+    for each in used(run):
+        yield from (f"{each.name} at {mark}% of limit" for mark in MARKS if each.percent >= mark)
+
+
+def _unknown(run: Run) -> str:
+    """Return how many costs are unknown, which the sum therefore leaves out; empty for none."""
+    done = schema.objects(run.data.get("completed_tasks"))
+    tried = [run.noted(id_) for id_ in values.members(run.notes.get("tasks"))]
+    count = sum(each.get("cost") == amounts.UNKNOWN for each in done) + sum(bool(each.get("unknown")) for each in tried)
+    return f"{_UNKNOWN}{count} {'task' if count == 1 else 'tasks'}, so it is not in the sum" if count else ""

@@ -1,0 +1,28 @@
+"""Check the `orchestrator` format's files: other programs' in their place, bad values, and what contradicts itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.checks import notice, states
+from holdfast.errors import StateError
+from holdfast.formats.orchestrator import adapter, check, store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from holdfast.checks import Finding
+    from holdfast.sessions.workspace import Workspace
+
+
+def look(project: Workspace) -> Iterator[Finding]:
+    """Check the state file; nothing is written."""
+    for each in states.in_the_way(project, adapter.foreign(project)):
+        yield states.misplaced(each)
+    yield from states.unsound(adapter.find(project).workflows, notice)
+    try:
+        file, run = store.current(project)
+    except StateError:
+        return  # missing, or reported above
+    for said in check.contradictions(run):
+        yield notice(f"{file.path}: {said}", "holdfast orchestrator repair")

@@ -1,0 +1,36 @@
+"""What the commands of a run share: finding it, giving it to the session, changing it and printing what came of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.commands import options, verbs
+from holdfast.formats.orchestrator import store, view
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holdfast.formats.orchestrator.run import Run
+    from holdfast.formats.orchestrator.store import Changed
+    from holdfast.sessions.workspace import Workspace
+
+
+def opened(project_dir: str | None) -> Workspace:
+    """Open the project, apply what its agents reported, and give its run to the session that runs the command.
+
+    Raises MissingError without a run, and StateError if the state can't be read.
+    """
+    project = options.open_project(project_dir)
+    verbs.settle(project)
+    file, _ = store.current(project)
+    verbs.take(project, view.workflow(project, file)[0])
+    return project
+
+
+def change(
+    project: Workspace, edit: Callable[[Run], object], why: str, as_json: bool, news: str, *, error: str = ""
+) -> Changed:
+    """Change the run and print what it is now, with its next step."""
+    made = store.change(project, edit, why=f"orchestrator {why}", error=error)
+    verbs.tell(made.workflow, as_json, news)
+    return made

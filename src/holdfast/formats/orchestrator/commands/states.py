@@ -1,0 +1,192 @@
+"""`holdfast orchestrator query|check|repair|restore|import|archive`: the state file as a whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from holdfast.commands import options, verbs
+from holdfast.errors import StateError
+from holdfast.formats.orchestrator import check as checks
+from holdfast.formats.orchestrator import plan, queries, restoration, schema, store
+from holdfast.formats.orchestrator import repair as repairs
+from holdfast.formats.orchestrator.commands.change import opened
+from holdfast.workflow import values
+
+if TYPE_CHECKING:
+    from holdfast.formats.orchestrator.run import Run
+    from holdfast.workflow.records import Records
+
+
+@click.command()
+@click.argument("question", type=click.Choice(tuple(queries.QUERIES)))
+@options.json_option
+@options.project_option
+def query(question: str, as_json: bool, project_dir: str | None) -> None:
+    """Answer one of the document's questions; nothing is written."""
+    file, _ = store.current(options.open_project(project_dir))
+    answer = queries.QUERIES[question](file.data)
+    if as_json:
+        options.print_json(answer)
+        return
+    rows = answer if isinstance(answer, list) else [answer]
+    options.say("\n".join(_row(each) for each in rows) or "None.")
+
+
+@click.command()
+@options.json_option
+@options.project_option
+@click.pass_context
+def check(context: click.Context, as_json: bool, project_dir: str | None) -> None:
+    """Check the state and its task document.
+
+    The exit code is 1 if anything is wrong.
+    """
+    project = options.open_project(project_dir)
+    file, run = store.current(project)
+    found = [file.broken] if file.broken else []
+    found += [*checks.types(file.data), *checks.contradictions(run), *_document(project, run)]
+    if as_json:
+        options.print_json(found)
+    else:
+        options.say("\n".join(found) or "The state and its task document agree.")
+    context.exit(1 if found else 0)
+
+
+@click.command()
+@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+@options.json_option
+@options.project_option
+def repair(dry_run: bool, as_json: bool, project_dir: str | None) -> None:
+    """Mend the state where there is only one answer.
+
+    That is lists that overlap, sums, counters, and tasks that are in no list.
+    """
+    done = list[str]()
+    project = options.open_project(project_dir) if dry_run else opened(project_dir)
+
+    def edit(run: Run) -> None:
+        done[:] = repairs.repair(project, run)
+
+    if dry_run:
+        import copy
+
+        from holdfast.formats.orchestrator.run import Run
+
+        _, run = store.current(project)
+        edit(Run(copy.deepcopy(run.data), copy.deepcopy(run.notes)))
+    else:
+        done += store.change(project, edit, why="orchestrator repair", repair=True).run.said
+    if as_json:
+        options.print_json(done)
+    else:
+        options.say("\n".join(done) or "Nothing to repair.")
+
+
+@click.command()
+@click.argument("name", required=False, default="", metavar="[CHECKPOINT]")
+@click.option("--dry-run", is_flag=True, help="Only say what would be restored.")
+@click.option("--replace", is_flag=True, help="Also over another, unfinished run, which goes to the archive.")
+@options.json_option
+@options.project_option
+def restore(name: str, dry_run: bool, replace: bool, as_json: bool, project_dir: str | None) -> None:
+    """Restore the state from a checkpoint.
+
+    CHECKPOINT is called checkpoint-003.json or so; by default it is the newest
+    that holds a state.
+
+    Files of the project stay as they are: Holdfast never runs git.
+    """
+    project = options.open_project(project_dir)
+    snapshot = restoration.chosen(project, name)
+    head = values.members(snapshot.document.data.get("orchestrator"))
+    place = snapshot.document.path.relative_to(project.root).as_posix()
+    what = f"{place}: {values.text(head.get('status'))}, task {values.text(head.get('current_task'))} of its phase"
+    aside: Path | None = None
+    if not dry_run:
+        restored = restoration.restore(project, snapshot, replace=replace)
+        verbs.take(project, restored.workflow)
+        aside = restored.aside
+    if as_json:
+        options.print_json(
+            {
+                "checkpoint": place,
+                "git_sha": snapshot.git_sha,
+                "restored": not dry_run,
+                "aside": str(aside) if aside else None,
+            }
+        )
+        return
+    lines = [f"{'Would restore' if dry_run else 'Restored'} {what}."]
+    lines += [f"What the state held is kept as {aside.name}."] if aside else []
+    options.say("\n".join([*lines, *_advice(snapshot.git_sha)]))
+
+
+@click.command(name="import")
+@click.argument("file", required=False, default="", metavar="[FILE]")
+@click.option("--task-doc", default="", metavar="PATH", help="Its task document, if the state names none.")
+@click.option("--replace", is_flag=True, help="Let an unfinished run in its way go, as it is, to the archive.")
+@options.json_option
+@options.project_option
+def take_over(file: str, task_doc: str, replace: bool, as_json: bool, project_dir: str | None) -> None:
+    """Take over a state that was kept by hand.
+
+    FILE is .claude/agent-state.json itself by default.
+
+    Tasks may be texts ("1.1: Name"), money and times numbers. The original is
+    kept. What can't be taken over is said.
+    """
+    project = options.open_project(project_dir)
+    source = (Path.cwd() / file).resolve() if file else schema.state_path(project.root)
+    doc = str((Path.cwd() / Path(task_doc).expanduser()).resolve()) if task_doc else ""
+    taken = restoration.take_over(project, source, doc, replace=replace)
+    verbs.take(project, taken.workflow)
+    news = [f"Took over {source}."]
+    news += [f"The original is kept as {taken.aside.name}."] if taken.aside else []
+    verbs.tell(store.told(taken.workflow, [f"left out: {each}" for each in taken.lost]), as_json, " ".join(news))
+
+
+@click.command()
+@options.json_option
+@options.project_option
+def archive(as_json: bool, project_dir: str | None) -> None:
+    """Move a run that is over into .claude/archive/RUN.
+
+    The log of learnings is copied and stays, because later runs add to it.
+    """
+    project = options.open_project(project_dir)
+    folder = restoration.put_away(project).relative_to(project.root).as_posix()
+    if as_json:
+        options.print_json({"folder": folder})
+    else:
+        options.say(f"Moved the run to {folder}.")
+
+
+def _document(project: Records, run: Run) -> list[str]:
+    """Return what is wrong with the run's task document."""
+    try:
+        doc, _ = plan.load(project, run)
+    except StateError as error:
+        return [f"the task document can't be read: {error}"]
+    faults = [f"{plan.path(project, run).name}: {each}" for each in doc.faults]
+    there = {each.id for each in run.tasks()} | set(run.skipped())
+    gone = [each.id for each in doc.tasks if each.id not in there]
+    return [*faults, *(f"task {each} of the document is in no list of the state" for each in gone)]
+
+
+def _advice(sha: str) -> list[str]:
+    """Say how to bring the files back too (R003-29, I003-9)."""
+    if not sha:
+        return []
+    return [
+        f"The project was at commit {sha} then. To bring its files back as well, run: git reset --hard {sha}",
+        "That discards uncommitted changes. Commit or stash them first (`git stash -u`). Holdfast never runs it.",
+    ]
+
+
+def _row(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {values.text(each)}" for name, each in value.items())
+    return values.text(value)

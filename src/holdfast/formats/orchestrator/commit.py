@@ -1,0 +1,67 @@
+"""The commit that a project is at, read from git's own files: a hook must not wait for a program."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from holdfast.errors import StateError
+from holdfast.files import document
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NONE = ""
+"""The sha of a checkpoint outside git, or before the first commit."""
+_LIMIT_BYTES = 16 * 1024 * 1024  # packed references of a very large repository
+_SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+
+
+def head(root: Path) -> str:
+    """Return the sha that HEAD stands for, `NONE` if there is none or it can't be read.
+
+    Args:
+        root: the project's root, which may be a folder inside the repository or a linked worktree.
+    """
+    at = next((each for each in (root, *root.parents) if (each / ".git").exists()), None)
+    if at is None:
+        return NONE
+    folder = _folder(at / ".git")
+    said = _line(folder / "HEAD")
+    if _SHA.fullmatch(said):
+        return said
+    name = said.removeprefix("ref:").strip()
+    if not said.startswith("ref:") or ".." in name or name.startswith("/"):
+        return NONE
+    shared = _line(folder / "commondir")
+    homes = [folder, *([(folder / shared).resolve()] if shared else [])]
+    for home in homes:
+        if _SHA.fullmatch(found := _line(home / name)):
+            return found
+    return next((found for home in homes if (found := _packed(home / "packed-refs", name))), NONE)
+
+
+def _folder(git: Path) -> Path:
+    """Return git's folder; that of a linked worktree or submodule is named in a file."""
+    if git.is_dir():
+        return git
+    named = _line(git).removeprefix("gitdir:").strip()
+    return (git.parent / named).resolve() if named and "\0" not in named else git
+
+
+def _line(path: Path) -> str:
+    try:
+        return document.head(path, 4096)[0].decode("utf-8", "replace").strip()
+    except (StateError, ValueError):
+        return ""
+
+
+def _packed(path: Path, name: str) -> str:
+    try:
+        text = document.read(path, _LIMIT_BYTES)[0].decode("utf-8", "replace")
+    except StateError:
+        return ""
+    ending = f" {name}"
+    found = next((line for line in text.splitlines() if line.endswith(ending)), "")
+    sha = found.partition(" ")[0]
+    return sha if _SHA.fullmatch(sha) else ""

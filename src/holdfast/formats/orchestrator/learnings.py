@@ -1,0 +1,120 @@
+"""The log of learnings, `.claude/learnings.jsonl`: one JSON object a line, and nothing in it is ever changed."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from holdfast.errors import HoldfastError, MissingError, StateError
+from holdfast.files import document
+from holdfast.formats.orchestrator import schema
+from holdfast.workflow import statefile, values
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from holdfast.formats.orchestrator.run import Run
+    from holdfast.workflow.records import Records
+
+KEPT = 500
+"""Learnings that the state holds; older ones are in the log alone, so that an event's cost doesn't grow with them."""
+LIMIT_BYTES = 32 * 1024 * 1024  # bytes of a log that is read
+_LINE_LIMIT_BYTES = 1024 * 1024  # bytes of a log's first line
+
+
+def path(project: Records) -> Path:
+    """Return the path of the log (R003-27); it need not exist."""
+    return schema.state_path(project.root).with_name("learnings.jsonl")
+
+
+def add(run: Run, kind: str, lesson: str, *, pattern: str = "", context: str = "", task: str = "") -> dict[str, Any]:
+    """Add a learning to the state and return it; the log gets it once the state is written (R003-18).
+
+    Without a task it belongs to the one at work, else to the one that was completed last. Raises HoldfastError for an
+    unknown type or an empty lesson.
+    """
+    if kind not in schema.LEARNING_TYPES:
+        raise HoldfastError(f"a learning is one of {', '.join(schema.LEARNING_TYPES)}, not {kind!r}")
+    if not lesson.strip():
+        raise HoldfastError("a learning needs a lesson")
+    at = task or run.at_work()
+    entry = run.executor(at) or {}
+    done = next((e for e in schema.objects(run.data.get("completed_tasks")) if e.get("task") == at), {})
+    count = values.number(entry.get("iteration")) or values.number(done.get("iterations")) or 0
+    made = {
+        "timestamp": run.stamp,
+        "task": at,
+        "iteration": count,
+        "type": kind,
+        "lesson": lesson,
+        "pattern": pattern,
+        "context": context,
+    }
+    listed = run.listed("learnings")
+    listed.append(made)
+    run.learned.append(made)
+    run.outgrown += listed[:-KEPT]
+    del listed[:-KEPT]
+    return made
+
+
+def log_run(project: Records, run: Run) -> None:
+    """Write a run's new learnings into the log, after those that it lacks because it couldn't be written before.
+
+    Hold the folder's lock. Raises StateError.
+    """
+    if not (run.learned or run.outgrown):
+        return
+    known = {json.dumps(each, sort_keys=True) for each in logged(project)}
+    wanted = [*run.outgrown, *schema.objects(run.data.get("learnings"))]
+    log(project, [each for each in wanted if json.dumps(each, sort_keys=True) not in known])
+
+
+def log(project: Records, learned: Sequence[dict[str, Any]]) -> None:
+    """Append learnings to the log, each as one line. Hold the folder's lock. Raises StateError."""
+    if not learned:
+        return
+    target = path(project)
+    statefile.guard(project.root, target)
+    text = "".join(f"{json.dumps(each, ensure_ascii=False)}\n" for each in learned).encode("utf-8", "backslashreplace")
+    try:
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+        descriptor = os.open(target, flags, 0o644)
+        with os.fdopen(descriptor, "r+b", buffering=0) as file:
+            if not _is_log(file.read(_LINE_LIMIT_BYTES)):
+                raise StateError(target, "is another program's, so the learning is only in the state")
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(size - 1, 0))
+            torn = size > 0 and file.read(1) != b"\n"  # a writer was killed, or somebody's editor cut the last line end
+            file.write(b"\n" * torn + text)
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise StateError(target, f"can't be written: {error.strerror or error}") from error
+
+
+def _is_log(raw: bytes) -> bool:
+    """Return whether a file's beginning is that of a log of ours, perhaps torn, or the file is empty."""
+    first, end, _ = raw.partition(b"\n")
+    found = _object(first.decode("utf-8", "replace"))
+    return not raw or (found is not None and "lesson" in found) or (not end and first.startswith(b'{"timestamp"'))
+
+
+def logged(project: Records) -> list[dict[str, Any]]:
+    """Return the learnings in the log; lines that are no JSON object are left out. Raises StateError."""
+    target = path(project)
+    statefile.guard(project.root, target)
+    try:
+        raw, _ = document.read(target, LIMIT_BYTES)
+    except MissingError:
+        return []
+    return [each for line in raw.decode("utf-8", "replace").splitlines() if (each := _object(line)) is not None]
+
+
+def _object(line: str) -> dict[str, Any] | None:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None

@@ -1,0 +1,37 @@
+"""The record of the `orchestrator` format: what is known without loading it."""
+
+NAME = "orchestrator"
+RANK = 3
+ADAPTER = "holdfast.formats.orchestrator.adapter"
+AGENTS = True
+UNIT = "task"
+IN_ORDER = False
+FINAL: tuple[str, ...] = ("completed", "failed")
+RETRIED: tuple[str, ...] = ("failed", "blocked")
+SPREAD = False
+SEVERAL = False
+TOP = ".claude"
+PRESENCE: tuple[str, ...] = (".claude/agent-state.json",)
+STATES: tuple[str, ...] = (".claude/agent-state.json", ".claude/agent-state.extra.json")
+VIEWS: tuple[str, ...] = (
+    ".claude/learnings.jsonl",
+    ".claude/locks.json",
+    ".claude/checkpoint.json",
+    ".claude/checkpoint-*.json",
+    ".claude/tasks/*.md",
+)
+LISTS: tuple[str, ...] = ()
+SOURCES: tuple[str, ...] = ()
+SHARED = ".claude"
+VERBS: tuple[str, ...] = (
+    'Commands: `holdfast next`, `holdfast done --note "…"` (task done), `holdfast orchestrator --help`,'
+    " `holdfast update --help`.",
+)
+REOPENING = "`holdfast log restore` puts an earlier content of its file back"
+COMMANDS = "What only the orchestrator format has."
+MODEL_VERBS: tuple[str, ...] = tuple(
+    f"orchestrator {verb}"
+    for verb in ("start", "task", "phase", "supervise", "learn", "checkpoint", "review", "complete", "query", "check")
+)
+CHECK = "states"
+SAMPLE = True

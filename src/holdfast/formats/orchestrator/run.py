@@ -1,0 +1,199 @@
+"""A run: the state with the notes beside it, as one thing that transitions change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from holdfast import clock
+from holdfast.errors import HoldfastError
+from holdfast.formats.orchestrator import schema
+from holdfast.workflow import values
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from holdfast.workflow.model import Status
+
+EXECUTOR = schema.AGENT_TYPES[0]
+"""The agent type whose entry in `active_agents` says that its task is being worked on."""
+
+
+class Task(NamedTuple):
+    """A task of a run, wherever the state lists it.
+
+    Attributes:
+        id: its id `P.T`.
+        name: its name in the state or, while an agent works on it, in the notes, since that entry has none.
+        status: `blocked` without a failure in the notes, `failed` with one.
+        agent: the kind of agent that the document names for it.
+        handover: what it leaves for the next one.
+        files: the files that it modified.
+    """
+
+    id: str
+    name: str
+    status: Status
+    agent: str = ""
+    handover: str = ""
+    files: tuple[str, ...] = ()
+
+
+@dataclass
+class Run:
+    """The state and its notes while they are read or changed.
+
+    Attributes:
+        data: the state file's object.
+        notes: what the schema has no key for (`workflow.extras`): `title`, `document`, `phases` and `tasks`.
+        now: the moment of the change.
+        said: what to tell whoever changes it.
+        learned: learnings that the log has still to get.
+        outgrown: learnings that left the state, because it holds the last ones only.
+        checkpoint: the task at which a checkpoint is due; None for none.
+    """
+
+    data: dict[str, Any]
+    notes: dict[str, Any]
+    now: datetime = field(default_factory=clock.now)
+    said: list[str] = field(default_factory=list)
+    learned: list[dict[str, Any]] = field(default_factory=list)
+    outgrown: list[dict[str, Any]] = field(default_factory=list)
+    checkpoint: str | None = None
+
+    @property
+    def stamp(self) -> str:
+        """The moment as the state's texts have it, to the second."""
+        return stamp(self.now)
+
+    @property
+    def head(self) -> dict[str, Any]:
+        """The object `orchestrator`."""
+        found: dict[str, Any] = self.data["orchestrator"]
+        return found
+
+    @property
+    def status(self) -> str:
+        """The run's status."""
+        return values.text(self.head.get("status"))
+
+    @property
+    def terminal(self) -> bool:
+        """Whether the run is over, and nothing in it is moved any more (I003-13)."""
+        return self.status in schema.TERMINAL
+
+    def part(self, name: str) -> dict[str, Any]:
+        """Return the object `supervisor` or `safety_bounds`, for changing; a missing one is added."""
+        if not isinstance(self.data.get(name), dict):
+            self.data[name] = {}
+        found: dict[str, Any] = self.data[name]
+        return found
+
+    def listed(self, name: str) -> list[dict[str, Any]]:
+        """Return one of the state's lists, for changing; a missing one is added."""
+        if not isinstance(self.data.get(name), list):
+            self.data[name] = []
+        found: list[dict[str, Any]] = self.data[name]
+        return found
+
+    def note(self, task: str) -> dict[str, Any]:
+        """Return the notes of a task, for changing."""
+        tasks = self.notes.setdefault("tasks", {})
+        found: dict[str, Any] = tasks.setdefault(task, {})
+        return found
+
+    def noted(self, task: str) -> Mapping[str, Any]:
+        """Return the notes of a task, for reading."""
+        return values.members(values.members(self.notes.get("tasks")).get(task))
+
+    def executor(self, task: str) -> dict[str, Any] | None:
+        """Return the entry of the agent that works on a task, None for none."""
+        entries = schema.objects(self.data.get("active_agents"))
+        mine = [each for each in entries if schema.task_of(each) == task]
+        return next((each for each in mine if each.get("type") == EXECUTOR), None)
+
+    def tasks(self) -> list[Task]:
+        """Return all tasks but the skipped ones, in the order of their ids."""
+        found: dict[str, Task] = {}
+        for each in schema.objects(self.data.get("completed_tasks")):
+            id_ = schema.task_of(each)
+            files = values.texts(each.get("files_modified"), "", [])
+            found.setdefault(id_, self._task(id_, each.get("name"), "completed", files))
+        for each in schema.objects(self.data.get("active_agents")):
+            id_ = schema.task_of(each)
+            if id_ and each.get("type") == EXECUTOR:
+                found.setdefault(id_, self._task(id_, None, self._standing(id_, each)))
+        for each in schema.objects(self.data.get("pending_tasks")):
+            id_ = schema.task_of(each)
+            found.setdefault(id_, self._task(id_, each.get("name"), "pending"))
+        return sorted(found.values(), key=lambda each: schema.key(each.id))
+
+    def task(self, id_: str) -> Task:
+        """Return a task by its id, a skipped one too. Raises HoldfastError that names the known ones."""
+        known = self.tasks()
+        found = next((each for each in known if each.id == id_), None)
+        if found is None and self.noted(id_).get("skipped"):
+            found = self._task(id_, None, "pending")
+        if found is None:
+            ids = ", ".join(each.id for each in known[:20]) + (", …" if len(known) > 20 else "")
+            raise HoldfastError(f"there is no task {id_!r}; there are {ids or 'none'}")
+        return found
+
+    def unfinished(self) -> list[Task]:
+        """Return the tasks that are neither completed nor skipped."""
+        return [each for each in self.tasks() if each.status != "completed"]
+
+    def at_work(self) -> str:
+        """Return the id of the first active task, else of the one that was completed last; empty for neither."""
+        active = next((each.id for each in self.tasks() if each.status == "active"), "")
+        return active or self.last_completed()
+
+    def last_completed(self) -> str:
+        """Return the id of the task that was completed last; empty if none was."""
+        done = schema.objects(self.data.get("completed_tasks"))
+        return schema.task_of(done[-1]) if done else ""
+
+    def queue(self, *new: dict[str, Any]) -> None:
+        """Add entries to the pending tasks, each in place of one of the same task, and sort them (R003-21)."""
+        self.unqueue(*map(schema.task_of, new))
+        self.data["pending_tasks"] = sorted(
+            [*self.listed("pending_tasks"), *new], key=lambda each: schema.key(schema.task_of(each))
+        )
+
+    def unqueue(self, *tasks: str) -> None:
+        """Take tasks out of the pending ones (I003-3)."""
+        gone = set(tasks)
+        self.data["pending_tasks"] = [each for each in self.listed("pending_tasks") if schema.task_of(each) not in gone]
+
+    def skipped(self) -> list[str]:
+        """Return the ids of the skipped tasks."""
+        tasks = values.members(self.notes.get("tasks"))
+        return sorted((id_ for id_ in tasks if self.noted(id_).get("skipped")), key=schema.key)
+
+    def phase_name(self, number: int) -> str:
+        """Return the name of a phase, counted from 1: the document's, a milestone's, or `Phase N`."""
+        named = values.members(self.notes.get("phases")).get(str(number))
+        return values.text(named) or f"Phase {number}"
+
+    def place(self, task: str) -> str:
+        """Return where a task stands in its phase: `N/M` (R003-07)."""
+        number = schema.phase_of(task)
+        ids = [each.id for each in self.tasks()] + self.skipped()
+        mine = sorted({each for each in ids if schema.phase_of(each) == number}, key=schema.key)
+        return f"{mine.index(task) + 1 if task in mine else 0}/{len(mine)}"
+
+    def _standing(self, id_: str, entry: Mapping[str, Any]) -> Status:
+        if entry.get("status") != "blocked":
+            return "active"
+        return "failed" if self.noted(id_).get("failed") else "blocked"
+
+    def _task(self, id_: str, name: Any, status: Status, files: tuple[str, ...] = ()) -> Task:
+        noted = self.noted(id_)
+        named = values.text(name) or values.text(noted.get("name")) or f"Task {id_}"
+        return Task(id_, named, status, values.text(noted.get("agent")), values.text(noted.get("handover")), files)
+
+
+def stamp(moment: datetime) -> str:
+    """Return a moment as the state's texts have it: ISO 8601 in UTC, to the second."""
+    return f"{clock.stamp(moment).partition('.')[0]}Z"

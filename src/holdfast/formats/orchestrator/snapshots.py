@@ -1,0 +1,124 @@
+"""Snapshots: whole copies of the state in `.claude/checkpoint-NNN.json`, and the newest in `checkpoint.json`."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from itertools import count
+from typing import TYPE_CHECKING, NamedTuple
+
+from holdfast.errors import MissingError, StateError
+from holdfast.files import atomic, document
+from holdfast.formats.orchestrator import commit, schema
+from holdfast.workflow import statefile, values
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from holdfast.files.document import Document
+    from holdfast.formats.orchestrator.run import Run
+    from holdfast.workflow.records import Records
+
+LATEST = "checkpoint.json"
+_DIGITS = 9  # at most, in a snapshot's number; one so long is never counted on from
+_NAME = re.compile(rf"checkpoint-(\d{{3,{_DIGITS}}})\.json", re.ASCII)
+
+
+class Snapshot(NamedTuple):
+    """A snapshot of ours: its file, read, and the commit that its entry names."""
+
+    document: Document
+    git_sha: str
+
+
+def enter(project: Records, run: Run, task: str) -> str:
+    """Add the entry of a new checkpoint to a state and return its snapshot's file name (R003-20).
+
+    The number is free, and above those of all entries and files but the longest ones, which anyone can plant.
+    """
+    listed = [values.text(each.get("state_snapshot")) for each in schema.objects(run.data.get("checkpoints"))]
+    there = set(_files(project))
+    named = [match[1] for name in (*listed, *there) if (match := _NAME.fullmatch(name))]
+    numbers = [int(each) for each in named if len(each) < _DIGITS]
+    name = next(
+        name for number in count(max(numbers, default=0) + 1) if (name := f"checkpoint-{number:03}.json") not in there
+    )
+    number = schema.phase_of(task)
+    at = values.number(run.head.get("current_phase")) or 0
+    run.listed("checkpoints").append(
+        {
+            "timestamp": run.stamp,
+            "phase": at if number is None else number - 1,
+            "task": task,
+            "git_sha": commit.head(project.root),
+            "state_snapshot": name,
+        }
+    )
+    return name
+
+
+def write(project: Records, name: str, raw: bytes) -> list[str]:
+    """Write a state's bytes as a snapshot, and as the newest one; return what to tell about files left alone.
+
+    The snapshot has its own entry (I003-17). A `checkpoint.json` of another program is never overwritten (I003-15).
+    Raises StateError if the snapshot can't be written.
+    """
+    folder = schema.state_path(project.root).parent
+    statefile.guard(project.root, folder / name)
+    atomic.replace(folder / name, raw, None)
+    latest = folder / LATEST
+    try:
+        statefile.guard(project.root, latest)
+        if latest.exists() and not is_ours(project):
+            return [f"{latest} is another program's, so it isn't overwritten; the checkpoint is {name}"]
+        atomic.write(latest, raw)
+    except StateError as error:
+        return [f"{latest} isn't written: {error.reason}; the checkpoint is {name}"]
+    return []
+
+
+def newest(project: Records, listed: list[str]) -> Iterator[Snapshot]:
+    """Yield the snapshots that really are states of ours, the newest first (I003-16).
+
+    Args:
+        project: the project.
+        listed: the snapshots that the state names, in its order; those come first, then the rest by number.
+    """
+    by_number = sorted(_files(project), key=lambda name: int((_NAME.fullmatch(name) or [0, 0])[1]), reverse=True)
+    for name in dict.fromkeys([*reversed(listed), *by_number, LATEST]):
+        if _NAME.fullmatch(name) or name == LATEST:
+            with suppress(StateError):
+                yield read(project, name)
+
+
+def read(project: Records, name: str) -> Snapshot:
+    """Return the snapshot of this name. Raises StateError if it can't be read, SchemaMismatch if it isn't ours."""
+    path = schema.state_path(project.root).parent / name
+    statefile.guard(project.root, path)
+    found = document.load(path, statefile.LIMIT_BYTES)
+    schema.check(statefile.StateFile(found))
+    entries = schema.objects(found.data.get("checkpoints"))
+    own = [each for each in entries if each.get("state_snapshot") == name] or entries[-1:]
+    return Snapshot(found, values.text(own[-1].get("git_sha")) if own else "")
+
+
+def is_name(name: str) -> bool:
+    """Return whether a file's name is that of a numbered snapshot."""
+    return _NAME.fullmatch(name) is not None
+
+
+def is_ours(project: Records) -> bool:
+    """Return whether `checkpoint.json` holds a state of ours. Raises StateError if it can't be read."""
+    latest = schema.state_path(project.root).with_name(LATEST)
+    try:
+        return schema.kind(document.load(latest, statefile.LIMIT_BYTES).data) == "ours"
+    except MissingError:
+        return False
+
+
+def _files(project: Records) -> list[str]:
+    folder = schema.state_path(project.root).parent
+    try:
+        return [each.name for each in folder.iterdir() if _NAME.fullmatch(each.name)]
+    except OSError:
+        return []

@@ -1,0 +1,241 @@
+"""The task document: phases and tasks as its headings name them, and the bounds that it sets."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from holdfast.errors import BrokenError, StateError
+from holdfast.files import document
+from holdfast.formats.orchestrator import amounts, schema
+from holdfast.workflow import scanner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from holdfast.workflow.markdown import Line
+
+LIMIT_BYTES = 2 * 1024 * 1024
+"""The largest task document that is read: 500 tasks take about a tenth of it."""
+SECTION_LIMIT_CHARS = 4_000  # characters of a task's section that its agent is told
+
+HEADING_LIMIT_CHARS = 500  # characters of a heading that count
+# Of headings without blanks around them. ASCII: other scripts' digits would make two headings one task.
+_PHASE = re.compile(r"#{3}\s+Phase\s+(\d{1,6})\s*(?::|-|–|—)\s*(\S.*)", re.IGNORECASE | re.ASCII)
+_TASK = re.compile(r"#{4}\s+Task\s+(\d{1,6}\.\d{1,6})\s*(?::|-|–|—)\s*(\S.*)", re.IGNORECASE | re.ASCII)
+_TITLE = re.compile(r"#\s+(?:Tasks?:\s*)?(\S.*)", re.ASCII)
+_AGENT = re.compile(r"[\s>*_-]*Agent[*_]*\s*:[\s*_]*@?([\w:-]{1,100})[\s*_]*", re.IGNORECASE)
+_CRITERIA = re.compile(r"success criteria", re.IGNORECASE)
+_BOUNDS = re.compile(r"safety bounds", re.IGNORECASE)
+_SETS = re.compile(r"max(?:imum)?[ _-](iterations|cost|time)", re.IGNORECASE)
+_BOUND = {
+    "max_iterations_per_task": re.compile(
+        r"max(?:imum)?[ _-]iterations[^:=\n]{0,40}[:=][\s*_`]*(\d{1,6})", re.IGNORECASE
+    ),
+    "max_cost": re.compile(r"max(?:imum)?[ _-]cost[^:=\n]{0,40}[:=][\s*_`]*(\$?\s?[\d.,]*\d)", re.IGNORECASE),
+    "max_time": re.compile(
+        r"max(?:imum)?[ _-]time[^:=\n]{0,40}[:=][\s*_`]*((?:\d+\s*(?:h|min|m|s)\w*\s*)+)", re.IGNORECASE
+    ),
+}
+
+
+class Task(NamedTuple):
+    """A task as the document names it; `agent` is the kind of agent for it, if it names one."""
+
+    id: str
+    name: str
+    agent: str = ""
+
+
+class TaskDocument(NamedTuple):
+    """What a task document says.
+
+    Attributes:
+        title: its first heading; empty without one.
+        phases: (number, name) of each phase, in its order.
+        tasks: its tasks, in its order.
+        bounds: the safety bounds that it sets, by the schema's keys.
+        faults: what is wrong with its numbers, each as a sentence.
+    """
+
+    title: str
+    phases: tuple[tuple[int, str], ...]
+    tasks: tuple[Task, ...]
+    bounds: dict[str, Any]
+    faults: tuple[str, ...] = ()
+
+    def in_phase(self, number: int) -> list[Task]:
+        """Return the tasks of a phase, by the number in their ids (I003-1)."""
+        return [each for each in self.tasks if schema.phase_of(each.id) == number]
+
+
+class Section(NamedTuple):
+    """What a document says of one task: the text below its heading, and its success criteria."""
+
+    text: str
+    criteria: tuple[str, ...]
+
+
+def read(path: Path, *, within: Path | None = None) -> tuple[TaskDocument, int]:
+    """Return a task document and its `st_mtime_ns`. Raises MissingError, LargeError, BrokenError or StateError.
+
+    See `content` for `within`.
+    """
+    said, mtime = content(path, within=within)
+    return parse(said), mtime
+
+
+def content(path: Path, *, within: Path | None = None) -> tuple[str, int]:
+    """Return a task document's text and its `st_mtime_ns`. Raises as `read` does.
+
+    With `within`, a document outside that folder is refused. A state in a cloned repository may name any file of yours;
+    only you, by starting a run, can have one read that lies outside the project.
+    """
+    if within is not None and document.leads_out(path, within):
+        raise StateError(path, "is outside the project, so it's read only when you start the run")
+    raw, info = document.head(path, LIMIT_BYTES, whole=True)
+    return text(path, raw), info.st_mtime_ns
+
+
+def text(path: Path, raw: bytes) -> str:
+    """Return a document's bytes as text. Raises BrokenError for a file that is no text."""
+    if b"\0" in raw:
+        raise BrokenError(path, "is no text: it holds NUL")
+    return raw.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def parse(text: str) -> TaskDocument:
+    """Return what a task document says. Headings in fenced code or comments don't count (I003-18)."""
+    raw = text.split("\n")
+    lines = scanner.lines(text)
+    phases, tasks, faults, title, above = dict[int, str](), dict[str, Task](), list[str](), "", 0
+    for line in lines:
+        if line.kind != "heading":
+            if tasks and (agent := _AGENT.fullmatch(line.raw[:HEADING_LIMIT_CHARS])):
+                last = next(reversed(tasks))
+                tasks[last] = tasks[last]._replace(agent=agent[1])
+            continue
+        heading = _heading(raw[line.number])
+        if phase := _PHASE.fullmatch(heading):
+            above = int(phase[1])
+            if not above:
+                faults.append("phases count from 1, so phase 0 doesn't count")
+                continue
+            faults += [f"phase {above} is there twice"] if above in phases else []
+            phases.setdefault(above, phase[2])
+        elif task := _TASK.fullmatch(heading):
+            id_ = _plain(task[1])
+            if "0" in id_.split("."):
+                faults.append(f"phases and tasks count from 1, so task {id_} doesn't count")
+                continue
+            faults += _misplaced(id_, above, tasks)
+            tasks.setdefault(id_, Task(id_, task[2]))
+        elif not title and line.depth == 1 and (found := _TITLE.fullmatch(heading)):
+            title = found[1]
+    faults += _gaps(list(phases), list(tasks))
+    named = tuple(sorted(phases.items()))
+    bounds, unread = _bounds(lines)
+    return TaskDocument(title, named, tuple(tasks.values()), bounds, tuple(dict.fromkeys([*faults, *unread])))
+
+
+def section(text: str, task: str) -> Section:
+    """Return what a document says of a task; empty if it doesn't name it."""
+    raw, lines = text.split("\n"), scanner.lines(text)
+    headings = [line for line in lines if line.kind == "heading" and line.depth <= 4]
+    starts = [(line.number, _TASK.fullmatch(_heading(raw[line.number]))) for line in headings]
+    at = next((number for number, found in starts if found and _plain(found[1]) == task), None)
+    if at is None:
+        return Section("", ())
+    end = next((line.number for line in headings if line.number > at), len(raw))
+    own = [line for line in lines if at < line.number < end]
+    body = "\n".join(raw[at + 1 : end]).strip()
+    cut = f"{body[:SECTION_LIMIT_CHARS]}…" if len(body) > SECTION_LIMIT_CHARS else body
+    return Section(cut, tuple(_criteria(own)))
+
+
+def written(title: str, tasks: Sequence[tuple[str, str]]) -> str:
+    """Return a task document with one phase for (name, agent) pairs, as `holdfast start` writes it."""
+    name = " ".join(title.split())
+    parts = [f"# {name}\n\n### Phase 1: {name}\n"]
+    for number, (each, agent) in enumerate(tasks, 1):
+        parts.append(
+            f"\n#### Task 1.{number}: {' '.join(each.split())}\n{f'{chr(10)}Agent: {agent}{chr(10)}' if agent else ''}"
+        )
+    return "".join(parts)
+
+
+def _heading(line: str) -> str:
+    return line.strip()[:HEADING_LIMIT_CHARS].rstrip()
+
+
+def _plain(id_: str) -> str:
+    phase, _, number = id_.partition(".")
+    return f"{int(phase)}.{int(number)}"
+
+
+def _misplaced(id_: str, above: int, tasks: dict[str, Task]) -> Iterator[str]:
+    if id_ in tasks:
+        yield f"task {id_} is there twice; the first counts"
+    elif schema.phase_of(id_) != above:
+        yield (
+            f"task {id_} stands below phase {above}; its number counts"
+            if above
+            else f"task {id_} stands below no phase"
+        )
+
+
+def _gaps(phases: list[int], tasks: list[str]) -> Iterator[str]:
+    """Yield what is missing between numbers that should follow one another."""
+    highest = max(phases, default=0)
+    missing = [number for number in range(1, min(highest, 10_000)) if number not in phases]
+    yield from (f"phase {number} is missing" for number in missing[:5])
+    numbers = dict[int, list[int]]()
+    for each in tasks:
+        phase, number, _ = schema.key(each)
+        numbers.setdefault(phase, []).append(number)
+    for phase, there in numbers.items():
+        left = [number for number in range(1, min(max(there), 10_000)) if number not in there]
+        yield from (f"task {phase}.{number} is missing" for number in left[:5])
+    yield from (f"phase {number} has no task" for number in phases if number not in numbers)
+
+
+def _criteria(lines: Sequence[Line]) -> Iterator[str]:
+    """Yield the items below a line that says "Success criteria"; another paragraph ends them."""
+    listed = False
+    for line in lines:
+        if line.kind == "item" and listed:
+            yield line.text
+        elif line.kind != "blank":
+            listed = bool(_CRITERIA.search(line.text[:200]))
+
+
+def _bounds(lines: Sequence[Line]) -> tuple[dict[str, Any], list[str]]:
+    """Return the bounds in the section "Safety Bounds" that can be understood, and a sentence for each other one."""
+    at = next((n for n, line in enumerate(lines) if line.kind == "heading" and _BOUNDS.search(line.text)), None)
+    if at is None:
+        return {}, []
+    depth = lines[at].depth
+    found, faults = dict[str, Any](), list[str]()
+    for line in lines[at + 1 :]:
+        if line.kind == "heading" and line.depth <= depth:
+            break
+        said = line.raw[:HEADING_LIMIT_CHARS]
+        for subject in map(str.lower, _SETS.findall(said)):
+            name = next(each for each in _BOUND if each.startswith(f"max_{subject}"))
+            given = _BOUND[name].search(said)
+            value = _bound(name, given[1].strip()) if given else None
+            if value is not None:
+                found.setdefault(name, value)
+            elif name not in found:
+                faults.append(f'the bound "{" ".join(said.split())[:80]}" can\'t be understood; the default applies')
+    return found, faults
+
+
+def _bound(name: str, said: str) -> Any:
+    if name == "max_iterations_per_task":
+        return int(said) or None
+    if name == "max_cost":
+        return f"${said.removeprefix('$').strip()}" if amounts.money(said) is not None else None
+    plain = re.sub(r"(?<=\d)\s*(h|m|s)[a-z]*", r"\1", said.lower()).replace("hours", "h")
+    return plain if amounts.seconds(plain) is not None else None

@@ -1,0 +1,294 @@
+"""The transitions of a run: tasks, phases and the run itself. Counters and lists move together."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from holdfast.errors import TransitionError
+from holdfast.formats.orchestrator import amounts, bounds, plan, schema
+from holdfast.formats.orchestrator.run import EXECUTOR
+from holdfast.workflow import values
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from holdfast.formats.orchestrator.run import Run
+
+EVERY = 5
+"""Completed tasks after which there is a checkpoint, besides that at the end of a phase."""
+
+
+def approve(run: Run) -> None:
+    """Go from planning to executing. Raises TransitionError if the run is over."""
+    insist_open(run)
+    if run.status == "planning":
+        run.head["status"] = "executing"
+
+
+def begin(run: Run, id_: str, *, launched: bool = False) -> None:
+    """Start a task, or go on with one that failed as its next iteration; nothing happens if it is active.
+
+    It leaves the pending ones (I003-3), its phase becomes the current one (R003-06), and its iterations count from 0
+    (R003-08); an agent's launch is the first.
+    Raises TransitionError if the task is completed or the run is over.
+    """
+    insist_open(run)
+    task = run.task(id_)
+    if task.status == "completed":
+        raise TransitionError(f"task {id_} is completed; it isn't started again")
+    entry = run.executor(id_)
+    if task.status == "active" and entry is not None:
+        if launched and not values.number(entry.get("iteration")):
+            _count(run, entry, 1)
+        return
+    run.head["status"] = "executing"
+    run.head["outer_ralph"] = False
+    if entry is None:
+        entry = {"type": EXECUTOR, "task": id_, "started": run.stamp, "iteration": 0, "status": "in_progress"}
+        run.listed("active_agents").append(entry)
+        iteration = int(launched)
+    else:
+        entry.update(started=run.stamp, status="in_progress")
+        iteration = (values.number(entry.get("iteration")) or 0) + 1
+    run.unqueue(id_)
+    note = run.note(id_)
+    note["name"] = task.name
+    note.pop("skipped", None)
+    note.pop("failed", None)
+    number = schema.phase_of(id_)
+    if number is not None:
+        run.head["current_phase"] = number - 1
+    run.head["current_task"] = run.place(id_)
+    _count(run, entry, iteration)
+
+
+def iterate(run: Run, id_: str) -> int:
+    """Begin the next iteration of an active task and return its number. Raises TransitionError for any other."""
+    insist_open(run)
+    entry = run.executor(id_)
+    if entry is None or entry.get("status") == "blocked":
+        raise TransitionError(
+            f"task {id_} is {run.task(id_).status}; `holdfast orchestrator task start {id_}` starts it"
+        )
+    number = (values.number(entry.get("iteration")) or 0) + 1
+    _count(run, entry, number)
+    return number
+
+
+def finish(
+    run: Run,
+    id_: str,
+    *,
+    cost: str | None = None,
+    files: Sequence[str] = (),
+    criteria: Mapping[str, bool] | None = None,
+    handover: str = "",
+) -> None:
+    """Complete a task (R003-15): its entry, the sums, the phase's milestone and the checkpoint move in one step.
+
+    A task whose start was forgotten is started first. Its time and cost include those of attempts that failed. The last
+    task of all makes the run `reviewing`; nothing completes the run but `complete`.
+
+    Args:
+        run: the run.
+        id_: the task.
+        cost: what the last attempt cost; None if nobody knows.
+        files: the files that it modified.
+        criteria: its success criteria, and whether each is met.
+        handover: what the next task has to know.
+
+    Raises:
+        TransitionError: the task is completed, failed or unknown, or the run is over.
+        HoldfastError: the cost is no money.
+    """
+    insist_open(run)
+    task = run.task(id_)
+    if task.status in ("completed", "failed", "blocked"):
+        remedy = "" if task.status == "completed" else f"; retry it first: `holdfast orchestrator task retry {id_}`"
+        raise TransitionError(f"task {id_} is {task.status}{remedy}")
+    begin(run, id_)
+    entry = run.executor(id_) or {}
+    note = run.note(id_)
+    _charge(run, entry, cost)
+    unknown = note.pop("unknown", False)
+    spent = amounts.UNKNOWN if unknown else note.pop("cost")  # the known part of an unknown cost stays in the notes
+    known = [*values.texts(note.pop("files", None), "files", []), *files]
+    run.listed("completed_tasks").append(
+        {
+            "task": id_,
+            "name": task.name,
+            "completed": run.stamp,
+            "iterations": max(values.number(entry.get("iteration")) or 0, 1),
+            "time_elapsed": note.pop("time", amounts.as_time(0)),
+            "cost": spent,
+            "files_modified": list(dict.fromkeys(known)),
+            "success_criteria_met": dict(criteria or {}),
+        }
+    )
+    if handover:
+        note["handover"] = handover
+    _leave(run, id_)
+    _settle(run, id_)
+
+
+def fail(run: Run, id_: str, why: str, *, cost: str | None = None) -> None:
+    """End an attempt at a task without success; it is blocked until somebody retries or skips it.
+
+    It isn't listed as completed, and what it cost and took is in the sums. Raises TransitionError if it is completed.
+    """
+    insist_open(run)
+    task = run.task(id_)
+    if task.status == "completed":
+        raise TransitionError(f"task {id_} is completed, so it can't fail any more")
+    if run.executor(id_) is None:
+        begin(run, id_)
+    entry = run.executor(id_) or {}
+    if entry.get("status") != "blocked":
+        _charge(run, entry, cost)
+        entry["status"] = "blocked"
+    run.note(id_)["failed"] = why or "no reason given"
+
+
+def retry(run: Run, id_: str) -> None:
+    """Go on with a task that failed or was skipped. Raises TransitionError for any other."""
+    insist_open(run)
+    task = run.task(id_)
+    if task.status not in ("failed", "blocked") and not run.noted(id_).get("skipped"):
+        raise TransitionError(f"task {id_} is {task.status}; only one that failed or was skipped is retried")
+    begin(run, id_)
+
+
+def skip(run: Run, id_: str) -> None:
+    """Leave a task out of the run; it is neither pending nor completed then. Raises TransitionError if it is done."""
+    insist_open(run)
+    task = run.task(id_)
+    if task.status == "completed":
+        raise TransitionError(f"task {id_} is completed, so there is nothing to skip")
+    entry = run.executor(id_)
+    if entry is not None and entry.get("status") != "blocked":
+        _charge(run, entry, None)
+    run.unqueue(id_)
+    run.note(id_).update(name=task.name, skipped=True)
+    _leave(run, id_)
+    _settle(run, id_)
+
+
+def finish_phase(run: Run, number: int, issue_url: str = "") -> None:
+    """Write a phase's milestone, or the URL of its issue into the one that it has (R003-19).
+
+    Args:
+        run: the run.
+        number: the phase as the document counts, from 1.
+        issue_url: the URL of its issue; empty for none yet.
+
+    Raises:
+        TransitionError: tasks of it are left, or it has none.
+    """
+    tasks = [each for each in run.tasks() if schema.phase_of(each.id) == number]
+    left = [each.id for each in tasks if each.status != "completed"]
+    if left or not tasks:
+        why = f"{', '.join(left[:5])} {'is' if len(left) == 1 else 'are'} not completed" if left else "it has no tasks"
+        raise TransitionError(f"phase {number} isn't finished: {why}")
+    listed = schema.objects(run.data.get("milestones"))
+    name = run.phase_name(number)
+    found = next((each for each in listed if each.get("name") == name), None)  # by hand, phases are counted either way
+    if found is None:
+        found = {"phase": number - 1, "name": name, "completed": run.stamp, "issue_url": ""}
+        run.listed("milestones").append(found)
+    if issue_url:
+        found["issue_url"] = issue_url
+
+
+def review(run: Run) -> None:
+    """Note that the outer review (outer Ralph) runs (R003-09, I003-14). Raises TransitionError while tasks are left."""
+    insist_open(run)
+    insist_done(run)
+    run.head.update(status="reviewing", outer_ralph=True)
+
+
+def complete(run: Run, *, anyway: bool = False) -> None:
+    """End the run with success (R003-10, I003-14). Raises TransitionError while tasks are left, unless `anyway`."""
+    insist_open(run)
+    if not anyway:
+        insist_done(run)
+    _end(run, "completed")
+
+
+def abort(run: Run) -> None:
+    """End the run without success; possible from any state that isn't final (I003-13)."""
+    insist_open(run)
+    _end(run, "failed")
+
+
+def insist_open(run: Run) -> None:
+    """Raise TransitionError if the run is over."""
+    if run.terminal:
+        raise TransitionError(
+            f"the run is {run.status}, which is final; `holdfast orchestrator start TASK_DOC` begins another"
+        )
+
+
+def insist_done(run: Run) -> None:
+    """Raise TransitionError while a task is neither completed nor skipped."""
+    left = [each.id for each in run.unfinished()]
+    if left:
+        raise TransitionError(
+            f"{', '.join(left[:5])}{', …' if len(left) > 5 else ''} {'is' if len(left) == 1 else 'are'} not completed; "
+            "`holdfast orchestrator task skip ID` leaves a task out"
+        )
+
+
+def _end(run: Run, status: str) -> None:
+    run.head.update(status=status, outer_ralph=False, end_time=run.stamp)
+    running = [each for each in run.listed("active_agents") if each.get("type") == EXECUTOR]
+    for entry in running:
+        id_ = schema.task_of(entry)
+        if entry.get("status") != "blocked":
+            _charge(run, entry, None)
+        if not any(schema.task_of(each) == id_ for each in run.listed("pending_tasks")):
+            run.queue(plan.pending(id_, run.task(id_).name))
+    run.data["active_agents"] = []
+
+
+def _settle(run: Run, id_: str) -> None:
+    """Write what follows from a task that is over: the milestone, the checkpoint, the run's status."""
+    tasks = run.tasks()
+    number = schema.phase_of(id_)
+    mine = [each for each in tasks if schema.phase_of(each.id) == number]
+    done = sum(each.status == "completed" for each in tasks)
+    if number is not None and mine and all(each.status == "completed" for each in mine):
+        finish_phase(run, number)
+        run.checkpoint = id_
+    elif done and done % EVERY == 0 and any(each.id == id_ for each in mine if each.status == "completed"):
+        run.checkpoint = id_
+    if tasks and done == len(tasks):
+        run.head["status"] = "reviewing"
+
+
+def _charge(run: Run, entry: Mapping[str, Any], cost: str | None) -> None:
+    """Add an attempt's cost and time to its task's and to the run's sums; an unknown cost to none (I003-10)."""
+    note, sums = run.note(schema.task_of(entry)), run.part("safety_bounds")
+    spent = bounds.elapsed(run, dict(entry))
+    note["time"] = amounts.as_time((amounts.seconds(note.get("time")) or 0) + spent)
+    sums["elapsed_time"] = amounts.as_time((amounts.seconds(sums.get("elapsed_time")) or 0) + spent, hours=True)
+    if cost is None:
+        note["unknown"] = True
+        return
+    given = amounts.money(amounts.asked_money(cost)) or Decimal(0)
+    note["cost"] = amounts.as_money((amounts.money(note.get("cost")) or Decimal(0)) + given)
+    sums["cost_so_far"] = amounts.as_money((amounts.money(sums.get("cost_so_far")) or Decimal(0)) + given)
+
+
+def _count(run: Run, entry: dict[str, Any], iteration: int) -> None:
+    """Set a task's iteration, and the run's if that task is the one at work."""
+    entry["iteration"] = iteration
+    number = schema.phase_of(schema.task_of(entry))
+    here = number is None or run.head.get("current_phase") == number - 1
+    if here and run.head.get("current_task") == run.place(schema.task_of(entry)):
+        run.head["ralph_iteration"] = iteration
+
+
+def _leave(run: Run, id_: str) -> None:
+    agents = run.listed("active_agents")
+    run.data["active_agents"] = [each for each in agents if schema.task_of(each) != id_ or each.get("type") != EXECUTOR]

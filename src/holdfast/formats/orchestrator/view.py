@@ -1,0 +1,197 @@
+"""How a state reads as a workflow: tasks are its units, and what a compaction must not lose is its context."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from holdfast import clock
+from holdfast.errors import StateError
+from holdfast.formats.orchestrator import check, schema
+from holdfast.formats.orchestrator.run import EXECUTOR, Run
+from holdfast.workflow import extras, values
+from holdfast.workflow.model import Phase, Status, Workflow
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from holdfast.formats.orchestrator.run import Task
+    from holdfast.workflow.model import Problem
+    from holdfast.workflow.records import Records
+    from holdfast.workflow.statefile import StateFile
+
+NAME = "orchestrator"
+LEARNINGS = 5  # learnings that the context repeats
+_STATUSES: dict[str, Status] = {
+    "planning": "pending",
+    "executing": "active",
+    "reviewing": "active",
+    "completed": "completed",
+    "failed": "failed",
+}
+
+
+def opened(project: Records, file: StateFile) -> Run:
+    """Return a state file with its notes as a run. A state without notes gets them from its document, unwritten."""
+    run = Run(file.data, extras.notes(project, schema.state_path(project.root), schema.run_id(file.data)))
+    if not run.notes:
+        from holdfast.formats.orchestrator import plan
+
+        try:
+            doc, mtime = plan.load(project, run)
+            if doc.tasks:
+                plan.note(run, doc, mtime)
+        except StateError:
+            run.notes = {}
+    return run
+
+
+def workflow(project: Records, file: StateFile, run: Run | None = None) -> tuple[Workflow, tuple[Problem, ...]]:
+    """Return a state file as a workflow, with what lies beside it and the problems of that.
+
+    Args:
+        project: the project.
+        file: the state file.
+        run: its run, if the caller has opened it.
+    """
+    return extras.merged(project, _workflow(project, file, run or opened(project, file)))
+
+
+def _workflow(project: Records, file: StateFile, run: Run) -> Workflow:
+    tasks = run.tasks()
+    phases = tuple(_phase(run, each, number) for number, each in enumerate(tasks, 1))
+    current = _current(run, tasks)
+    at = tasks[current] if current is not None else None
+    due = due_tasks(run, tasks)
+    return Workflow(
+        format=NAME,
+        id=schema.run_id(file.data),
+        title=title(run),
+        kind="",
+        status=_STATUSES.get(run.status, "pending"),
+        phases=phases,
+        current=None if current is None else current + 1,
+        total=len(phases),
+        phase=at.name if at else "",
+        phase_status=at.status if at else "",
+        reading=(),
+        reminders=(),
+        context={} if run.terminal else context(run),
+        created_at=values.text(run.head.get("start_time")),
+        updated_at=clock.stamp(clock.from_mtime(file.document.mtime)),
+        path=file.path,
+        raw=file.document.raw,
+        root=project.root,
+        warnings=tuple(check.types(file.data)),
+        recovered=bool(file.broken),
+        due=due,
+        needs=_before(tasks, due),
+    )
+
+
+def title(run: Run) -> str:
+    """Return what a run is called: the document's title as it was read last, else the document's name."""
+    from pathlib import PurePath
+
+    doc = values.text(run.head.get("task_doc"))
+    return values.text(run.notes.get("title")) or PurePath(doc.replace("\0", "")).stem or "Untitled"
+
+
+def due_tasks(run: Run, tasks: list[Task]) -> tuple[str, ...]:
+    """Return the ids to work on: active tasks, then failed ones, then the pending ones of the first open phase."""
+    if run.terminal:
+        return ()
+    statuses: tuple[tuple[Status, ...], ...] = (("active",), ("failed", "blocked"))
+    begun = [each.id for wanted in statuses for each in tasks if each.status in wanted]
+    waiting = [each for each in tasks if each.status == "pending"]
+    first = min((schema.key(each.id)[0] for each in tasks if each.status != "completed"), default=None)
+    return (*begun, *(each.id for each in waiting if schema.key(each.id)[0] == first))
+
+
+def context(run: Run) -> dict[str, Any]:
+    """Return what has to survive a compaction, a short text for each question."""
+    head, bounds = run.head, values.members(run.data.get("safety_bounds"))
+    number = values.number(head.get("current_phase"))
+    found: dict[str, Any] = {"run": run.status}
+    if number is not None:
+        found["phase"] = f"{number + 1}/{values.text(head.get('total_phases'))} {run.phase_name(number + 1)}"
+    found["task"] = f"{values.text(head.get('current_task'))} in the phase"
+    found["iteration"] = values.text(head.get("ralph_iteration"))
+    if head.get("outer_ralph") is True:
+        found["outer_review"] = "running"
+    found["task_document"] = values.text(head.get("task_doc"))
+    if agents := [_agent(each) for each in schema.objects(run.data.get("active_agents"))]:
+        found["agents"] = agents
+    found["bounds"] = (
+        f"cost {values.text(bounds.get('cost_so_far'))} of {values.text(bounds.get('max_cost'))}, time "
+        f"{values.text(bounds.get('elapsed_time'))} of {values.text(bounds.get('max_time'))}, at most "
+        f"{values.text(bounds.get('max_iterations_per_task'))} iterations per task"
+    )
+    if warned := values.texts(bounds.get("warnings"), "", []):
+        found["bounds_warnings"] = list(warned)
+    if learned := lessons(run):
+        found["learnings"] = learned
+    interventions = schema.objects(values.members(run.data.get("supervisor")).get("interventions"))
+    if interventions:
+        found["last_intervention"] = _intervention(interventions[-1])
+    if news := values.text(run.notes.get("news")):
+        found["task_document_changed"] = news
+    return found
+
+
+def lessons(run: Run, task: str = "") -> list[str]:
+    """Return the learnings that bear on a task, or on those at work: their own first, then their phase's.
+
+    Args:
+        run: the run.
+        task: the task; by default those that agents work on.
+    """
+    entries = schema.objects(run.data.get("learnings"))
+    agents = schema.objects(run.data.get("active_agents"))
+    at = {task} if task else {schema.task_of(each) for each in agents}
+    phases = {schema.phase_of(each) for each in at}
+
+    def nearness(entry: Mapping[str, Any]) -> int:
+        mine = schema.task_of(entry)
+        return 0 if mine in at else 1 if schema.phase_of(mine) in phases else 2
+
+    latest_first = entries[-200:][::-1]
+    return [
+        f"{values.text(each.get('task'))} {values.text(each.get('type'))}: {values.text(each.get('lesson'))}"
+        for each in sorted(latest_first, key=nearness)[:LEARNINGS]
+    ]
+
+
+def _agent(entry: Mapping[str, Any]) -> str:
+    parts = [values.text(entry.get(name)) for name in ("type", "task", "status")]
+    return f"{' '.join(parts)}, iteration {values.text(entry.get('iteration'))}"
+
+
+def _intervention(entry: Mapping[str, Any]) -> str:
+    names = ("task", "check_type", "conflict_type", "severity", "action")
+    return f"{' '.join(values.text(entry.get(name)) for name in names)}: {values.text(entry.get('resolution'))}"
+
+
+def _phase(run: Run, task: Task, number: int) -> Phase:
+    return Phase(task.id, number, task.name, task.status, task.agent, task.files, task.handover)
+
+
+def _current(run: Run, tasks: list[Task]) -> int | None:
+    """Return the index of the task at work: the latest to be started, else one that failed."""
+    if run.terminal:
+        return None
+    started = {
+        schema.task_of(each): values.text(each.get("started"))
+        for each in schema.objects(run.data.get("active_agents"))
+        if each.get("type") == EXECUTOR
+    }
+    active = [index for index, each in enumerate(tasks) if each.status == "active"]
+    if active:
+        return min(active, key=lambda index: (started.get(tasks[index].id, ""), index))
+    return next((index for index, each in enumerate(tasks) if each.status in ("failed", "blocked")), None)
+
+
+def _before(tasks: list[Task], due: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the id of the task before the first that is due: its hand-over is what that one builds on."""
+    ids = [each.id for each in tasks]
+    at = ids.index(due[0]) if due else 0
+    return (ids[at - 1],) if at else ()

@@ -1,0 +1,379 @@
+"""`holdfast orchestrator …` and the general verbs move a run from its start to its archive."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast.formats.orchestrator import queries
+from tests.commandline import Said, holdfast
+from tests.formats.orchestrator.conftest import DOCUMENT, EXAMPLE
+from tests.formats.orchestrator.test_schema import DRIFTED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Command = Callable[..., Said]
+
+JQ = {
+    "status": ".orchestrator.status",
+    "progress": "{phase: .orchestrator.current_phase, task: .orchestrator.current_task, status: .orchestrator.status}",
+    "cost": ".safety_bounds | {cost: .cost_so_far, time: .elapsed_time, max_cost, max_time}",
+    "completed": ".completed_tasks[] | {task, name, iterations, time: .time_elapsed}",
+    "interventions": ".supervisor.interventions[]",
+    "learnings": ".learnings[] | {task, type, lesson}",
+}
+"""The document's six queries, word for word."""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A project with a task document."""
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "auth.md").write_text(DOCUMENT)
+    return tmp_path / "project"
+
+
+@pytest.fixture
+def run(root: Path) -> Command:
+    """Run `holdfast orchestrator …` in the project."""
+
+    def command(*words: str, code: int = 0) -> Said:
+        return holdfast("orchestrator", *words, root=root, code=code)
+
+    return command
+
+
+@pytest.fixture
+def started(root: Path, run: Command) -> Command:
+    """The same, with a run of the document."""
+    run("start", str(root / "auth.md"))
+    return run
+
+
+def state(root: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((root / ".claude/agent-state.json").read_bytes())
+    return found
+
+
+def test_a_run_from_start_to_archive(root: Path, started: Command) -> None:
+    """Each verb says what it did and what is next; the state is valid after each."""
+    assert "approve" in started("approve", code=0).err + started("--help").out
+    steps: list[tuple[tuple[str, ...], str]] = [
+        (("task", "start", "1.1"), "Task 1.1 is active."),
+        (("task", "iterate", "1.1"), "Task 1.1 begins its next iteration."),
+        (("learn", "pattern", "Reuse the stack", "--pattern", "Look first"), "learning is recorded"),
+        (("task", "finish", "1.1", "--cost", "0.20", "--file", "a.py", "--met", "tested", "--unmet", "fast"), "1.2"),
+        (("task", "fail", "1.2", "--reason", "No disk"), "task skip 1.2"),
+        (("task", "retry", "1.2"), "Task 1.2 is active."),
+        (("task", "finish", "1.2", "--cost", "$0.10"), 'start task 2.1 "Create the endpoints"'),
+        (("phase", "finish", "1", "--issue-url", "https://x/1"), "Phase 1 is finished."),
+        (("task", "skip", "2.1"), "review the whole run"),
+        (("review",), "outer review runs"),
+        (("complete",), "The run is completed."),
+        (("archive",), ".claude/archive/run_"),
+    ]
+    for words, said in steps:
+        out = started(*words).out
+        assert said in out, (words, out)
+        if words != ("archive",):
+            assert started("check").out == "The state and its task document agree.\n"
+
+    assert not (root / ".claude/agent-state.json").exists()
+    (folder,) = (root / ".claude/archive").iterdir()
+    kept = json.loads((folder / "agent-state.json").read_bytes())
+    assert kept["orchestrator"]["status"] == "completed"
+    assert kept["completed_tasks"][0]["success_criteria_met"] == {"tested": True, "fast": False}
+    assert [each["cost"] for each in kept["completed_tasks"]] == ["$0.20", "unknown"]
+    assert (folder / "learnings.jsonl").read_bytes() == (root / ".claude/learnings.jsonl").read_bytes()
+    assert (folder / "checkpoint-001.json").exists()
+    assert not list((root / ".claude").glob("checkpoint*"))
+    holdfast("orchestrator", "start", str(root / "auth.md"), root=root)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("approve",),
+        ("task", "start", "1.1"),
+        ("task", "show", "1.1"),
+        ("learn", "insight", "x"),
+        ("supervise", "on_demand"),
+        ("checkpoint",),
+        ("bounds",),
+        ("bounds", "extend", "--cost", "5"),
+        ("query", "progress"),
+        ("check",),
+        ("repair",),
+        ("repair", "--dry-run"),
+        ("agents", "prune"),
+        ("task", "skip", "2.1"),
+        ("fail", "No budget"),
+    ],
+)
+def test_each_verb_prints_json(started: Command, words: tuple[str, ...]) -> None:
+    """And nothing else."""
+    assert started(*words, "--json").json is not None
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("start", "none.md"), "no such file"),
+        (("start", "auth\0.md"), "no path"),
+        (("task", "start", "9.9"), "there are 1.1, 1.2, 2.1"),
+        (("task", "finish", "1.1", "--cost", "ten"), "such as $0.20"),
+        (("task", "finish", "1.1", "--met", "a", "--unmet", "a"), "met or not: a"),
+        (("task", "iterate", "1.1"), "task start 1.1"),
+        (("task", "retry", "1.1"), "only one that failed"),
+        (("supervise", "pre_task", "--conflict", "api"), "needs --severity"),
+        (("supervise", "pre_task", "--severity", "low"), "--conflict"),
+        (("supervise", "pre_task", "--conflict", "api", "--severity", "low", "--action", "pass"), "resolution"),
+        (("learn", "insight", "  "), "needs a lesson"),
+        (("bounds", "extend"), "--cost, --time or --iterations"),
+        (("bounds", "extend", "--time", "long"), "such as 2h"),
+        (("review",), "are not completed"),
+        (("archive",), "end it first"),
+        (("restore",), "no checkpoint"),
+        (("restore", "../agent-state.json"), "is no snapshot"),
+        (("agents", "prune", "--older", "x"), "such as 2h"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_with_a_way_on(
+    root: Path, started: Command, words: tuple[str, ...], said: str
+) -> None:
+    """And changes nothing."""
+    before = (root / ".claude/agent-state.json").read_bytes()
+
+    assert said in started(*words, code=1).err
+    assert (root / ".claude/agent-state.json").read_bytes() == before
+
+
+def test_without_a_run_each_verb_says_how_to_begin_one(run: Command) -> None:
+    """With the command."""
+    for words in (("approve",), ("query", "status"), ("check",), ("bounds",), ("checkpoint",), ("archive",)):
+        assert "holdfast orchestrator start TASK_DOC" in run(*words, code=1).err
+
+
+@pytest.mark.parametrize("action", ["re_plan", "auto_fix", "pass"])
+def test_an_intervention_moves_counters_and_list_together(root: Path, started: Command, action: str) -> None:
+    """And a checkpoint of the state before it is written, unless nothing was done about it."""
+    started("supervise", "pre_task", "--task", "1.1")
+    words = ("--conflict", "api", "--severity", "high", "--action", action, "--resolution", "Used the old one")
+    started("supervise", "post_task", "--task", "1.1", *words)
+
+    supervisor = state(root)["supervisor"]
+    assert supervisor["checks_performed"] == 2
+    assert supervisor["conflicts_detected"] == len(supervisor["interventions"]) == 1
+    assert supervisor["re_plans_triggered"] == (action == "re_plan")
+    assert supervisor["auto_fixes_applied"] == (action == "auto_fix")
+    snapshots = [json.loads(each.read_bytes()) for each in (root / ".claude").glob("checkpoint-*.json")]
+    assert [each["supervisor"]["interventions"] for each in snapshots] == [[]] * (action != "pass")
+
+
+def test_learnings_are_in_the_state_and_in_the_log(root: Path, started: Command) -> None:
+    """The log is only ever appended to, whatever its last writer left."""
+    log = root / ".claude/learnings.jsonl"
+    log.write_text('{"lesson": "mine"}')
+    started("task", "start", "1.1")
+    started("learn", "antipattern", "Never hard-code\nsecrets", "--pattern", "p", "--context", "c")
+    started("learn", "insight", "Später", "--task", "1.2")
+
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert lines[0] == {"lesson": "mine"}
+    assert lines[1:] == state(root)["learnings"]
+    assert [(each["task"], each["type"]) for each in lines[1:]] == [("1.1", "antipattern"), ("1.2", "insight")]
+    shown = started("task", "show", "1.1").out
+    assert "Never hard-code" in shown
+    assert "- model updated" in shown
+
+
+@pytest.mark.parametrize("question", JQ)
+@pytest.mark.parametrize("made", ["example", "ours"])
+@pytest.mark.skipif(shutil.which("jq") is None, reason="jq isn't installed")
+def test_the_documents_queries_answer_as_ours_do(root: Path, run: Command, question: str, made: str) -> None:
+    """Run by the real jq, on the document's example and on a state that Holdfast wrote."""
+    path = root / ".claude/agent-state.json"
+    if made == "example":
+        path.parent.mkdir()
+        path.write_bytes(EXAMPLE)
+    else:
+        run("start", str(root / "auth.md"))
+        run("task", "finish", "1.1", "--cost", "0.20")
+        run("learn", "insight", "Look first")
+        words = ("--conflict", "api", "--severity", "low", "--action", "pass", "--resolution", "Fine")
+        run("supervise", "post_task", *words)
+    before = path.read_bytes()
+
+    said = subprocess.run(["jq", "-c", JQ[question], str(path)], capture_output=True, text=True, check=True).stdout
+    answers = [json.loads(line) for line in said.splitlines()]
+
+    ours = run("query", question, "--json").json
+    assert answers
+    assert (ours if isinstance(ours, list) else [ours]) == answers
+    assert path.read_bytes() == before
+    assert set(JQ) == set(queries.QUERIES)
+
+
+def test_a_broken_state_falls_back_to_the_newest_checkpoint_that_is_ours(root: Path, started: Command) -> None:
+    """R003-28, I003-15: whatever else lies there; the original is kept beside it, and the next verb says so."""
+    for id_ in ("1.1", "1.2"):
+        started("task", "finish", id_, "--cost", "0.1")
+    holdfast("forget", "--everything", "--yes", root=root)  # nothing but the files is left
+    folder = root / ".claude"
+    (folder / "checkpoint-007.json").write_text('{"todos": []}')
+    (folder / "checkpoint-008.json").write_text('{"orchestrator": {')
+    (folder / "agent-state.json").write_text('{"orchestrator": {"status": "exec')
+
+    assert "checkpoint-001.json" in started("check", code=1).out
+    assert (folder / "agent-state.json").read_text().endswith("exec")
+    said = started("task", "start", "2.1").out
+
+    assert "checkpoint-001.json was restored" in said
+    assert [each.read_text() for each in folder.glob("agent-state.json.corrupt-*")] == [
+        '{"orchestrator": {"status": "exec'
+    ]
+    assert [each["task"] for each in state(root)["completed_tasks"]] == ["1.1", "1.2"]
+
+
+def test_a_broken_state_names_the_command_that_puts_it_back(root: Path, started: Command) -> None:
+    """The command's own output doesn't name it again."""
+    good = (root / ".claude/agent-state.json").read_bytes()
+    (root / ".claude/agent-state.json").write_text('{"orchestrator": {"status": "exec')
+
+    assert "`holdfast doctor --fix` puts it back" in holdfast("list", root=root).err
+    told = holdfast("doctor", root=root, code=1).out
+    assert "fix: holdfast doctor --fix\n" in told
+    assert "put it back" not in told
+    assert "puts it back" not in told
+    holdfast("doctor", "--fix", root=root, code=1)  # it isn't registered here
+    assert (root / ".claude/agent-state.json").read_bytes() == good
+
+
+def test_a_plan_is_approved_before_its_first_task(root: Path, run: Command) -> None:
+    """Until then that is the next step."""
+    wanted = "Next: approve the plan with `holdfast orchestrator approve`, then start task 1.1"
+    assert wanted in run("start", str(root / "auth.md")).out
+    assert 'Next: start task 1.1 "Update the model".' in run("approve").out
+
+
+def test_bounds_show_shares_and_what_these_dont_say(root: Path, started: Command) -> None:
+    """A mark that was passed is seen from the share; an unknown cost is not."""
+    started("task", "finish", "1.1", "--cost", "0.84")
+    started("task", "finish", "1.2")
+    assert "Cost at 75% of limit" in state(root)["safety_bounds"]["warnings"]
+
+    said = started("bounds").out
+
+    assert " 84%  Cost: $0.84 of $1.00\n" in said
+    assert "75%" not in said
+    assert "warning: Cost is unknown for 1 task" in said
+
+
+def test_a_restore_is_shown_first_and_never_runs_git(root: Path, started: Command) -> None:
+    """I003-9: the sha is advice, with the warning."""
+    sha = "0123456789abcdef0123456789abcdef01234567"
+    (root / ".git/refs/heads").mkdir(parents=True)
+    (root / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    (root / ".git/refs/heads/main").write_text(f"{sha}\n")
+    started("checkpoint")
+    started("task", "finish", "1.1")
+    before = state(root)
+
+    dry = started("restore", "--dry-run").out
+    assert "Would restore .claude/checkpoint-001.json: planning" in dry
+    assert f"git reset --hard {sha}" in dry
+    assert "uncommitted changes" in dry
+    assert state(root) == before
+
+    assert started("restore", "checkpoint-001", "--json").json["git_sha"] == sha
+    assert state(root)["completed_tasks"] == []
+
+
+def test_a_drifted_state_is_taken_over_on_request_only(root: Path, run: Command) -> None:
+    """Texts for tasks, numbers for money; the original is kept, and what can't be taken over is said."""
+    path = root / ".claude/agent-state.json"
+    path.parent.mkdir()
+    data = DRIFTED | {"completed_tasks": ["1.2: Set up", {"id": "1.3", "cost": 0.2}], "learnings": ["x"], "mine": 1}
+    path.write_text(json.dumps(data))
+    assert "holdfast orchestrator import" in run("check", code=1).err
+    assert "--task-doc" in run("import", code=1).err
+
+    said = run("import", "--task-doc", str(root / "auth.md")).out
+
+    made = state(root)
+    assert [(each["task"], each["name"]) for each in made["pending_tasks"]] == [("1.1", "Fetch prices")]
+    assert [(each["task"], each["cost"]) for each in made["completed_tasks"]] == [("1.2", "unknown"), ("1.3", "$0.2")]
+    assert (made["safety_bounds"]["max_cost"], made["safety_bounds"]["max_time"]) == ("$10", "2h")
+    assert made["safety_bounds"]["cost_so_far"] == "$0.20"
+    assert made["mine"] == 1
+    assert 'left out: "learnings[0]" is not an object' in said
+    assert [json.loads(each.read_bytes()) for each in path.parent.glob("*.kept-*")] == [data]
+    assert "state" not in run("import", str(root / "auth.md"), code=1).out
+
+
+def test_repair_mends_what_has_one_answer(root: Path, run: Command) -> None:
+    """After a look at it, and not what a person has to decide."""
+    path = root / ".claude/agent-state.json"
+    path.parent.mkdir()
+    data = json.loads(EXAMPLE)
+    data["orchestrator"]["task_doc"] = str(root / "auth.md")
+    data["safety_bounds"]["cost_so_far"] = "$0.5"
+    data["supervisor"]["re_plans_triggered"] = 0
+    data["pending_tasks"].append(data["pending_tasks"][1])
+    path.write_text(json.dumps(data))
+    before = path.read_bytes()
+
+    told = run("repair", "--dry-run", "--json").json
+    assert path.read_bytes() == before
+    assert run("repair", "--json").json[: len(told)] == told
+    assert len(told) == 4
+    assert run("repair").out == "Nothing to repair.\n"
+    assert state(root)["safety_bounds"]["cost_so_far"] == "$0.75"
+    assert [each["task"] for each in state(root)["pending_tasks"]] == ["2.2", "3.1"]
+
+
+def test_agents_that_are_gone_are_removed_and_their_tasks_start_again(root: Path, started: Command) -> None:
+    """One whose task failed waits for a decision instead."""
+    started("task", "start", "1.1")
+    started("task", "start", "1.2")
+    started("task", "fail", "1.2")
+
+    assert started("agents", "prune", "--older", "1h").out == "No agent was removed.\n"
+    assert started("agents", "prune").out == "Removed task-executor of task 1.1.\n"
+    assert [each["task"] for each in state(root)["pending_tasks"]] == ["1.1", "2.1"]
+    assert [each["task"] for each in state(root)["active_agents"]] == ["1.2"]
+
+
+def test_the_general_verbs_work_too(root: Path) -> None:
+    """They write a task document where there is none, and the last one completes the run."""
+    words = ("--format", "orchestrator", "--phase", "Build @builder", "--phase", "Ship")
+    holdfast("start", "Release", *words, root=root)
+    assert "Agent: builder" in (root / ".claude/tasks/release.md").read_text()
+    assert holdfast("next", "--json", root=root).json["next"]["title"] == "Build"
+    holdfast("done", "--note", "Use make", root=root)
+    assert "Use make" in holdfast("next", root=root).out
+    holdfast("done", root=root)
+    assert state(root)["orchestrator"]["status"] == "completed"
+    holdfast("start", "auth.md", "--format", "orchestrator", root=root)
+    assert holdfast("show", "--json", root=root).json["title"] == "User auth"
+
+
+@pytest.mark.parametrize(
+    "content", ["{}", '{"checkpoints": []}', '{"current_step": 1, "total_steps": 2, "status": "x"}']
+)
+def test_the_doctor_names_a_file_that_is_left_alone(root: Path, content: str) -> None:
+    """With its path, what it is, and how to move it away."""
+    path = root / ".claude/agent-state.json"
+    path.parent.mkdir()
+    path.write_text(content)
+
+    said = holdfast("doctor", "--json", root=root, code=1).out
+    assert str(path) in said
+    assert "left alone" in said
+    assert path.read_text() == content

@@ -1,0 +1,236 @@
+"""A run is kept by events: agents that are launched and end move its tasks, without the model's help."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.commandline import holdfast
+from tests.formats.orchestrator.conftest import DOCUMENT
+from tests.signals import Agent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holdfast.testing import HoldfastProject
+
+
+@pytest.fixture
+def project(holdfast_project: Callable[..., HoldfastProject]) -> HoldfastProject:
+    """A project with a run that is being executed by its session."""
+    made = holdfast_project({"auth.md": DOCUMENT})
+    for words in (("start", str(made.root / "auth.md")), ("approve",)):
+        holdfast("orchestrator", *words, root=made.root, session=made.session)
+    return made
+
+
+def state(project: HoldfastProject) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((project.root / ".claude/agent-state.json").read_bytes())
+    return found
+
+
+def executor(project: HoldfastProject, task: str, number: int = 1) -> Agent:
+    return Agent(project, f"Task {task}", "task-executor", "Do it.", number=number)
+
+
+def test_an_agent_moves_its_task(project: HoldfastProject) -> None:
+    """Its launch is the first iteration; what it cost is unknown, and not guessed."""
+    agent = executor(project, "1.1")
+    agent.about_to()
+    assert [(each["task"], each["iteration"]) for each in state(project)["active_agents"]] == [("1.1", 1)]
+    assert [each["task"] for each in state(project)["pending_tasks"]] == ["1.2", "2.1"]
+
+    agent.stopped("Done.\n\nCONTEXT_FOR_NEXT: Use the model")
+    agent.returned("Done.\n\nCONTEXT_FOR_NEXT: Use the model")
+
+    (done,) = state(project)["completed_tasks"]
+    assert (done["task"], done["iterations"], done["cost"]) == ("1.1", 1, "unknown")
+    assert state(project)["active_agents"] == []
+    assert "Use the model" in holdfast("next", root=project.root, session=project.session).out
+
+
+def test_an_agent_is_told_its_task_its_criteria_and_learnings(project: HoldfastProject) -> None:
+    """Once, and as data."""
+    holdfast("orchestrator", "learn", "pattern", "Reuse the stack", "--task", "1.2", root=project.root)
+    agent = executor(project, "1.1")
+    agent.about_to()
+
+    said = agent.started().context
+
+    for words in ("Task 1.1: Update the model", "- migration tested", "1.2 pattern: Reuse the stack", "1/2"):
+        assert words in said
+    assert "Create the endpoints" not in said
+    agent.started().assert_silent()
+
+
+def test_what_an_agent_edited_is_listed_with_its_task(project: HoldfastProject) -> None:
+    """In their order, from its own transcript; files outside the project are not the task's."""
+    agent = executor(project, "1.1")
+    agent.about_to()
+    transcript = project.root / "agent.jsonl"
+    files = (project.root / "src/model.py", "/elsewhere/x.py", project.root / "src/model.py", project.root / "b.py")
+    transcript.write_text(
+        "".join(f"{json.dumps(each)}\n" for n, path in enumerate(files) for each in edit(n, str(path)))
+    )
+    agent.fire_aside(
+        "SubagentStop", **agent._whole, last_assistant_message="Done.", agent_transcript_path=str(transcript)
+    )
+    agent.returned("Done.")
+
+    assert state(project)["completed_tasks"][0]["files_modified"] == ["src/model.py", "b.py"]
+
+
+def edit(number: int, path: str) -> list[dict[str, Any]]:
+    """Return the entries of a call that wrote a file, as they stand in a subagent's transcript."""
+    use = f"toolu_{number}"
+    call = {"type": "tool_use", "id": use, "name": "Write", "input": {"file_path": path, "content": "x"}}
+    result = {"type": "tool_result", "tool_use_id": use, "content": "ok"}
+    common = {"isSidechain": True, "agentId": "a1"}
+    return [
+        {**common, "type": "assistant", "uuid": f"a{number}", "message": {"role": "assistant", "content": [call]}},
+        {
+            **common,
+            "type": "user",
+            "uuid": f"u{number}",
+            "message": {"role": "user", "content": [result]},
+            "toolUseResult": {"type": "create", "filePath": path, "content": "x"},
+        },
+    ]
+
+
+@pytest.mark.parametrize("how", ["the call failed", "an API error", "no verdict"])
+def test_an_agent_that_fails_completes_nothing(project: HoldfastProject, how: str) -> None:
+    """Its task waits for a decision, and the next launch is the next iteration."""
+    agent = executor(project, "1.1")
+    agent.about_to()
+    if how == "the call failed":
+        agent.failed()
+    elif how == "an API error":
+        agent.died()
+        agent.returned("")
+    else:
+        project.fire("SessionStart", "SessionStart-resume")
+        project.fire("UserPromptSubmit")
+        assert state(project)["completed_tasks"] == []
+        return
+
+    assert state(project)["completed_tasks"] == []
+    assert [(each["task"], each["status"]) for each in state(project)["active_agents"]] == [("1.1", "blocked")]
+    executor(project, "1.1", number=2).about_to()
+    assert [(each["iteration"], each["status"]) for each in state(project)["active_agents"]] == [(2, "in_progress")]
+
+
+def test_two_agents_at_once(project: HoldfastProject) -> None:
+    """In the background, ending in any order; together they end the phase, once."""
+    first, second = executor(project, "1.1"), executor(project, "1.2", number=2)
+    for agent in (first, second):
+        agent.about_to()
+    assert [each["task"] for each in state(project)["active_agents"]] == ["1.1", "1.2"]
+    for agent in (second, first):
+        agent.stopped()
+        agent.returned()
+
+    assert [each["task"] for each in state(project)["completed_tasks"]] == ["1.2", "1.1"]
+    assert [each["name"] for each in state(project)["milestones"]] == ["Foundation"]
+    assert [each["task"] for each in state(project)["checkpoints"]] == ["1.1"]
+
+
+def test_no_agent_completes_the_run(project: HoldfastProject) -> None:
+    """The last one leaves it in review, and the model is told how it ends."""
+    for number, task in enumerate(("1.1", "1.2", "2.1"), 1):
+        agent = executor(project, task, number=number)
+        agent.about_to()
+        agent.stopped()
+        said = agent.returned().context
+
+    assert state(project)["orchestrator"]["status"] == "reviewing"
+    assert "holdfast orchestrator complete" in said
+
+
+@pytest.mark.parametrize("background", [False, True])
+def test_a_supervisor_is_listed_while_it_works_and_starts_no_task(project: HoldfastProject, background: bool) -> None:
+    """Even if it is launched with a task's id alone; its end completes nothing."""
+    executor(project, "1.1").about_to()
+    agent = Agent(project, "Task 1.2", "workflow:supervisor", "Check it.", number=2)
+    agent.about_to()
+    listed = [(each["type"], each["task"]) for each in state(project)["active_agents"]]
+    assert listed == [("task-executor", "1.1"), ("supervisor", "1.2")]
+
+    if background:
+        agent.launched()
+        agent.stopped()
+        agent.notified()
+    else:
+        agent.stopped()
+        agent.returned()
+
+    assert [each["type"] for each in state(project)["active_agents"]] == ["task-executor"]
+    assert state(project)["completed_tasks"] == []
+    assert "1.2" in [each["task"] for each in state(project)["pending_tasks"]]
+
+
+def test_the_outer_review_begins_with_its_agent_and_a_checkpoint(project: HoldfastProject) -> None:
+    """Not before all tasks are completed; and its end doesn't complete the run."""
+    early = Agent(project, "Look it over", "outer-ralph", "Review.", number=1)
+    early.about_to()
+    early.failed()
+    assert state(project)["orchestrator"]["outer_ralph"] is False
+    for task in ("1.1", "1.2", "2.1"):
+        holdfast("orchestrator", "task", "finish", task, root=project.root, session=project.session)
+    before = len(state(project)["checkpoints"])
+
+    agent = Agent(project, "Look it over", "outer-ralph", "Review.", number=2)
+    agent.about_to()
+    head = state(project)["orchestrator"]
+    assert (head["status"], head["outer_ralph"]) == ("reviewing", True)
+    assert len(state(project)["checkpoints"]) == before + 1
+    assert [each["type"] for each in state(project)["active_agents"]] == ["outer-ralph"]
+    agent.stopped()
+    agent.returned()
+    assert (state(project)["orchestrator"]["status"], state(project)["active_agents"]) == ("reviewing", [])
+
+
+def test_an_agent_of_another_kind_is_not_listed(project: HoldfastProject) -> None:
+    """It is none of the run's."""
+    before = state(project)
+    agent = Agent(project, "Where is the parser?", "Explore", "Find it.", number=1)
+    agent.about_to()
+    agent.stopped()
+    agent.returned()
+    assert state(project) == before
+
+
+@pytest.mark.parametrize("name", ["PreCompact-auto", "PreCompact-manual"])
+def test_a_compaction_gives_the_run_back(project: HoldfastProject, name: str) -> None:
+    """Status, phase, task, iteration, agents, bounds, learnings, the last intervention, and the verbs."""
+    executor(project, "1.1").about_to()
+    run = ("--conflict", "api", "--severity", "low", "--action", "pass", "--resolution", "It was fine")
+    holdfast("orchestrator", "supervise", "pre_task", *run, root=project.root, session=project.session)
+    holdfast("orchestrator", "learn", "insight", "Look first", root=project.root, session=project.session)
+    project.fire("PreCompact", name)
+
+    said = project.fire("SessionStart", "SessionStart-compact").context
+
+    for words in (
+        "run: executing",
+        "1/2 Foundation",
+        "task: 1/2 in the phase",
+        "iteration: 1",
+        "task-executor 1.1 in_progress, iteration 1",
+        "cost $0.00 of $1.00",
+        "1.1 insight: Look first",
+        "pre_task api low pass: It was fine",
+        "holdfast orchestrator --help",
+    ):
+        assert words in said, (words, said)
+
+
+def test_an_edited_task_document_is_followed_at_an_event(project: HoldfastProject) -> None:
+    """And the next guidance says so."""
+    (project.root / "auth.md").write_text(DOCUMENT + "\n#### Task 2.2: Document them\n")
+    executor(project, "1.1").about_to()
+
+    assert [each["task"] for each in state(project)["pending_tasks"]] == ["1.2", "2.1", "2.2"]
+    assert "added 2.2" in project.fire("SessionStart", "SessionStart-compact").context

@@ -1,0 +1,177 @@
+"""Whose a file is, what a new one holds, and what is wrong with one."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast.errors import SchemaMismatch
+from holdfast.files import document
+from holdfast.formats.orchestrator import adapter, check, schema, store, view
+from holdfast.formats.orchestrator.run import Run
+from tests.formats.orchestrator.conftest import EXAMPLE
+
+if TYPE_CHECKING:
+    from tests.formats.orchestrator.conftest import Scene
+
+DRIFTED: dict[str, Any] = {
+    "orchestrator": {"status": "executing", "current_task": "1.2"},
+    "pending_tasks": ["1.1: Fetch prices"],
+    "safety_bounds": {"max_cost": 10, "max_time_hours": 2},
+}
+HANDOVER = {"timestamp": "2026-01-15", "phase": "x", "completed_todos": [], "next_steps": []}
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (json.loads(EXAMPLE), "ours"),
+        (DRIFTED, "drifted"),
+        ({"status": "executing", "current_step": 5, "total_steps": 10}, "flat"),
+        (HANDOVER, "handover"),
+        ({}, "empty"),
+        ({"checkpoints": []}, "empty"),
+        ({"agents": [{"id": 1}], "orchestrator": "main"}, "foreign"),
+        ({"orchestrator": {"status": "running", "pid": 4}}, "foreign"),
+        ({"status": "idle"}, "foreign"),
+    ],
+)
+def test_whose_a_file_is(scene: Scene, data: dict[str, Any], kind: str) -> None:
+    """Only ours is read and written; each other one is named with what it is, and stays as it is."""
+    raw = json.dumps(data).encode()
+    scene.put(raw)
+
+    assert schema.kind(data) == kind
+    assert bool(adapter.find(scene.project).workflows) == (kind == "ours")
+    if kind != "ours":
+        (theirs,) = adapter.foreign(scene.project)
+        assert theirs.in_the_way
+        with pytest.raises(SchemaMismatch, match="left alone"):
+            scene.start()
+        assert scene.path.read_bytes() == raw
+
+
+def test_the_complete_example_is_valid_and_comes_back_byte_for_byte(scene: Scene) -> None:
+    """Reading it writes nothing, and nor does a change that changes nothing."""
+    scene.put(EXAMPLE)
+
+    assert list(check.types(json.loads(EXAMPLE))) == []
+    assert adapter.find(scene.project).problems == ()
+    assert not scene.do(lambda run: None).changed
+    assert scene.path.read_bytes() == EXAMPLE
+    assert document.render(json.loads(EXAMPLE), EXAMPLE) == EXAMPLE
+
+
+def test_the_example_contradicts_itself_in_one_thing(scene: Scene) -> None:
+    """I003-3: 2.1 is at work and pending. What I003-1 allows is no contradiction."""
+    assert list(check.contradictions(Run(json.loads(EXAMPLE), {}))) == ["task 2.1 has an agent and is pending"]
+
+
+def test_the_example_reads_as_a_workflow(scene: Scene) -> None:
+    """Without its document, a run is called after that file."""
+    scene.put(EXAMPLE)
+
+    found = scene.workflow
+    assert (found.title, found.status, found.position) == ("user-auth", "active", "2/5")
+    assert [(each.id, each.status) for each in found.phases][2:] == [
+        ("2.1", "active"),
+        ("2.2", "pending"),
+        ("3.1", "pending"),
+    ]
+    assert found.id == "run_20260115_120000"
+    assert found.context["last_intervention"].startswith("2.1 post_task pattern low auto_fix")
+
+
+def test_a_new_file_has_exactly_the_schemas_keys(scene: Scene) -> None:
+    """In the document's order, with two blanks."""
+    scene.start()
+
+    data = scene.data
+    assert list(data) == list(schema.TOP) == list(json.loads(EXAMPLE))
+    for name in ("orchestrator", "supervisor", "safety_bounds"):
+        assert list(data[name]) == list(check.RULES[name]) == list(json.loads(EXAMPLE)[name])
+    for name in schema.LISTS:
+        assert list(json.loads(EXAMPLE)[name][0]) == list(check.RULES[name])
+    assert list(check.types(data)) == []
+    assert scene.path.read_bytes().startswith(b'{\n  "orchestrator": {\n    "status": "planning",')
+
+
+def test_unknown_keys_and_the_layout_stay(scene: Scene) -> None:
+    """Whoever added them."""
+    data = json.loads(EXAMPLE)
+    data["orchestrator"]["mood"] = 1.50
+    data["pending_tasks"][1]["owner"] = "me"
+    scene.put(json.dumps(data, indent=3).encode())
+
+    scene.do(lambda run: run.head.update(current_task="1/2"))
+
+    assert scene.data["orchestrator"]["mood"] == 1.5
+    assert scene.data["pending_tasks"][1]["owner"] == "me"
+    assert scene.path.read_bytes().startswith(b'{\n   "orchestrator": {\n      "status"')
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "said"),
+    [
+        (("orchestrator", "current_task"), "6/5", "N/M"),
+        (("orchestrator", "start_time"), "noon", "ISO 8601"),
+        (("orchestrator", "ralph_iteration"), True, "whole number"),
+        (("supervisor", "enabled"), "yes", "true or false"),
+        (("safety_bounds", "max_time"), "long", "time such as"),
+        (("completed_tasks", 0, "cost"), "cheap", "money such as"),
+        (("completed_tasks", 0, "success_criteria_met"), ["a"], "object of true and false"),
+        (("active_agents", 0, "type"), "wizard", "one of task-executor"),
+        (("supervisor", "interventions", 0, "severity"), "medium", "one of critical, high, low"),
+        (("learnings", 0, "type"), "rumour", "one of pattern"),
+        (("checkpoints", 0, "phase"), "1", "whole number"),
+    ],
+)
+def test_a_value_that_is_not_allowed_is_named(path: tuple[Any, ...], value: object, said: str) -> None:
+    """With the field first, so that the doctor can say what to correct."""
+    data = json.loads(EXAMPLE)
+    *inner, last = path
+    at = data
+    for step in inner:
+        at = at[step]
+    at[last] = value
+
+    (warning,) = check.types(data)
+    assert said in warning
+    assert f'{last}"' in warning
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        (lambda data: data["pending_tasks"].append({"phase": 0, "task": "1.1", "name": "x"}), "pending and completed"),
+        (lambda data: data["pending_tasks"].append(data["pending_tasks"][0]), "twice"),
+        (lambda data: data["pending_tasks"][1].update(phase=4), "phase 4"),
+        (lambda data: data["orchestrator"].update(current_phase=4), "counted from 0"),
+        (lambda data: data["safety_bounds"].update(cost_so_far="$0.80"), "add up to $0.75"),
+        (lambda data: data["safety_bounds"].update(elapsed_time="0h 30m 0s"), "add up to 0h 34m 8s"),
+        (lambda data: data["supervisor"].update(conflicts_detected=1), "2 of its interventions"),
+        (lambda data: data["orchestrator"].update(status="completed", end_time="2026-01-15T13:00:00Z"), "are not"),
+        (lambda data: data["orchestrator"].update(status="failed"), "no end_time"),
+        (lambda data: data["orchestrator"].update(status="planning"), "is planning"),
+    ],
+)
+def test_a_contradiction_is_named(edit: Any, said: str) -> None:
+    """What the numbers say of each other."""
+    data = json.loads(EXAMPLE)
+    edit(data)
+
+    found = list(check.contradictions(Run(data, {})))
+    assert any(said in each for each in found), found
+
+
+def test_a_run_without_anything_in_it_is_shown(scene: Scene) -> None:
+    """A state that lacks nearly everything gives warnings and no error."""
+    scene.put(b'{"orchestrator": {"status": "executing", "task_doc": "/gone/\\u0000x.md"}, "pending_tasks": []}')
+
+    found = scene.workflow
+    assert (found.title, found.total) == ("x", 0)
+    assert '"supervisor" is missing' in found.warnings
+    assert view.title(Run({"orchestrator": {}}, {})) == "Untitled"
+    assert store.current(scene.project)[1].tasks() == []

@@ -1,0 +1,350 @@
+"""Tasks, phases and the run move by the document's rules; counters and lists move together."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast.errors import HoldfastError, TransitionError
+from holdfast.formats.orchestrator import adapter, agents, bounds, check, learnings, store, transitions
+from holdfast.workflow.model import Start
+
+if TYPE_CHECKING:
+    from tests.formats.orchestrator.conftest import Scene
+
+
+def test_a_run_begins_in_planning_with_the_documents_tasks_and_bounds(scene: Scene) -> None:
+    """Phases count from 0, the prefixes of tasks from 1 (I003-1)."""
+    made = scene.start()
+
+    assert (made.title, made.status, made.id) == ("User auth", "pending", "run_20260115_120000")
+    assert scene.data["orchestrator"]["task_doc"] == str(scene.doc)
+    assert scene.data["orchestrator"]["total_phases"] == 2
+    assert scene.data["pending_tasks"][2] == {"phase": 1, "task": "2.1", "name": "Create the endpoints"}
+    assert scene.data["safety_bounds"]["max_cost"] == "$1.00"
+
+
+def test_starting_a_task_takes_it_from_the_pending_ones(scene: Scene) -> None:
+    """I003-3; its iterations count from 0."""
+    scene.start()
+    scene.do(lambda run: transitions.begin(run, "1.2"))
+
+    data = scene.data
+    assert [each["task"] for each in data["pending_tasks"]] == ["1.1", "2.1"]
+    assert data["active_agents"] == [
+        {
+            "type": "task-executor",
+            "task": "1.2",
+            "started": "2026-01-15T12:00:00Z",
+            "iteration": 0,
+            "status": "in_progress",
+        }
+    ]
+    head = data["orchestrator"]
+    assert (head["status"], head["current_phase"], head["current_task"]) == ("executing", 0, "2/2")
+    assert scene.workflow.phase == "Write the middleware"  # though the entry has no name
+
+
+def test_a_finished_task_moves_lists_and_sums_together(scene: Scene) -> None:
+    """$0.20 + $0.55, 15m 23s + 18m 45s; the phase's last task makes the milestone and a checkpoint."""
+    scene.start()
+    scene.do(lambda run: transitions.begin(run, "1.1"))
+    scene.do(lambda run: transitions.iterate(run, "1.1"))
+    scene.at("12:15:23")
+    scene.do(lambda run: transitions.finish(run, "1.1", cost="0.20", files=["a.ts", "a.ts"], criteria={"tested": True}))
+    scene.do(lambda run: transitions.begin(run, "1.2"))
+    assert scene.data["orchestrator"]["ralph_iteration"] == 0
+    scene.at("12:34:08")
+    scene.do(lambda run: transitions.finish(run, "1.2", cost="$0.55"))
+
+    data = scene.data
+    assert data["completed_tasks"][0] == {
+        "task": "1.1",
+        "name": "Update the model",
+        "completed": "2026-01-15T12:15:23Z",
+        "iterations": 1,
+        "time_elapsed": "15m 23s",
+        "cost": "$0.20",
+        "files_modified": ["a.ts"],
+        "success_criteria_met": {"tested": True},
+    }
+    assert data["safety_bounds"]["cost_so_far"] == "$0.75"
+    assert data["safety_bounds"]["elapsed_time"] == "0h 34m 8s"
+    assert data["active_agents"] == []
+    assert data["milestones"] == [
+        {"phase": 0, "name": "Foundation", "completed": "2026-01-15T12:34:08Z", "issue_url": ""}
+    ]
+    assert [each["state_snapshot"] for each in data["checkpoints"]] == ["checkpoint-001.json"]
+    folder = scene.path.parent
+    assert (folder / "checkpoint-001.json").read_bytes() == scene.path.read_bytes()  # with its own entry (I003-17)
+    assert (folder / "checkpoint.json").read_bytes() == scene.path.read_bytes()
+    assert list(check.types(data)) == []
+    assert list(check.contradictions(store.current(scene.project)[1])) == []
+
+
+def test_a_failed_task_is_not_completed_and_its_attempt_counts(scene: Scene) -> None:
+    """It holds up nothing but itself; the retry is the next iteration, and the sums have both attempts."""
+    scene.start()
+    scene.do(lambda run: transitions.begin(run, "1.1"))
+    scene.at("12:10:00")
+    scene.do(lambda run: transitions.fail(run, "1.1", "No disk", cost="$0.30"))
+
+    assert scene.data["completed_tasks"] == []
+    assert scene.data["active_agents"][0]["status"] == "blocked"
+    assert scene.data["safety_bounds"]["cost_so_far"] == "$0.30"
+    assert scene.workflow.phases[0].status == "failed"
+    with pytest.raises(TransitionError, match=r"task retry 1\.1"):
+        scene.do(lambda run: transitions.finish(run, "1.1"))
+
+    scene.at("13:00:00")  # the pause between the attempts is nobody's time
+    scene.do(lambda run: transitions.retry(run, "1.1"))
+    scene.at("13:05:00")
+    scene.do(lambda run: transitions.finish(run, "1.1", cost="$0.10"))
+    done = scene.data["completed_tasks"][0]
+    assert (done["cost"], done["time_elapsed"], done["iterations"]) == ("$0.40", "15m 0s", 1)
+    assert scene.data["safety_bounds"]["cost_so_far"] == "$0.40"
+    assert scene.data["safety_bounds"]["elapsed_time"] == "0h 15m 0s"
+    assert list(check.contradictions(store.current(scene.project)[1])) == []
+
+
+def test_a_task_whose_start_was_forgotten_took_one_iteration(scene: Scene) -> None:
+    """It was worked on at least once."""
+    scene.start()
+    scene.do(lambda run: transitions.finish(run, "1.1"))
+
+    assert scene.data["completed_tasks"][0]["iterations"] == 1
+
+
+def test_a_retry_forgets_the_failure(scene: Scene) -> None:
+    """Whoever blocks the task by hand after that says nothing of a failure."""
+    scene.start()
+    scene.do(lambda run: transitions.fail(run, "1.1", "No disk"))
+    scene.do(lambda run: transitions.retry(run, "1.1"))
+    scene.put(scene.path.read_bytes().replace(b'"in_progress"', b'"blocked"'))
+
+    assert scene.workflow.phases[0].status == "blocked"
+
+
+def test_a_pruned_task_is_pending_once(scene: Scene) -> None:
+    """Also if somebody left it among the pending ones."""
+    scene.start()
+    scene.do(lambda run: transitions.begin(run, "1.1"))
+    scene.do(lambda run: run.queue({"phase": 0, "task": "1.1", "name": "By hand"}))
+    scene.do(agents.prune)
+
+    assert [each["task"] for each in scene.data["pending_tasks"]] == ["1.1", "1.2", "2.1"]
+
+
+def test_an_unknown_cost_is_never_guessed(scene: Scene) -> None:
+    """It has a text of its own, is in no sum, and is counted in a warning; a known part of it stays in the sum."""
+    scene.start()
+    scene.do(lambda run: transitions.finish(run, "1.1", cost="$0.20"))
+    scene.do(lambda run: transitions.fail(run, "1.2", "Broken", cost="$0.10"))
+    scene.do(lambda run: transitions.retry(run, "1.2"))
+    scene.do(lambda run: transitions.finish(run, "1.2"))
+
+    assert [each["cost"] for each in scene.data["completed_tasks"]] == ["$0.20", "unknown"]
+    assert scene.data["safety_bounds"]["cost_so_far"] == "$0.30"
+    assert scene.data["safety_bounds"]["warnings"] == ["Cost is unknown for 1 task, so it is not in the sum"]
+    assert list(check.types(scene.data)) == []
+    assert list(check.contradictions(store.current(scene.project)[1])) == []
+
+
+def test_every_fifth_task_makes_a_checkpoint(scene: Scene) -> None:
+    """Besides the one at the end of a phase."""
+    scene.doc.write_text("# Many\n### Phase 1: A\n" + "".join(f"#### Task 1.{n}: t\n" for n in range(1, 8)))
+    scene.start()
+    for number in range(1, 8):
+        scene.do(lambda run, id_=f"1.{number}": transitions.finish(run, id_))  # type: ignore[misc]
+
+    assert [each["task"] for each in scene.data["checkpoints"]] == ["1.5", "1.7"]
+    assert [each["state_snapshot"] for each in scene.data["checkpoints"]] == [
+        "checkpoint-001.json",
+        "checkpoint-002.json",
+    ]
+
+
+def test_the_last_task_makes_the_run_reviewing_and_no_more(scene: Scene) -> None:
+    """The outer review comes between; completed is final (I003-13, I003-14)."""
+    scene.start()
+    with pytest.raises(TransitionError, match=r"1\.1, 1\.2, 2\.1 are not completed"):
+        scene.do(transitions.complete)
+    for id_ in ("1.1", "1.2", "2.1"):
+        scene.do(lambda run, id_=id_: transitions.finish(run, id_))  # type: ignore[misc]
+    assert (scene.data["orchestrator"]["status"], scene.data["orchestrator"]["end_time"]) == ("reviewing", None)
+
+    scene.do(transitions.review)
+    assert scene.data["orchestrator"]["outer_ralph"] is True
+    scene.at("14:00:00")
+    scene.do(transitions.complete)
+    head = scene.data["orchestrator"]
+    assert (head["status"], head["outer_ralph"], head["end_time"]) == ("completed", False, "2026-01-15T14:00:00Z")
+    for edit in (transitions.review, transitions.abort, lambda run: transitions.begin(run, "1.1")):
+        with pytest.raises(TransitionError, match="final"):
+            scene.do(edit)
+
+
+def test_a_run_that_is_aborted_keeps_what_was_not_done(scene: Scene) -> None:
+    """No agent is at work any more, and what was at work is pending again."""
+    scene.start()
+    scene.do(lambda run: transitions.begin(run, "1.1"))
+    scene.do(transitions.abort)
+
+    assert scene.data["orchestrator"]["status"] == "failed"
+    assert scene.data["active_agents"] == []
+    assert [each["task"] for each in scene.data["pending_tasks"]] == ["1.1", "1.2", "2.1"]
+    assert scene.workflow.finished
+
+
+def test_a_skipped_task_is_in_no_list_and_comes_back_by_a_retry(scene: Scene) -> None:
+    """The document still names it, and that doesn't make it pending again."""
+    scene.start()
+    scene.do(lambda run: transitions.skip(run, "1.1"))
+    scene.do(lambda run: transitions.finish(run, "1.2"))
+    assert [each["name"] for each in scene.data["milestones"]] == ["Foundation"]
+    scene.doc.write_text(scene.doc.read_text() + "\n#### Task 2.2: More\n")
+    scene.do(lambda run: None)
+    assert [each["task"] for each in scene.data["pending_tasks"]] == ["2.1", "2.2"]
+
+    scene.do(lambda run: transitions.retry(run, "1.1"))
+    assert [each["task"] for each in scene.data["active_agents"]] == ["1.1"]
+    assert scene.workflow.phases[0].title == "Update the model"
+
+
+def test_a_phase_ends_with_all_of_its_tasks(scene: Scene) -> None:
+    """Then its milestone can get the URL of its issue."""
+    scene.start()
+    with pytest.raises(TransitionError, match=r"1\.1, 1\.2 are not completed"):
+        scene.do(lambda run: transitions.finish_phase(run, 1, "https://x/1"))
+    with pytest.raises(TransitionError, match="no tasks"):
+        scene.do(lambda run: transitions.finish_phase(run, 7))
+    for id_ in ("1.1", "1.2"):
+        scene.do(lambda run, id_=id_: transitions.finish(run, id_))  # type: ignore[misc]
+    scene.do(lambda run: transitions.finish_phase(run, 1, "https://x/1"))
+
+    assert [each["issue_url"] for each in scene.data["milestones"]] == ["https://x/1"]
+
+
+def test_bounds_warn_once_at_75_and_once_at_100_percent(scene: Scene) -> None:
+    """Cost, time and iterations; an extension takes back what holds no more (R003-31)."""
+    scene.start()
+    scene.do(lambda run: transitions.finish(run, "1.1", cost="$0.75"))
+    assert scene.data["safety_bounds"]["warnings"] == ["Cost at 75% of limit"]
+    scene.do(lambda run: transitions.begin(run, "1.2"))
+    scene.at("12:46:00")
+    for _ in range(3):
+        scene.do(lambda run: transitions.iterate(run, "1.2"))
+    assert scene.data["safety_bounds"]["warnings"] == [
+        "Cost at 75% of limit",
+        "Time at 75% of limit",
+        "Iterations of task 1.2 at 75% of limit",
+    ]
+    scene.at("13:00:01")
+    said = scene.do(lambda run: transitions.iterate(run, "1.2")).run.said
+    assert said == ["Time at 100% of limit", "Iterations of task 1.2 at 100% of limit"]
+
+    scene.do(lambda run: bounds.extend(run, cost="$10", time="3h", iterations=30))
+    assert scene.data["safety_bounds"]["warnings"] == []
+    with pytest.raises(HoldfastError):
+        scene.do(lambda run: bounds.extend(run, cost="lots"))
+
+
+def test_editing_the_document_adds_and_removes_pending_tasks_only(scene: Scene) -> None:
+    """With a notice; what was begun, and what a person put into the state, stays."""
+    scene.start()
+    scene.do(lambda run: transitions.begin(run, "1.1"))
+    scene.do(lambda run: run.listed("pending_tasks").append({"phase": 1, "task": "2.7", "name": "By hand"}))
+    scene.doc.write_text(
+        "# User auth\n### Phase 1: F\n#### Task 1.2: Write middleware\n### Phase 2: E\n#### Task 2.2: New\n"
+    )
+
+    said = scene.do(lambda run: None).run.said
+
+    assert said == ["the task document changed: added 2.2; removed 2.1; renamed 1.2"]
+    assert [(each["task"], each["name"]) for each in scene.data["pending_tasks"]] == [
+        ("1.2", "Write middleware"),
+        ("2.2", "New"),
+        ("2.7", "By hand"),
+    ]
+    assert [each["task"] for each in scene.data["active_agents"]] == ["1.1"]
+    assert scene.workflow.phases[0].title == "Update the model"
+    assert "added 2.2" in scene.workflow.context["task_document_changed"]
+    assert scene.do(lambda run: None).run.said == []
+
+
+def test_an_event_leaves_a_broken_state_alone(scene: Scene) -> None:
+    """An edited document is no reason to write it anew; whoever changes the run does."""
+    scene.start()
+    scene.doc.write_text(scene.doc.read_text() + "\n#### Task 2.2: More\n")
+    scene.put(b'{"orchestrator": {"sta')
+
+    found = adapter.candidates(scene.project, ())
+
+    assert [each.recovered for each in found.workflows] == [True]
+    assert scene.path.read_bytes() == b'{"orchestrator": {"sta'
+
+
+@pytest.mark.parametrize("harm", ["removed", "emptied", "a pipe"])
+def test_a_document_that_is_gone_changes_nothing(scene: Scene, harm: str) -> None:
+    """An editor may be in the middle of saving it."""
+    scene.start()
+    before = scene.path.read_bytes()
+    scene.doc.unlink()
+    if harm == "emptied":
+        scene.doc.write_text("")
+    elif harm == "a pipe":
+        os.mkfifo(scene.doc)
+
+    assert not scene.do(lambda run: None).changed
+    assert scene.path.read_bytes() == before
+    assert scene.workflow.title == "User auth"
+
+
+def test_a_document_without_tasks_begins_no_run(scene: Scene) -> None:
+    """The message says what a task looks like."""
+    scene.doc.write_text("# Nothing\n")
+    with pytest.raises(TransitionError, match=r"#### Task 1\.1"):
+        store.create(scene.project, Start("x"), scene.doc)
+    assert not scene.path.exists()
+
+
+def test_another_programs_checkpoint_is_not_overwritten(scene: Scene) -> None:
+    """I003-15: a compaction skill keeps to-dos in a file of that name."""
+    (scene.path.parent).mkdir(exist_ok=True)
+    theirs = scene.path.with_name("checkpoint.json")
+    theirs.write_text('{"todos": []}')
+    scene.start()
+    for id_ in ("1.1", "1.2"):
+        told = scene.do(lambda run, id_=id_: transitions.finish(run, id_)).workflow.warnings  # type: ignore[misc]
+
+    assert theirs.read_text() == '{"todos": []}'
+    assert any("isn't overwritten" in each for each in told)
+    assert scene.path.with_name("checkpoint-001.json").exists()
+
+
+def test_a_snapshots_number_is_free(scene: Scene) -> None:
+    """A file that no entry names, of a killed writer or somebody else, stays as it is."""
+    scene.start()
+    orphan = scene.path.with_name("checkpoint-041.json")
+    orphan.write_text("mine")
+    for id_ in ("1.1", "1.2"):
+        scene.do(lambda run, id_=id_: transitions.finish(run, id_))  # type: ignore[misc]
+
+    assert orphan.read_text() == "mine"
+    assert scene.data["checkpoints"][0]["state_snapshot"] == "checkpoint-042.json"
+
+
+def test_the_state_holds_the_last_learnings_and_the_log_all(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also those that somebody wrote into the state alone; none is logged twice."""
+    monkeypatch.setattr(learnings, "KEPT", 3)
+    scene.start()
+    by_hand = {"timestamp": "x", "task": "1.1", "iteration": 1, "type": "insight", "lesson": "hand"}
+    scene.do(lambda run: run.listed("learnings").append({**by_hand, "pattern": "", "context": ""}))
+    for number in range(5):
+        scene.do(lambda run, n=number: learnings.add(run, "insight", f"lesson {n}"))  # type: ignore[misc]
+
+    assert [each["lesson"] for each in scene.data["learnings"]] == ["lesson 2", "lesson 3", "lesson 4"]
+    kept = [each["lesson"] for each in learnings.logged(scene.project)]
+    assert sorted(kept) == ["hand", "lesson 0", "lesson 1", "lesson 2", "lesson 3", "lesson 4"]
