@@ -1,0 +1,1 @@
+"""The `skills` format (document 004)."""

@@ -1,0 +1,83 @@
+"""`holdfast skills cleanup|clear|check|repair`: remove what is old, and mend what follows from other files."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from holdfast.commands import options
+from holdfast.errors import HoldfastError
+from holdfast.formats.skills import inspection, retention
+from holdfast.workflow.wording import count
+
+
+@click.command()
+@click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
+@options.json_option
+@options.project_option
+def cleanup(dry_run: bool, as_json: bool, project_dir: str | None) -> None:
+    """Remove workflows finished more than 24 hours ago, and those that nobody touched for 7 days.
+
+    A workflow that a live session owns stays. What a file held is kept: `holdfast log` shows it.
+    """
+    project = options.open_project(project_dir)
+    old = retention.due(project, options.session() or "")
+    gone = old if dry_run else [each for each in old if retention.remove(project, each)]
+    if as_json:
+        rows = [{"path": each.place, "age_s": int(each.age.total_seconds())} for each in gone]
+        options.print_json({"dry_run": dry_run, "removed": rows})
+        return
+    verb = "would be removed" if dry_run else "removed"
+    lines = [f"{each.place} {verb}: {each.said}" for each in gone]
+    options.say("\n".join(lines) or "Nothing is old enough to be removed.")
+
+
+@click.command()
+@click.option("--yes", is_flag=True, help="Don't ask.")
+@options.json_option
+@options.project_option
+def clear(yes: bool, as_json: bool, project_dir: str | None) -> None:
+    """Remove all workflows, finished or not; for people. What the files held is kept in Holdfast's ledger."""
+    project = options.open_project(project_dir)
+    every = retention.due(project, options.session() or "", everything=True)
+    if every and not yes:
+        if not sys.stdin.isatty():
+            raise HoldfastError(f"this is no terminal to ask at; --yes removes {count(len(every), 'workflow')}")
+        click.confirm(f"Remove {count(len(every), 'workflow')}?", abort=True)
+    gone = [each for each in every if retention.remove(project, each)]
+    if as_json:
+        options.print_json({"removed": [each.place for each in gone]})
+    else:
+        options.say(f"Removed {count(len(gone), 'workflow')}." if gone else "There is nothing to remove.")
+
+
+@click.command()
+@options.json_option
+@options.project_option
+def check(as_json: bool, project_dir: str | None) -> None:
+    """Say what is wrong with the files, and what to do. Exits with 1 if a workflow can't be read."""
+    project = options.open_project(project_dir)
+    found = inspection.findings(project)
+    if as_json:
+        options.print_json([each._asdict() for each in found])
+    else:
+        options.say("\n".join(f"{each.text} → {each.remedy}" for each in found) or "Nothing to repair.")
+    if any(each.serious for each in found):
+        raise SystemExit(1)
+
+
+@click.command()
+@options.json_option
+@options.project_option
+def repair(as_json: bool, project_dir: str | None) -> None:
+    """Move finished workflows away, make the index agree with the files, and remove what killed writers left."""
+    project = options.open_project(project_dir)
+    done = inspection.repair(project)
+    if as_json:
+        options.print_json({"repaired": done})
+    else:
+        options.say("\n".join(f"repaired: {each}" for each in done) or "Nothing to repair.")
+
+
+COMMANDS = (cleanup, clear, check, repair)

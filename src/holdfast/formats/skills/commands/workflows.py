@@ -1,0 +1,272 @@
+"""`holdfast skills …`: workflows of skills such as /dev and /tdd, in .claude/workflow-state/."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from holdfast import clock
+from holdfast.commands import options, verbs
+from holdfast.errors import HoldfastError, LedgerError, TransitionError
+from holdfast.formats.skills import (
+    adapter,
+    display,
+    featurefile,
+    library,
+    lookup,
+    machine,
+    places,
+    retention,
+    store,
+    transitions,
+    view,
+)
+from holdfast.formats.skills import file as files
+from holdfast.formats.skills.commands import machines, moves, targets, upkeep
+from holdfast.formats.skills.commands.targets import workflow_option
+from holdfast.sessions.ownership import owners, sessions
+from holdfast.workflow import values
+from holdfast.workflow.model import Start
+
+if TYPE_CHECKING:
+    from holdfast.formats.skills.machine import Machine
+    from holdfast.sessions.workspace import Workspace
+    from holdfast.workflow.model import Workflow
+
+
+@click.group(name="skills")
+def command() -> None:
+    """Workflows of skills such as /dev and /tdd (.claude/workflow-state/).
+
+    A skill's phases, checkpoints and transitions are its machine, a TOML file:
+    dev and tdd are shipped, and your own needs no code.
+    """
+
+
+for each in (*moves.COMMANDS, *upkeep.COMMANDS, *machines.COMMANDS):
+    command.add_command(each)
+
+
+@command.command()
+@click.argument("skill")
+@click.option("--feature", default="", metavar="FILE", help="The feature file it is about, or a folder of such files.")
+@click.option("--task", "about", default="", metavar="TEXT", help="The task it is about, if there is no feature file.")
+@click.option("--item", "items", multiple=True, metavar="TEXT", help="A task of it; by default its file's checkboxes.")
+@click.option("--phase", "phases", multiple=True, metavar="NAME", help="A phase, for a skill without a machine.")
+@click.option("--index", "index_", type=click.IntRange(min=1), metavar="N", help="The task's number in its feature.")
+@options.json_option
+@options.project_option
+def start(
+    skill: str,
+    feature: str,
+    about: str,
+    items: tuple[str, ...],
+    phases: tuple[str, ...],
+    index_: int | None,
+    as_json: bool,
+    project_dir: str | None,
+) -> None:
+    """Start a workflow of SKILL, or go on with the one that there is.
+
+    Workflows that were finished more than a day ago, and those that nobody touched for a week, are removed before.
+    """
+    project = options.open_project(project_dir)
+    rules = _rules(project, skill, phases)
+    key, context = _about(project, rules, feature, about)
+    if index_ is not None:
+        context["task_index"] = index_
+    present = [*lookup.named(project, feature or about, skill), *lookup.named(project, key, skill)]
+    found = list({each.key: each for each in present}.values())
+    if len(found) > 1:
+        raise HoldfastError(
+            f"several workflows fit: {lookup.listing(found)}; go on with one by `holdfast skills resume ID`"
+        )
+    gone = _clean(project, keep=[each.path.stem for each in found])
+    if found and not found[0].recovered:
+        _own(project, found[0])
+        number = view.current_task(view.of(found[0]).data)
+        lines = [display.RESUMING, f"Current phase: {transitions.current(view.of(found[0]).data)}"]
+        lines += [f"Current task: {'none' if number is None else number}", *gone]
+        targets.tell(found[0], as_json, "\n".join([*lines, *_options(found[0], project)]))
+        return
+    box = featurefile.read(project, key) if not items else None
+    if box and box.title and rules.title in rules.context and not context.get(rules.title):
+        context[rules.title] = box.title
+    boxes = tuple(text for text, _ in box.boxes) if box else ()
+    listed = items or boxes if rules.task_phase in _names(rules) else ()
+    if items and not listed:
+        raise HoldfastError(f"the machine of {skill} has no phase for tasks; start it without --item")
+    plan = store.Plan(rules, key, context, tasks=tuple(listed), begin=True)
+    made = store.create(project, plan, Start(key, session=options.session()))
+    _own(project, made.workflow)
+    news = [display.CHECKING, store.CORRUPTED if made.aside else display.STARTING]
+    news += [f"The corrupted file is kept as {made.aside.name}."] if made.aside else []
+    notes = [f"there is no {key} in the project"] if feature and not (project.root / key).exists() else []
+    lines = [*news, f"Its state is {made.workflow.place}.", *gone]
+    targets.tell(made.workflow, as_json, "\n".join(lines), notes=notes)
+
+
+@command.command()
+@click.argument("key", metavar="[KEY]", required=False)
+@click.option("--yes", is_flag=True, help="Don't ask, and say what to go on with.")
+@options.json_option
+@options.project_option
+def resume(key: str | None, yes: bool, as_json: bool, project_dir: str | None) -> None:
+    """Show the unfinished workflow, or the one of KEY, and go on with it.
+
+    KEY is a feature, a folder of features, a task or an id. On a terminal it asks. Elsewhere it prints and ends: --yes
+    goes on.
+    """
+    project = options.open_project(project_dir)
+    workflow = targets.find(project, key)
+    seen, now = view.read(project, workflow.path), clock.now()
+    if as_json:
+        if yes:
+            verbs.take(project, workflow)
+        step = adapter.step(workflow)
+        more = {"shown": display.found(project, seen, now), "next": step.text if step else None}
+        more |= {"question": display.question(seen), "resumed": display.resumed(project, seen, now) if yes else None}
+        options.print_json(targets.row(workflow) | more | {"notes": list(workflow.warnings)})
+        return
+    lines = [display.CHECKING, "", *display.found(project, seen, now), ""]
+    lines += [*_options(workflow, project), *_busy(project, workflow, seen)]
+    if yes or not sys.stdin.isatty():
+        options.say("\n".join(lines if yes else [*lines, display.question(seen)]))
+        if not yes:
+            options.note("`holdfast skills resume --yes` resumes it; without a terminal nobody can answer.")
+    else:
+        options.say("\n".join(lines))
+        if not click.confirm(display.question(seen).removesuffix(" [Y/n]"), default=True, prompt_suffix=" "):
+            return
+        yes = True
+    if yes:
+        verbs.take(project, workflow)
+        options.say("\n".join(display.resumed(project, seen, now)))
+
+
+@command.command()
+@workflow_option
+@options.json_option
+@options.project_option
+def pending(wanted: str | None, as_json: bool, project_dir: str | None) -> None:
+    """Print the names of the checkpoints that were not run yet, in order."""
+    project = options.open_project(project_dir)
+    names = display.pending(view.of(targets.find(project, wanted)).data)
+    if as_json:
+        options.print_json(names)
+    elif names:
+        options.say("\n".join(names))
+
+
+@command.command()
+@click.option("--all", "everything", is_flag=True, help="Complete what is open with it.")
+@workflow_option
+@options.json_option
+@options.project_option
+def complete(everything: bool, wanted: str | None, as_json: bool, project_dir: str | None) -> None:
+    """Complete the workflow: its file moves to completed/, where it is kept for a day."""
+    project = options.open_project(project_dir)
+    workflow = targets.find(project, wanted)
+    verbs.take(project, workflow)
+
+    def edit(data: dict[str, Any], rules: Machine, at: str) -> None:
+        if not everything and transitions.current(data) in files.phases(data):
+            transitions.complete(data, rules, transitions.current(data), at)
+        transitions.end(data, rules, at, everything=everything)
+
+    after = store.finish(project, workflow, edit, why="complete")
+    seen = view.of(after)
+    signal = f"DEV_COMPLETE: {_name(files.key(seen.data, seen.rules)) or after.title}"
+    if as_json:
+        options.print_json(targets.row(after) | {"signal": signal})
+    else:
+        options.say(signal)
+
+
+@command.command()
+@click.argument("reason", required=False, default="")
+@workflow_option
+@options.json_option
+@options.project_option
+def abandon(reason: str, wanted: str | None, as_json: bool, project_dir: str | None) -> None:
+    """Give the workflow up for good, because of REASON: its file moves to completed/."""
+    project = options.open_project(project_dir)
+    workflow = targets.find(project, wanted)
+    verbs.take(project, workflow)
+    after = store.finish(project, workflow, lambda data, _, at: transitions.abandon(data, reason, at), why="abandon")
+    targets.tell(after, as_json, f"{after.path.stem} is abandoned.")
+
+
+def _rules(project: Workspace, skill: str, phases: tuple[str, ...]) -> Machine:
+    places.stem(skill, "")  # refuses what is no name of a skill
+    if not phases:
+        return library.get(project.root, skill)
+    known, _ = library.known(project.root, skill)
+    if known is not None:
+        raise TransitionError(f"the machine of {skill} has its own phases; start it without --phase")
+    return machine.fitted(None, skill, dict.fromkeys(phases, ()))
+
+
+def _about(project: Workspace, rules: Machine, feature: str, about: str) -> tuple[str, dict[str, Any]]:
+    """Return the key (R004-06) and what the context says of it. A folder stands for its first feature (I004-17)."""
+    if not (feature or about).strip():
+        raise click.UsageError("say what it is about: --feature FILE or --task TEXT")
+    own = {rules.key: about or feature} if rules.key not in (files.FEATURE, files.TASK) else {}
+    context: dict[str, Any] = own | {
+        name: value for name, value in ((files.FEATURE, feature), (files.TASK, about)) if value
+    }
+    folder = project.root / feature if feature else project.root
+    if feature and project.contains(folder) and folder.is_dir():
+        inside = featurefile.in_folder(folder)
+        if not inside:
+            raise HoldfastError(f"{feature} holds no feature file, which ends in .md")
+        context |= {"folder_mode": True, "folder_path": feature, "folder_features": inside}
+        context[files.FEATURE] = f"{feature.rstrip('/')}/{inside[0]}"
+    return context.get(files.FEATURE) or about, context
+
+
+def _clean(project: Workspace, keep: list[str]) -> list[str]:
+    old = [each for each in retention.due(project, options.session() or "") if each.path.stem not in keep]
+    return [f"Removed {each.place}: {each.said}." for each in old if retention.remove(project, each)]
+
+
+def _own(project: Workspace, workflow: Workflow) -> None:
+    if session := options.session():
+        owners.take(project, workflow, session)
+
+
+def _options(workflow: Workflow, project: Workspace) -> list[str]:
+    """Return the document's lines about a workflow of another branch; none if it is of this one."""
+    data = view.of(workflow).data
+    named = values.text(values.members(data.get("workflow")).get("branch"))
+    said = view.mismatch(data, project.branch)
+    if not said and named and project.in_git and project.branch is None:
+        said = f"State is for branch '{named}' but no branch is checked out"
+    return [f"⚠️ {said}", f"Options: 1) Switch to {named}  2) Abandon state and start fresh", ""] if said else []
+
+
+def _busy(project: Workspace, workflow: Workflow, seen: view.Seen) -> list[str]:
+    """Return a line about the live session that works on it; none if that is the asking one, or none is live."""
+    try:
+        owner = owners.owner(project, workflow)
+        if owner is None or owner not in sessions.live_others(project, options.session() or ""):
+            return []
+    except LedgerError:
+        return []
+    moved = clock.parse(values.text(values.members(seen.data.get("workflow")).get("updated_at")))
+    return [
+        f"Note: last activity {display.ago(moved, clock.now(), short=True)} by session {owner[:8]}, which is live.",
+        "",
+    ]
+
+
+def _names(rules: Machine) -> set[str]:
+    return {each.name for each in rules.stages}
+
+
+def _name(key: str) -> str:
+    """Return the name of a feature: its file's, without the ending; a task as it is."""
+    last = key.rstrip("/").rpartition("/")[2]
+    return last.removesuffix(".md") if last.endswith(".md") else key

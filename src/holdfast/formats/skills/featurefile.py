@@ -1,0 +1,67 @@
+"""What a feature file says: its title, and its checkboxes, which are its tasks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from holdfast.errors import StateError
+from holdfast.files import document
+from holdfast.workflow import scanner
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from holdfast.workflow.records import Records
+
+LIMIT_BYTES = 512 * 1024
+MOST = 200  # boxes that are read
+
+
+class Feature(NamedTuple):
+    """A feature file.
+
+    Attributes:
+        title: its first heading; empty without one.
+        boxes: the texts of its checkboxes, each with whether it is ticked.
+    """
+
+    title: str = ""
+    boxes: tuple[tuple[str, bool], ...] = ()
+
+    @property
+    def ticked(self) -> int:
+        """How many boxes are ticked."""
+        return sum(ticked for _, ticked in self.boxes)
+
+
+def read(project: Records, key: str) -> Feature | None:
+    """Return what a feature file says, None if there is none in the project that can be read."""
+    try:
+        path = project.root / key
+        if not key.strip() or not project.contains(path):
+            return None
+        raw, _ = document.read(path, LIMIT_BYTES, within=project.root)
+    except (StateError, ValueError):
+        return None
+    lines = scanner.lines(raw.decode("utf-8", "replace"))
+    title = next((each.text for each in lines if each.kind == "heading"), "")
+    boxes = [(each.text, each.box != " ") for each in lines if each.box is not None and each.text.strip()]
+    return Feature(title, tuple(boxes[:MOST]))
+
+
+def difference(feature: Feature, completed: int, total: int) -> str:
+    """Say how the boxes and the tasks differ; empty if they don't, or if the file has no boxes.
+
+    The file and the state are both left as they are: only a person knows which one is right.
+    """
+    if not feature.boxes or (feature.ticked, len(feature.boxes)) == (completed, total):
+        return ""
+    return (
+        f"the feature file has {feature.ticked}/{len(feature.boxes)} boxes ticked, the state has {completed}/{total} "
+        "tasks completed"
+    )
+
+
+def in_folder(folder: Path) -> list[str]:
+    """Return the names of the feature files in a folder, in alphabetical order."""
+    return sorted(each.name for each in folder.glob("*.md") if each.is_file())

@@ -1,0 +1,178 @@
+"""The state file of a skill's workflow: its schema, and a new one's content (R004-09 to R004-23)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from holdfast import clock
+from holdfast.errors import SchemaMismatch
+from holdfast.formats.skills import library, machine
+from holdfast.workflow import statefile, values
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from datetime import datetime
+    from pathlib import Path
+
+    from holdfast.formats.skills.machine import Machine
+    from holdfast.workflow.records import Records
+    from holdfast.workflow.statefile import StateFile
+
+NAME = "skills"
+VERSION = "1.0"
+INIT = "init"
+"""The state of a workflow none of whose phases has begun (R004-03)."""
+FEATURE, TASK = "feature_file", "task_description"
+OTHER = "other"
+"""The skill of a workflow that names none (R004-09)."""
+FINAL = ("completed", "abandoned")
+STATUSES = ("in_progress", "completed", "blocked", "abandoned")
+_SPELLINGS = {
+    "active": "in_progress",
+    "running": "in_progress",
+    "in-progress": "in_progress",
+    "in progress": "in_progress",
+    "done": "completed",
+    "complete": "completed",
+    "failed": "blocked",
+    "todo": "pending",
+    "not_started": "pending",
+}
+
+
+def load(project: Records, path: Path) -> StateFile:
+    """Return a state file. Raises MissingError, StateError if it is broken, SchemaMismatch if it is something else."""
+    file = statefile.read(project, path)
+    check(file)
+    return file
+
+
+def check(file: StateFile) -> None:
+    """Raise SchemaMismatch unless a file that was read has this schema."""
+    if not isinstance(file.data.get("workflow"), dict) or not isinstance(file.data.get("state_machine"), dict):
+        raise SchemaMismatch(file.path, 'is no skill\'s state ("workflow" and "state_machine"); it is left alone')
+
+
+def stamp(moment: datetime | None = None) -> str:
+    """Return a moment, by default the present, as state files have it: UTC, in whole seconds, with a Z (I004-13)."""
+    return (moment or clock.now()).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def skill(data: Mapping[str, Any], path: Path) -> str:
+    """Return the skill that a state belongs to; if it doesn't say, the one that its file is named after."""
+    named = values.text(values.members(data.get("_schema")).get("skill")).strip()
+    return named or path.stem.rpartition("-")[0] or OTHER
+
+
+def status(data: Mapping[str, Any]) -> str:
+    """Return the status of a workflow; one that isn't known counts as in progress."""
+    word = normal(values.members(data.get("workflow")).get("status"))
+    return word if word in STATUSES else "in_progress"
+
+
+def normal(value: Any) -> str:
+    """Return a status as the schema has it, from other spellings too."""
+    word = values.text(value).strip().lower()
+    return _SPELLINGS.get(word, word)
+
+
+def phases(data: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the phases of a state by id, in order, without what is no object.
+
+    A phase's id is its name. One without a name, or with that of an earlier one, is told apart by its place.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for number, each in enumerate(_objects(values.members(data.get("state_machine")).get("phases")), 1):
+        name = values.text(each.get("name"))
+        found[name if name.strip() and name not in found else f"{name.strip() or 'phase'}-{number}"] = each
+    return found
+
+
+def tasks(data: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the tasks of a state, without what is no object."""
+    return _objects(data.get("tasks"))
+
+
+def checkpoints(data: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the checkpoints of a state, in its order."""
+    found = values.members(data.get("checkpoints"))
+    return {name: each for name, each in found.items() if isinstance(each, dict)}
+
+
+def ran(point: Mapping[str, Any]) -> bool:
+    """Return whether a checkpoint was run, whatever came of it."""
+    return values.text(point.get("status")).lower() in ("completed", "passed", "failed", "done")
+
+
+def failed(point: Mapping[str, Any]) -> bool:
+    """Return whether a checkpoint was run and failed (I004-8); some files have that as a status or as a text."""
+    return values.text(point.get("status")).lower() == "failed" or values.text(point.get("passed")).lower() == "false"
+
+
+def passed(point: Mapping[str, Any]) -> bool:
+    """Return whether a checkpoint was run and passed; a pull request, for one, is done and passes nothing."""
+    return values.text(point.get("status")).lower() == "passed" or values.text(point.get("passed")).lower() == "true"
+
+
+def key(data: Mapping[str, Any], rules: Machine) -> str:
+    """Return what a workflow is about: the feature file, else the task (R004-06); empty if the state doesn't say.
+
+    A machine's own key comes first, and the original's one last.
+    """
+    context = values.members(data.get("context"))
+    own = [] if rules.key in (FEATURE, TASK) else [rules.key]
+    named = (values.text(context.get(each)) for each in (*own, FEATURE, TASK, "source"))
+    return next((each for each in named if each.strip()), "")
+
+
+def rules(root: Path, data: Mapping[str, Any], path: Path) -> tuple[Machine, str]:
+    """Return the machine of a state, and what is wrong with the file of its skill's machine; empty for nothing."""
+    name = skill(data, path)
+    known, problem = library.known(root, name)
+    steps = {id_: values.texts(each.get("steps"), "steps", []) for id_, each in phases(data).items()}
+    return machine.fitted(known, name, steps), problem
+
+
+def fresh(
+    rules: Machine, id_: str, at: str, *, context: Mapping[str, Any], branch: str, task: str, tasks: Iterable[str]
+) -> dict[str, Any]:
+    """Return the content of a new state file: exactly the schema's keys, nothing begun.
+
+    Args:
+        rules: the machine.
+        id_: the workflow's id.
+        at: when it starts.
+        context: what is known of it, for the machine's fields; others are added.
+        branch: the branch that is checked out; empty for none.
+        task: the words of the history's first entry; empty for none.
+        tasks: descriptions of its tasks.
+    """
+    listed = [{"index": number, "description": each, "status": "pending"} for number, each in enumerate(tasks, 1)]
+    machine_state: dict[str, Any] = {"current_phase": INIT}
+    if rules.cycle:
+        machine_state[rules.cycle] = 1
+    machine_state["phases"] = [
+        {"name": each.name, "status": "pending", **({"steps": list(each.steps)} if each.steps else {})}
+        for each in rules.stages
+    ]
+    points = {name: {"status": "pending", **machine.initial(dict(each))} for name, each in rules.checkpoints.items()}
+    return {
+        "_schema": {"version": VERSION, "skill": rules.name},
+        "workflow": {
+            "id": id_,
+            "status": "in_progress",
+            "created_at": at,
+            "updated_at": at,
+            "branch": branch or None,
+        },
+        "context": {**machine.initial(dict(rules.context)), **context},
+        "state_machine": machine_state,
+        **({"tasks": listed} if listed or rules.task_phase in {each.name for each in rules.stages} else {}),
+        **machine.initial(dict(rules.fields)),
+        **({"checkpoints": points} if points else {}),
+        "history": [{"at": at, "event": "workflow_started", **({"task": task} if task else {})}],
+    }
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

@@ -1,0 +1,223 @@
+"""The list of unfinished workflows, `index.json`: written with each of them, and never the only source (R004-07)."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from holdfast import log
+from holdfast.errors import BrokenError, MissingError, SchemaMismatch, StateError
+from holdfast.files import document
+from holdfast.formats.skills import file as files
+from holdfast.formats.skills import library, machine, places
+from holdfast.workflow import statefile, values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from holdfast.files.document import Document
+    from holdfast.workflow.records import Records
+
+LIMIT_BYTES = 32 * 1024 * 1024
+LISTED = "active_workflows"
+
+
+class Entry(NamedTuple):
+    """A workflow in the list.
+
+    Attributes:
+        id: its id, the name of its file.
+        skill: its skill.
+        feature: what it is about.
+        started_at: when it started.
+        last_activity: when it last moved.
+    """
+
+    id: str
+    skill: str
+    feature: str
+    started_at: str
+    last_activity: str
+
+
+class Listed(NamedTuple):
+    """An unfinished workflow as its file has it.
+
+    Attributes:
+        entry: what the list should say of it.
+        ids: the ids under which it may be listed.
+    """
+
+    entry: Entry
+    ids: frozenset[str]
+
+
+def entries(project: Records) -> list[Entry]:
+    """Return the list, in its order. Raises MissingError, SchemaMismatch, StateError if it can't be read."""
+    return [_entry(each) for each in _rows(_load(project))]
+
+
+def names(project: Records) -> list[str]:
+    """Return the names of all unfinished workflows' files without their ending, in alphabetical order.
+
+    Raises StateError if their folder can't be read.
+    """
+    folder = places.active(project)
+    statefile.guard(project.root, folder)
+    try:
+        with os.scandir(folder) as found:
+            return sorted(each.name.removesuffix(".json") for each in found if each.name.endswith(".json"))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise StateError(folder, f"cannot be read: {error.strerror or error}") from error
+
+
+def put(project: Records, path: Path, data: Mapping[str, Any]) -> None:
+    """List an unfinished workflow as it is now, once. Hold the lock on the top folder."""
+    wanted, ids = entry(project, path, data), _ids(path, data)
+
+    def edit(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        at = next((number for number, each in enumerate(rows) if _is(each, ids)), len(rows))
+        before = rows[at] if at < len(rows) else {}
+        rest = {name: value for name, value in before.items() if name not in (*Entry._fields, "context")}
+        kept = [each for each in rows if not _is(each, ids)]
+        return [*kept[:at], {**wanted._asdict(), **rest}, *kept[at:]]
+
+    _change(project, edit)
+
+
+def drop(project: Records, path: Path, data: Mapping[str, Any]) -> None:
+    """Take a workflow off the list. Hold the lock on the top folder."""
+    ids = _ids(path, data)
+    _change(project, lambda rows: [each for each in rows if not _is(each, ids)])
+
+
+def rebuild(project: Records, wanted: Sequence[Listed]) -> list[str]:
+    """Make the list agree with the files; return what was wrong, a line each. Hold the lock on the top folder."""
+    said = differences(project, wanted)
+    if said:
+        _change(project, lambda rows: _agreeing(rows, wanted), anew=True)
+    return said
+
+
+def differences(project: Records, wanted: Sequence[Listed]) -> list[str]:
+    """Return what the list says wrongly, a line each. A list of another program is left alone and said nothing of.
+
+    Args:
+        project: the project.
+        wanted: what it should list.
+    """
+    try:
+        counts = Counter(each.id for each in entries(project))
+    except MissingError:
+        return ["index.json is missing"] if wanted else []
+    except SchemaMismatch:
+        return []
+    except BrokenError as error:
+        return [f"index.json {error.reason}"]
+    known = {id_ for each in wanted for id_ in each.ids}
+    said = [f"{id_} is listed, but has no state file" for id_ in counts if id_ not in known]
+    for entry, ids in wanted:
+        count = sum(counts[id_] for id_ in ids)
+        said += [f"{entry.id} is listed {count} times"] if count > 1 else []
+        said += [] if count else [f"{entry.id} is not listed"]
+    return said
+
+
+def listed(project: Records, path: Path, data: Mapping[str, Any]) -> list[Listed]:
+    """Return what the list should say of a state file: nothing if its workflow is finished."""
+    if files.status(data) in files.FINAL:
+        return []
+    return [Listed(entry(project, path, data), _ids(path, data))]
+
+
+def from_files(project: Records) -> list[Listed]:
+    """Return what the list should say, without the files that can't be read."""
+    found: list[Listed] = []
+    for name in names(project):
+        path = places.active(project) / f"{name}.json"
+        with suppress(StateError):
+            found += listed(project, path, files.load(project, path).data)
+    return found
+
+
+def entry(project: Records, path: Path, data: Mapping[str, Any]) -> Entry:
+    """Return what the list says of a workflow."""
+    workflow = values.members(data.get("workflow"))
+    name = files.skill(data, path)
+    rules = library.known(project.root, name)[0] or machine.Machine(name, ())
+    started, moved = (values.text(workflow.get(each)) for each in ("created_at", "updated_at"))
+    return Entry(path.stem, name, files.key(data, rules), started, moved or started)
+
+
+def _agreeing(rows: list[dict[str, Any]], wanted: Sequence[Listed]) -> list[dict[str, Any]]:
+    """Return the rows of workflows that there are, each once, in their order, then new ones for the others."""
+    stems = {each: entry.id for entry, ids in wanted for each in ids}
+    kept: dict[str, dict[str, Any]] = {}
+    for each in rows:
+        stem = stems.get(values.text(each.get("id")))
+        if stem:
+            kept.setdefault(stem, each)
+    return [*kept.values(), *(entry._asdict() for entry, _ in wanted if entry.id not in kept)]
+
+
+def _change(
+    project: Records, edit: Callable[[list[dict[str, Any]]], list[dict[str, Any]]], *, anew: bool = False
+) -> None:
+    """Change the list, unless it is another program's. A broken one is set aside and written anew from the files."""
+    path = places.index(project)
+    statefile.guard(project.root, path)
+
+    def attempt() -> None:
+        try:
+            before: Document | None = _load(project)
+        except MissingError:
+            before = None
+        except SchemaMismatch as error:
+            log.write("warning", f"{path}: {error.reason}")
+            return
+        except BrokenError:
+            document.set_aside(path)
+            before = None
+        rows = _rows(before) if before else []
+        if before is None and not anew:
+            rows = [each._asdict() for each, _ in from_files(project)]
+        data = dict(before.data) if before else {"schema_version": files.VERSION, "updated_at": "", LISTED: []}
+        changed = edit(rows)
+        if before is None or changed != data.get(LISTED):
+            data |= {"updated_at": files.stamp(), LISTED: changed}
+            document.replace(path, data, before.raw if before else None, like=before, limit=LIMIT_BYTES)
+
+    statefile.insist(attempt)
+
+
+def _load(project: Records) -> Document:
+    """Return the list's file. Raises SchemaMismatch if it is another program's."""
+    path = places.index(project)
+    statefile.guard(project.root, path)
+    found = document.load(path, LIMIT_BYTES)
+    if not isinstance(found.data.get(LISTED), list):
+        raise SchemaMismatch(path, f'has no list "{LISTED}"; it is left alone')
+    return found
+
+
+def _rows(found: Document) -> list[dict[str, Any]]:
+    return [each for each in found.data[LISTED] if isinstance(each, dict)]
+
+
+def _ids(path: Path, data: Mapping[str, Any]) -> frozenset[str]:
+    """Return the ids under which a workflow may be listed: its file's name, and its own id if that differs (I004-1)."""
+    return frozenset((path.stem, values.text(values.members(data.get("workflow")).get("id")))) - {""}
+
+
+def _is(row: Mapping[str, Any], ids: frozenset[str]) -> bool:
+    return values.text(row.get("id")) in ids
+
+
+def _entry(row: Mapping[str, Any]) -> Entry:
+    text = {name: values.text(row.get(name)) for name in Entry._fields}
+    return Entry(**{**text, "feature": text["feature"] or values.text(row.get("context"))})

@@ -1,0 +1,94 @@
+"""Find the workflow that somebody means: by its key, its id, or the feature or folder that it is about (I004-17)."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from holdfast.errors import HoldfastError, StateError
+from holdfast.formats.skills import index, places, view
+from holdfast.workflow.wording import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from holdfast.formats.skills.index import Entry
+    from holdfast.workflow.model import Workflow
+    from holdfast.workflow.records import Records
+
+_LISTED = 10  # workflows that an error message names
+
+
+def named(project: Records, wanted: str, skill: str = "") -> list[Workflow]:
+    """Return the unfinished workflows that a text means.
+
+    The literal key counts first, as the file is named after it. Then come an id, another spelling of a feature's path,
+    and a folder that features lie in: these are found by the index.
+
+    Args:
+        project: the project.
+        wanted: a key, an id, a feature's path or a folder.
+        skill: the skill it has to be of; empty for any.
+    """
+    names = index.names(project)
+    ending = f"-{places.hashed(wanted)}"
+    found = [each for each in names if each.endswith(ending) and _is_of(each, skill)]
+    found = found or [each for each in (wanted, wanted.partition("@")[0]) if each in names and _is_of(each, skill)][:1]
+    if not found:
+        listed = [each for each in _listed(project) if skill in ("", each.skill)]
+        path = one_spelling(project, wanted)
+        ids = [each.id for each in listed if path and one_spelling(project, each.feature) == path]
+        inside = [each.id for each in listed if path and one_spelling(project, each.feature).startswith(f"{path}/")]
+        found = [each for each in ids or inside if each in names]
+    return [each for each in (_read(project, name) for name in found) if each is not None and not each.finished]
+
+
+def one(project: Records, wanted: str, skill: str = "") -> Workflow:
+    """Return the one workflow that a text means. Raises HoldfastError if there is none, or if there are several."""
+    found = named(project, wanted, skill)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise HoldfastError(f"several workflows fit {quoted(wanted)}: {listing(found)}; name one by its id")
+    there = ", ".join(index.names(project)[:_LISTED])
+    raise HoldfastError(
+        f"no workflow of a skill is about {quoted(wanted)}; "
+        + (f"there are: {there}" if there else "`holdfast skills start SKILL --feature FILE` begins one")
+    )
+
+
+def listing(found: Iterable[Workflow]) -> str:
+    """Return workflows in a sentence, with their ids."""
+    every = [f"{each.path.stem} ({quoted(each.title)})" for each in found]
+    return ", ".join(every[:_LISTED]) + (f" and {len(every) - _LISTED} more" if len(every) > _LISTED else "")
+
+
+def _listed(project: Records) -> list[Entry]:
+    """Return what the index lists; without a usable one, what it would."""
+    try:
+        return index.entries(project)
+    except StateError:
+        return [each.entry for each in index.from_files(project)]
+
+
+def one_spelling(project: Records, text: str) -> str:
+    """Return a path in the project in one spelling; empty for a text that is none."""
+    text = text.strip()
+    if not text or "\n" in text or "\0" in text:
+        return ""
+    root = os.fspath(project.root)
+    whole = os.path.normpath(os.path.join(root, text))  # noqa: PTH118 - pathlib does not normalise
+    return whole.removeprefix(f"{root}/") if whole.startswith(f"{root}/") else ""
+
+
+def _is_of(name: str, skill: str) -> bool:
+    return not skill or name.rpartition("-")[0] == skill
+
+
+def _read(project: Records, name: str) -> Workflow | None:
+    path: Path = places.active(project) / f"{name}.json"
+    try:
+        return view.merged(project, view.read(project, path))[0]
+    except StateError:
+        return None

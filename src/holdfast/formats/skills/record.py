@@ -1,0 +1,31 @@
+"""The record of the `skills` format: what is known without loading it."""
+
+NAME = "skills"
+RANK = 4
+ADAPTER = "holdfast.formats.skills.adapter"
+AGENTS = True
+UNIT = "step"
+IN_ORDER = True
+FINAL: tuple[str, ...] = ("completed", "failed")  # an abandoned workflow is failed for good
+RETRIED: tuple[str, ...] = ()
+SPREAD = False
+SEVERAL = True
+TOP = ".claude/workflow-state"
+PRESENCE: tuple[str, ...] = (".claude/workflow-state/active",)
+STATES: tuple[str, ...] = (".claude/workflow-state/active/*.json", ".claude/workflow-state/extra/*.extra.json")
+VIEWS: tuple[str, ...] = (".claude/workflow-state/completed/*.json", ".claude/workflow-state/index.json")
+LISTS: tuple[str, ...] = ()
+SOURCES: tuple[str, ...] = ()
+SHARED = ""
+VERBS: tuple[str, ...] = (
+    "Commands: `holdfast next`, `holdfast done` (step done), `holdfast skills phase NAME`, `holdfast skills --help`,"
+    " `holdfast update --help`.",
+)
+REOPENING = "its file in .claude/workflow-state/completed, which is kept for a day"
+COMMANDS = "What only the skills format has."
+MODEL_VERBS: tuple[str, ...] = (
+    *(f"skills {verb}" for verb in ("start", "resume", "phase", "step", "task", "tdd", "checkpoint", "pr", "pending")),
+    *(f"skills {verb}" for verb in ("block", "unblock", "complete", "check", "machines")),
+)
+CHECK = "skills"
+SAMPLE = True

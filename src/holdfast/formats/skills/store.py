@@ -1,0 +1,282 @@
+"""The state files of the `skills` format: each change is one read and write under the lock, then the index."""
+
+from __future__ import annotations
+
+import copy
+from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from holdfast import clock
+from holdfast.errors import MissingError, SchemaMismatch, StateError, TransitionError
+from holdfast.files import atomic, document
+from holdfast.files.lock import locked
+from holdfast.formats.skills import file as files
+from holdfast.formats.skills import index, library, machine, places, transitions, view
+from holdfast.workflow import extras, statefile, values, views
+from holdfast.workflow import places as kept_at
+from holdfast.workflow.wording import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+    from pathlib import Path
+
+    from holdfast.formats.skills.machine import Machine
+    from holdfast.formats.skills.view import Seen
+    from holdfast.workflow.model import Start, Workflow
+    from holdfast.workflow.records import Records
+    from holdfast.workflow.statefile import StateFile
+
+CORRUPTED = "⚠️ Corrupted state file detected. Starting fresh."
+
+
+class Plan(NamedTuple):
+    """A workflow to start.
+
+    Attributes:
+        rules: its machine.
+        key: what it is about, the literal text that its file is named after.
+        context: what is known of it.
+        tasks: descriptions of its tasks.
+        agents: the agents of its phases, or of its tasks if it has any; empty texts for none.
+        begin: whether its first phase begins at once.
+    """
+
+    rules: Machine
+    key: str
+    context: Mapping[str, Any]
+    tasks: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+    begin: bool = False
+
+
+class Made(NamedTuple):
+    """A workflow that was started, and where a corrupted file in its place was set aside; None if there was none."""
+
+    workflow: Workflow
+    aside: Path | None = None
+
+
+def create(project: Records, plan: Plan, start: Start) -> Made:
+    """Write the state of a new workflow and list it (R004-24).
+
+    A finished workflow in its place is moved away. A corrupted file is set aside (I004-5), and the history says so.
+
+    Raises:
+        TransitionError: the key is empty, or an unfinished workflow has it and `start.replace` is false.
+        StateError: it can't be written; SchemaMismatch if another program's file is in its place.
+    """
+    if not plan.key.strip():
+        raise TransitionError("a skill's workflow needs a feature or a task")
+    path = places.state(project, plan.rules.name, plan.key)
+    statefile.guard(project.root, path)
+    with locked(places.top(project)):
+        return statefile.insist(lambda: _created(project, path, plan, start))
+
+
+def change(
+    project: Records,
+    workflow: Workflow,
+    edit: Callable[[dict[str, Any], Machine, str], None],
+    *,
+    why: str,
+    error: str = "",
+    repair: bool = False,
+) -> tuple[Workflow, bool]:
+    """Run `edit` on a workflow's state under the lock; return the workflow as it is now and whether it changed.
+
+    `edit` gets the state, its machine and the present time, and may run several times, if somebody else saves meanwhile
+    (`statefile.rewrite`, which explains `repair` too). `error` is what blocks the workflow, for the ledger.
+
+    Raises:
+        MissingError: the workflow was finished, or its file removed.
+        TransitionError: another workflow has its file, or `edit` refuses.
+        StateError: it can't be read or written.
+    """
+
+    def apply(file: StateFile) -> dict[str, Any]:
+        files.check(file)
+        seen = view.seen(project, file)
+        _expect(seen, workflow)
+        data = copy.deepcopy(file.data)
+        edit(data, seen.rules, files.stamp())
+        project.observe(view.merged(project, seen)[0])  # what was moved by hand before keeps its own time
+        return data
+
+    with held(project, workflow):
+        after, changed = statefile.rewrite(project, workflow.path, apply, why=why, repair=repair)
+        if changed:
+            index.put(project, workflow.path, after.data)
+        now = view.merged(project, view.seen(project, after))[0]
+        project.observe(now, error=error, **({"at": clock.stamp()} if changed else {}))
+        return now, changed
+
+
+def finish(
+    project: Records, workflow: Workflow, edit: Callable[[dict[str, Any], Machine, str], None], *, why: str
+) -> Workflow:
+    """Run `edit`, which ends a workflow, and move its file to `completed/`; return it as it was at its end.
+
+    The status is written first, then the copy, then the active file is removed and delisted. If this is killed in
+    between, a finished file lies among the active ones, and the next call of this moves it.
+
+    Raises as `change` does.
+    """
+    with held(project, workflow):
+        now, _ = change(project, workflow, edit, why=why)
+        return move_away(project, now)
+
+
+def move_away(project: Records, workflow: Workflow) -> Workflow:
+    """Move the file of a finished workflow to `completed/` and delist it. Hold the lock on the top folder."""
+    path = workflow.path
+    target = places.completed(project) / path.name
+    statefile.guard(project.root, target)
+    project.keep(path, workflow.raw, why="moved to completed")
+    atomic.write(target, workflow.raw)
+    last = atomic.take(path)
+    if last != workflow.raw:  # somebody saved it at this very moment
+        document.copy_aside(target, last, "kept")
+    with suppress(StateError):
+        statefile.discard(project, kept_at.extras(project.root, path), why="moved to completed")
+    index.drop(project, path, _data(workflow))
+    return workflow
+
+
+def held(project: Records, workflow: Workflow) -> Any:
+    """Return the lock on the top folder, to be held while a workflow changes.
+
+    Raises MissingError if its file is gone, StateError if the file is outside the project or behind a link.
+    """
+    statefile.guard(project.root, workflow.path)
+    if not workflow.path.exists():
+        raise MissingError(workflow.path, "the state file is gone: the workflow is finished, or somebody removed it")
+    return locked(places.top(project))
+
+
+def planned(project: Records, start: Start) -> Plan:
+    """Return what the general `start` asks for: a skill's machine, or phases of its own.
+
+    For a skill whose machine has tasks, the given phases are its tasks. Raises TransitionError, ConfigError.
+    """
+    skill, names = start.kind or files.OTHER, [title for title, _ in start.phases]
+    known = None
+    if start.kind:
+        try:
+            known = library.get(project.root, skill)
+        except TransitionError:
+            if not names:
+                raise
+    if start.total not in (None, len(names)):
+        raise TransitionError("a skill's workflow has the phases it lists; give --phase for each instead of --total")
+    agents = tuple(agent for _, agent in start.phases)
+    if known is not None and known.task_phase in {each.name for each in known.stages}:
+        return Plan(known, start.title, about(known, start.title), tuple(names), agents)
+    if known is not None and names:
+        raise TransitionError(f"the machine of {skill} has its own phases; start it without --phase")
+    if known is None and (not names or not all(name.strip() for name in names)):
+        raise TransitionError(
+            "a skill's workflow needs a type that is a skill, such as dev, or phases of its own, each with a name"
+        )
+    if len(set(names)) < len(names):
+        raise TransitionError("two phases have the same name; give each its own")
+    rules = known or machine.fitted(None, skill, dict.fromkeys(names, ()))
+    return Plan(rules, start.title, about(rules, start.title), agents=agents)
+
+
+def about(rules: Machine, key: str) -> dict[str, Any]:
+    """Return the context of a workflow that is known by its key alone."""
+    return {rules.key: key}
+
+
+def _created(project: Records, path: Path, plan: Plan, start: Start) -> Made:
+    before, aside = _replaceable(project, path, replace=start.replace)
+    at = files.stamp()
+    if before is not None and files.status(before.data) not in files.FINAL:
+        seen = view.seen(project, before)
+        project.shelve(view.merged(project, seen)[0])
+        data = copy.deepcopy(before.data)
+        transitions.abandon(data, "replaced by a new workflow", at)
+        before = statefile.write(project, path, data, before, why="abandon")
+    if before is not None:
+        move_away(project, view.merged(project, view.seen(project, before))[0])
+    at = _moment(project, path, at)
+    task = plan.key if plan.rules.key == "task_description" and plan.rules.cycle else ""
+    data = files.fresh(
+        plan.rules,
+        path.stem,
+        at,
+        context={**plan.context, **start.context},
+        branch=project.branch or "",
+        task=task,
+        tasks=plan.tasks,
+    )
+    units = data["tasks"] if plan.tasks else data["state_machine"]["phases"]
+    for unit, agent in zip(units, plan.agents, strict=False):
+        unit.update({"agent": agent} if agent else {})
+    if aside is not None:
+        transitions.note(data, at, "corrupted_state", note=f"the corrupted file is kept as {aside.name}")
+    if plan.begin:
+        transitions.enter(data, plan.rules, plan.rules.stages[0].name, at)
+    kept = replace(start, kind="", context={})
+    with extras.begun(project, path, view.identity(data, path), kept):
+        file = statefile.write(project, path, data, None, why="start")
+    index.put(project, path, data)
+    workflow = view.merged(project, view.seen(project, file))[0]
+    project.observe(workflow, at=clock.stamp())
+    return Made(workflow, aside)
+
+
+def _replaceable(project: Records, path: Path, *, replace: bool) -> tuple[StateFile | None, Path | None]:
+    """Return the file in a new workflow's place, if any, or where a corrupted one was set aside.
+
+    An unfinished workflow is replaced only with `replace`.
+    """
+    try:
+        file = files.load(project, path)
+    except MissingError:
+        return None, None
+    except SchemaMismatch:
+        raise
+    except StateError:
+        return None, statefile.set_aside(project, path)
+    workflow = view.merged(project, view.seen(project, file))[0]
+    if file.repairable:
+        project.shelve(workflow)
+        return None, statefile.set_aside(project, path)
+    if not workflow.finished and not replace:
+        raise TransitionError(
+            f"{path.stem} {quoted(workflow.title)} is {workflow.status} at {workflow.unit} {workflow.position}; "
+            f"{views.ways(project, workflow)}"
+        )
+    return file, None
+
+
+def _moment(project: Records, path: Path, at: str) -> str:
+    """Return when a new workflow starts: never the second in which the one before it at this path did."""
+    before = _started(places.completed(project) / path.name)
+    moment = clock.parse(at)
+    if before is None or moment is None or before != moment:
+        return at
+    return files.stamp(moment + timedelta(seconds=1))
+
+
+def _started(path: Path) -> datetime | None:
+    try:
+        data = document.load(path).data
+    except StateError:
+        return None
+    return clock.parse(values.text(values.members(data.get("workflow")).get("created_at")))
+
+
+def _expect(seen: Seen, workflow: Workflow) -> None:
+    """Raise TransitionError unless a state is that of a workflow."""
+    found = view.identity(seen.data, seen.file.path)
+    if found != workflow.id:
+        raise TransitionError(f"{workflow.place} holds {found} by now, not {workflow.id}")
+
+
+def _data(workflow: Workflow) -> dict[str, Any]:
+    return document.parse(workflow.path, workflow.raw, 0.0).data

@@ -1,0 +1,282 @@
+"""The transitions of a skill's workflow, on the JSON state itself (R004-25 to R004-29)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from holdfast.errors import TransitionError
+from holdfast.formats.skills import file as files
+from holdfast.workflow import values
+from holdfast.workflow.wording import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from holdfast.formats.skills.machine import Machine
+
+
+def note(data: dict[str, Any], at: str, event: str, **more: Any) -> None:
+    """Append an event to the history, and move `updated_at`. What the history holds already stays."""
+    history = data.get("history")
+    data["history"] = [*(history if isinstance(history, list) else []), {"at": at, "event": event, **more}]
+    data["workflow"]["updated_at"] = at
+
+
+def current(data: Mapping[str, Any]) -> str:
+    """Return the name of the current phase."""
+    return values.text(data["state_machine"].get("current_phase"))
+
+
+def phase(data: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return the phase of this name. Raises TransitionError that names those there are."""
+    found = files.phases(data)
+    if name not in found:
+        known = ", ".join(found)
+        raise TransitionError(f"there is no phase {name!r}; there are {known}" if known else "no phases are recorded")
+    return found[name]
+
+
+def task(data: Mapping[str, Any], number: int) -> dict[str, Any]:
+    """Return the task with this number from 1 (I004-12). Raises TransitionError if there is none."""
+    found = files.tasks(data)
+    if not 1 <= number <= len(found):
+        there = f"tasks are numbered 1 to {len(found)}" if found else "the workflow has no tasks"
+        raise TransitionError(f"there is no task {number}; {there}")
+    return found[number - 1]
+
+
+def enter(data: dict[str, Any], rules: Machine, name: str, at: str) -> None:
+    """Make a phase the current one. The phase before it is completed, unless this goes back to an earlier one.
+
+    Nothing changes if the phase is current already. A machine with a cycle begins the next round with its first phase.
+
+    Raises:
+        TransitionError: the workflow is blocked or over, the machine doesn't allow this now, or the phase before can't
+            be completed yet.
+    """
+    wanted, before = phase(data, name), current(data)
+    must_go_on(data)
+    if before == name and files.normal(wanted["status"]) == "in_progress":
+        return
+    _must_be_allowed(rules, before, name, started=files.normal(wanted["status"]) != "pending")
+    order = [each.name for each in rules.stages]
+    forward = before not in order or order.index(name) > order.index(before)
+    again = bool(rules.cycle) and name == order[0] and before == order[-1]
+    if before in order and before != name:
+        if forward or again:
+            complete(data, rules, before, at)
+        else:
+            _reset(phase(data, before))
+    if again:
+        _next_round(data, rules)
+        wanted = phase(data, name)
+    wanted["status"] = "in_progress"
+    wanted.pop("completed_at", None)
+    wanted["started_at"] = at
+    data["state_machine"]["current_phase"] = name
+    data["state_machine"].pop("current_step", None)
+    note(data, at, "phase_started", phase=name)
+
+
+def complete(data: dict[str, Any], rules: Machine, name: str, at: str) -> None:
+    """Complete a phase; nothing changes if it is completed.
+
+    Raises TransitionError while its tasks or checkpoints are open, or if a checkpoint failed (I004-8).
+    """
+    done = phase(data, name)
+    must_go_on(data)
+    if files.normal(done["status"]) == "completed":
+        return
+    if name == rules.task_phase:
+        left = [str(number) for number, each in enumerate(files.tasks(data), 1) if not _is_done(each)]
+        if left:
+            raise TransitionError(f"{name} can't be completed: task {', '.join(left)} of {len(files.tasks(data))} open")
+    if waits := unmet(data, rules.stage(name).requires):
+        raise TransitionError(
+            f"{name} can't be completed: {'; '.join(waits)}. "
+            "`holdfast skills checkpoint NAME --passed` records that one passed"
+        )
+    done["status"] = "completed"
+    done["completed_at"] = at
+    note(data, at, "phase_completed", phase=name)
+
+
+def unmet(data: Mapping[str, Any], names: tuple[str, ...]) -> list[str]:
+    """Return which of these checkpoints are pending or failed, in words."""
+    points = files.checkpoints(data)
+    open_ = [name for name in names if name in points and not files.ran(points[name])]
+    bad = [name for name in names if name in points and files.failed(points[name])]
+    said = [f"{', '.join(open_)} pending"] if open_ else []
+    return said + ([f"{', '.join(bad)} failed"] if bad else [])
+
+
+def start_task(data: dict[str, Any], rules: Machine, number: int, at: str) -> None:
+    """Begin a task, and the phase of tasks with it. Raises TransitionError if it is completed or the phase can't be."""
+    found = task(data, number)
+    must_go_on(data)
+    if _is_done(found):
+        raise TransitionError(f"task {number} is completed; start another one")
+    if rules.task_phase in {each.name for each in rules.stages} and current(data) != rules.task_phase:
+        enter(data, rules, rules.task_phase, at)
+    if files.normal(found.get("status")) == "in_progress":
+        return
+    found["status"] = "in_progress"
+    note(data, at, "task_started", task=number)
+
+
+def complete_task(data: dict[str, Any], number: int, at: str, *, commit: str = "", **more: Any) -> None:
+    """Complete a task, with the commit that has it (R004-26).
+
+    Nothing changes if it is completed, but a commit is added to a task that has none. Raises TransitionError for
+    another commit.
+    """
+    found = task(data, number)
+    must_go_on(data)
+    had = values.text(found.get("commit_sha"))
+    if _is_done(found) and (not commit or commit == had):
+        return
+    if _is_done(found) and had:
+        raise TransitionError(f"task {number} is completed with commit {had}")
+    if commit:
+        found["commit_sha"] = commit
+    event = "commit_recorded" if _is_done(found) else "task_completed"
+    found["status"] = "completed"
+    if isinstance(found.get("tdd_phases"), dict):
+        found["tdd_phases"] = {
+            name: "completed" if files.normal(value) == "in_progress" else value
+            for name, value in found["tdd_phases"].items()
+        }
+    note(data, at, event, task=number, **({"commit": commit} if commit else {}), **more)
+
+
+def reopen_task(data: dict[str, Any], rules: Machine, number: int, at: str) -> None:
+    """Make a completed task active again, for people only, and the phase of tasks the current one.
+
+    Nothing changes if it is active. Raises TransitionError if the machine doesn't lead back to that phase.
+    """
+    found = task(data, number)
+    must_go_on(data)
+    if not _is_done(found):
+        return
+    if rules.task_phase in {each.name for each in rules.stages} and current(data) != rules.task_phase:
+        enter(data, rules, rules.task_phase, at)
+    found["status"] = "in_progress"
+    note(data, at, "task_reopened", task=number)
+
+
+def block(data: dict[str, Any], reason: str, at: str, *, number: int | None = None) -> None:
+    """Block the workflow with its current phase, or with task `number` (R004-03, I004-19)."""
+    if files.status(data) in files.FINAL:
+        raise TransitionError(f"the workflow is {files.status(data)}")
+    unit = task(data, number) if number is not None else _current_phase(data)
+    again = unit is None or files.normal(unit.get("status")) == "blocked"
+    if files.status(data) == "blocked" and again and data["workflow"].get("block_reason") == (reason or None):
+        return
+    data["workflow"]["status"] = "blocked"
+    data["workflow"]["blocked_at"] = at
+    data["workflow"]["block_reason"] = reason or None
+    if unit is not None and files.normal(unit.get("status")) != "completed":
+        unit["status"] = "blocked"
+    note(data, at, "workflow_blocked", **({"task": number} if number is not None else {}), reason=reason or None)
+
+
+def unblock(data: dict[str, Any], at: str) -> None:
+    """Let a blocked workflow go on where it stopped. Raises TransitionError if it is over."""
+    if files.status(data) in files.FINAL:
+        raise TransitionError(f"the workflow is {files.status(data)}")
+    every = (*files.phases(data).values(), *files.tasks(data))
+    units = [each for each in every if files.normal(each.get("status")) == "blocked"]
+    if files.status(data) != "blocked" and not units:
+        return
+    for each in units:
+        each["status"] = "in_progress"
+    data["workflow"]["status"] = "in_progress"
+    for name in ("blocked_at", "block_reason"):
+        data["workflow"].pop(name, None)
+    note(data, at, "workflow_unblocked")
+
+
+def end(data: dict[str, Any], rules: Machine, at: str, *, everything: bool = False) -> None:
+    """Complete the workflow (R004-28). With `everything`, phases and tasks that are open are completed before.
+
+    Raises TransitionError while phases are open, and if a checkpoint failed, even with `everything`.
+    """
+    must_go_on(data)
+    bad = [name for name, each in files.checkpoints(data).items() if files.failed(each)]
+    if bad:
+        raise TransitionError(
+            f"{', '.join(bad)} failed, so the workflow can't be completed; run it again and record it with "
+            f"`holdfast skills checkpoint {bad[0]} --passed`"
+        )
+    left = {id_: each for id_, each in files.phases(data).items() if not _is_done(each)}
+    open_tasks = [number for number, each in enumerate(files.tasks(data), 1) if not _is_done(each)]
+    if (left or open_tasks) and not everything:
+        names = [*left, *(f"task {number}" for number in open_tasks)]
+        raise TransitionError(f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} not completed")
+    for number in open_tasks:
+        complete_task(data, number, at)
+    for id_, each in left.items():
+        each["status"] = "completed"
+        each["completed_at"] = at
+        note(data, at, "phase_completed", phase=id_)
+    data["workflow"]["status"] = "completed"
+    data["workflow"]["completed_at"] = at
+    note(data, at, "workflow_completed")
+
+
+def abandon(data: dict[str, Any], reason: str, at: str) -> None:
+    """Give the workflow up for good (I004-19); nothing changes if it is. Raises TransitionError if it is completed."""
+    if files.status(data) == "abandoned":
+        return
+    if files.status(data) == "completed":
+        raise TransitionError("the workflow is completed")
+    data["workflow"]["status"] = "abandoned"
+    data["workflow"]["abandoned_at"] = at
+    data["workflow"]["abandon_reason"] = reason or None
+    note(data, at, "workflow_abandoned", reason=reason or None)
+
+
+def must_go_on(data: Mapping[str, Any]) -> None:
+    """Raise TransitionError if a workflow is blocked or over."""
+    status = files.status(data)
+    if status == "blocked":
+        reason = values.text(data["workflow"].get("block_reason"))
+        why = f": {quoted(reason, 200)}" if reason else ""
+        raise TransitionError(f"the workflow is blocked{why}; `holdfast skills unblock` lets it go on")
+    if status in files.FINAL:
+        raise TransitionError(f"the workflow is {status}; `holdfast skills start` begins another")
+
+
+def _must_be_allowed(rules: Machine, before: str, name: str, *, started: bool) -> None:
+    allowed = rules.allowed(before)
+    if name in allowed or (name == before and started):
+        return
+    here = before in {each.name for each in rules.stages}
+    said = f"{before} can't be followed by {name!r}" if here else f"a workflow can't begin with {name!r}"
+    ways = f"allowed: {', '.join(allowed)}" if allowed else "nothing follows it"
+    raise TransitionError(f"{said}; {ways}")
+
+
+def _reset(entry: dict[str, Any]) -> None:
+    entry["status"] = "pending"
+    for name in ("started_at", "completed_at"):
+        entry.pop(name, None)
+
+
+def _next_round(data: dict[str, Any], rules: Machine) -> None:
+    """Begin the next round: phases are pending again, without what the last round wrote into them."""
+    state = data["state_machine"]
+    state[rules.cycle] = (values.number(state.get(rules.cycle)) or 1) + 1
+    for id_, each in files.phases(data).items():
+        _reset(each)
+        for name in rules.stage(id_).fields:
+            each.pop(name, None)
+
+
+def _current_phase(data: Mapping[str, Any]) -> dict[str, Any] | None:
+    found = files.phases(data)
+    return found.get(current(data)) or next(iter(found.values()), None)
+
+
+def _is_done(entry: Mapping[str, Any]) -> bool:
+    return files.normal(entry.get("status")) == "completed"

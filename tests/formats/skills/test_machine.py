@@ -1,0 +1,176 @@
+"""Machines are data: shipped, a user's, or a project's once trusted; what they say is checked."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast import trust
+from holdfast.errors import ConfigError, HoldfastError, TransitionError
+from holdfast.formats.skills import library, machine
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from holdfast.formats.skills.machine import Machine
+
+REVIEW = '[[phases]]\nname = "read"\n[[phases]]\nname = "judge"\nnext = ["read"]\n'
+
+
+def parse(text: str) -> Machine:
+    return machine.parse("review", tomllib.loads(text), "review.toml")
+
+
+def users(name: str, text: str = REVIEW) -> Path:
+    """Write a machine into the user's folder."""
+    library.user_folder().mkdir(parents=True, exist_ok=True)
+    path = library.user_folder() / f"{name}.toml"
+    path.write_text(text)
+    return path
+
+
+def theirs(root: Path, name: str, text: str = REVIEW) -> Path:
+    """Write a machine into the project's folder."""
+    library.project_folder(root).mkdir(parents=True, exist_ok=True)
+    path = library.project_folder(root) / f"{name}.toml"
+    path.write_text(text)
+    return path
+
+
+def grant(root: Path, path: Path) -> None:
+    raw = path.read_bytes()
+    trust.grant(root, {trust.relative_name(root, path): trust.digest(raw)}, [raw])
+
+
+def names(found: Machine) -> list[str]:
+    return [each.name for each in found.stages]
+
+
+def test_dev_and_tdd_are_shipped(tmp_path: Path) -> None:
+    """R004-02, R004-15, R004-20: with the phases of the document, in its order."""
+    dev, tdd = library.get(tmp_path, "dev"), library.get(tmp_path, "tdd")
+
+    assert names(dev) == ["load_feature", "create_branch", "task_execution", "verification", "pr_creation"]
+    assert dev.stage("verification").requires == ("lint", "test", "security_review", "code_simplifier")
+    assert list(dev.checkpoints) == [*dev.stage("verification").requires, "pr_created"]
+    assert names(tdd) == ["red", "green", "refactor", "commit"]
+    assert (tdd.allowed("commit"), tdd.cycle) == (("red",), "cycle_count")
+    assert [each.machine is not None for each in library.listed(tmp_path)] == [True, True]
+
+
+def test_a_phase_leads_to_the_next_one_unless_it_says_more(tmp_path: Path) -> None:
+    """The first one follows the beginning, and nothing the last."""
+    dev = library.get(tmp_path, "dev")
+
+    assert dev.allowed("init") == ("load_feature",)
+    assert dev.allowed("load_feature") == ("create_branch",)
+    assert dev.allowed("verification") == ("pr_creation", "task_execution")
+    assert parse(REVIEW).allowed("judge") == ("read",)
+    assert parse('[[phases]]\nname = "only"\n').allowed("only") == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "needs [[phases]]"),
+        ("phases = []", "needs [[phases]]"),
+        ('phases = ["read"]', "needs [[phases]]"),
+        ("[[phases]]\nlabel = 'Read'", "phases[1].name is missing"),
+        ("[[phases]]\nname = 7", "phases[1].name must be a text"),
+        ("[[phases]]\nname = 'a'\nrun = 'rm'", "phases[1].run is no key of a machine"),
+        ("[[phases]]\nname = 'a'\nnext = ['b']", "leads to 'b', which is no phase; there are a"),
+        ("[[phases]]\nname = 'a'\n[[phases]]\nname = 'a'", "two phases are called 'a'"),
+        ("[[phases]]\nname = 'a'\nsteps = 'b'", "phases[1].steps must be a list"),
+        (f"{REVIEW}[tasks]\ncycle = 'red'", "tasks.cycle must be a list"),
+        (f"{REVIEW}[tasks]\nrun = 'a'", "tasks.run is no key of a machine; use phase, cycle"),
+        (f"{REVIEW}[checkpoints]\nlint = 1", "checkpoints.lint must be a table"),
+        (f"kind = 'x'\n{REVIEW}", "kind is no key of a machine"),
+        (f"context = 7\n{REVIEW}", "context must be a table, the fields of a new workflow's context"),
+    ],
+)
+def test_what_is_wrong_with_a_machine_is_named(text: str, said: str) -> None:
+    """With the file, so that whoever wrote it finds the place."""
+    with pytest.raises(ConfigError) as refused:
+        parse(text)
+
+    assert str(refused.value).startswith("review.toml: ")
+    assert said in str(refused.value)
+
+
+def test_a_users_own_machine_needs_no_code(tmp_path: Path) -> None:
+    """It is found by its name, and takes the place of a shipped one."""
+    users("review")
+    users("tdd")
+
+    assert names(library.get(tmp_path, "review")) == ["read", "judge"]
+    assert names(library.get(tmp_path, "tdd")) == ["read", "judge"]
+    reasons = {each.path: each.reason for each in library.listed(tmp_path)}
+    assert reasons[library.SHIPPED / "tdd.toml"] == "another machine of this name comes first"
+
+
+def test_a_projects_machine_counts_once_trusted_as_it_is(tmp_path: Path) -> None:
+    """A change of content ends that."""
+    path = theirs(tmp_path, "review")
+    with pytest.raises(TransitionError, match="holdfast skills trust review"):
+        library.get(tmp_path, "review")
+    assert [each.trusted for each in library.listed(tmp_path) if each.path == path] == [False]
+
+    grant(tmp_path, path)
+    assert names(library.get(tmp_path, "review")) == ["read", "judge"]
+
+    path.write_text(REVIEW + '[[phases]]\nname = "more"\n')
+    with pytest.raises(TransitionError, match="is not trusted"):
+        library.get(tmp_path, "review")
+
+
+def test_a_projects_machine_never_replaces_a_users(tmp_path: Path) -> None:
+    """Trusted or not; it does replace a shipped one."""
+    for name in ("tdd", "dev"):
+        grant(tmp_path, theirs(tmp_path, name, '[[phases]]\nname = "theirs"\n'))
+    users("tdd")
+
+    assert names(library.get(tmp_path, "tdd")) == ["read", "judge"]
+    assert names(library.get(tmp_path, "dev")) == ["theirs"]
+
+
+@pytest.mark.parametrize("name", ["release", "../dev", "a/b", "", "dev\n", "."])
+def test_an_unknown_skill_is_refused_with_those_there_are(tmp_path: Path, name: str) -> None:
+    """And with what to do."""
+    with pytest.raises(TransitionError, match="there are dev, tdd") as refused:
+        library.get(tmp_path, name)
+
+    assert "--phase" in str(refused.value)
+
+
+def test_a_broken_machine_is_a_problem_of_its_own(tmp_path: Path) -> None:
+    """A workflow goes on by the phases in its file."""
+    users("review", "[[phases]")
+
+    with pytest.raises(HoldfastError):
+        library.get(tmp_path, "review")
+    found, said = library.known(tmp_path, "review")
+    assert found is None
+    assert "is not TOML" in said
+    assert library.known(tmp_path, "release") == (None, "")
+
+
+def test_a_file_of_other_phases_has_the_machine_that_fits_it(tmp_path: Path) -> None:
+    """The document's common example begins with a phase that /dev doesn't have."""
+    steps: dict[str, Any] = {"init": (), "task_execution": (), "verification": ("lint",), "pr_creation": ()}
+    found = machine.fitted(library.get(tmp_path, "dev"), "dev", steps)
+
+    assert names(found) == list(steps)
+    assert found.allowed("init") == ("task_execution",)
+    assert found.allowed("verification") == ("pr_creation", "task_execution")
+    assert (found.stage("verification").steps, found.stage("verification").label) == (("lint",), "Verification")
+    plain = machine.fitted(None, "other", {"a": ("lint",), "b": ()})
+    assert (plain.allowed("a"), plain.stage("a").requires) == (("b",), ("lint",))
+
+
+def test_an_empty_text_is_null_in_a_new_file() -> None:
+    """TOML has no null, and the document's fields begin with it."""
+    given = {"a": "", "b": "x", "c": False, "d": [], "e": {"f": ""}}
+
+    assert machine.initial(given) == {"a": None, "b": "x", "c": False, "d": [], "e": {"f": None}}
