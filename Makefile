@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 CLIENTS := 2.1.329 2.1.197
 PLATFORM := $(shell uname -s | tr A-Z a-z)-$(subst aarch64,arm64,$(subst x86_64,x64,$(shell uname -m)))
 
-.PHONY: demo test test-all lint coverage matrix hooks simulate score bench client clients requirements plugin browser reference picture docs clean
+.PHONY: demo test test-all lint coverage matrix hooks simulate score bench client clients requirements plugin browser reference picture docs release clean
 
 demo: $(INSTALLED)
 	@$(BIN)/holdfast demo
@@ -28,46 +28,64 @@ coverage: lint
 
 # The tests on every Python that tox.ini names and this machine has.
 matrix: $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check tox
+	@echo "Fetching tox, then all tests on each Python; this takes many minutes …"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check tox
 	$(BIN)/python -m tox
 
 # Runs ruff and mypy before each commit.
 hooks: $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check pre-commit
+	@echo "Fetching pre-commit …"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check pre-commit
 	$(BIN)/pre-commit install
 
 lint: $(READY)
+	@echo "ruff, then mypy, which takes a minute the first time …"
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
 # The table of docs/requirements.md, each requirement with the verdict of its tests.
 requirements: $(READY)
+	@echo "The tests of the requirements; this takes minutes …"
 	@$(BIN)/python -m tests.requirements.table --run
 
 # The pages of docs/reference that are generated from the program.
 reference: $(READY)
-	$(BIN)/python -m pages
+	@echo "The pages that are generated from the program …"
+	@$(BIN)/python -m pages
 
 # The README's picture: a session before and after a compaction, exported from the demo.
 picture: $(READY)
-	$(BIN)/python -m pages --picture
+	@echo "The demo, for the picture …"
+	@$(BIN)/python -m pages --picture
 
 # The documentation as a site in .site, which can be read and searched without a network; any warning is an error.
 docs: reference .zensical/.ready
 	.zensical/bin/zensical build --clean --strict
 
 .zensical/.ready:
-	$(PYTHON) -m venv --clear .zensical
-	.zensical/bin/python -m pip install --quiet --disable-pip-version-check zensical==0.0.73
+	@echo "What builds the site, once …"
+	@$(PYTHON) -m venv --clear .zensical
+	@.zensical/bin/python -m pip install --quiet --disable-pip-version-check zensical==0.0.73
+	@touch $@
+
+# Builds sdist and wheel in dist/, checks what they hold, and tries both in an empty home. It uploads nothing.
+release: .release/.ready
+	@.release/bin/python -m release
+
+.release/.ready:
+	@echo "What builds and checks, once …"
+	@$(PYTHON) -m venv --clear .release
+	@.release/bin/python -m pip install --quiet --disable-pip-version-check build==1.6.1 twine==7.0.0
 	@touch $@
 
 # How much survives a hundred compactions with 250 facts planted, in every row, killed at every write as well.
 simulate: $(READY)
-	@$(BIN)/holdfast simulate --cycles 100 --facts 250 --kill
+	@$(BIN)/holdfast simulate --full --cycles 100 --facts 250 --kill
 
 # Writes the score's table into docs/survival-score.md.
 score: $(READY)
+	@echo "Every row in every format, killed at every write; this takes many minutes …"
 	@$(BIN)/python bench/score.py
 
 # What events cost, beside floors, other frameworks and other ways of registration; on the real client if make clients
@@ -77,6 +95,7 @@ bench: $(READY) .bench/.ready
 
 # What is compared and what draws, each of one version; what cannot be fetched is left out and named in the page.
 .bench/.ready: $(wildcard bench/jobs/*.*)
+	@echo "What is compared and what draws, once; this takes a minute or two …"
 	@rm -rf .bench && mkdir -p .bench/js
 	-$(PYTHON) -m venv .bench/venv
 	-.bench/venv/bin/python -m pip install --quiet --disable-pip-version-check matplotlib==3.11.2
@@ -90,6 +109,7 @@ bench: $(READY) .bench/.ready
 
 # What of the plugin is generated: its registration, and its packages locked for every platform (from the registry).
 plugin: $(READY)
+	@echo "The registration; then uv, and the packages locked from the registry …"
 	$(BIN)/python -c 'from holdfast.install import wanted_events; print(wanted_events.bundled(), end="")' > hooks/hooks.json
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/python plugin/lock.py
@@ -102,12 +122,14 @@ client: $(READY) clients
 clients: $(CLIENTS:%=.clients/%/package/claude) .clients/sdk/.ready
 
 .clients/sdk/.ready:
-	$(PYTHON) -m venv --clear .clients/sdk
-	.clients/sdk/bin/python -m pip install --quiet --disable-pip-version-check --no-binary claude-agent-sdk claude-agent-sdk
+	@echo "The client's Python SDK …"
+	@$(PYTHON) -m venv --clear .clients/sdk
+	@.clients/sdk/bin/python -m pip install --quiet --disable-pip-version-check --no-binary claude-agent-sdk claude-agent-sdk
 	@touch $@
 
 .clients/%/package/claude:
-	mkdir -p .clients/$*
+	@echo "Claude Code $* from the registry …"
+	@mkdir -p .clients/$*
 	cd .clients/$* && npm pack --silent @anthropic-ai/claude-code-$(PLATFORM)@$* && tar xzf *.tgz && rm *.tgz
 
 # The report in a real browser without a window; HOLDFAST_BROWSER names one, else Chromium is fetched (needs npm).
@@ -116,16 +138,18 @@ browser: $(READY) .browser/.ready $(if $(HOLDFAST_BROWSER),,.browser/chromium)
 	$(BIN)/python -m pytest tests/browser -p no:xdist --timeout 120
 
 .browser/.ready: $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,browser]'
+	@echo "What drives a browser, once …"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,browser]'
 	@mkdir -p .browser && touch $@
 
 .browser/chromium:
-	mkdir -p .browser/packages
+	@echo "Chromium, once …"
+	@mkdir -p .browser/packages
 	cd .browser/packages && npm install --silent --no-audit --no-fund --prefix . @sparticuz/chromium
 	cd .browser/packages && TMPDIR=$(CURDIR)/.browser node -e 'import("@sparticuz/chromium").then((it) => it.default.executablePath())'
 
 clean:
-	rm -rf $(VENV) .site .zensical .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .site .zensical .release .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(INSTALLED): pyproject.toml
 	@[ -n "$(PYTHON)" ] || { echo "Holdfast needs Python 3.11 or newer; name one: make PYTHON=/path/to/python3" >&2; exit 1; }

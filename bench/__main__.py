@@ -20,6 +20,12 @@ from bench import machine, marks, page, parts
 from bench.race import WrongAnswerError
 
 PARTS = ("processes", "client", "growth")
+WAITS = {
+    "processes": "processes: each event as a whole process; takes minutes",
+    "client": "client: tool calls of the real client; takes minutes",
+    "growth": "growth: events beside more and more files; takes minutes",
+}
+"""What a part measures, said before it begins."""
 SHOWN = {"processes": "race"}
 """The name of a part's figures, if it differs from the part's."""
 
@@ -36,8 +42,9 @@ def main() -> int:
     if options.parts and file.exists():
         results = json.loads(file.read_text("utf-8"))
     failed = False
-    for part in options.parts or PARTS:
-        print(f"{part} …", file=sys.stderr, flush=True)
+    asked = options.parts or PARTS
+    for number, part in enumerate(asked, 1):
+        print(f"{number}/{len(asked)} {WAITS.get(part, part)} …", file=sys.stderr, flush=True)
         try:
             results |= _measured(part, options, results)
         except (WrongAnswerError, TimeoutError, subprocess.CalledProcessError) as error:  # the other parts still count

@@ -185,7 +185,7 @@ class Orchestration:
         _, after = self.project.compact("auto")
         promise(self.path.read_bytes() == kept, "with nothing new to save the file is not written again")
         self.restored(after, "6/10")
-        promise("Explore" in after.context and "runs already" in after.context, "the model is told what runs already")
+        promise("Explore" in after.context and "is running" in after.context, "the model is told what is running")
         return Shown(
             "Compaction 2, while a subagent checks links in the background",
             "PreToolUse and PostToolUse (Agent, in the background), SubagentStart, the subagent's own PreCompact and "
@@ -229,7 +229,7 @@ class Orchestration:
         _, after = self.project.compact("auto")
         self.at(9, "Sitemap")
         self.restored(after, "9/10")
-        promise("runs already" not in after.context, "the subagent that has reported is not running any more")
+        promise("is running" not in after.context, "the subagent that has reported is not running any more")
         promise(NOTES[6] not in after.context, "the long note is shortened")
         return Shown(
             "Compaction 3: the memory file changed, so it counts",
@@ -241,11 +241,11 @@ class Orchestration:
 
     def look_into_the_sidecar(self) -> Shown:
         """The file that the guidance names holds everything whole."""
-        found = re.search(r"^Sidecar, all of this whole: (.+) \(sha256 ([0-9a-f]{64})\)$", self.guidance, re.MULTILINE)
+        found = re.search(r"^Full version: (.+) \(sha256 ([0-9a-f]{12})\)$", self.guidance, re.MULTILINE)
         if found is None:
             raise NotShown("not shown: the guidance names the sidecar")
         path = Path(found[1])
-        promise(hashlib.sha256(path.read_bytes()).hexdigest() == found[2], "the sidecar is the one that was meant")
+        promise(hashlib.sha256(path.read_bytes()).hexdigest()[:12] == found[2], "the sidecar is the one that was meant")
         whole = path.read_text("utf-8")
         for fact in self.facts:
             promise(fact in whole, f"{fact!r} stands in the sidecar, whole")

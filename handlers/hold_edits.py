@@ -30,6 +30,6 @@ def on_pre_tool_use(event: PreToolUse, context: Context) -> Outcome | None:
     more = f" and {len(waiting) - NAMED} more" if len(waiting) > NAMED else ""
     title = workflows.quoted(workflow.title)
     return ask(
-        f"Required reading of the workflow {title} is not read, or not since the compaction: "
-        f"{names}{more}. Once it is read whole with the Read tool, edits are no longer asked about."
+        f"The workflow {title} requires files that weren't read, or not since the compaction: {names}{more}. "
+        "Read them whole with the Read tool; then edits go ahead."
     )

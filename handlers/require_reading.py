@@ -50,5 +50,5 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> Outcome 
     names = [f"- {workflows.one_line(each.entry)}" for each in due[:NAMED]]
     more = [f"+{len(due) - NAMED} more"] if len(due) > NAMED else []
     lines = [f"Workflow: {workflows.one_line(workflow.title)}", *names, *more]
-    text = workflows.fenced(f"Holdfast: not read {since}, of what this workflow requires.", lines)
+    text = workflows.fenced(f"Read these required files; you haven't {since}.", lines)
     return advise(text, on_delivered=lambda: sessions.reminded(event, context))

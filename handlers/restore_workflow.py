@@ -33,11 +33,17 @@ def on_session_start(event: SessionStart, context: Context) -> list[Outcome]:
 
 @hookimpl
 def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> list[Outcome]:
-    """Note that the session is live, repeat guidance that never arrived, and tell what it was given from a terminal."""
+    """Note that the session is live, repeat guidance that never arrived, and tell what it was given from a terminal.
+
+    A slash command such as `/dev features/login.md` brings back the unfinished workflow that it is about.
+    """
     sessions.join(event, context)
     news = sessions.news(event, context)
     lost = sessions.lost(event, context)
-    return deliver([*(sessions.restore(event, context, lost=lost) if lost else ()), *news])
+    told = sessions.restore(event, context, lost=lost) if lost else []
+    if not told and event.prompt.lstrip().startswith("/"):
+        told = sessions.asked(event, context, event.prompt)
+    return deliver([*told, *news])
 
 
 @hookimpl

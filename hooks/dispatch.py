@@ -19,9 +19,8 @@ def main():
     # type: () -> int
     """Have the event answered that is named on the command line, or in the payload."""
     argument = sys.argv[1] if len(sys.argv) > 1 else None
-    root = ROOT
+    root = ROOT or __file__.rpartition("/hooks/")[0] + "/src"
     try:
-        root = ROOT or __file__.rpartition("/hooks/")[0] + "/src"
         try:
             relay = load(root)
         except OSError:
@@ -29,13 +28,9 @@ def main():
                 raise
             root = beside(__file__)
             relay = load(root)
-        return relay["main"](__file__, root, argument, note)  # type: ignore
+        return relay["main"](__file__, root, argument, None)  # type: ignore  # earlier versions take a fourth argument
     except BaseException as error:
-        note(
-            "%s could not be dispatched: Holdfast does not load with %s: %s: %s"
-            % (argument or "an event", sys.executable, type(error).__name__, error)
-        )
-        return refuse(root, argument)
+        return refuse(root, argument, "%s: %s" % (type(error).__name__, error))
 
 
 def load(root):
@@ -57,35 +52,18 @@ def beside(path):
     return checkout if os.path.isdir(os.path.join(checkout, "holdfast")) else os.path.dirname(os.path.dirname(top))
 
 
-def refuse(root, argument):
-    # type: (str, str | None) -> int
-    """Leave the event to `refuse.sh`: the copy beside the launcher, else the package's own."""
+def refuse(root, argument, why):
+    # type: (str, str | None, str) -> int
+    """Leave the event to `refuse.sh`, which logs why: the copy beside the launcher, else the package's own."""
     import os
 
-    for script in (os.path.join(os.path.dirname(__file__), "refuse.sh"), os.path.join(root, "holdfast", "refuse.sh")):
+    why = "could not be dispatched: Holdfast does not load with %s: %s" % (sys.executable, why)
+    failure = why[:999].replace("\0", " ").encode("utf-8", "replace")
+    for folder in (os.path.dirname(__file__), root + "/holdfast"):
+        script = folder + "/refuse.sh"
         if os.path.isfile(script):
-            os.execv("/bin/sh", ["sh", script, argument or "", "Holdfast does not load"])
+            os.execv("/bin/sh", ("sh", script, argument or "", "Holdfast does not load", "", "", failure))
     return 0
-
-
-def note(message):
-    # type: (str) -> None
-    """Append a line to Holdfast's log, as well as that can be done without Holdfast."""
-    try:
-        import os
-        import time
-
-        base = os.environ.get("XDG_STATE_HOME") or os.path.expanduser(
-            "~/Library/Application Support" if sys.platform == "darwin" else "~/.local/state"
-        )
-        folder = os.path.join(base, "holdfast", "log")
-        os.makedirs(folder, 0o700, exist_ok=True)
-        stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        descriptor = os.open(os.path.join(folder, "holdfast.log"), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        os.write(descriptor, ("%s error %s\n" % (stamp, message.replace("\n", " "))).encode("utf-8", "replace"))
-        os.close(descriptor)
-    except Exception:
-        pass  # there is nobody left to tell
 
 
 if __name__ == "__main__":

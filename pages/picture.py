@@ -45,7 +45,7 @@ def drawn() -> str:
 
 def _shortened(shown: Shown, root: str) -> str:
     """Return the first lines of what a step shows, without the demo's folder and what is made from its name."""
-    text = re.sub(r"\b(mark |workflow-data-)[0-9a-f]{12}\b", rf"\g<1>{_MARK}", shown.panels[0].text.replace(root, ""))
+    text = re.sub(r"\bworkflow-data-[0-9a-f]{12}\b", f"workflow-data-{_MARK}", shown.panels[0].text.replace(root, ""))
     lines = text.rstrip().splitlines()
     return "\n".join(
         [*lines[:_LINES], f"… {len(lines) - _LINES} more lines: what to do first, and with which commands"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from functools import cache
 from importlib import import_module
@@ -27,7 +28,7 @@ NOT_OUTCOMES = frozenset(("Context", "HoldfastError", "Outcome", "hookimpl", "co
 def pages() -> dict[Path, str]:
     """Return the text that each generated page should have, by its path."""
     made = {"commands": commands(), "events": event_page()}
-    for name, table in (("configuration", config.markdown_table()), ("outcomes", outcome_table())):
+    for name, table in (("configuration", configuration_table()), ("outcomes", outcome_table())):
         made[name] = _between((FOLDER / f"{name}.md").read_text("utf-8"), table)
     return {FOLDER / f"{name}.md": text for name, text in made.items()}
 
@@ -81,6 +82,35 @@ def outcome_table() -> str:
             )
             lines.append(f"| `{_signature(name, make)}` | {_escaped(_first(make))} | {everywhere} |")
     return "\n".join(lines) + "\n"
+
+
+def configuration_table() -> str:
+    """Return the table of all keys of `holdfast.toml`."""
+    lines = ["| key | values | default | meaning |", "|---|---|---|---|"]
+    for key, field in config.fields().items():
+        default = _default(field.get_default())
+        lines.append(f"| `{key}` | {_values(field.annotation)} | {default} | {field.description} |")
+    return "\n".join(lines) + "\n"
+
+
+def _values(annotation: Any) -> str:
+    """Return in words what values a key may have."""
+    if choices := [choice for choice in getattr(annotation, "__args__", ()) if isinstance(choice, str)]:
+        return ", ".join(f'`"{choice}"`' for choice in choices)
+    words: dict[Any, str] = {
+        bool: "`true`, `false`",
+        float: "number",
+        str: "a format's name",  # the only setting that is a plain text
+        list[str]: "list of texts",
+        str | None: "text",
+    }
+    return words[annotation]
+
+
+def _default(default: object) -> str:
+    if default is None:
+        return "none"
+    return f"`{default:g}`" if isinstance(default, float) else f"`{json.dumps(default)}`"
 
 
 def _command(command: click.Command, context: click.Context, depth: int) -> Iterator[str]:

@@ -158,9 +158,10 @@ def run(command: Sequence[str], data: bytes, environ: Mapping[str, str], cwd: Pa
 
 
 def copy_of_entrypoint(target: Path, root: str) -> Path:
-    """Write the entrypoint as `holdfast install` does: with the package root filled in."""
+    """Write the entrypoint as `holdfast install` does: with the package root filled in and `refuse.sh` beside it."""
     text = ENTRYPOINT.read_text("utf-8")
     assert '\nROOT = ""\n' in text
     target.write_text(text.replace('\nROOT = ""\n', f"\nROOT = {root!r}\n"), "utf-8")
     shutil.copymode(ENTRYPOINT, target)
+    shutil.copy(SOURCE / "holdfast" / "refuse.sh", target.parent)
     return target

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import pytest
@@ -77,7 +77,7 @@ def test_an_error_the_user_can_mend_is_a_sentence(tmp_path: Path) -> None:
     said = holdfast("next", root=tmp_path, code=1)
 
     assert said.out == ""
-    assert said.err == "holdfast: no workflow is unfinished; start one with holdfast start TITLE\n"
+    assert said.err == "holdfast: no workflow is unfinished; `holdfast start TITLE` starts one\n"
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(cli, "holdfast", refuse)
 
-    assert holdfast("list", root=tmp_path, code=1).err == "holdfast: [Errno 13] Permission denied: '/somewhere'\n"
+    assert holdfast("list", root=tmp_path, code=1).err == "holdfast: /somewhere: permission denied\n"
 
 
 def test_an_error_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -167,7 +167,27 @@ def test_dispatch_answers_as_the_entrypoint_does(tmp_path: Path) -> None:
     assert ended.specific["permissionDecision"] == "deny"
 
 
+@pytest.mark.parametrize(("given", "said"), [({}, True), ({"CLAUDE_PROJECT_DIR": "/"}, False)])
+def test_on_a_terminal_dispatch_says_what_it_lacks(tmp_path: Path, given: dict[str, str], said: bool) -> None:
+    """Who tries it by hand would otherwise see nothing; a hook has no terminal, and stays silent."""
+    environ = processes.make(tmp_path).environ()
+    environ.pop("CLAUDE_PROJECT_DIR", None)
+    shown, terminal = os.openpty()
+    command = [sys.executable, "-m", "holdfast", "dispatch", "Stop"]
+    streams: dict[str, Any] = {"input": b"{}", "stdout": subprocess.PIPE, "stderr": terminal}
+    done = subprocess.run(command, env=environ | given, cwd=tmp_path, check=True, **streams)
+    os.write(terminal, b"the end")
+    text = ""
+    while not text.endswith("the end"):
+        text += os.read(shown, 1000).decode()
+    os.close(terminal)
+    os.close(shown)
+
+    assert done.stdout == b""
+    assert ("CLAUDE_PROJECT_DIR=$PWD holdfast dispatch Stop" in text) is said
+
+
 @pytest.mark.parametrize("flag", ["-h", "--help"])
 def test_dispatch_explains_itself(flag: str) -> None:
     """Asked for help alone, it says what it is."""
-    assert "the payload on stdin" in holdfast("dispatch", flag).out
+    assert "read the payload from stdin" in holdfast("dispatch", flag).out

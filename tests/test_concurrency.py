@@ -188,7 +188,7 @@ def test_a_finished_workflow_reopened_by_hand_in_the_moment_of_a_start_is_not_ov
     data["status"] = data["phases"][2]["status"] = "active"
     at_the_swap(lambda: renamed(workflow.path, json.dumps(data)))
 
-    with pytest.raises(TransitionError, match="finish it with"):
+    with pytest.raises(TransitionError, match="end it with"):
         started(project, "hybrid")
 
     assert json.loads(workflow.path.read_bytes()) == data
@@ -418,7 +418,10 @@ def stopped(place: Place, number: int) -> Asked:
 
 
 def start_hybrid(place: Place, session: str = ME) -> None:
-    """Start a hybrid workflow of three phases, each with its agent."""
+    """Start a hybrid workflow of three phases, each with its agent, which the project has."""
+    for agent in AGENTS:
+        (place.root / ".claude/agents").mkdir(parents=True, exist_ok=True)
+        (place.root / f".claude/agents/{agent}.md").write_text(f"---\nname: {agent}\n---\n")
     phases = [item for task, agent in zip(TASKS, AGENTS, strict=True) for item in ("--phase", f"{task} @{agent}")]
     at_once([cli(place, "start", "Three at a time", "--format", "hybrid", *phases, session=session)])
 

@@ -9,6 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from holdfast import config, paths
+from pages import reference
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -97,6 +98,15 @@ def test_an_untrusted_project_may_set_only_harmless_keys(user_file: Path, projec
     assert loaded.config.handlers == config.HandlersSection(on=["record_events"])
     assert (loaded.config.format, loaded.config.freshness_days, loaded.config.project.id) == ("hybrid", 1.0, None)
     assert loaded.untrusted_id == "x"
+
+
+def test_an_untrusted_id_that_is_none_is_not_known(project_file: Path, tmp_path: Path) -> None:
+    """Trusting the file would join no ledger by it."""
+    project_file.write_text('[project]\nid = "/"\n')
+
+    loaded = config.load(tmp_path, trusted=False)
+
+    assert (loaded.ignored, loaded.untrusted_id) == (["project.id"], "")
 
 
 def test_the_user_s_own_file_needs_no_trust(user_file: Path, tmp_path: Path) -> None:
@@ -195,15 +205,15 @@ def test_a_configuration_does_not_change() -> None:
 
 def test_the_table_names_every_key_with_a_meaning() -> None:
     """The table of the configuration page has one row per key, each with values, default and meaning."""
-    rows = [line.split(" | ") for line in config.markdown_table().splitlines()[2:]]
+    rows = [line.split(" | ") for line in reference.configuration_table().splitlines()[2:]]
 
-    assert [row[0].strip("|` ") for row in rows] == list(config.keys())
+    assert [row[0].strip("|` ") for row in rows] == list(config.fields())
     assert all(len(row) == 4 and all(cell.strip("| ") for cell in row) for row in rows)
-    assert set(config.keys()) >= config.HARMLESS
+    assert set(config.fields()) >= config.HARMLESS
     assert {
         "project.id", "format", "freshness_days", "handlers.off", "handlers.on", "handlers.timeout",
         "handlers.deadline", "reading", "todos", "trail", "log_level",
-    } <= set(config.keys())  # fmt: skip
+    } <= set(config.fields())  # fmt: skip
 
 
 def test_thousands_of_unknown_keys_are_few_problems(project_file: Path, tmp_path: Path) -> None:

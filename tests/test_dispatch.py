@@ -219,7 +219,8 @@ def test_an_error_with_several_lines_is_one_line_in_the_log(place: Place, tmp_pa
     package = tmp_path / "odd" / "holdfast"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("raise ImportError('one\\ntwo\\u00e9\\ud800')")
-    shutil.copy(SOURCE / "holdfast" / "relay.py", package)
+    for name in ("relay.py", "refuse.sh"):
+        shutil.copy(SOURCE / "holdfast" / name, package)
     copy = processes.copy_of_entrypoint(tmp_path / "run", str(package.parent))
 
     ended = processes.run([bare_python, "-IS", str(copy)], b"", place.environ(), place.root)

@@ -12,6 +12,7 @@ import pytest
 
 from holdfast import cli
 from pages import picture, reference
+from tests import context_costs
 from tests.processes import ROOT
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
 DOCS = ROOT / "docs"
 SURFACE = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")]
-PAGES = [*SURFACE, *sorted(DOCS.rglob("*.md"))]
+TEMPLATES = sorted((ROOT / ".github").rglob("*.*"))  # of issues and pull requests
+PAGES = [*SURFACE, *TEMPLATES, *sorted(DOCS.rglob("*.md"))]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
 CODE = re.compile(r"`[^`\n]*`")
@@ -135,6 +137,12 @@ def test_a_page_has_one_title(page: Path) -> None:
 def test_what_is_generated_is_current(page: Path) -> None:
     """`make reference` writes it anew."""
     assert page.read_text("utf-8") == reference.pages()[page], "make reference"
+
+
+def test_the_table_of_what_the_context_costs_is_current(tmp_path: Path) -> None:
+    """`python -m tests.context_costs --write` writes it anew."""
+    page = context_costs.PAGE.read_text("utf-8")
+    assert page == context_costs.written(page, context_costs.table(tmp_path))
 
 
 @pytest.mark.slow

@@ -7,9 +7,11 @@ import os
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import time
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,7 +24,6 @@ from tests.processes import INTERPRETER, SOURCE, Ended, Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 GUARD = """
     from holdfast import *
@@ -233,15 +234,14 @@ def test_whatever_fails_inside_is_refused(place: Place, tmp_path: Path, name: st
         "import holdfast.engine; holdfast.engine.PREPARE_LIMIT_S = 2\n"
         f"{FAULTS[name]}\n"
         "from holdfast import relay\n"
-        f"sys.exit(relay.main({str(script)!r}, {str(SOURCE)!r}, sys.argv[1], print))\n"
+        f"sys.exit(relay.main({str(script)!r}, {str(SOURCE)!r}, sys.argv[1]))\n"
     )
 
     def fire(payload: dict[str, Any], event: str = "PreToolUse") -> Ended:
         done = processes.run(
             [INTERPRETER[0], str(script), event], processes.encoded(payload), place.environ(), place.root
         )
-        lines = [line for line in done.stdout.splitlines() if line.startswith("{")]  # `note` prints here
-        return Ended(done.exit_code, "\n".join(lines), done.stderr, done.seconds)
+        return Ended(done.exit_code, done.stdout.strip(), done.stderr, done.seconds)
 
     assert "guard.py" in reason(fire(call(place)))
     assert fire(place.payload("PostToolUse-Bash"), "PostToolUse").stdout == ""
@@ -281,12 +281,11 @@ RELAYED: dict[str, tuple[str, str, str]] = {
 @pytest.mark.parametrize("name", RELAYED)
 def test_the_relay_refuses_by_itself(place: Place, tmp_path: Path, name: str) -> None:
     """Before the event is handed over, and where there is nobody to hand it to; it says why."""
-    fault, why, noted = RELAYED[name]
+    fault, why, logged = RELAYED[name]
     script = tmp_path / "run.py"
     script.write_text(
         f"import os, sys; sys.path.insert(0, {str(SOURCE)!r}); import holdfast.relay as m; {fault}\n"
-        "note = lambda text: print(text, file=sys.stderr)\n"
-        f"sys.exit(m.main({str(script)!r}, {str(SOURCE)!r}, sys.argv[1], note))\n"
+        f"sys.exit(m.main({str(script)!r}, {str(SOURCE)!r}, sys.argv[1]))\n"
     )
 
     def fire(event: str) -> Ended:
@@ -294,8 +293,8 @@ def test_the_relay_refuses_by_itself(place: Place, tmp_path: Path, name: str) ->
 
     ended = fire("PreToolUse")
     assert f"the strict handler guard.py could not check this, because {why}." in reason(ended)
-    assert ended.stderr.startswith(noted)
-    assert bool(ended.stderr) is bool(noted)
+    assert logged in place.log()
+    assert len(place.log().splitlines()) == (1 if logged else 0)
     assert fire("PermissionRequest").stdout == ""  # nobody guards it
 
 
@@ -442,6 +441,30 @@ def test_the_shell_names_the_first_guard_of_the_event(installed: Place) -> None:
         "Refused: the strict handler near.py could not check this, because Holdfast did not answer. "
         f"In a terminal, 'holdfast doctor' shows why. To lift this without Holdfast: rm -r '{memory}'"
     )
+
+
+def logged_by_the_shell(place: Place, **changes: str | None) -> None:
+    """Have `refuse.sh` log a failure of an event that nobody guards."""
+    command = ["/bin/sh", str(SOURCE / "holdfast" / "refuse.sh"), "Stop", "it failed", "", "", "was\nlost"]
+    ended = processes.run(command, b"", place.environ(**changes), place.root)
+    assert (ended.exit_code, ended.stdout, ended.stderr) == (0, "", "")
+
+
+def test_the_shell_logs_a_failure_for_you_alone(place: Place) -> None:
+    """On one line, whatever the failure says, below a folder that others can't enter."""
+    logged_by_the_shell(place)
+    assert place.log().endswith("error Stop was lost\n")
+    folder = place.home / ".local" / "state" / "holdfast" / "log"
+    assert [stat.S_IMODE(each.stat().st_mode) for each in (folder, folder / "holdfast.log")] == [0o700, 0o600]
+
+
+@pytest.mark.parametrize("state", ["relative", None])
+def test_the_shell_makes_no_folder_where_no_state_belongs(place: Place, state: str | None) -> None:
+    """Neither in the project nor at the root, though nobody says where your state is."""
+    before = sorted(place.root.rglob("*"))
+    logged_by_the_shell(place, XDG_STATE_HOME=state, HOME=state)
+    assert sorted(place.root.rglob("*")) == before
+    assert not Path("/.local/state/holdfast").exists()
 
 
 def test_the_shell_knows_a_project_by_any_of_its_paths(installed: Place, tmp_path: Path) -> None:

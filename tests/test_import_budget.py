@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast import formats
 from holdfast.events import EVENTS
 from tests import processes
 
@@ -30,6 +31,7 @@ BUDGETS = {
     "PreCompact-auto": 136,
     "SessionStart-compact": 134,
 }
+FORMATS = 3  # formats that were there when the budgets were written; each further one costs its package and its record
 SHOW = "\nimport sys; print(*sys.modules)"
 
 
@@ -114,6 +116,17 @@ def test_a_model_loads_no_other(run_python: RunPython) -> None:
         assert not NEVER & (set(loaded) - bare)
 
 
+def test_a_slash_command_loads_no_format_without_a_workflow(place: Place) -> None:
+    """Where a format has no workflows, a prompt that is a command costs its record and no more."""
+    as_installed(place)
+
+    loaded = loaded_anywhere(place, place.payload("UserPromptSubmit") | {"prompt": "/dev features/login.md"})
+
+    assert "holdfast.sessions.compaction.slash_commands" in loaded
+    others = {name.removeprefix("holdfast.formats.") for name in loaded if name.startswith("holdfast.formats.")}
+    assert {name.partition(".")[2] for name in others if "." in name and not name.startswith("hybrid.")} == {"record"}
+
+
 def test_an_event_nobody_handles_loads_no_model_and_no_pluggy(place: Place) -> None:
     """Where no handler wants the event, no model is loaded and nothing that calls handlers."""
     loaded = loaded_for(place, place.payload("Notification-permission_prompt"))
@@ -178,6 +191,7 @@ def test_an_event_stays_within_its_budget(place: Place, name: str, budget: int) 
     ours = {each for each in loaded_anywhere(place, place.payload(name)) if each.startswith("holdfast")}
 
     assert {"holdfast.dispatch.calls", "holdfast.dispatch.isolation"} <= ours
+    budget += 2 * (len(formats.OURS) - FORMATS)
     assert budget - 6 <= len(ours) <= budget, sorted(ours)
 
 

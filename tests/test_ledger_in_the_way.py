@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing, contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,7 +22,6 @@ from tests.processes import SESSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from tests.processes import Ended, Place
     from tests.warmth import Warm
@@ -343,7 +343,8 @@ def test_doctor_names_it_and_fixes_nothing(
     before = contents(file)
     warmth.move_in(place, monkeypatch)
     for arguments in (["doctor"], ["doctor", "--fix"]):
-        assert f"✗ {sentence}" in holdfast(*arguments, root=place.root, code=1).out
+        said = holdfast(*arguments, root=place.root, code=1).out.replace("~/", f"{Path.home()}/")
+        assert f"problem: {sentence}" in said
     assert contents(file) == before
 
 

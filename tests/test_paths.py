@@ -142,3 +142,26 @@ def test_a_root_that_is_too_long_is_none(monkeypatch: pytest.MonkeyPatch) -> Non
         changed.setattr(os.path, "realpath", lambda path: f"real {path}")
         found = [paths.real_root(longest), paths.real_root(longest + "x")]
     assert found == [f"real {longest}", ""]
+
+
+def test_what_people_read_has_short_paths(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Relative to the working folder, or with ~; nothing else of a text changes, and quotes keep what a shell needs."""
+    home, here = tmp_path / "home", tmp_path / "home" / "work"
+    here.mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(here)
+
+    for text, short in (
+        (f"{here}/a.md: broken", "a.md: broken"),
+        (f"in {home}/.claude/x and {here}/y", "in ~/.claude/x and y"),
+        (f"rm '{home}/a b'", f"rm '{home}/a b'"),
+        (f"rm '{here}/a b'", "rm 'a b'"),
+        (f"rm {here}/-r {here}/~root", "rm ~/work/-r ~/work/~root"),
+        (f"x --settings={home}/a --settings={here}/b", f"x --settings={home}/a --settings=b"),
+        (f"({home}/x)", "(~/x)"),
+        (f"{home}ward/x", f"{home}ward/x"),
+        (f"/mnt{home}/x", f"/mnt{home}/x"),
+        (f"{here}", "~/work"),
+        ("no path", "no path"),
+    ):
+        assert paths.shown(text) == short

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import cli, config
+from holdfast import cli
 from holdfast.install import wanted_events
+from pages import reference
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -27,7 +28,7 @@ MAKEFILE = (ROOT / "Makefile").read_text()
 def test_the_configuration_table_is_the_models() -> None:
     """Every key of the configuration has a line on its page, with its default."""
     between = REFERENCE["configuration"].split("python -m pages -->\n")[1].split("<!-- end of")[0]
-    assert between == config.markdown_table(), "make reference"
+    assert between == reference.configuration_table(), "make reference"
 
 
 def test_every_command_and_every_outcome_is_named() -> None:

@@ -6,6 +6,7 @@ import _socket
 import os
 import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -407,7 +408,7 @@ def test_a_second_signal_does_not_end_a_refusal(monkeypatch: pytest.MonkeyPatch,
         time.sleep(LONG)
         return 0
 
-    def refuse(root: str, argument: str | None, why: str) -> int:
+    def refuse(root: str, argument: str | None, why: str, failure: str = "") -> int:
         os.kill(os.getpid(), signal.SIGTERM)
         return 42
 
@@ -415,7 +416,7 @@ def test_a_second_signal_does_not_end_a_refusal(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(relay, "refuse", refuse)
     before = signal.getsignal(signal.SIGTERM)
     try:
-        assert relay.main(ENTRY, "/root", event, pytest.fail) == 42
+        assert relay.main(ENTRY, "/root", event) == 42
     finally:
         signal.signal(signal.SIGTERM, before)
 
@@ -423,16 +424,20 @@ def test_a_second_signal_does_not_end_a_refusal(monkeypatch: pytest.MonkeyPatch,
 def test_every_event_that_a_guard_may_stand_at_is_refused_when_it_is_lost(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """By the shell, with the event and why; any other event is met with silence."""
+    """By the shell, with the event and why; any other event is met with silence, unless there is a line to log."""
     assert set(relay.STRICT_EVENTS) == set(claude.STRICT_EVENTS)
-    run: list[list[str]] = []
+    run: list[tuple[str | bytes, ...]] = []
     monkeypatch.setattr(posix, "execv", lambda program, arguments: run.append(arguments))
     script = tmp_path / "holdfast" / "refuse.sh"
     script.parent.mkdir()
     script.touch()
     for event in (*relay.STRICT_EVENTS, "PostToolUse", "Stop", None):
         assert relay.refuse(str(tmp_path), event, "why") == 0
-    assert run == [["sh", str(script), event, "why"] for event in relay.STRICT_EVENTS]
+    assert relay.refuse(str(tmp_path), "Stop", "why", "is\0 lost\ud800") == 0
+    assert run == [
+        *(("sh", str(script), event, "why", "", "", b"") for event in relay.STRICT_EVENTS),
+        ("sh", str(script), "Stop", "why", "", "", b"is  lost?"),
+    ]
 
 
 def test_without_the_refusing_script_the_launcher_refuses(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -440,6 +445,28 @@ def test_without_the_refusing_script_the_launcher_refuses(monkeypatch: pytest.Mo
     monkeypatch.setattr(posix, "execv", lambda *_: pytest.fail("a shell was started"))
     with pytest.raises(FileNotFoundError):
         relay.refuse(str(tmp_path), "PreToolUse", "why")
+
+
+SOCKET = """
+import sys
+{change}
+names = {{"__name__": "relay"}}
+exec(open({relay!r}).read(), names)
+found = names["_load_socket"]()
+searched = sys.path[-1] in sys.path_importer_cache
+import _socket
+print(found is _socket, found.AF_UNIX, names["_load_socket"]() is found, searched)
+"""
+
+
+@pytest.mark.parametrize("change", ["", "sys.path.append('/nowhere')", "sys.path.reverse()"])
+def test_the_socket_module_is_found_wherever_it_lies(change: str) -> None:
+    """Straight from the folder of extension modules, unsearched, or, if that isn't the last one, by `import`."""
+    text = SOCKET.format(change=change, relay=relay.__file__)
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", text], capture_output=True, text=True, check=False)
+    *found, searched = done.stdout.split()
+    assert found == ["True", str(int(socket.AF_UNIX)), "True"], done.stderr
+    assert searched == "False" or change
 
 
 def test_cold_the_packages_own_folder_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -450,5 +477,5 @@ def test_cold_the_packages_own_folder_comes_first(monkeypatch: pytest.MonkeyPatc
         ("/root", ["/root", "/first", "/elsewhere"]),
         ("/elsewhere", ["/root", "/first", "/elsewhere"]),
     ):
-        assert relay.cold(ENTRY, root, "Stop", pytest.fail) == 3
+        assert relay.cold(ENTRY, root, "Stop") == 3
         assert sys.path == after

@@ -44,7 +44,7 @@ _KEPT = frozenset(
 
 
 def allowed(config: Exclusions, path: str | Path) -> bool:
-    """Tell whether a file's content may be captured.
+    """Return whether a file's content may be captured.
 
     Args:
         config: `exclude` has the globs. A glob matches at any depth, unless it begins with `/` or `~/`. `*` and `?`

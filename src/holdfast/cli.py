@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from holdfast import formats, paths
-from holdfast.errors import HoldfastError
+from holdfast.errors import ChoiceError, HoldfastError, because
 from holdfast.formats import RECORDS
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 _PURPOSES = {
-    "Set up": ("install", "uninstall", "doctor", "demo"),
+    "Set up": ("install", "uninstall", "doctor", "config", "demo"),
     "Keep a workflow": ("start", "next", "done", "update", "resume"),
     "See what there is and what happened": ("status", "list", "show", "watch", "log", "explain", "report"),
     "Measure": ("cost", "profile", "simulate"),
@@ -22,6 +26,7 @@ _PURPOSES = {
     "Run handlers": ("handlers", "server"),
 }
 _LAST = "dispatch"
+_REPAIRING = ("doctor", "install")  # these repair a damaged index of formats, or say what to do
 
 
 def commands() -> dict[str, str]:
@@ -69,7 +74,8 @@ class LazyGroup(click.Group):
         if not help_line(name):
             return None
         try:
-            command: click.Command = import_module(module(name)).command
+            with formats.off_stdout():
+                command: click.Command = import_module(module(name)).command
         except Exception as error:
             if name not in RECORDS or name in formats.OURS:
                 raise
@@ -94,6 +100,14 @@ class LazyGroup(click.Group):
                 with formatter.section(purpose):
                     formatter.write_dl([(name.ljust(width), line) for name, line in lines])
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the commands, with their lines of help, that begin with a text; click would import each of them."""
+        from click.shell_completion import CompletionItem
+
+        names = {name: line for name, line in commands().items() if name.startswith(incomplete) and name != _LAST}
+        found = [CompletionItem(name, help=line) for name, line in names.items()]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -117,8 +131,11 @@ def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 @click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
-def holdfast() -> None:
+@click.pass_context
+def holdfast(context: click.Context) -> None:
     """Make long Claude Code work survive context compaction, and route hook events to handlers."""
+    if context.invoked_subcommand not in _REPAIRING and (fault := formats.index_fault()):
+        click.echo(f"holdfast: {fault}; to repair it: holdfast doctor --fix", err=True)
 
 
 def main(arguments: list[str] | None = None) -> Any:
@@ -134,21 +151,36 @@ def main(arguments: list[str] | None = None) -> Any:
     """
     given = sys.argv[1:] if arguments is None else arguments
     if given[:1] == ["dispatch"] and given[1:] not in (["-h"], ["--help"]):
-        from holdfast.engine import main as answer
-
-        sys.exit(answer(given[1] if len(given) > 1 else None))
+        sys.exit(_answer(given[1] if len(given) > 1 else None))
     from holdfast.terminal_text import guarded
 
     with guarded():
         return _run(given)
 
 
+def _answer(event: str | None) -> int:
+    """Answer an event, and tell somebody who tries it by hand what it lacks. Return the exit code."""
+    from holdfast.engine import CLIENT
+    from holdfast.engine import main as answer
+
+    if not os.environ.get(CLIENT.ROOT_VARIABLE) and sys.stderr.isatty():  # a hook has no terminal, and stays silent
+        words = " ".join(["holdfast", "dispatch", *([event] if event else [])])
+        click.echo(f"The event is ignored, because {CLIENT.ROOT_VARIABLE} isn't set. Try:", err=True)
+        click.echo(f"  {CLIENT.ROOT_VARIABLE}=$PWD {words}", err=True)
+    return answer(event)
+
+
 def _run(given: list[str]) -> Any:
     try:
         holdfast(args=given)
-    except HoldfastError as error:
-        click.echo(f"holdfast: {error}", err=True)
+    except ChoiceError as error:
+        from holdfast.commands.choices import lines
+
+        click.echo("\n".join([f"holdfast: {error.reason}:", *lines(error, holdfast, given)]), err=True)
         sys.exit(1)
-    except OSError as error:  # a file or folder that can't be read or written; the text names it
-        click.echo(f"holdfast: {error}", err=True)
+    except (HoldfastError, OSError) as error:  # OSError: a file or folder that can't be read or written; it is named
+        said = str(error)
+        if isinstance(error, OSError) and error.filename is not None:
+            said = f"{os.fsdecode(error.filename)}: {because(error)}"
+        click.echo(f"holdfast: {paths.shown(said)}", err=True)
         sys.exit(1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -31,6 +31,12 @@ class _Section(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
 
+def _with_formats(schema: dict[str, Any]) -> None:
+    from holdfast.formats import NAMES
+
+    schema["enum"] = list(NAMES)
+
+
 class ProjectSection(_Section):
     """The `[project]` table."""
 
@@ -39,6 +45,7 @@ class ProjectSection(_Section):
         min_length=1,
         max_length=500,
         description="A name that gives all clones one memory, once trusted; without it the git repository decides.",
+        json_schema_extra={"pattern": "^[^/]"},
     )
 
     @field_validator("id")
@@ -70,8 +77,13 @@ class HandlersSection(_Section):
 class Config(_Section):
     """Every key of `holdfast.toml`; each has a default, so nothing needs configuring."""
 
+    # `json_schema_extra` is what the validators below say, as far as a JSON schema can say it.
     project: ProjectSection = Field(default_factory=ProjectSection.model_construct)
-    format: str = Field(default="compaction", description="The format `holdfast start` uses; its `--help` lists them.")
+    format: str = Field(
+        default="compaction",
+        description="The format `holdfast start` uses; its `--help` lists them.",
+        json_schema_extra=_with_formats,
+    )
     freshness_days: float = Field(
         default=7.0, ge=0, description="Days after its last change in which a workflow of nobody is still restored."
     )
@@ -87,10 +99,14 @@ class Config(_Section):
         default=True, description="Whether what a session did is restored after a compaction where no workflow is."
     )
     exclude: list[str] = Field(
-        default=[], description="Globs of files whose content is never kept: not recorded, no trail, no generation."
+        default=[],
+        description="Globs of files whose content is never kept: not recorded, no trail, no generation.",
+        json_schema_extra={"items": {"type": "string", "pattern": "[^/ ]"}},
     )
     exclude_patterns: list[str] = Field(
-        default=[], description="Regular expressions of text that is masked in recordings and the trail."
+        default=[],
+        description="Regular expressions of text that is masked in recordings and the trail.",
+        json_schema_extra={"items": {"type": "string", "minLength": 1}},
     )
     server: bool = Field(
         default=True, description="Whether a warm server answers events; counts only in the user's file."
@@ -133,12 +149,14 @@ class Loaded:
         problems: one sentence each.
         ignored: the keys of an untrusted project file that don't count.
         untrusted_id: the `project.id` among them, or empty.
+        sources: the files that each key's value comes from; a key with its default has none.
     """
 
     config: Config
     problems: list[str]
     ignored: list[str]
     untrusted_id: str = ""
+    sources: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
 
 
 def load(root: Path | None, *, trusted: bool) -> Loaded:
@@ -155,48 +173,42 @@ def load(root: Path | None, *, trusted: bool) -> Loaded:
     values: dict[str, Any] = {}
     problems: list[str] = []
     ignored: list[str] = []
+    sources: dict[str, tuple[Path, ...]] = {}
     untrusted_id = ""
-    files = [paths.user_config()] + ([paths.project_config(root)] if root else [])
-    known = _fields()
-    for file in files:
-        entries = dict(_entries(file, root if file is not files[0] else None, problems))
-        problems += [f"{file}: {problem}" for problem in _unknown([key for key in entries if key not in known])]
-        for key, value in entries.items():
-            if key not in known:
-                continue
-            if not (file is files[0] or trusted or key in HARMLESS or key in USER_ONLY):
-                ignored.append(key)
-                if key == PROJECT_ID and isinstance(value, str) and not _fault(key, value):
-                    untrusted_id = value
-                continue
-            if fault := _fault(key, value):
-                problems.append(f"{file}: {fault}")
-                value = _sound_part(key, value)
-            if fault and not value:
-                continue
-            if key in USER_ONLY and file is not files[0]:
-                problems.append(f"{file}: key {key!r} counts only in {files[0]}")
-            else:
-                # Joined, not replaced: a project's file can't undo what the user excludes.
-                values[key] = [*values.get(key, []), *value] if key in LISTS else value
+    user = paths.user_config()
+    for file in [user, *([paths.project_config(root)] if root else [])]:
+        entries = _known_entries(file, None if file == user else root, problems)
+        if file != user and not trusted:
+            kept = {key: value for key, value in entries.items() if key in HARMLESS or key in USER_ONLY}
+            ignored += [key for key in entries if key not in kept]
+            named = entries.get(PROJECT_ID)
+            untrusted_id = named if isinstance(named, str) and not _fault(PROJECT_ID, named) else ""
+            entries = kept
+        for key, value in _valid(file, entries, problems):
+            # Joined, not replaced: a project's file can't undo what the user excludes.
+            joins = key in LISTS and key in values
+            values[key] = [*values[key], *value] if joins else value
+            sources[key] = (*sources[key], file) if joins else (file,)
     with unplugged():
         config = Config.model_validate(_nest(values)) if values else Config.model_construct()
-    limits = config.handlers
-    if "handlers.timeout" in values and limits.timeout > limits.deadline:
-        told = f"handlers.timeout is {limits.timeout:g} seconds, but handlers.deadline ends them all after"
-        problems.append(f"{told} {limits.deadline:g}: raise handlers.deadline")
-    return Loaded(config, problems, ignored, untrusted_id)
+    return Loaded(config, [*problems, *_conflicts(values)], ignored, untrusted_id, sources)
 
 
-def keys() -> dict[str, tuple[str, Any, str]]:
-    """Return every key with its values in words, its default and its description, in the model's order."""
-    return {
-        key: (_word(field.annotation), field.get_default(), field.description or "") for key, field in _fields().items()
-    }
+def check(file: Path, within: Path | None = None) -> list[str]:
+    """Return what keeps keys of a file from counting, even once the file is trusted: a sentence each.
+
+    Args:
+        file: a `holdfast.toml`; nothing is wrong with one that doesn't exist.
+        within: the folder that it may not lead out of through a symbolic link, or None if it may lie anywhere.
+    """
+    problems: list[str] = []
+    values = dict(_valid(file, _known_entries(file, within, problems), problems))
+    return [*problems, *(f"{file}: {conflict}" for conflict in _conflicts(values))]
 
 
 @cache
-def _fields() -> Mapping[str, FieldInfo]:
+def fields() -> Mapping[str, FieldInfo]:
+    """Return the field of every key, in the model's order; a key in a table has a dot."""
     return {
         prefix + name: field
         for prefix, model in _tables()
@@ -205,12 +217,36 @@ def _fields() -> Mapping[str, FieldInfo]:
     }
 
 
-def markdown_table() -> str:
-    """Return the table of all keys for docs/reference/configuration.md."""
-    lines = ["| key | values | default | meaning |", "|---|---|---|---|"]
-    for key, (values, default, meaning) in keys().items():
-        lines.append(f"| `{key}` | {values} | {_shown(default)} | {meaning} |")
-    return "\n".join(lines) + "\n"
+def _known_entries(file: Path, within: Path | None, problems: list[str]) -> dict[str, Any]:
+    """Return the file's dotted keys with their values; what it has beside known ones is added to `problems`."""
+    known = fields()
+    entries = dict(_entries(file, within, problems))
+    problems += [f"{file}: {problem}" for problem in _unknown([key for key in entries if key not in known])]
+    return {key: value for key, value in entries.items() if key in known}
+
+
+def _valid(file: Path, entries: Mapping[str, Any], problems: list[str]) -> Iterator[tuple[str, Any]]:
+    """Yield the keys that count with what counts of their values; what is wrong with others is added to `problems`."""
+    for key, value in entries.items():
+        fault = _fault(key, value)
+        if fault:
+            problems.append(f"{file}: {fault}")
+        sound = _sound_part(key, value) if fault else value
+        if fault and not sound:
+            continue
+        if key in USER_ONLY and file != paths.user_config():
+            problems.append(f"{file}: key {key!r} counts only in {paths.user_config()}")
+        else:
+            yield key, sound
+
+
+def _conflicts(values: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence for each value that another one makes useless."""
+    deadline = values.get("handlers.deadline", fields()["handlers.deadline"].get_default())
+    timeout = values.get("handlers.timeout", 0)
+    if timeout > deadline:
+        told = f"handlers.timeout is {timeout:g} seconds, but handlers.deadline ends them all after"
+        yield f"{told} {deadline:g}: raise handlers.deadline"
 
 
 def _entries(file: Path, within: Path | None, problems: list[str]) -> Iterator[tuple[str, Any]]:
@@ -267,7 +303,7 @@ def _unknown(found: list[str]) -> list[str]:
 def _hint(key: str) -> str:
     import difflib
 
-    near = difflib.get_close_matches(key, _fields(), n=1)
+    near = difflib.get_close_matches(key, fields(), n=1)
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 
@@ -293,24 +329,3 @@ def _tables() -> list[tuple[str, type[BaseModel]]]:
 
 def _is_table(annotation: object) -> bool:
     return isinstance(annotation, type) and issubclass(annotation, BaseModel)
-
-
-def _word(annotation: Any) -> str:
-    if choices := [choice for choice in getattr(annotation, "__args__", ()) if isinstance(choice, str)]:
-        return ", ".join(f'`"{choice}"`' for choice in choices)
-    words: dict[Any, str] = {
-        bool: "`true`, `false`",
-        float: "number",
-        str: "a format's name",  # the only setting that is a plain text
-        list[str]: "list of texts",
-        str | None: "text",
-    }
-    return words[annotation]
-
-
-def _shown(default: object) -> str:
-    import json
-
-    if default is None:
-        return "none"
-    return f"`{default:g}`" if isinstance(default, float) else f"`{json.dumps(default)}`"

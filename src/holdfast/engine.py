@@ -427,10 +427,10 @@ def _fail(error: BaseException, argument: str | None, data: bytearray, streams: 
     what = argument or "an event"
     if isinstance(error, _Ended):
         why = "the client ended it before it was answered"
-        log.write("warning", f"{what} was ended before it was answered")
+        log.write("warning", f"{what} was stopped before it was answered")
     elif isinstance(error, _Overdue):
         why = "its time was up before it was answered"
-        log.write("warning", f"{what} was not answered: its time was up")
+        log.write("warning", f"{what} wasn't answered in time")
     elif isinstance(error, HoldfastError):
         why = str(error)
         log.write("warning", f"{what} not dispatched: {error}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 
@@ -23,6 +24,12 @@ class StateError(HoldfastError):
         super().__init__(f"{path}: {reason}")
         self.path = path
         self.reason = reason
+
+
+def because(error: OSError) -> str:
+    """Return the operating system's reason in lower case, without the error's number and path."""
+    said = error.strerror or str(error)
+    return said[:1].lower() + said[1:]
 
 
 class MissingError(StateError):
@@ -54,6 +61,27 @@ class TransitionError(HoldfastError):
 
 class ConfigError(HoldfastError):
     """A configuration that can't be used; the message names its file and key."""
+
+
+class ChoiceError(HoldfastError):
+    """A name that fits no workflow, or several. The message lists those that can be named.
+
+    Attributes:
+        reason: why one has to be named.
+        choices: what you can type for each, and what it is.
+        more: how many are not listed.
+        wanted: the name that was given; None for none.
+    """
+
+    def __init__(
+        self, reason: str, choices: Sequence[tuple[str, str]], *, more: int = 0, wanted: str | None = None
+    ) -> None:
+        listed = ", ".join(f"{name} ({label})" for name, label in choices)
+        super().__init__(f"{reason}: {listed}" + (f" and {more} more" if more else ""))
+        self.reason = reason
+        self.choices = tuple(choices)
+        self.more = more
+        self.wanted = wanted
 
 
 class LedgerError(HoldfastError):

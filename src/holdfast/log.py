@@ -121,7 +121,7 @@ def forget(wanted: Callable[[str], bool], *, dry: bool = False) -> int:
 
 
 def concerns(line: str, root: Path) -> bool:
-    """Tell whether a line of the log is about the project at `root`."""
+    """Return whether a line of the log is about the project at `root`."""
     return line.endswith(f" {_about(str(root))}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -136,6 +137,23 @@ def plans_dir(root: Path) -> Path:
 def sidecar_dir(root: Path) -> Path:
     """Return the project's folder for sidecars, which the model may read."""
     return root / ".claude" / "holdfast"
+
+
+def shown(text: str) -> str:
+    """Return a text for people in which paths are short: relative to the working folder, or with `~` for home.
+
+    What a command names stays valid: no shell expands `~` in quotes, or after `=` everywhere, and a file called `-x` or
+    `~x` keeps its folder.
+    """
+    try:
+        here = os.getcwd()  # noqa: PTH109 - text is all that is wanted
+    except OSError:
+        here = ""
+    for folder, sign in ((here, ""), (str(Path.home()), "~/")):
+        if len(folder) > 1:
+            literal = "'\"=" if sign else ""
+            text = re.sub(rf"(?<![\w/.~{literal}-]){re.escape(folder)}/(?=[^\s/~-])", sign, text)
+    return text
 
 
 def ensure_private(folder: Path) -> Path:

@@ -93,7 +93,7 @@ class Project:
         return _key(self.identity)
 
     def contains(self, path: Path) -> bool:
-        """Tell whether a path, links resolved, lies in this project's root or in the same folder of another worktree.
+        """Return whether a path, links resolved, lies in this project's root or in the same folder of another worktree.
 
         Raises ValueError if it can't be a path.
         """
@@ -176,8 +176,8 @@ class OpenProject(Project):
             self.ledger.close()
 
     def _tell(self, problem: str) -> None:
-        if self.patience.told != problem:
-            self.patience.told = problem
+        if self.patience.reported != problem:
+            self.patience.reported = problem
             if self.patience.say:
                 self.patience.say(problem)
             else:
@@ -203,7 +203,7 @@ def nearest(start: Path, root: Path) -> Path:
 
 
 def contains(root: Path, path: Path) -> bool:
-    """Tell whether a path lies in the project at `root`; see `Project.contains`."""
+    """Return whether a path lies in the project at `root`; see `Project.contains`."""
     real = _real(path)
     if real.is_relative_to(root):
         return True

@@ -1,9 +1,10 @@
 #!/bin/sh
-# Refuse an event in Holdfast's place: `refuse.sh EVENT [REASON [INTERPRETER PACKAGE]]`.
+# Refuse an event in Holdfast's place: `refuse.sh EVENT [REASON [INTERPRETER PACKAGE [FAILURE]]]`.
 #
-# For an event that Holdfast could not answer. If a strict handler is known for it in this project, print a refusal;
-# otherwise print nothing. It needs only a shell, reads only the memory of strict handlers (see strictness.py) and
-# never the payload: a tool name that cannot be read counts as matching. It always exits 0.
+# For an event that Holdfast could not answer. Log FAILURE, if it is given. If a strict handler is known for the event
+# in this project, print a refusal; otherwise print nothing. It needs only a shell, reads only the memory of strict
+# handlers (see strictness.py) and never the payload: a tool name that cannot be read counts as matching. It always
+# exits 0.
 #
 # `holdfast install` writes a copy beside the launcher, with INTERPRETER and PACKAGE filled in. While one of those is
 # missing, it refuses for a minute after the folder changed (an upgrade) and is silent from then on (it was removed).
@@ -12,12 +13,7 @@ event=$1
 reason=${2:-Holdfast did not answer}
 interpreter=$3
 package=$4
-
-case $event in
-PreToolUse | PermissionRequest | UserPromptSubmit | UserPromptExpansion) ;;
-*) exit 0 ;;
-esac
-[ -n "$CLAUDE_PROJECT_DIR" ] || exit 0 # another client's event
+failure=$5
 
 if [ -n "$XDG_STATE_HOME" ]; then
     state=$XDG_STATE_HOME
@@ -26,6 +22,18 @@ elif [ "$(uname)" = Darwin ]; then
 else
     state=$HOME/.local/state
 fi
+case ${XDG_STATE_HOME:-$HOME} in /*) ;; *) failure= ;; esac # a relative folder would be made in the project
+if [ -n "$failure" ]; then
+    line="$(date -u +%Y-%m-%dT%H:%M:%SZ) error ${event:-an event} $(printf '%s' "$failure" | tr '\n' ' ')"
+    (umask 077 && mkdir -p "$state/holdfast/log" && printf '%s\n' "$line" >> "$state/holdfast/log/holdfast.log") 2> /dev/null
+fi
+
+case $event in
+PreToolUse | PermissionRequest | UserPromptSubmit | UserPromptExpansion) ;;
+*) exit 0 ;;
+esac
+[ -n "$CLAUDE_PROJECT_DIR" ] || exit 0 # another client's event
+
 memory=$state/holdfast/strict
 [ -e "$memory" ] || exit 0
 

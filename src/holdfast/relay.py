@@ -9,7 +9,8 @@ import sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from _socket import socket
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
+    from types import ModuleType
 
 LIFE_TIMEOUT_S = 0.05
 """Time for the server's sign of life, one byte; after that it counts as hanging."""
@@ -55,7 +56,7 @@ class Terminated(BaseException):
     """The client ended this process."""
 
 
-def main(entry: str, root: str, argument: str | None, note: "Callable[[str], None]") -> int:
+def main(entry: str, root: str, argument: str | None, note: object = None) -> int:
     """Answer the event or, if the argument is `--serve`, run the server.
 
     The launcher, a copy of `hooks/dispatch.py` that outlives an upgrade, calls this, so the parameters never change.
@@ -64,45 +65,46 @@ def main(entry: str, root: str, argument: str | None, note: "Callable[[str], Non
         entry: the entrypoint's path.
         root: the folder that holds the package.
         argument: the event's name on the command line, if any, or `--serve`.
-        note: logs an error when Holdfast itself can't.
+        note: not used; the launchers of earlier versions pass a function.
 
     Returns:
         The exit code.
     """
     if argument == "--serve":
-        return cold(entry, root, argument, note)
+        return cold(entry, root, argument)
     try:
         if argument in STRICT_EVENTS:
             _catch_sigterm()
         code = ask(entry, argument)
     except Died as error:
-        note(f"{argument or 'an event'} is lost: the warm server did not answer it: {error}")
-        return refuse(root, argument, str(error))
+        return refuse(root, argument, str(error), f"is lost: the warm server did not answer it: {error}")
     except Terminated:
         return refuse(root, argument, "the client ended it")
-    return cold(entry, root, argument, note) if code is None else code
+    return cold(entry, root, argument) if code is None else code
 
 
-def refuse(root: str, argument: str | None, why: str) -> int:
+def refuse(root: str, argument: str | None, why: str, failure: str = "") -> int:
     """Hand an event that nobody answered to `refuse.sh`, which refuses it if a strict handler is known.
 
     Args:
         root: the folder that holds the package.
         argument: the event's name on the command line.
         why: what happened, in plain ASCII letters; the refusal quotes it.
+        failure: what to log, a sentence without its subject, the event.
 
     Returns:
-        The exit code 0 if no handler of the event can be strict; otherwise the shell replaces this process.
+        The exit code 0 if there is nothing to do; otherwise the shell replaces this process.
 
     Raises:
         OSError: there is no `refuse.sh`. The launcher then uses its own copy.
     """
-    if argument in STRICT_EVENTS:
+    if failure or argument in STRICT_EVENTS:
         import posix
 
         script = root + "/holdfast/refuse.sh"
         posix.stat(script)
-        posix.execv("/bin/sh", ["sh", script, argument, why])
+        line = failure[:999].replace("\0", " ").encode("utf-8", "replace")
+        posix.execv("/bin/sh", ("sh", script, argument or "", why, "", "", line))
     return 0
 
 
@@ -117,7 +119,7 @@ def _catch_sigterm() -> None:
     builtin.signal(builtin.SIGTERM, end)
 
 
-def cold(entry: str, root: str, argument: str | None, note: "Callable[[str], None]") -> int:
+def cold(entry: str, root: str, argument: str | None) -> int:
     """Load Holdfast into this process and let it answer. If that fails, log it and `refuse`. Arguments: see `main`."""
     try:
         if sys.flags.no_site:
@@ -129,14 +131,13 @@ def cold(entry: str, root: str, argument: str | None, note: "Callable[[str], Non
         name = "holdfast.server" if argument == "--serve" else "holdfast.engine"
         answer = __import__(name, fromlist=["main"]).main
     except BaseException as error:  # noqa: BLE001 - nothing that is wrong with Holdfast may refuse a tool call
-        what = f"{argument or 'an event'} could not be dispatched"
-        note(f"{what}: Holdfast does not load with {sys.executable}: {type(error).__name__}: {error}")
-        return refuse(root, argument, "Holdfast does not load")
+        failure = f"Holdfast does not load with {sys.executable}: {type(error).__name__}: {error}"
+        return refuse(root, argument, "Holdfast does not load", f"could not be dispatched: {failure}")
     try:
         return int(answer(argument, entry))
     except BaseException as error:  # noqa: BLE001 - see above; the engine has tried to refuse already
-        note(f"{argument or 'an event'} failed inside Holdfast: {type(error).__name__}: {error}")
-        return refuse(root, argument, "Holdfast failed")
+        failure = f"failed inside Holdfast: {type(error).__name__}: {error}"
+        return refuse(root, argument, "Holdfast failed", failure)
 
 
 def ask(entry: str, argument: str | None) -> int | None:
@@ -162,8 +163,7 @@ def ask(entry: str, argument: str | None) -> int | None:
         where = b"" if off(environ) else address(entry, environ)
         if not where or not private(where):
             return None
-        import _socket
-
+        _socket = _load_socket()
         server = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
         server.settimeout(LIFE_TIMEOUT_S)
         server.connect(where)
@@ -194,6 +194,24 @@ def ask(entry: str, argument: str | None) -> int | None:
         return _code(server)
     except OSError as error:
         raise Died("its process ended") from error
+
+
+def _load_socket() -> "ModuleType":
+    """Load `_socket` from the folder of the interpreter's extension modules.
+
+    `import` would first search another folder and list this one, which takes a third of the time.
+    """
+    if "_socket" in sys.modules:
+        return sys.modules["_socket"]
+    external = sys.modules["_frozen_importlib_external"]
+    try:
+        file = sys.path[-1] + "/_socket" + external._imp.extension_suffixes()[0]
+        loaded: ModuleType = sys.modules["_frozen_importlib"]._load(external.spec_from_file_location("_socket", file))
+    except Exception:  # noqa: BLE001 - built in, elsewhere, or this interpreter has another import system
+        import _socket
+
+        return _socket
+    return loaded
 
 
 def _code(server: "socket") -> int:
@@ -245,7 +263,7 @@ def _byte(server: "socket") -> bytes:
 
 
 def off(environ: "Mapping[bytes, bytes]") -> bool:
-    """Tell whether an environment switches the server off (`HOLDFAST_SERVER`)."""
+    """Return whether an environment switches the server off (`HOLDFAST_SERVER`)."""
     return environ.get(b"HOLDFAST_SERVER", b"").lower() in OFF
 
 
@@ -277,7 +295,7 @@ def address(entry: str, environ: "Mapping[bytes, bytes]") -> bytes:
 
 
 def private(where: bytes) -> bool:
-    """Tell whether a socket's folder belongs to this user alone. Raises OSError if there is no such folder."""
+    """Return whether a socket's folder belongs to this user alone. Raises OSError if there is no such folder."""
     import posix
 
     folder = posix.stat(where.rpartition(b"/")[0])
@@ -285,7 +303,7 @@ def private(where: bytes) -> bool:
 
 
 def ours(peer: "socket") -> bool:
-    """Tell whether the other end of a connection is a process of this user. Raises OSError."""
+    """Return whether the other end of a connection is a process of this user. Raises OSError."""
     import _socket
     import posix
 

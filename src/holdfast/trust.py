@@ -25,7 +25,7 @@ def digest(content: bytes) -> str:
 
 
 def trusted(root: Path, relative: str, content_digest: str) -> bool:
-    """Tell whether exactly this content has been trusted at this path of this project.
+    """Return whether exactly this content has been trusted at this path of this project.
 
     Args:
         root: the project's root; links are resolved.
@@ -46,7 +46,7 @@ def preload() -> None:
 
 
 def config_trusted(root: Path) -> bool:
-    """Tell whether the project's `holdfast.toml` is trusted as it is now; one that can't be read is not."""
+    """Return whether the project's `holdfast.toml` is trusted as it is now; one that can't be read is not."""
     path = paths.project_config(root)
     wanted = granted(root).get(relative_name(root, path))
     if wanted is None:  # nearly always; each event asks

@@ -102,7 +102,7 @@ _VIEWS = (
     *(["wfs", "task", "show", "IMPL-2.1"], ["wfs", "task", "validate"], ["wfs", "todo"], ["hybrid", "todos"]),
 )
 _MOVES = (
-    *(["next"], ["done"], ["done", "--note", "handed over"], ["hybrid", "phase", "1", "--status", "failed"]),
+    *(["next"], ["done"], ["done", "--note", "handed over"], ["hybrid", "phase", "phase_1", "--status", "failed"]),
     *(["update", "--read", "README.md", "--remind", "Be brief", "--set", "depth=4"], ["update", "--phase", "2"]),
     *(["start", "Another", "--phase", "One"], ["start", "Another", "--phase", "One", "--replace"]),
     *(["resume", "--anyway"], ["forget", "--everything", "--dry-run"], ["forget", "--everything", "--yes"]),

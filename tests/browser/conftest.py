@@ -71,17 +71,17 @@ def write(days: Days, page: Path) -> Path:
 
 @pytest.fixture
 def opened(browser: Browser, report: Path) -> Iterator[Callable[..., Opened]]:
-    """Give a function that opens the report, without a network: at a size, in a scheme, with or without scripts."""
+    """Give a function that opens the report or another page, without a network: at a size, in a scheme, …"""
     with ExitStack() as stack:
 
-        def open_(size: tuple[int, int] = WIDE, **options: Any) -> Opened:
+        def open_(size: tuple[int, int] = WIDE, place: Path = report, **options: Any) -> Opened:
             context = browser.new_context(viewport={"width": size[0], "height": size[1]}, offline=True, **options)
             stack.callback(context.close)
             found = Opened(context.new_page())
             found.page.on("request", lambda request: found.requests.append(request.url))
             found.page.on("console", lambda message: found.messages.append(message.text))
             found.page.on("pageerror", lambda error: found.messages.append(str(error)))
-            found.page.goto(report.as_uri())
+            found.page.goto(place.as_uri())
             return found
 
         yield open_

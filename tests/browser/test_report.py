@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.browser.conftest import PHONE, WIDE
+from tests.commandline import holdfast
+from tests.played import Days
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Page
 
+    from holdfast.testing import HoldfastProject
     from tests.browser.conftest import Opened
 
 SIZES = {"screen": WIDE, "phone": PHONE}
@@ -203,6 +206,16 @@ _LOOKS = """(found) => found.map((each) => {
     return [style.backgroundColor, style.backgroundImage, style.borderTopColor, style.borderTopStyle,
             style.borderRadius].join(" ")
 })"""
+_MARKS = ("confirmed", "given", "lost", "nothing", "open", "apart")
+_LEGEND = """([marks, keys]) => {
+    const legend = document.querySelector(".legend")
+    legend.replaceChildren()
+    for (const name of [...marks.map((each) => `mark ${each}`), ...keys.map((each) => `key ${each}`)]) {
+        const sign = document.createElement("i")
+        sign.className = name
+        legend.append(sign)
+    }
+}"""
 _ADD = """(names) => {
     const track = document.createElement("div")
     track.className = "track"
@@ -221,6 +234,7 @@ _ADD = """(names) => {
 def test_what_means_another_thing_looks_another_way(opened: Callable[..., Opened], scheme: str) -> None:
     """Each sign and each bar, in either light; and a bar looks as the legend has it."""
     page = opened(color_scheme=scheme).page
+    page.evaluate(_LEGEND, [_MARKS, OUTCOMES])
     signs = page.eval_on_selector_all(".legend .mark", _LOOKS)
     assert len(signs) == 6
     assert len(set(signs)) == 6
@@ -272,3 +286,85 @@ def test_on_a_phone_what_is_empty_takes_no_room(opened: Callable[..., Opened]) -
     assert not any(each.is_visible() for each in empty.all())
     named = "(cell) => getComputedStyle(cell, '::before').content"
     assert page.locator(".log td").first.evaluate(named) == "none"
+
+
+_CONTRASTS = """() => {
+    const parts = (colour) => colour.match(/[\\d.]+/g).map(Number)
+    const luminance = (colour) => parts(colour).slice(0, 3).map((each) => each / 255)
+        .map((each) => each <= 0.04045 ? each / 12.92 : ((each + 0.055) / 1.055) ** 2.4)
+        .reduce((sum, each, at) => sum + each * [0.2126, 0.7152, 0.0722][at], 0)
+    const behind = (each) => {
+        for (; each; each = each.parentElement) {
+            const colour = getComputedStyle(each).backgroundColor
+            if ((parts(colour)[3] ?? 1) === 1) return colour
+        }
+        throw new Error("nothing opaque behind a text")
+    }
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+    const found = []
+    while (texts.nextNode()) {
+        const each = texts.currentNode.parentElement
+        if (!texts.currentNode.textContent.trim()) continue
+        const [dark, light] = [getComputedStyle(each).color, behind(each)].map(luminance).sort((a, b) => a - b)
+        found.push([(light + 0.05) / (dark + 0.05), texts.currentNode.textContent])
+    }
+    return found
+}"""
+
+
+@pytest.fixture
+def pages(
+    holdfast_project: Callable[..., HoldfastProject], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, report: Path
+) -> dict[str, Path]:
+    """The report of three days, of a few seconds two days later, of a workflow without a session, and of nothing."""
+    short = Days(holdfast_project({}), monkeypatch, tmp_path)  # the same project
+    short.at("05T09:00:00")
+    short.fire("SessionStart", "SessionStart-startup-tui", **short.mine)
+    short.at("05T09:00:09")
+    roots = {"short": short.project.root} | {name: tmp_path / name for name in ("workflow", "empty")}
+    for name in ("workflow", "empty"):
+        roots[name].mkdir()
+    holdfast("start", "Calculator", "--phase", "Build it", root=roots["workflow"])
+    written = {name: tmp_path / f"{name}.html" for name in roots}
+    for name, root in roots.items():
+        since = ("--since", "2026-03-05T09:00:00Z") if name == "short" else ()
+        holdfast("report", "--output", str(written[name]), *since, root=root)
+    return written | {"days": report}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+def test_every_report_fits_and_every_text_stands_out(
+    opened: Callable[..., Opened], pages: dict[str, Path], size: str, scheme: str
+) -> None:
+    """The fullest as the emptiest: at least 4.5 to 1 against what is behind it, as WCAG asks."""
+    for name, place in pages.items():
+        found = opened(SIZES[size], place=place, color_scheme=scheme)
+        assert found.messages == []
+        assert found.page.evaluate("document.documentElement.scrollWidth") == SIZES[size][0], name
+        contrasts = found.page.evaluate(_CONTRASTS)
+        assert contrasts
+        assert [each for each in contrasts if each[0] < 4.5] == [], name
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_in_a_short_session_the_labels_fit_side_by_side(
+    opened: Callable[..., Opened], pages: dict[str, Path], size: str
+) -> None:
+    """They have seconds then, and none is cut off or covers the next."""
+    page = opened(SIZES[size], place=pages["short"]).page
+    ticks = boxes(page, ".tick")
+    assert [each["text"].strip() for each in ticks][-1] == "09:00:08"
+    assert all(one["right"] < other["left"] for one, other in pairwise(ticks))
+    assert ticks[-1]["right"] <= boxes(page, ".chart")[0]["right"]
+
+
+def test_on_a_phone_no_word_covers_another(opened: Callable[..., Opened]) -> None:
+    """The name of a part may be longer than the part: then the row is as high as the name."""
+    page = opened(PHONE).page
+    cell = page.locator("#compactions td").last
+    cell.evaluate("(cell) => { cell.dataset.label = 'One of many words that need two lines'; cell.textContent = '–' }")
+    lines = cell.evaluate(
+        "(cell) => cell.getBoundingClientRect().height / parseFloat(getComputedStyle(cell).lineHeight)"
+    )
+    assert lines > 2

@@ -49,9 +49,9 @@ def broken(error: BaseException) -> SimpleNamespace:
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (StateError(Path("/x"), "is odd"), "could not be looked at: /x: is odd"),
-        (PermissionError(13, "denied", "/y"), "could not be looked at: [Errno 13] denied: '/y'"),
-        (KeyError("ours"), "the check itself failed, which is an error of Holdfast's: KeyError: 'ours'"),
+        (StateError(Path("/x"), "is odd"), "couldn't be checked: /x: is odd"),
+        (PermissionError(13, "denied", "/y"), "couldn't be checked: [Errno 13] denied: '/y'"),
+        (KeyError("ours"), "the check failed because of a bug in Holdfast: KeyError: 'ours'"),
     ],
 )
 def test_a_check_that_fails_costs_only_itself(
@@ -102,7 +102,7 @@ def test_what_can_be_mended_is_mended() -> None:
 
     assert [(each.text, done, well) for each, done, well in checks.mend(found)] == [
         ("b", "did b", True),
-        ("d", "could not be mended: /x: is locked", False),
+        ("d", "couldn't be repaired: /x: is locked", False),
     ]
 
 

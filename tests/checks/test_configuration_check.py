@@ -23,7 +23,7 @@ def test_none_is_needed(root: Path) -> None:
     """And one that is right is right."""
     assert "none is needed" in healthy("configuration", root)
     file = write(paths.user_config(), 'format = "hybrid"\n')
-    assert f"{file}: every key counts" in healthy("configuration", root)
+    assert f"{file}: every key is valid" in healthy("configuration", root)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_what_counts_only_when_trusted_is_told(root: Path) -> None:
     """With the command that trusts it."""
     file = write(paths.project_config(root), "[handlers]\ntimeout = 3\n")
     found = only("configuration", root, "notice")
-    assert found.text == f'{file} is not trusted with the content it has, so "handlers.timeout" in it does not count'
+    assert found.text == f"{file} isn't trusted in its current content, so it doesn't set \"handlers.timeout\""
     obey(found, root)
     healthy("configuration", root)
 

@@ -54,7 +54,7 @@ def past(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Past]:
 
 def test_before_the_first_compaction(root: Path, past: Past) -> None:
     """Nothing is missed, with a ledger or without one; one without a workflow does not count."""
-    assert "no compaction was seen here yet" in healthy("deliveries", root)
+    assert "no compaction here yet" in healthy("deliveries", root)
     assert not past.project.ledger_file.exists()
     sessions.seen(past.project, ME)
     snapshots.leave(past.project, ME, "auto", [])
@@ -68,14 +68,14 @@ def test_what_was_saved_and_restored_is_counted(root: Path, past: Past) -> None:
     for _ in range(7):
         past.compaction()
     said = healthy("deliveries", root)
-    assert "SessionStart answered 5 of the last 5 compaction(s) with a workflow with its guidance" in said
+    assert "SessionStart sent the workflow after 5 of the last 5 compactions" in said
 
 
 def test_what_the_ledger_knows_is_no_delivery(root: Path, past: Past) -> None:
-    """A claimed seal says that the reply was written; what the model got stands in the transcript."""
+    """A claimed snapshot says that the reply was written; what the model got stands in the transcript."""
     past.compaction()
     said = healthy("deliveries", root)
-    assert "whether the model got it is not confirmed" in said
+    assert "doesn't confirm that the model received it" in said
     assert not any(word in said for word in ("delivered", "followed", "came back", "given back"))
 
 
@@ -84,7 +84,7 @@ def test_guidance_that_did_not_follow(root: Path, past: Past) -> None:
     past.compaction()
     past.compaction(restored=False)
     found = only("deliveries", root, "notice")
-    assert "1 of the last 2 compaction(s) were announced and SessionStart restored nothing after them" in found.text
+    assert "nothing was restored after 1 of the last 2 compactions" in found.text
     assert f"in session {ME[:8]}" in found.text
     assert found.remedy == "holdfast doctor --fire"
 
@@ -121,9 +121,9 @@ def test_a_precompact_that_never_fires(root: Path, past: Past) -> None:
     past.compaction()
     past.compaction(why="none")
     found = only("deliveries", root, "notice")
-    assert "PreCompact did not come before the last 1 restore(s)" in found.text
+    assert "no PreCompact came before the last restore," in found.text
     past.compaction(why="none")
-    assert "before the last 2 restore(s)" in only("deliveries", root, "problem").text
+    assert "before the last 2 restores" in only("deliveries", root, "problem").text
     past.compaction()
     healthy("deliveries", root)
 
@@ -134,7 +134,7 @@ def test_without_a_ledger_that_can_be_used_nothing_is_known(root: Path, past: Pa
     past.project.close()
     past.project.ledger_file.write_bytes(b"junk" * 2000)
     found = only("deliveries", root, "notice")
-    assert "nothing is known of compactions" in found.text
+    assert "compactions can't be checked" in found.text
     assert found.remedy == "holdfast doctor --fix"
     assert len(examine("deliveries", root)) == 1
 
@@ -148,7 +148,7 @@ def test_what_opens_the_ledger_is_the_remedy(root: Path, past: Past) -> None:
     for folder in (past.project.ledger_file.parent, state.parent):
         folder.chmod(0o000)
         found = only("deliveries", root, "notice")
-        assert "nothing is known of compactions" in found.text
+        assert "compactions can't be checked" in found.text
         assert found.remedy == f"chmod u+rwx {folder}"
         obey(found, root)
         healthy("deliveries", root)

@@ -99,8 +99,8 @@ def test_every_registered_event_answers(target: Target, root: Path, home: Path) 
     [
         ("echo hello", "it prints plain text, which goes nowhere: 'hello\\n'"),
         ("""echo '{"hookSpecificOutput": {"hookEventName": "Start"}}'""", "it prints \"hookEventName\" 'Start'"),
-        ("exit 0", "it ended with 0, but no handler was reached"),
-        ("exec sleep 600", "it did not end within 0.4 seconds"),
+        ("exit 0", "it ended with 0, but reached no handler"),
+        ("exec sleep 600", "it didn't end within 0.4 seconds"),
     ],
 )
 def test_what_the_client_would_not_take_is_a_problem(target: Target, root: Path, program: str, words: str) -> None:
@@ -123,11 +123,11 @@ def test_what_the_registered_command_itself_does_is_seen(target: Target, root: P
 
 
 def test_a_missing_launcher_is_not_taken_for_silence(target: Target, root: Path) -> None:
-    """The command ends with 0 then, by design; that no handler was reached tells."""
+    """The command ends with 0 then, by design; that reached no handler tells."""
     leave_only(target, "Stop")
     paths.launcher().unlink()
     found = only("fire", root, "problem")
-    assert "no handler was reached" in found.text
+    assert "reached no handler" in found.text
     assert found.remedy == "holdfast doctor"
     launcher.write()
     assert {each.level for each in examine("fire", root)} == {"ok"}
@@ -154,7 +154,7 @@ def test_an_event_that_was_never_recorded_is_run_all_the_same(target: Target, ro
     idle, nonsense = examine("fire", root)
 
     assert (idle.level, idle.text.partition(":")[0]) == ("ok", "TeammateIdle (never recorded)")
-    assert nonsense.text == f"{target.settings} registers Nonsense, which is no event"
+    assert nonsense.text == f"{target.settings} registers Nonsense, which isn't an event of Claude Code"
 
 
 def test_the_payload_is_one_that_the_entry_is_registered_for(target: Target, root: Path, tmp_path: Path) -> None:
@@ -244,7 +244,7 @@ def test_a_hook_of_the_plugins_gets_what_the_client_sets(copy: Copy, root: Path,
     ("program", "words"),
     [
         ("echo hello", "it prints plain text, which goes nowhere: 'hello\\n'"),
-        ("exit 0", "it ended with 0, but no handler was reached"),
+        ("exit 0", "it ended with 0, but reached no handler"),
     ],
 )
 def test_what_a_hook_of_the_plugins_does_wrong_is_named(copy: Copy, root: Path, program: str, words: str) -> None:
@@ -260,6 +260,8 @@ def test_without_an_environment_no_hook_of_the_plugins_is_run(root: Path, tmp_pa
     """Its first event would begin to build one; and an install is not what is missing."""
     copy = pluginhome.enable(pluginhome.copy_of_plugin(tmp_path / "plugin"), ready=False)
     found = only("fire", root, "notice")
-    assert found.text.startswith("the hooks of the plugin holdfast@holdfast were not run: it has no environment")
+    assert found.text.startswith(
+        "the hooks of the plugin holdfast@holdfast weren't run, because its Python environment isn't ready"
+    )
     assert found.remedy == "holdfast doctor"
     assert not copy.data.exists()

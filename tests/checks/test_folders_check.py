@@ -43,7 +43,7 @@ def test_what_is_not_there_can_be_made(root: Path) -> None:
     """An empty home and an empty project are fine."""
     said = healthy("folders", root)
     assert str(paths.state_dir()) in said
-    assert f"{root} can be written" in said
+    assert "the project's workflow folders are writable" in said
 
 
 def test_what_is_there_and_private_is_fine(root: Path) -> None:
@@ -81,7 +81,7 @@ def test_a_folder_that_cannot_be_made(root: Path) -> None:
 
     found = only("folders", root, "problem")
 
-    assert found.text == f"{paths.state_dir()} cannot be created: {above} is write-protected"
+    assert found.text == f"{paths.state_dir()} can't be created: {above} is write-protected"
     assert found.fix is None
     obey(found, root)
     healthy("folders", root)
@@ -98,7 +98,7 @@ def test_a_file_where_a_folder_must_be(root: Path, name: str) -> None:
 
     found = only("folders", root, "problem")
 
-    assert f"{path} is a file where a folder must be" in found.text
+    assert f"{path} is a file, but must be a folder" in found.text
     obey(found, root)
     healthy("folders", root)
     assert path.with_name(f"{path.name}.aside").read_text() == "mine"
@@ -147,7 +147,7 @@ def test_somebody_elses_folder(root: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
     found = only("folders", root, "problem")
 
-    assert found.text == f"{folder} is not yours to write"
+    assert found.text == f"{folder} belongs to another user"
     assert found.remedy == f'sudo chown -R "$(id -un)" {folder}'
     assert found.fix is None
 
@@ -164,7 +164,7 @@ def test_a_disk_that_can_only_be_read(root: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(os, "access", lambda path, wanted: not Path(path).is_relative_to(root))
     found = [each for each in examine("folders", root) if each.level == "problem"]
     assert len(found) == 2
-    assert all("lies on a disk that can only be read" in each.text and each.fix is None for each in found)
+    assert all("is on a read-only disk" in each.text and each.fix is None for each in found)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_state_that_others_may_read_or_write(root: Path, bits: int, level: str) 
 
     found = only("folders", root, level)
 
-    assert found.text.startswith(f"{target} can be read by others")
+    assert found.text.startswith(f"{target} is readable by other users")
     obey(found, root)
     healthy("folders", root)
     target.chmod(bits)
@@ -256,7 +256,7 @@ def test_a_folder_above_that_cannot_be_entered(
 
     found = only("folders", root, "problem")
 
-    assert found.text == f"{paths.state_dir()} cannot be reached: {above} cannot be entered"
+    assert found.text == f"{paths.state_dir()} can't be reached: {above} can't be entered"
     assert (found.remedy, found.fix) == (f"chmod u+rwx {above}", None)
     obey(found, root)
     healthy("folders", root)
@@ -274,7 +274,7 @@ def test_a_folder_of_the_project_that_cannot_be_entered(
 
     found = only("folders", root, "problem")
 
-    assert found.text == f"{folder} cannot be entered"
+    assert found.text == f"{folder} can't be entered"
     assert mend("folders", root) == [f"made {folder} writable for you"]
     folder.chmod(0o000)
     obey(found, root)

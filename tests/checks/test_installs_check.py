@@ -27,9 +27,9 @@ BROKEN = [
 
 def test_none_is_needed_before_the_first_install(root: Path) -> None:
     """And a sound one is counted."""
-    assert "nothing was installed yet" in healthy("installs", root)
+    assert "`holdfast install` hasn't run yet" in healthy("installs", root)
     installer.install(scopes.target("user", root))
-    assert f"{installs.file()} knows what was installed into 1 settings file(s)" in healthy("installs", root)
+    assert f"{installs.file()} records the installs into 1 settings file" in healthy("installs", root)
 
 
 @pytest.mark.parametrize(("content", "words"), BROKEN)
@@ -42,7 +42,7 @@ def test_a_broken_record_is_a_problem(root: Path, content: str, words: str) -> N
     found = only("installs", root, "problem")
 
     assert found.text.startswith(f"{installs.file()}: {words}")
-    assert found.text.endswith(", so an uninstall cannot put settings back as they were")
+    assert found.text.endswith(", so `holdfast uninstall` can't restore your settings")
     assert found.remedy == f"holdfast install --scope user && holdfast install --scope local --project {root}"
     assert found.fix is None
     obey(found, root)
@@ -50,7 +50,7 @@ def test_a_broken_record_is_a_problem(root: Path, content: str, words: str) -> N
     (aside,) = paths.state_dir().glob("installs.json.corrupt-*")
     assert aside.read_text() == content
     left = only("installs", root, "notice")
-    assert left.text == f"{aside} is a record that was broken and set aside; nothing reads it"
+    assert left.text == f"{aside} is a broken record that was set aside; nothing reads it"
     obey(left, root)
     healthy("installs", root)
     assert len(installs.load()) == 2
@@ -77,7 +77,7 @@ def test_a_record_that_is_closed_to_us_is_opened(root: Path) -> None:
     found = only("installs", root, "problem")
 
     assert found.text == (
-        f"{file}: cannot be read: Permission denied, so an uninstall cannot put settings back as they were"
+        f"{file}: cannot be read: Permission denied, so `holdfast uninstall` can't restore your settings"
     )
     assert found.remedy == f"chmod u+rw {file}"
     obey(found, root)

@@ -130,7 +130,7 @@ def test_a_folder_in_its_place(root: Path, file: Path) -> None:
     file.unlink()
     file.mkdir()
     found = only("ledger", root, "problem")
-    assert found.text == f"{file} is no regular file, so nothing is remembered"
+    assert found.text == f"{file} isn't a regular file, so Holdfast can't remember anything"
     obey(found, root)
     healthy("ledger", root)
 
@@ -144,7 +144,7 @@ def test_one_that_is_closed(
     with monkeypatch.context() as patch:
         patch.setattr(os, "access", lambda path, wanted: not wanted & forbidden)
         found = only("ledger", root, "problem")
-    assert found.text == f"{file} cannot be {words}, so nothing is remembered"
+    assert found.text == f"{file} can't be {words}, so Holdfast can't remember anything"
     obey(found, root)
     assert file.stat().st_mode & 0o600 == 0o600
     file.chmod(0o444)
@@ -194,7 +194,7 @@ def test_a_folder_that_cannot_be_written_is_no_damage(root: Path, file: Path, bi
 
     assert "damaged" not in found.text
     verb = "written" if bits == 0o500 else "entered"
-    assert found.text == f"{file.parent} cannot be {verb}, so nothing is remembered in {file}"
+    assert found.text == f"{file.parent} can't be {verb}, so Holdfast can't remember anything in {file}"
     assert found.remedy == f"chmod u+rwx {file.parent}"
     assert found.fix is None  # the folders check has it
     obey(found, root)
@@ -244,7 +244,7 @@ def test_what_lies_beside_it_must_be_writable_too(root: Path, file: Path, suffix
 
     found = only("ledger", root, "problem")
 
-    assert found.text == f"{' and '.join(map(str, shut))} cannot be written, so nothing is remembered"
+    assert found.text == f"{' and '.join(map(str, shut))} can't be written, so Holdfast can't remember anything"
     obey(found, root)
     healthy("ledger", root)
     for each in shut:

@@ -57,7 +57,7 @@ def mended(found: Finding, root: Path) -> None:
 
 def test_without_a_plugin_there_is_nothing_to_look_at(root: Path) -> None:
     """Most people have none."""
-    assert healthy("plugin", root) == "no plugin of Holdfast's is enabled here"
+    assert healthy("plugin", root) == "the Holdfast plugin isn't enabled here"
 
 
 @pytest.mark.usefixtures("building")
@@ -65,7 +65,7 @@ def test_one_that_was_never_built_says_so(made: Copy, root: Path) -> None:
     """A session builds it, or the command at once; it is not the plugin's error."""
     found = only("plugin", root, "notice")
     assert found.text == (
-        "the environment of the plugin holdfast@holdfast is not built yet; the next session of Claude Code builds it"
+        "the environment of the plugin holdfast@holdfast isn't built yet; the next session of Claude Code builds it"
     )
     assert not made.data.exists(), "looking changes nothing"
     mended(found, root)
@@ -74,7 +74,7 @@ def test_one_that_was_never_built_says_so(made: Copy, root: Path) -> None:
 def test_a_ready_one_answers(made: Copy, root: Path) -> None:
     """Its hooks are really started, in a home of their own."""
     pluginhome.enable(made.root)
-    assert healthy("plugin", root) == f"the plugin holdfast@holdfast answers, with its environment {made.environment}"
+    assert healthy("plugin", root) == f"the plugin holdfast@holdfast answers from its environment {made.environment}"
     assert not paths.log_file().exists()
 
 
@@ -84,7 +84,7 @@ def test_one_that_does_not_load_is_built_again(made: Copy, root: Path) -> None:
     pluginhome.enable(made.root)
     (made.environment / "bin" / "python").write_text("#!/bin/sh\nexit 1\n")
     found = only("plugin", root, "problem")
-    assert f"has its environment {made.environment}, but does not answer: with nothing on stdin it ends with 1" in (
+    assert f"has its environment {made.environment}, but doesn't answer: with nothing on stdin it ends with 1" in (
         found.text
     )
     mended(found, root)
@@ -112,7 +112,7 @@ def test_a_failure_of_another_version_is_none_of_this_one(
     fail(made, monkeypatch, "no route")
     requirements = made.root / "plugin" / "requirements.txt"
     requirements.write_text(requirements.read_text().replace("# environment ", "# environment 9"))
-    assert "is not built yet" in only("plugin", root, "notice").text
+    assert "isn't built yet" in only("plugin", root, "notice").text
 
 
 @pytest.mark.usefixtures("building")
@@ -152,7 +152,7 @@ def test_while_it_is_being_built_it_says_so(made: Copy, root: Path, monkeypatch:
 
 
 @pytest.mark.usefixtures("building")
-@pytest.mark.parametrize(("damage", "words"), [("ready", "was begun and not finished"), ("bin/python", "is gone")])
+@pytest.mark.parametrize(("damage", "words"), [("ready", "isn't finished"), ("bin/python", "is gone")])
 def test_a_half_one_is_named(made: Copy, root: Path, damage: str, words: str) -> None:
     """The builder was killed, or the interpreter that it was built with was removed."""
     pluginhome.enable(made.root)
@@ -174,9 +174,7 @@ def test_what_stands_in_the_builders_way_is_named(made: Copy, root: Path, what: 
         place.parent.mkdir(parents=True, exist_ok=True)
         place.touch()
     found = only("plugin", root, "problem")
-    assert (
-        f"its environment cannot be built, for {place} is not a {'file' if what == 'lock' else 'folder'}" in found.text
-    )
+    assert f"its environment can't be built: {place} isn't a {'file' if what == 'lock' else 'folder'}" in found.text
     mended(found, root)
 
 
@@ -192,7 +190,7 @@ def test_what_cannot_be_written_is_named(made: Copy, root: Path, what: str) -> N
         place.mkdir(parents=True)
         place.chmod(0o500)
     found = only("plugin", root, "problem")
-    assert f"for {place} cannot be written" in found.text
+    assert f"built: {place} can't be written" in found.text
     assert found.remedy.startswith("chmod u+")
     mended(found, root)
 
@@ -201,7 +199,7 @@ def test_an_enabled_plugin_whose_folder_is_gone_is_named(made: Copy, root: Path)
     """Somebody emptied the client's cache."""
     shutil.rmtree(made.root)
     found = only("plugin", root, "problem")
-    assert found.text == f"the plugin holdfast@holdfast is enabled, but {made.root} does not hold it"
+    assert found.text == f"the plugin holdfast@holdfast is enabled, but isn't in {made.root}"
     assert found.remedy == "claude plugin update holdfast@holdfast"
 
 

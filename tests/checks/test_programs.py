@@ -34,7 +34,7 @@ def rewrite(path: Path, old: str, new: str) -> None:
 
 def test_where_nothing_is_registered_no_program_is_needed(root: Path) -> None:
     """Nothing is missed before an install."""
-    assert "no settings register a program" in healthy("programs", root)
+    assert "no settings file registers Holdfast" in healthy("programs", root)
 
 
 def test_both_programs_start_and_answer(installed: Path, root: Path) -> None:
@@ -74,12 +74,12 @@ def crash(path: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
-        (remove, "is not there, and "),
-        (forbid, "is not executable, and "),
-        (lose_interpreter, "starts /gone/bin/python, which is not there, and "),
-        (lose_interpreter_with_blank, "starts /gone away/bin/python, which is not there, and "),
+        (remove, "is missing, but "),
+        (forbid, "isn't executable, but "),
+        (lose_interpreter, "starts /gone/bin/python, which is missing, but "),
+        (lose_interpreter_with_blank, "starts /gone away/bin/python, which is missing, but "),
         (change, "was written by another version of Holdfast, or by hand"),
-        (crash, "does not answer: "),
+        (crash, "doesn't answer: "),
     ],
 )
 def test_what_keeps_a_program_from_answering_is_named_and_mended(
@@ -112,7 +112,7 @@ def test_the_settings_that_name_a_missing_program_are_named(root: Path) -> None:
     assert f"{target.settings} registers it for" in launch.text
     assert launch.remedy == f"holdfast install --scope project --project {root}"
     assert "the model's Bash tool runs it" in command.text
-    assert "opens every strict handler" in fallback.text
+    assert "bypasses every strict handler" in fallback.text
 
 
 @pytest.mark.parametrize("damage", [remove, lambda path: path.write_text("#!/bin/sh\n\nexit 0\n")])
@@ -150,7 +150,7 @@ def test_another_holdfast_that_answers_is_a_matter_of_choice(installed: Path, ro
 
     found = only("programs", root, "notice")
 
-    assert f"with Holdfast in {other}, but this command is {sys.executable}" in found.text
+    assert f"with Holdfast in {other}, but this command runs {sys.executable}" in found.text
     assert found.fix is None
 
 
@@ -160,7 +160,7 @@ def test_a_program_that_hangs_is_ended(installed: Path, root: Path, monkeypatch:
     monkeypatch.setattr(programs, "TIMEOUT_S", 6)  # the other program has to answer in it
     rewrite(installed, "import sys\n", "import sys, time\ntime.sleep(600)\n")
 
-    assert "it did not end within 6 seconds" in only("programs", root, "problem").text
+    assert "it didn't end within 6 seconds" in only("programs", root, "problem").text
 
 
 def test_a_program_in_another_place_is_only_named(installed: Path, root: Path) -> None:
@@ -172,7 +172,7 @@ def test_a_program_in_another_place_is_only_named(installed: Path, root: Path) -
 
     found = only("programs", root, "problem")
 
-    assert found.text == f"/x/.local/share/holdfast/run is not there, and {settings} registers it for Stop"
+    assert found.text == f"/x/.local/share/holdfast/run is missing, but {settings} registers it for Stop"
     assert found.fix is None
     obey(found, root)
     healthy("programs", root)
@@ -182,7 +182,7 @@ def test_what_is_no_launcher_is_not_started(installed: Path, root: Path) -> None
     """Somebody's own program in that place is left alone."""
     installed.write_text("#!/bin/sh\ntouch started\n")
 
-    assert "is not what an install writes" in only("programs", root, "problem").text
+    assert "wasn't written by `holdfast install`" in only("programs", root, "problem").text
     assert not (root / "started").exists()
 
 

@@ -68,9 +68,9 @@ def test_a_fresh_install_is_as_it_should_be(root: Path, scope: Scope) -> None:
     said = healthy("registration", root)
 
     events = len(json.loads(target.settings.read_text("utf-8"))["hooks"])
-    assert f"{target.settings} registers {events} event(s)" in said
-    assert "lets the model call holdfast unasked" in said
-    assert f"{target.skill} is the skill of this version" in said
+    assert f"{target.settings} registers {events} events" in said
+    assert "lets the model call holdfast without asking" in said
+    assert f"{target.skill} is up to date" in said
 
 
 def test_user_and_project_with_the_same_commands_are_no_double(root: Path) -> None:
@@ -108,7 +108,7 @@ def old_form(settings: dict[str, Any]) -> None:
         (forget, "PreCompact: registered"),
         (repeat, "Stop: registered once instead of 2 times"),
         (repeat_otherwise, "Stop: registered once instead of 2 times"),
-        (narrow, "PreToolUse: matcher changed for"),
+        (narrow, "PreToolUse: matcher changed to"),
         (old_form, "Stop: command brought up to date"),
     ],
 )
@@ -121,7 +121,7 @@ def test_what_drifted_is_named_and_mended(
 
     found = only("registration", root, "problem")
 
-    assert found.text.startswith(f"{target.settings} does not register what the handlers want")
+    assert found.text.startswith(f"{target.settings} doesn't match what the handlers want")
     assert words in found.text
     obey(found, root)
     healthy("registration", root)
@@ -168,7 +168,7 @@ def test_two_forms_in_two_files_are_run_twice(root: Path) -> None:
 
     assert drifted.text.startswith(str(team.settings))
     assert (twice.level, twice.fix) == ("problem", None)
-    assert f"{user.settings} and {team.settings} register Stop in different forms" in twice.text
+    assert f"{user.settings} and {team.settings} register Stop with different commands" in twice.text
     assert twice.remedy == f"holdfast install --scope project --project {root}"
     obey(twice, root)
     healthy("registration", root)
@@ -183,7 +183,7 @@ def test_an_entry_by_hand_is_found(root: Path, command: str) -> None:
 
     found = only("registration", root, "problem")
 
-    assert f'{target.settings}: "hooks.Stop" runs Holdfast in a way no install wrote' in found.text
+    assert f'{target.settings}: "hooks.Stop" runs Holdfast with a command that ' in found.text
     assert command in found.text
     edit(target, lambda settings: settings["hooks"]["Stop"].remove(stray))
     healthy("registration", root)
@@ -208,7 +208,7 @@ def test_what_makes_our_entry_another_is_found(root: Path, key: str, value: obje
 
     found = only("registration", root, "problem")
 
-    assert f'"hooks.SessionStart" has "{key}"' in found.text
+    assert f'"hooks.SessionStart" adds "{key}"' in found.text
     obey(found, root)
     healthy("registration", root)
 
@@ -285,11 +285,11 @@ def test_rules_that_were_allowed_and_are_gone_are_only_told(root: Path) -> None:
 def test_without_allow_cli_no_rule_is_missed(root: Path) -> None:
     """Nobody is told to allow what they did not."""
     put(root)
-    assert "unasked" not in healthy("registration", root)
+    assert "without asking" not in healthy("registration", root)
 
 
 def test_the_copy_of_the_skill_is_compared(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Gone, of another version, or changed by somebody: each is told with what to do, and the second is mended."""
+    """Gone, from another version, or changed by somebody: each is told with what to do, and the second is mended."""
     target = put(root, allow_cli=True)
     target.skill.unlink()
     found = only("registration", root, "notice")
@@ -300,8 +300,8 @@ def test_the_copy_of_the_skill_is_compared(root: Path, monkeypatch: pytest.Monke
     newer = skillcopy.shipped() + b"\nMore.\n"
     monkeypatch.setattr(skillcopy, "shipped", lambda: newer)
     found = only("registration", root, "notice")
-    assert "of another version" in found.text
-    assert mend("registration", root) == [f"skill: {target.skill}"]
+    assert "from another version" in found.text
+    assert mend("registration", root) == [f"Skill: {target.skill}"]
     assert target.skill.read_bytes() == newer
     record = installs.get(target.real)
     assert record is not None
@@ -310,7 +310,7 @@ def test_the_copy_of_the_skill_is_compared(root: Path, monkeypatch: pytest.Monke
 
     target.skill.write_text("mine")
     found = only("registration", root, "notice")
-    assert "was changed since" in found.text
+    assert "was edited after" in found.text
     assert found.fix is None
     obey(found, root)
     healthy("registration", root)
@@ -342,14 +342,14 @@ def test_events_that_the_client_knows_or_does_not(root: Path, monkeypatch: pytes
 
     monkeypatch.setattr(versions, "version", lambda: (2, 1, 400))
     found = only("registration", root, "notice")
-    assert "does not register PreModelSwitch, which the installed client 2.1.400 knows" in found.text
+    assert "doesn't register PreModelSwitch, which the installed client 2.1.400 knows" in found.text
     assert len(mend("registration", root)) == 1
     assert "PreModelSwitch" in json.loads(target.settings.read_text("utf-8"))["hooks"]
     healthy("registration", root)
 
     monkeypatch.setattr(versions, "version", lambda: (2, 1, 197))
     found = only("registration", root, "problem")
-    assert "which the installed client 2.1.197 does not know" in found.text
+    assert "which the installed client 2.1.197 doesn't know" in found.text
     obey(found, root)
     healthy("registration", root)
     assert "PreModelSwitch" not in json.loads(target.settings.read_text("utf-8"))["hooks"]
@@ -375,7 +375,7 @@ def test_an_enabled_plugin_registers_by_itself(root: Path) -> None:
     (claude / "plugins" / "installed_plugins.json").write_text(json.dumps(listed))
     (claude / "settings.json").write_text('{"enabledPlugins": {"holdfast@here": true}}')
 
-    assert "enables the plugin, which registers 2 event(s)" in healthy("registration", root)
+    assert "enables the plugin, which registers 2 events" in healthy("registration", root)
 
 
 def test_a_settings_file_of_another_name_counts_for_its_project(root: Path, tmp_path: Path) -> None:
@@ -484,8 +484,8 @@ def test_the_entrypoint_by_hand_is_found_wherever_it_lies(root: Path, tmp_path: 
 
     found = only("registration", root, "problem")
 
-    assert f"so the event is answered twice: {command}" in found.text
-    assert found.remedy == f'take that entry out of "hooks.Stop" in {target.settings}'
+    assert f"so Holdfast answers the event twice: {command}" in found.text
+    assert found.remedy == f'remove that entry from "hooks.Stop" in {target.settings}'
 
 
 def test_somebody_elses_dispatch_is_not_ours(root: Path) -> None:
@@ -520,7 +520,7 @@ def both(found: list[Finding]) -> list[Finding]:
 
 @pytest.mark.parametrize("rules", [False, True])
 def test_plugin_and_settings_that_register_the_same_are_told(root: Path, rules: bool) -> None:
-    """Both are named, that each compaction is delivered once, and what removes the one and the other."""
+    """Both are named, that nothing is delivered twice, and what removes the one and the other."""
     target = put(root, allow_cli=rules)
     copy = pluginhome.enable(ROOT)
 
@@ -529,8 +529,8 @@ def test_plugin_and_settings_that_register_the_same_are_told(root: Path, rules: 
     assert (found.level, found.fix) == ("notice", None)
     assert found.text.startswith(f"{target.settings} and the plugin holdfast@holdfast both register SessionStart, ")
     assert not [event for event in copy.registered() if event not in found.text]
-    assert "each compaction is delivered once" in found.text
-    assert found.text.endswith("To do without the plugin: claude plugin uninstall holdfast@holdfast")
+    assert "nothing is delivered twice" in found.text
+    assert found.text.endswith("To remove the plugin: claude plugin uninstall holdfast@holdfast")
     assert found.remedy.startswith("holdfast uninstall --scope user")
     assert ("--allow-cli" in found.remedy) == rules
     obey(found, root)
@@ -580,4 +580,4 @@ def test_a_copy_that_no_settings_enable_is_told_of_too(root: Path, monkeypatch: 
     monkeypatch.setattr(plugin_copies, "running", lambda: True)
     (found,) = both(examine("registration", root))
     assert f"and the plugin in {ROOT} both register" in found.text
-    assert found.text.endswith("To do without the plugin: start the client without --plugin-dir")
+    assert found.text.endswith("To remove the plugin: start the client without --plugin-dir")

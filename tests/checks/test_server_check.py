@@ -31,7 +31,7 @@ def place(fresh: Warm, monkeypatch: pytest.MonkeyPatch) -> Warm:
 
 @pytest.fixture
 def hanging(place: Warm, monkeypatch: pytest.MonkeyPatch) -> Warm:
-    """The same, with a server that does not answer."""
+    """The same, with a server that doesn't answer."""
     place.warm_up()
     os.kill(place.pid, signal.SIGSTOP)
     monkeypatch.setattr(servers, "ask", partial(servers.ask, patience=0.3))
@@ -59,7 +59,7 @@ def test_one_that_hangs_is_ended_by_the_remedy(hanging: Warm) -> None:
     pid = hanging.pid
     found = only("server", hanging.root, "problem")
 
-    assert f"the server at {hanging.socket} (process {pid}) does not answer" in found.text
+    assert f"the server at {hanging.socket} (process {pid}) doesn't answer" in found.text
     assert found.remedy == "holdfast server stop"
     holdfast(*found.remedy.split()[1:], root=hanging.root)
     hanging.until(lambda: gone(pid))
@@ -71,7 +71,7 @@ def test_one_that_hangs_is_ended_by_the_doctor(hanging: Warm) -> None:
     """`holdfast doctor --fix` does the same and says so."""
     pid, place = hanging.pid, hanging.socket
 
-    assert mend("server", hanging.root) == [f"the server at {place} was ended"]
+    assert mend("server", hanging.root) == [f"the server at {place} was stopped"]
     hanging.until(lambda: gone(pid))
     healthy("server", hanging.root)
 
@@ -82,7 +82,7 @@ def test_what_cannot_be_ended_is_said(hanging: Warm, monkeypatch: pytest.MonkeyP
     fix = only("server", hanging.root, "problem").fix
 
     assert fix
-    assert fix() == f"{hanging.socket} could not be stopped"
+    assert fix() == f"{hanging.socket} couldn't be stopped"
 
 
 @pytest.mark.parametrize("how", ["variable", "configuration"])
@@ -95,7 +95,7 @@ def test_switched_off_is_said(place: Warm, monkeypatch: pytest.MonkeyPatch, how:
         file = place.write(place.home / ".config" / "holdfast" / "holdfast.toml", "server = false\n")
         why = f"server = false in {file}"
 
-    assert healthy("server", place.root) == f"the server is off ({why}), so every event is a cold start"
+    assert healthy("server", place.root) == f"the server is off ({why}), so every event starts cold"
 
 
 def test_a_path_too_long_is_a_notice(place: Warm, monkeypatch: pytest.MonkeyPatch) -> None:

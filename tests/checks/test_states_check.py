@@ -62,10 +62,10 @@ def title(root: Path) -> list[str]:
 
 def test_no_workflow_and_sound_ones(root: Path) -> None:
     """Both formats, as the command line writes them."""
-    assert "0 workflow(s)" in healthy("states", root)
+    assert "0 workflows" in healthy("states", root)
     holdfast("start", "User auth", "--phase", "Design", root=root)
     holdfast("start", "Calculator", "--format", "hybrid", "--phase", "Write @a", "--remind", "Small", root=root)
-    assert "2 workflow(s), and their files agree" in healthy("states", root)
+    assert "2 workflows, with consistent files" in healthy("states", root)
 
 
 @pytest.mark.parametrize("which", ["hybrid", "kept"])
@@ -114,7 +114,7 @@ def test_a_broken_file_waits_for_the_ledger(root: Path, kept: Path) -> None:
     found = [each for each in examine("states", root) if each.level == "problem"]
     assert [each.fix is not None for each in found] == [True]
     (mended,) = run_fixes(root)
-    assert mended.startswith("could not be mended: ")
+    assert mended.startswith("couldn't be repaired: ")
     assert kept.exists()
 
 
@@ -146,7 +146,7 @@ def test_somebody_elses_file_is_in_the_way(root: Path) -> None:
 
     found = only("states", root, "notice")
 
-    assert found.text.startswith(f'{file}: "id" is missing, "task" is missing and "phases" is missing, so no ')
+    assert found.text.startswith(f'{file}: "id" is missing, "task" is missing and "phases" is missing, so the hybrid')
     assert mend("states", root) == []
     obey(found, root)
     healthy("states", root)
@@ -225,7 +225,7 @@ def test_an_unfinished_workflow_nobody_works_on(root: Path, monkeypatch: pytest.
 
     found = only("states", root, "notice")
 
-    assert f'{kept}: "User auth" is unfinished at 1/2' in found.text
+    assert f'{kept}: "User auth" is unfinished (1/2)' in found.text
     assert found.remedy == f"holdfast done --all {kept.stem}"
     obey(found, root)
     healthy("states", root)
@@ -253,7 +253,7 @@ def test_a_finished_workflow_whose_file_is_left(root: Path, kept: Path) -> None:
 
     found = only("states", root, "notice")
 
-    assert '"User auth" is finished, and its file is still there' in found.text
+    assert '"User auth" is finished, but its file is still there' in found.text
     obey(found, root)
     healthy("states", root)
     assert not kept.exists()
@@ -318,7 +318,7 @@ def test_a_view_that_cannot_be_drawn_is_not_said_to_be(
     project.close()
 
     assert not succeeded
-    assert "could not be written" in said
+    assert "couldn't be written" in said
 
 
 def test_somebody_elses_view_stays(root: Path, hybrid: Path) -> None:
@@ -414,10 +414,10 @@ def test_two_active_phases_are_a_problem(root: Path, hybrid: Path) -> None:
 @pytest.mark.parametrize(
     ("values", "words", "field"),
     [
-        ({"phases": {}}, '"phases" is an object where a list must be', "phases"),
-        ({"id": 7, "phases": {}}, '"phases" is an object where a list must be', "phases"),
-        ({"phases": None}, '"phases" is null where a list must be', "phases"),
-        ({"task": ["x"]}, '"task" is a list where a text must be', "task"),
+        ({"phases": {}}, '"phases" is an object but must be a list', "phases"),
+        ({"id": 7, "phases": {}}, '"phases" is an object but must be a list', "phases"),
+        ({"phases": None}, '"phases" is null but must be a list', "phases"),
+        ({"task": ["x"]}, '"task" is a list but must be a text', "task"),
         ({"phases": [{"order": 1}]}, '"phases[0]" has no "title"', "phases[0]"),
         ({"phases": [{}, 7]}, '"phases[0]" has no "title" and "phases[1]" has no "title"', "phases[0]"),
     ],
@@ -431,7 +431,7 @@ def test_a_workflow_that_is_none_any_more_is_a_problem(
 
     (found,) = (each for each in examine("states", root) if each.level == "problem")
 
-    assert found.text.startswith(f"{hybrid}: {words}, so no workflow of the hybrid format can be kept here")
+    assert found.text.startswith(f"{hybrid}: {words}, so the hybrid format can't be used here")
     assert found.remedy == f'correct "{field}" in {hybrid}'
     assert found.fix is None
     hybrid.write_text(good)
@@ -525,7 +525,7 @@ def test_leftovers_among_the_overflow_of_guidance_are_told(root: Path) -> None:
 
     found = only("states", root, "notice")
 
-    assert found.text.startswith(f"{left} is of a writer that was killed")
+    assert found.text.startswith(f"{left} was left by a process that was killed")
     obey(found, root)
     healthy("states", root)
 
@@ -546,4 +546,4 @@ def test_a_finished_workflow_grows_old_in_peace(root: Path, monkeypatch: pytest.
     holdfast("done", "--all", root=root)
     monkeypatch.setenv("HOLDFAST_NOW", clock.stamp(clock.now() + timedelta(days=60)))
 
-    assert "1 workflow(s)" in healthy("states", root)
+    assert "1 workflow," in healthy("states", root)

@@ -26,7 +26,7 @@ def test_where_no_switch_is_thrown(root: Path, elsewhere: Path) -> None:
     """Nor is a switch that stands the other way, or another key of the administrator's."""
     write(scopes.target("user", root).settings, {"disableAllHooks": False, "env": {"CLAUDE_CODE_SIMPLE": "0"}})
     write(elsewhere / "managed-settings.json", {"model": "x", "strictPluginOnlyCustomization": ["skills"]})
-    assert "no setting and no variable" in healthy("switches", root)
+    assert "no setting or variable" in healthy("switches", root)
 
 
 @pytest.mark.parametrize("scope", ["user", "project", "local"])
@@ -37,7 +37,7 @@ def test_hooks_disabled_in_any_scope(root: Path, scope: Scope) -> None:
     found = only("switches", root, "problem")
 
     assert found.text == f'{file}: "disableAllHooks" is true, so the client runs no hook'
-    assert found.remedy == f'take "disableAllHooks" out of {file}'
+    assert found.remedy == f'remove "disableAllHooks" from {file}'
     assert found.fix is None
     write(file, {})
     healthy("switches", root)
@@ -48,8 +48,8 @@ def test_hooks_disabled_in_any_scope(root: Path, scope: Scope) -> None:
     [
         ({"disableAllHooks": True}, '"disableAllHooks" is true'),
         ({"allowManagedHooksOnly": True}, '"allowManagedHooksOnly" is true'),
-        ({"strictPluginOnlyCustomization": ["skills", "hooks"]}, '"strictPluginOnlyCustomization" names hooks'),
-        ({"strictPluginOnlyCustomization": True}, '"strictPluginOnlyCustomization" names hooks'),
+        ({"strictPluginOnlyCustomization": ["skills", "hooks"]}, '"strictPluginOnlyCustomization" includes hooks'),
+        ({"strictPluginOnlyCustomization": True}, '"strictPluginOnlyCustomization" includes hooks'),
     ],
 )
 @pytest.mark.parametrize("name", ["managed-settings.json", "managed-settings.d/10-hooks.json"])

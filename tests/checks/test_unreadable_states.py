@@ -152,7 +152,7 @@ def test_what_lies_in_a_linked_folder_stays(root: Path, outside: Path, name: str
     assert tree(outside) == before, said
     assert (root / TOPS[name]).is_symlink()
     assert [each.check for each in told] == ["folders"]
-    assert "is a symbolic link, which is not followed" in told[0].text
+    assert "is a symbolic link. Holdfast doesn't follow it" in told[0].text
 
 
 @pytest.mark.parametrize("name", STATES)

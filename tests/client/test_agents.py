@@ -58,7 +58,7 @@ def moves(request: Request) -> list[str]:
 
 def todos(request: Request) -> list[str]:
     """Return the items of the last to-do list that a conversation was given."""
-    return re.findall(r"^- (\[.\] .+: \w+)$", request.text.split("as a to-do list.")[-1], re.MULTILINE)
+    return re.findall(r"^- (\[.\] .+: \w+)$", request.text.split("in your to-do list")[-1], re.MULTILINE)
 
 
 def counted(world: World) -> list[tuple[int, list[str]]]:
@@ -190,7 +190,7 @@ def test_compaction_while_a_background_agent_runs(hybrid: World) -> None:
     session.prompt("/compact")
     session.prompt("Go on.")
     restored = hybrid.model.of("main")[-1]
-    assert restored.text.count("RESTORED AFTER COMPACTION ⚠️") == 1
+    assert restored.text.count("RESTORED AFTER COMPACTION\nCurrent state") == 1
     assert "Phase: 1/2 - Create calculator module" in restored.text
     session.wait()
     after = hybrid.model.of("main")[-1]
@@ -203,7 +203,7 @@ def test_compaction_while_a_background_agent_runs(hybrid: World) -> None:
 @pytest.mark.scenario(12)
 @pytest.mark.parametrize("background", [False, True])
 def test_an_agents_own_compaction(hybrid: World, background: bool) -> None:
-    """It touches nothing of the main workflow: no seal, no guidance, no words for the summariser.
+    """It touches nothing of the main workflow: no snapshot, no guidance, no words for the summariser.
 
     Where the client marks such events by nothing (2.1.197), it is known by the main thread's waiting or resting; so
     the background agent works on only when the main thread has ended its turn.
@@ -226,8 +226,8 @@ def test_an_agents_own_compaction(hybrid: World, background: bool) -> None:
     print([(q.number, q.kind) for q in hybrid.model.requests], hybrid.view)
     assert len(summaries) == 1
     assert "x-claude-code-agent-id" in summaries[0].headers
-    assert "The summary should keep" not in summaries[0].last
-    assert not [q.number for q in hybrid.model.requests if "RESTORED AFTER COMPACTION ⚠️" in q.text]
+    assert "Keep these workflows" not in summaries[0].last
+    assert not [q.number for q in hybrid.model.requests if "RESTORED AFTER COMPACTION\nCurrent state" in q.text]
     assert not hybrid.rows("seals")
     assert statuses(hybrid)[0] == "completed"
     assert not hybrid.complaints

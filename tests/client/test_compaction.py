@@ -11,8 +11,8 @@ from tests.client.model import bash, fail, say
 if TYPE_CHECKING:
     from tests.client.world import World
 
-HEADING = "⚠️ WORKFLOW RESTORED AFTER COMPACTION ⚠️"
-SUMMARY = "The summary should keep these workflows"
+HEADING = "WORKFLOW RESTORED AFTER COMPACTION\nCurrent state"  # the skill names the first line too
+SUMMARY = "Keep these workflows and their phases"
 PHASES = [f"Phase-title-{n}" for n in range(1, 6)]
 READING = [f"docs/reading-{n}.md" for n in range(1, 6)]
 REMINDERS = [f"Reminder-{n}: never forget" for n in range(1, 6)]

@@ -197,7 +197,7 @@ def test_installed_from_its_marketplace(plugged: Plugged, tmp_path: Path) -> Non
     run(world, "plugin", "marketplace", "add", str(root))
     run(world, "plugin", "install", "holdfast@holdfast")
     printed = world.holdfast("install", "--scope", "user", "--allow-cli")
-    assert "the plugin, which is enabled, registers SessionStart" in printed
+    assert "The plugin is enabled and registers SessionStart" in printed
     settings = json.loads(world.settings.read_text())
     assert "hooks" not in settings
     assert "Bash(holdfast start:*)" in settings["permissions"]["allow"]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.client.model import bash, call, say
-from tests.client.test_compaction import HEADING, guidance
+from tests.client.test_compaction import AUTO, FULL, HEADING, guidance
 
 if TYPE_CHECKING:
+    from tests.client.model import Reply, Request
     from tests.client.world import World
 
 FACTS = [f"{kind}-canary-{number}-{number * 7919 % 9973}" for kind in ("remind", "value") for number in range(10, 19)]
@@ -38,6 +41,23 @@ def without(world: World, *events: str) -> None:
     world.settings.write_text(json.dumps(settings))
 
 
+def states(world: World) -> list[str]:
+    """Return the states of the deliveries, oldest first."""
+    return [row["state"] for row in sorted(world.rows("deliveries"), key=lambda row: row["made_at"])]
+
+
+def wait_for_transcript(world: World) -> None:
+    """Wait until the client has written the last guidance to its transcript, which it does in its own time."""
+    last = max(world.rows("deliveries"), key=lambda row: str(row["made_at"]), default=None)
+    deadline = time.monotonic() + 30
+    while last and not any(
+        last["mark"] in line and "hook_additional_context" in line
+        for line in Path(last["transcript"]).read_text().splitlines()
+    ):
+        assert time.monotonic() < deadline, f"the transcript never held the guidance {last['mark']}"
+        time.sleep(0.05)
+
+
 def rounds(world: World) -> None:
     """Compact again and again, and complete a phase before each."""
     session = world.client.session()
@@ -46,6 +66,7 @@ def rounds(world: World) -> None:
     for cycle in range(1, CYCLES + 1):
         world.model.turns = [bash(f'holdfast done --note "hand-over-canary-{cycle}"'), say("Done.")]
         session.prompt("Next phase.")
+        wait_for_transcript(world)
         session.prompt("/compact")
         session.prompt("Go on.")
         text = world.model.of("main")[-1].text
@@ -63,11 +84,30 @@ def test_ten_compactions(world: World, form: str) -> None:
     """30 facts at first, and each time what is left of them with the present phase; each delivery is confirmed."""
     begin(world, form)
     rounds(world)
-    states = [row["state"] for row in sorted(world.rows("deliveries"), key=lambda row: row["made_at"])]
-    assert states == ["confirmed"] * (CYCLES - 1) + states[-1:]
-    assert states[-1] in ("delivered", "confirmed")  # nobody asked after the last
+    *earlier, last = states(world)
+    assert earlier == ["confirmed"] * (CYCLES - 1)
+    assert last in ("delivered", "confirmed")  # nobody asked after the last
     assert len(world.rows("losses")) == CYCLES
     assert {row["why"] for row in world.rows("seals")} == {"manual"}
+    assert not world.complaints
+
+
+@pytest.mark.scenario(14)
+def test_two_compactions_in_one_turn(world: World) -> None:
+    """No prompt comes between them, so the second one asks whether the first one's guidance arrived."""
+    begin(world, "compaction")
+    world.client.extra = AUTO
+
+    def full_again(_: Request) -> Reply:
+        wait_for_transcript(world)
+        return bash("echo three", tokens=FULL)
+
+    world.model.turns = [say("Zero."), bash("echo one", tokens=FULL), bash("echo two"), full_again, say("Done.")]
+    session = world.client.session()
+    session.prompt("Begin.")
+    session.prompt("Work.")
+    assert len(world.model.of("summary")) == 2
+    assert states(world) == ["confirmed", "delivered"]
     assert not world.complaints
 
 
@@ -111,8 +151,8 @@ def test_guidance_that_never_arrives(world: World) -> None:
     for prompt in ("Begin.", "Work.", "/compact", "Go on.", "And on.", "And on."):
         session.prompt(prompt)
     assert world.model.of("main")[-1].text.count(HEADING) == 1
-    states = [row["state"] for row in sorted(world.rows("deliveries"), key=lambda row: row["made_at"])]
-    assert states[0] == "absent" and len(states) == 2
+    first, _ = states(world)
+    assert first == "absent"
 
 
 @pytest.mark.scenario(14)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
+from rich.console import Console
 
 from holdfast import checks, paths
 from holdfast.clients.claude import scopes, versions
+from holdfast.commands import doctor, sheet
 from holdfast.errors import StateError
 from holdfast.files import document
 from holdfast.install import installs
 from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -39,18 +39,49 @@ def break_ledger(root: Path) -> Path:
     return file
 
 
-@pytest.mark.slow
-def test_health_is_told_in_a_line_for_each_thing(root: Path) -> None:
-    """Grouped by check, exit code 0."""
-    said = holdfast("doctor", root=root).out
+def test_health_is_told_in_one_line(root: Path) -> None:
+    """With how many checks passed, exit code 0; `-v` lists what each of them found, by check."""
+    assert holdfast("doctor", root=root).out == f"All good: {len(checks.CHECKS)} checks passed.\n"
+
+    said = holdfast("doctor", "-v", root=root).out
 
     lines = said.splitlines()
     assert [line for line in lines if line and not line.startswith(" ")] == [
         *checks.CHECKS,
-        "Everything is as it should be.",
+        f"All good: {len(checks.CHECKS)} checks passed.",
     ]
-    assert "✗" not in said
-    assert f"  ✓ {paths.launcher()} starts " in said
+    assert "problem:" not in said
+    assert "  ok: ~/.local/share/holdfast/run starts " in said
+
+
+def test_on_a_terminal_symbols_stand_for_the_words(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A pipe gets words, which a person can search for."""
+    (root / ".claude" / "settings.json").write_text('{"disableAllHooks": true}')
+    monkeypatch.setattr(sheet, "console", lambda: Console(force_terminal=True, color_system=None, highlight=False))
+    monkeypatch.setenv("HOLDFAST_PROJECT_DIR", str(root))
+    with pytest.raises(SystemExit):
+        doctor.command([])
+    said = capsys.readouterr().out
+    assert "\nswitches\n  ✗ " in f"\n{said}"
+    assert "\n    → remove " in said
+
+
+def test_paths_are_relative_where_the_command_runs(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the current folder, whatever the project's is, and `~` for home; the JSON names whole paths."""
+    settings = root / ".claude" / "settings.json"
+    settings.write_text('{"disableAllHooks": true}')
+    monkeypatch.chdir(root)
+    said = holdfast("doctor", code=1).out
+    assert '  problem: .claude/settings.json: "disableAllHooks" is true' in said
+    assert '    fix: remove "disableAllHooks" from .claude/settings.json\n' in said
+    assert str(settings) in holdfast("doctor", "--json", code=1).out
+    monkeypatch.chdir(root.parent)
+    assert (
+        f'    fix: remove "disableAllHooks" from {root.name}/.claude/settings.json\n'
+        in holdfast("doctor", root=root, code=1).out
+    )
 
 
 @pytest.mark.slow
@@ -61,10 +92,10 @@ def test_a_problem_is_told_with_what_to_do(root: Path) -> None:
 
     said = holdfast("doctor", root=root, code=1).out
 
-    assert f"  ✗ {paths.launcher()} is not there, and " in said
-    assert "\n    → holdfast install --scope user\n" in said
-    assert '"disableAllHooks" is true, so the client runs no hook\n    → take "disableAllHooks" out of ' in said
-    assert said.endswith("\n\n2 problems. `holdfast doctor --fix` mends 1 of them.\n")
+    assert "  problem: ~/.local/share/holdfast/run is missing, but " in said
+    assert "\n    fix: holdfast install --scope user\n" in said
+    assert '"disableAllHooks" is true, so the client runs no hook\n    fix: remove "disableAllHooks" from ' in said
+    assert said.endswith(f"\n\n2 problems in {len(checks.CHECKS)} checks. `holdfast doctor --fix` repairs 1 of them.\n")
 
 
 @pytest.mark.slow
@@ -75,8 +106,8 @@ def test_a_notice_costs_no_exit_code(root: Path) -> None:
 
     said = holdfast("doctor", root=root).out
 
-    assert "  ! \"handlers.off\" names 'record_event'" in said
-    assert said.endswith("\n\n1 notice.\n")
+    assert "  warning: \"handlers.off\" names 'record_event'" in said
+    assert said.endswith(f"\n\n1 warning in {len(checks.CHECKS)} checks.\n")
 
 
 @pytest.mark.slow
@@ -92,15 +123,15 @@ def test_fix_mends_what_is_safe_and_says_what_it_did(root: Path) -> None:
 
     said = holdfast("doctor", "--fix", root=root).out
 
-    mended = said.split("\nmended\n")[1]
-    assert f"  ✓ programs: wrote {paths.launcher()}\n" in mended
-    assert f"  ✓ registration: {settings}: PreCompact: registered\n" in mended
-    assert f"  ✓ ledger: set {ledger} aside as {ledger.name}.corrupt-" in mended
-    assert "  ✓ folders: took others' permissions from 1 file(s) and folder(s)" in mended
-    assert "✗" not in said
-    assert said.endswith("\n1 notice.\n")  # the damaged ledger lies beside the new one
+    mended = said.split("\nrepaired\n")[1]
+    assert "  ok: programs: wrote ~/.local/share/holdfast/run\n" in mended
+    assert "  ok: registration: ~/.claude/settings.json: PreCompact: registered\n" in mended
+    assert f"  ok: ledger: set ~/{ledger.relative_to(Path.home())} aside as {ledger.name}.corrupt-" in mended
+    assert "  ok: folders: took others' permissions from 1 path" in mended
+    assert "problem:" not in said
+    assert said.endswith(f"\n1 warning in {len(checks.CHECKS)} checks.\n")  # the damaged ledger lies beside the new one
     assert "PreCompact" in json.loads(settings.read_text())["hooks"]
-    assert "\nmended\n" not in holdfast("doctor", "--fix", root=root).out
+    assert "\nrepaired\n" not in holdfast("doctor", "--fix", root=root).out
 
 
 @pytest.mark.slow
@@ -115,7 +146,7 @@ def test_fix_leaves_a_teams_settings_alone(root: Path) -> None:
 
     said = holdfast("doctor", "--fix", root=root, code=1).out
 
-    assert f"    → holdfast install --scope project --project {root}" in said
+    assert f"    fix: holdfast install --scope project --project {root}" in said
     assert settings.read_bytes() == before
 
 
@@ -131,10 +162,10 @@ def test_what_cannot_be_mended_is_said(root: Path, monkeypatch: pytest.MonkeyPat
 
     said = holdfast("doctor", "--fix", root=root, code=1).out
 
-    assert "  ✗ registration: could not be mended: " in said
+    assert "  problem: registration: couldn't be repaired: " in said
     assert "is write-protected" in said
-    assert said.endswith("\n1 problem.\n")  # trying again would mend no more
-    assert f"  ✓ programs: wrote {paths.launcher()}\n" in said
+    assert said.endswith(f"\n1 problem in {len(checks.CHECKS)} checks.\n")  # trying again would mend no more
+    assert "  ok: programs: wrote ~/.local/share/holdfast/run\n" in said
 
 
 @pytest.mark.slow
@@ -153,7 +184,7 @@ def test_after_a_fix_that_failed_nobody_is_sent_to_fix_again(root: Path, monkeyp
         return {row["check"]: row["remedy"] for row in listed["findings"] if row["check"] in ("ledger", "deliveries")}
 
     wanted = (
-        f"see to what stopped it ({file}: cannot be set aside: Operation not permitted), then: holdfast doctor --fix"
+        f"remove what stopped it ({file}: cannot be set aside: Operation not permitted), then: holdfast doctor --fix"
     )
     assert remedies(fresh) == dict.fromkeys(("ledger", "deliveries"), "holdfast doctor --fix")
     assert remedies(said) == dict.fromkeys(("ledger", "deliveries"), wanted)
@@ -182,10 +213,10 @@ def test_json_is_for_programs(root: Path) -> None:
 @pytest.mark.slow
 def test_fire_runs_every_registered_command_as_well(root: Path) -> None:
     """A line for each event below the checks; exit code 1 where one does not answer."""
-    said = holdfast("doctor", "--fire", root=root).out
+    said = holdfast("doctor", "--fire", "-v", root=root).out
     lines = said.split("\nfire\n")[1].splitlines()
     registered = json.loads(scopes.target("user", root).settings.read_text())["hooks"]
-    assert sorted(line.split()[1] for line in lines if line.startswith("  ✓")) == sorted(registered)
+    assert sorted(line.split()[1] for line in lines if line.startswith("  ok:")) == sorted(registered)
 
     paths.launcher().write_text("#!/bin/sh\nexit 3\n")
     said = holdfast("doctor", "--fire", "--json", root=root, code=1).json
@@ -195,7 +226,7 @@ def test_fire_runs_every_registered_command_as_well(root: Path) -> None:
 
 def test_without_fire_no_command_is_run(root: Path) -> None:
     """It is asked for."""
-    assert "\nfire\n" not in holdfast("doctor", root=root).out
+    assert "\nfire\n" not in holdfast("doctor", "-v", root=root).out
 
 
 def test_names_in_files_reach_no_terminal_with_their_controls(root: Path) -> None:
@@ -210,6 +241,6 @@ def test_names_in_files_reach_no_terminal_with_their_controls(root: Path) -> Non
 def test_nothing_installed_is_a_problem_with_the_first_command(tmp_path: Path) -> None:
     """What a newcomer sees who starts with the doctor."""
     said = holdfast("doctor", root=tmp_path, code=1).out
-    assert "nothing of Holdfast's is registered" in said
-    assert "    → holdfast install\n" in said
+    assert "Holdfast isn't registered here" in said
+    assert "    fix: holdfast install\n" in said
     assert installs.load() == {}

@@ -145,9 +145,12 @@ def _from_a_plan(desk: Desk) -> None:
 
 
 CASES: dict[str, tuple[Callable[[Desk], None], dict[str, tuple[str, str]]]] = {
-    "fresh": (_fresh, {"tide": ("full", "in full"), "older": ("line", 'in a line, beside "Tide"')}),
+    "fresh": (_fresh, {"tide": ("full", "in full"), "older": ("line", 'in one line, below "Tide"')}),
     "too old": (_too_old, {"tide": ("no", "not restored, too old: it last changed at ")}),
-    "old beside fresh": (_old_beside_fresh, {"tide": ("full", "in full"), "harbour": ("line", "in a line; too old: ")}),
+    "old beside fresh": (
+        _old_beside_fresh,
+        {"tide": ("full", "in full"), "harbour": ("line", "in one line; too old: ")},
+    ),
     "old but its own": (_old_but_its_own, {"tide": ("full", "in full")}),
     "old but told anew": (_old_but_told_anew, {"tide": ("full", "in full, as PreCompact"), "harbour": ("line", "")}),
     "only remembered": (
@@ -156,13 +159,16 @@ CASES: dict[str, tuple[Callable[[Desk], None], dict[str, tuple[str, str]]]] = {
     ),
     "over by the memory file": (_over_in_the_memory_file, {"harbour": ("full", "in full")}),
     "an ended session's": (_of_a_session_that_ended, {"tide": ("full", "in full")}),
-    "nobody's first": (_nobodys_before_an_ended_ones, {"harbour": ("full", "in full"), "tide": ("line", "in a line")}),
+    "nobody's first": (
+        _nobodys_before_an_ended_ones,
+        {"harbour": ("full", "in full"), "tide": ("line", "in one line")},
+    ),
     "another live one's": (_of_another_live_session, {"tide": ("no", "not restored: it belongs to session 22222222")}),
     "one each": (_one_each, {"harbour": ("full", "in full"), "tide": ("no", "not restored: it belongs to session")}),
-    "whose": (_nobodys_with_two_live, {"tide": ("no", "not restored: it could belong to each of 2 live sessions")}),
+    "whose": (_nobodys_with_two_live, {"tide": ("no", "not restored: it could belong to any of 2 live sessions")}),
     "an id of its client": (_nobodys_beside_an_id_of_the_same_client, {"tide": ("full", "in full")}),
     "an id it had before": (_of_an_id_it_had_before, {"tide": ("full", "in full")}),
-    "from a plan": (_from_a_plan, {"harbour": ("full", "in full"), "tide": ("line", "in a line")}),
+    "from a plan": (_from_a_plan, {"harbour": ("full", "in full"), "tide": ("line", "in one line")}),
 }
 
 
@@ -175,38 +181,61 @@ def test_what_is_foretold_is_what_a_compaction_restores(desk: Desk, case: str, m
 
     found = desk.explained(ME)
 
-    assert {name: each["how"] for name, each in found.items()} == {name: how for name, (how, _) in expected.items()}
+    assert {name: each["restored"] for name, each in found.items()} == {
+        name: how for name, (how, _) in expected.items()
+    }
     for name, (_, why) in expected.items():
-        assert found[name]["why"].startswith(why)
+        assert found[name]["reason"].startswith(why)
     text = desk.compacted()
     for name, (how, _) in expected.items():
         assert (f"Workflow: {name.capitalize()}" in text) is (how == "full"), text
-        assert (f'"{name.capitalize()}" (compaction)' in text) is (how == "line" or "too old" in found[name]["why"]), (
-            text
-        )
+        assert (f'"{name.capitalize()}" (compaction)' in text) is (
+            how == "line" or "too old" in found[name]["reason"]
+        ), text
 
 
 def test_a_person_is_told_of_the_one_live_session_or_of_each(desk: Desk) -> None:
     """R001-27: without a session of its own, it is that of the only live one; of several each has its own."""
     desk.live(ME)
     desk.started("Harbour", ME)
-    assert desk.explained("")["harbour"]["why"] == "in full"
+    assert desk.explained("")["harbour"]["reason"] == "in full"
 
     desk.live(OTHER, THIRD)
     desk.started("Tide", OTHER)
     desk.started("Tower", OTHER)
     found = desk.explained("")
-    assert found["harbour"]["why"] == "in full in session 11111111, which owns it"
-    assert {found["tide"]["how"], found["tower"]["how"]} == {"full", "line"}
+    assert found["harbour"]["reason"] == "in full in session 11111111, which owns it"
+    assert {found["tide"]["restored"], found["tower"]["restored"]} == {"full", "line"}
 
 
 def test_the_page_says_too_old_where_it_is(desk: Desk) -> None:
     """I001-10: with the time it last changed, and what sets how long that is."""
     desk.kept("Tide", days=8)
-    page = holdfast("explain", root=desk.project.root).out.partition("Would be restored\n")[2]
+    page = holdfast("explain", root=desk.project.root).out.partition("Restored\n")[2]
     assert "not restored, too old: it last changed at " in page
     assert "more than 7 days ago (`freshness_days`)" in page
     assert holdfast("explain", "--json", root=desk.project.root).json["would_restore"] == []
+
+
+def test_after_a_start_it_reads_as_a_success(desk: Desk) -> None:
+    """What is restored comes first; that no other file describes a workflow is nothing wrong."""
+    desk.started("Tide", ME)
+    lines = holdfast("explain", root=desk.project.root).out.splitlines()
+    assert lines[1:5] == [
+        "After a compaction, Holdfast restores 1 workflow here.",
+        "",
+        "Restored",
+        '  "Tide": in full',
+    ]
+    assert not [line for line in lines if "✗" in line or "nothing" in line]
+
+
+def test_where_nothing_is_restored_it_says_so_first(desk: Desk) -> None:
+    """With the reason below."""
+    desk.kept("Tide", days=8)
+    lines = holdfast("explain", root=desk.project.root).out.splitlines()
+    assert lines[1] == "After a compaction, Holdfast restores no workflow here; the reasons are below."
+    assert lines[4].startswith('  "Tide": not restored, too old: ')
 
 
 def test_all_names_every_plan(desk: Desk) -> None:

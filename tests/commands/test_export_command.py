@@ -74,7 +74,7 @@ def test_a_file_is_readable_by_its_owner_alone(project: HoldfastProject, tmp_pat
             target.write_text("{}")
             target.chmod(0o644)
         said = holdfast("export", str(target), root=project.root)
-        assert (said.out, said.err) == ("", f"Wrote {target}.\n")
+        assert (said.out, said.err) == ("", f"Wrote {paths.shown(str(target))}. Only you can read it.\n")
         assert target.stat().st_mode & 0o777 == 0o600
         assert json.loads(target.read_bytes())["ledger"]["sessions"][0]["id"] == ME
 

@@ -188,7 +188,7 @@ def test_a_workflow_goes_and_the_other_stays_whole(planted: HoldfastProject) -> 
     assert (owners.owner(there, one), owners.owner(there, two)) == (None, OTHER)
     assert generations.all(there, one.path) == []
     assert len(generations.all(there, two.path)) == 2
-    assert [each.title for seal in snapshots.recent(there, 10) for each in seal.workflows] == [two.title]
+    assert [each.title for snapshot in snapshots.recent(there, 10) for each in snapshot.workflows] == [two.title]
     there.close()
 
 
@@ -243,7 +243,7 @@ def test_everything_says_what_comes_back(project: HoldfastProject, dry: bool) ->
     project.fire("PreCompact", "PreCompact-auto", session_id=ME)
     holdfast("done", "--all", root=project.root)
     said = holdfast("forget", "--everything", "--dry-run" if dry else "--yes", root=project.root).out
-    assert f'CLAUDE.local.md still tells of the workflow "{canary("Title", "one")}":\n  the next compaction' in said
+    assert f'CLAUDE.local.md still describes the workflow "{canary("Title", "one")}".\n  The next compaction' in said
     project.fire("PreCompact", "PreCompact-auto", session_id=ME)
     there = Workspace.open(project.root)
     assert len(registry.all_found(there).workflows) == (0 if dry else 1)
@@ -372,7 +372,7 @@ def test_it_asks_first(planted: HoldfastProject) -> None:
 @pytest.mark.parametrize("arguments", [(), ("--everything", "--session", ME), ("--workflow", "x", "--since", "2h")])
 def test_exactly_one_thing_is_forgotten_at_a_time(project: HoldfastProject, arguments: tuple[str, ...]) -> None:
     """A guess would be the wrong one."""
-    assert "say what to forget" in holdfast("forget", *arguments, "--yes", root=project.root, code=2).err
+    assert "choose what to forget" in holdfast("forget", *arguments, "--yes", root=project.root, code=2).err
 
 
 def test_every_table_is_known_to_every_scope(project: HoldfastProject) -> None:
@@ -518,7 +518,9 @@ def test_faults_of_an_earlier_version_go_too(project: HoldfastProject) -> None:
     kept.write_text(json.dumps({own: state, user: state, "/c.py": {**state, "project": "another"}}), "utf-8")
     there = Workspace.open(project.root)
     assert set(faults.within(there)) == {own}
-    assert holdfast("forget", "--everything", "--yes", root=project.root).out.startswith("Going:\n  faults of handlers")
+    assert holdfast("forget", "--everything", "--yes", root=project.root).out.startswith(
+        "These go:\n  faults of handlers"
+    )
     assert set(json.loads(kept.read_bytes())) == {"/c.py"}
     assert "nothing of that kind" in holdfast("forget", "--everything", "--yes", root=project.root).out
 
@@ -627,7 +629,7 @@ def test_words_that_were_dropped_long_before_go_too(planted: HoldfastProject) ->
 
 @pytest.mark.parametrize("gone", [ME, THIRD])
 def test_a_session_whose_id_changed_goes_under_either_name(project: HoldfastProject, gone: str) -> None:
-    """The seal that one left and the other took up, the owner before, the agents' heir: none names it any more."""
+    """The snapshot that one left and the other took up, the owner before, the agents' heir: none names it any more."""
     plant(project, "one", ME)
     agent = Agent(project, "Look on", "builder", "Look on.", number=99, session=ME)
     agent.about_to(session_id=ME)

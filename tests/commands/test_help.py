@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ import pytest
 
 from holdfast import cli
 from tests.commandline import holdfast
+from tests.test_docs import fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,6 +55,18 @@ def test_every_option_says_what_it_is_for(words: tuple[str, ...]) -> None:
             assert re.fullmatch(r".+\.", option.help or ""), option.name
 
 
+@pytest.mark.parametrize("group", ["handlers", "log", "server"])
+def test_a_group_lists_its_commands_in_whole_lines(group: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At 80 columns; each command shows an example."""
+    monkeypatch.setenv("COLUMNS", "80")
+    listed = holdfast(group, "--help").out.partition("\nCommands:\n")[2].splitlines()
+    names = import_module(cli.module(group)).command.commands
+    assert [line.split()[0] for line in listed] == sorted(names)
+    assert all(line.endswith(".") and not line.endswith("...") for line in listed)
+    for name in names:
+        assert re.search(rf"\n  Examples?:\n    holdfast {group} {name}\b", holdfast(group, name, "--help").out), name
+
+
 def test_the_commands_stand_by_purpose() -> None:
     """Each of ours has a place that was chosen; what a package or a new module adds comes behind them."""
     said = holdfast("--help").out
@@ -65,3 +79,63 @@ def test_a_misspelt_command_is_told_the_right_one() -> None:
     """Nothing is suggested where nothing is alike."""
     assert "there is no command 'statsu'; did you mean 'status'?" in holdfast("statsu", code=2).err
     assert "there is no command 'qqq'\n" in holdfast("qqq", code=2).err
+
+
+OTHERS = {  # their examples are still to come
+    *("config", "cost", "doctor", "explain", "handlers", "log", "report", "simulate", "orchestrator", "skills"),
+}
+
+
+def mine(command: click.Command | None = None, *above: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Return the words of each command of a workflow, however deep, with the command."""
+    if command is None:
+        for name in cli.commands():
+            if name not in OTHERS:
+                yield from mine(import_module(cli.module(name)).command, name)
+        return
+    yield above, command
+    for name, each in command.commands.items() if isinstance(command, click.Group) else ():
+        yield from mine(each, *above, name)
+
+
+MINE = dict(mine())
+
+
+@pytest.mark.parametrize("words", MINE, ids=" ".join)
+def test_every_command_has_an_example(words: tuple[str, ...]) -> None:
+    """Of itself or, a group, of one of its commands; what it names exists, and no line is too long."""
+    said = holdfast(*words, "--help").out
+
+    assert max(map(len, said.splitlines())) <= 80
+    _, _, examples = said.partition("  Example")
+    calls = re.findall(r"^    ((?:claude \"\$\()?holdfast (?:.+\\\n +)*.+)$", examples.split("\n\n")[0], re.MULTILINE)
+    own = [each for each in calls if each.startswith(" ".join(("holdfast", *words)))]
+    assert own, examples
+    assert {each: why for each in own if (why := fault(each.replace("\\\n", " ").split(" < ")[0]))} == {}
+    assert all(shlex.split(each) for each in own)
+
+
+@pytest.mark.parametrize(
+    "words", [words for words, each in MINE.items() if isinstance(each, click.Group)], ids=" ".join
+)
+def test_no_line_of_a_list_of_commands_is_cut(words: tuple[str, ...]) -> None:
+    """Each says all of its first sentence."""
+    listed = holdfast(*words, "--help").out.partition("Commands:")[2]
+
+    assert listed
+    assert [line for line in listed.splitlines() if line.strip() and not line.endswith(".")] == []
+    assert "..." not in listed
+
+
+def test_the_formats_that_are_installed_are_described(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another package's too, with where it stores workflows and what moves them."""
+    from holdfast.commands import start
+    from holdfast.formats import RECORDS
+    from holdfast.formats.record import completed
+
+    monkeypatch.setitem(RECORDS, "board", completed({"NAME": "board", "TOP": ".board", "AGENTS": True, "UNIT": "card"}))
+
+    said = start._help()
+    assert re.search(r"^  board +\.board/; agents move its cards$", said, re.MULTILINE)
+    for name, record in RECORDS.items():
+        assert re.search(rf"^  {name} +{re.escape(record.TOP)}/; ", said, re.MULTILINE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,7 +19,6 @@ from tests.handmade import ME, OTHER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from holdfast.testing import HoldfastProject
 
@@ -129,7 +129,8 @@ def test_an_id_that_counted_before_is_named_until_it_is_trusted(tmp_path: Path, 
     command = f"holdfast handlers trust --project {victim.root} {victim.root}/.claude/holdfast.toml"
 
     started = victim.fire("SessionStart", "SessionStart-startup-tui", session_id=OTHER)
-    for told in (started.stdout, holdfast("status", root=victim.root).out, said("doctor", root=victim.root).out):
+    doctor = said("doctor", root=victim.root).out.replace("~/", f"{Path.home()}/")
+    for told in (started.stdout, holdfast("status", root=victim.root).out, doctor):
         assert str(old) in told
         assert command in told
     assert SECRET not in holdfast("list", "--archive", root=victim.root).out

@@ -14,6 +14,7 @@ from holdfast.sessions.history import archive, generations, history
 from holdfast.sessions.ownership import owners
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
+from tests import doctoring
 from tests.commandline import holdfast
 from tests.handmade import HERE, ME, OTHER
 
@@ -100,7 +101,7 @@ def test_a_generation_that_is_not_there_is_named_with_those_that_are(project: Ho
         said = holdfast("log", "show", "--", wrong, root=project.root, code=1)
         assert f"no generation {wrong} of {HYBRID}; there are 1 to 3" in said.err
     assert (
-        "no workflow is named 'nothing'"
+        'no workflow is named "nothing"'
         in holdfast("log", "show", "1", "--of", "nothing", root=project.root, code=1).err
     )
 
@@ -118,6 +119,29 @@ def test_diff_is_a_unified_diff(project: HoldfastProject, hybrid: Path) -> None:
     assert said[-1] == "\\ No newline at end of file"
     turned = holdfast("log", "diff", "now", "3", root=project.root).out.splitlines()
     assert '+  "task": "Calculator",' in turned
+
+
+def test_diff_without_numbers_compares_the_last_two(project: HoldfastProject, hybrid: Path) -> None:
+    """With one number, it and the present; where nothing differs, that is said on stderr."""
+    assert holdfast("log", "diff", root=project.root).out == holdfast("log", "diff", "2", "3", root=project.root).out
+    same = holdfast("log", "diff", "3", root=project.root)
+    assert (same.out, same.err.startswith(f"holdfast: No difference between {HYBRID} generation 3, ")) == ("", True)
+    hybrid.write_text(hybrid.read_text("utf-8").replace("Calculator", "Abacus"), "utf-8")
+    changed = holdfast("log", "diff", "3", root=project.root)
+    assert changed.out == holdfast("log", "diff", "3", "now", root=project.root).out
+    assert (f"+++ {HYBRID} now" in changed.out, changed.err) == (True, "")
+
+
+def test_a_single_generation_is_compared_with_the_present(project: HoldfastProject) -> None:
+    """Of a workflow that has just begun; of one that nothing is known of, that is said."""
+    holdfast("start", "Alpha", "--phase", "One", root=project.root)
+    (file,) = project.root.rglob("state-alpha-*.json")
+    first = holdfast("log", "diff", "1", "now", root=project.root).out
+    assert holdfast("log", "diff", root=project.root).out == first
+    copy = file.with_name(file.name.replace("alpha", "beta"))
+    copy.write_text(file.read_text().replace("Alpha", "Beta"))
+    said = holdfast("log", "diff", "--of", "Beta", root=project.root, code=1).err
+    assert "was kept, so there is nothing to compare" in said
 
 
 def test_a_diff_can_be_applied(project: HoldfastProject, hybrid: Path, tmp_path: Path) -> None:
@@ -140,7 +164,7 @@ def test_restore_puts_a_generation_back_and_keeps_what_was_there(project: Holdfa
 
     said = holdfast("log", "restore", "2", root=project.root)
 
-    assert "phase 1/2 (active) again, as in generation 2" in said.out
+    assert "is back at phase 1/2 (active), as in generation 2" in said.out
     assert hybrid.read_bytes() == before[2]
     assert kept(project, hybrid) == before | {4: edited, 5: before[2]}
     assert "Current Phase: Build it" in (project.root / VIEW).read_text("utf-8")
@@ -158,7 +182,7 @@ def test_restoring_what_is_there_changes_nothing(project: HoldfastProject, hybri
     """No file, no generation, no row."""
     files, known = snapshot(project.root), rows(project)
     said = holdfast("log", "restore", "3", root=project.root)
-    assert "holds generation 3 already; nothing was changed" in said.out
+    assert "already holds generation 3, so nothing changed" in said.out
     assert (snapshot(project.root), rows(project)) == (files, known)
 
 
@@ -222,7 +246,8 @@ def test_another_workflow_in_its_place_gives_way_only_when_asked(project: Holdfa
 
     said = holdfast("log", "restore", "2", root=project.root, code=1)
 
-    assert '"Abacus", which is pending at phase 0/1; complete it first, or give --replace' in said.err
+    assert '"Abacus" (wf_' in said.err
+    assert "is in the way: it is pending at phase 0/1" in said.err
     assert snapshot(project.root) == files
     holdfast("log", "restore", "2", "--replace", root=project.root)
     assert hybrid.read_bytes() == calculator[2]
@@ -237,6 +262,45 @@ def test_a_file_of_another_tool_is_left_alone(project: HoldfastProject, hybrid: 
         said = holdfast("log", "restore", "1", "--of", HYBRID, root=project.root, code=1)
         assert HYBRID in said.err
         assert hybrid.read_bytes() == theirs
+
+
+@pytest.mark.parametrize("format_", ["hybrid", "compaction"])
+def test_a_workflow_whose_file_holds_no_state_comes_back_by_its_id(project: HoldfastProject, format_: str) -> None:
+    """With --replace, since it may be another tool's file: it is kept aside first. The error and doctor say so."""
+    holdfast("start", "Tool", "--format", format_, "--phase", "A", root=project.root)
+    (row,) = holdfast("list", "--json", root=project.root).json
+    path = project.root / row["path"]
+    before = path.read_bytes()
+    path.write_text("{}")
+
+    refused = holdfast("log", "restore", "1", "--of", row["id"], root=project.root, code=1)
+    named = doctoring.only("states", project.root, "notice" if format_ == "hybrid" else "problem")
+    restored = holdfast("log", "restore", "1", "--replace", "--of", row["id"], root=project.root)
+
+    assert refused.code == 1
+    assert f"holdfast log restore 1 --replace --of {path}" in refused.err
+    assert named.remedy == f"holdfast log restore 1 --replace --of {path}"
+    assert restored.code == 0
+    assert "kept next to it as" in restored.out
+    assert path.read_bytes() == before
+    assert [each.read_text() for each in path.parent.glob(f"{path.stem}*.corrupt-*")] == ["{}"]
+    path.unlink()
+    assert holdfast("log", "restore", "1", "--of", row["id"], root=project.root).code == 0
+    assert path.read_bytes() == before
+
+
+def test_of_two_workflows_that_are_gone_a_title_means_neither(project: HoldfastProject) -> None:
+    """Each has its id."""
+    for format_ in ("hybrid", "compaction"):
+        holdfast("start", "Tool", "--format", format_, "--phase", "A", "--replace", root=project.root)
+    rows = {row["id"]: project.root / row["path"] for row in holdfast("list", "--json", root=project.root).json}
+    for path in rows.values():
+        path.unlink()
+
+    assert "Tool" in holdfast("log", "restore", "1", "--of", "Tool", root=project.root, code=1).err
+    for id_, path in rows.items():
+        holdfast("log", "restore", "1", "--of", id_, root=project.root)
+        assert path.exists()
 
 
 def test_a_broken_file_is_kept_beside_and_then_put_right(project: HoldfastProject, hybrid: Path) -> None:
@@ -279,7 +343,7 @@ def test_what_a_file_beside_holds_is_no_workflow(project: HoldfastProject) -> No
     holdfast("start", "A", "--format", "hybrid", "--phase", "B", "--remind", "Be kind", root=project.root)
     extra = ".claude/state/workflow.extra.json"
     assert b"Be kind" in run(project, "show", "1", "--of", extra).stdout
-    assert "is no workflow's state" in holdfast("log", "restore", "1", "--of", extra, root=project.root, code=1).err
+    assert "isn't a workflow's state" in holdfast("log", "restore", "1", "--of", extra, root=project.root, code=1).err
 
 
 def test_what_lies_elsewhere_is_not_put_back(project: HoldfastProject, hybrid: Path) -> None:
@@ -289,7 +353,7 @@ def test_what_lies_elsewhere_is_not_put_back(project: HoldfastProject, hybrid: P
     generations.keep(there, copy, hybrid.read_bytes(), why="odd")
     there.close()
     said = holdfast("log", "restore", "1", "--of", "docs/workflow.json", root=project.root, code=1)
-    assert "is no workflow's state" in said.err
+    assert "isn't a workflow's state" in said.err
     assert not copy.exists()
 
 
@@ -338,7 +402,7 @@ def test_the_log_reads_as_git_log_does(project: HoldfastProject, hybrid: Path) -
     assert (
         "no session of this project begins with '9'" in holdfast("log", "--session", "9", root=project.root, code=1).err
     )
-    assert "is no time" in holdfast("log", "--since", "yesterday", root=project.root, code=2).err
+    assert "is not a time" in holdfast("log", "--since", "yesterday", root=project.root, code=2).err
     assert holdfast("log", "--since", "2h", root=project.root).out.splitlines() == lines
     assert holdfast("log", "--since", "2100-01-01", root=project.root).out == ""
     assert holdfast("log", "--workflow", "Calc", "--json", root=project.root).json[0]["kind"] == "owner"

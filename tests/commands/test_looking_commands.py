@@ -54,7 +54,7 @@ def test_list_shows_people_a_line_each(root: Path) -> None:
     assert "0/2" in first
     assert "Tool" in first
     assert "1/2" in second
-    assert "Book · Draft" in second
+    assert "Book - Draft" in second
 
 
 def test_list_in_an_empty_project(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_explain_says_what_is_seen_saved_and_restored(root: Path) -> None:
     assert len(said["would_restore"]) == 2
     text = holdfast("explain", root=root).out
     assert "CLAUDE.local.md" in text
-    assert "Would be restored" in text
+    assert "Restored\n" in text
 
 
 def test_explain_writes_nothing(root: Path) -> None:
@@ -121,11 +121,38 @@ def test_status_shows_the_last_compactions(compacted: HoldfastProject) -> None:
     for words in (
         "PreCompact never fired",
         "not restored",
-        "nothing was saved, for it owned no workflow",
+        "nothing was saved, because it owned no workflow",
         "; restored 2",
         "Book (1/1 Draft)",
     ):
         assert words in text
+
+
+def test_status_and_log_say_why_nothing_was_restored(holdfast_project: Callable[..., HoldfastProject]) -> None:
+    """The state file became unreadable between PreCompact and the session's return: only the trail was given."""
+    project = holdfast_project()
+    holdfast("start", "Tool", "--format", "hybrid", "--phase", "A @x", root=project.root, session=ME)
+    project.fire("PreCompact", "PreCompact-auto", session_id=ME)
+    (project.root / ".claude" / "state" / "workflow.json").write_text("{}")
+    project.fire("SessionStart", "SessionStart-compact", session_id=ME)
+
+    (row,) = holdfast("status", "--json", root=project.root).json["compactions"]
+    status = holdfast("status", root=project.root).out
+    log = holdfast("log", root=project.root).out
+
+    assert (row["restored_at"], row["restored_in"]) == (None, None)
+    assert row["not_restored"] == ".claude/state/workflow.json could not be read"
+    assert "not restored (.claude/state/workflow.json could not be read): Tool" in status
+    assert "not restored: .claude/state/workflow.json could not be read" in log
+    (announced,) = (
+        each["data"]
+        for each in holdfast("log", "--json", root=project.root).json
+        if each["what"].startswith("compaction announced")
+    )
+    assert (announced["restored"], announced["came"]) == (False, False)
+    (project.root / ".claude" / "state" / "workflow.json").unlink()
+    holdfast("log", "restore", "1", "--of", ".claude/state/workflow.json", root=project.root)
+    assert holdfast("show", "--json", root=project.root).json["last_restore"] is None
 
 
 def test_status_shows_workflows_with_their_owners(compacted: HoldfastProject) -> None:
@@ -160,18 +187,19 @@ def test_status_shows_what_failed(compacted: HoldfastProject) -> None:
     assert any("ZeroDivisionError" in line for line in said["log"])
     assert not any("nothing to see" in line for line in said["log"])
     text = holdfast("status", root=compacted.root).out
-    assert "Handlers at fault" in text
-    assert "Not read" in text
+    assert "Failing handlers" in text
+    assert "Unreadable files" in text
 
 
 def test_status_shows_what_is_completed_as_that(tmp_path: Path) -> None:
-    """In either format where its file stays: all of its phases, and not none."""
+    """In either format where its file stays: as many of its phases as were completed."""
     holdfast("start", "Tool", "--format", "hybrid", "--phase", "One", "--phase", "Two", root=tmp_path)
     assert "Tool: pending, 0/2 (hybrid)" in holdfast("status", root=tmp_path).out
+    holdfast("next", root=tmp_path)
     holdfast("done", "--all", root=tmp_path)
 
-    assert "Tool: completed, 2/2 (hybrid)" in holdfast("status", root=tmp_path).out
-    assert holdfast("status", "--json", root=tmp_path).json["workflows"][0]["position"] == "2/2"
+    assert "Tool: completed, 1/2 (hybrid)" in holdfast("status", root=tmp_path).out
+    assert holdfast("status", "--json", root=tmp_path).json["workflows"][0]["position"] == "1/2"
 
 
 def test_status_shows_no_other_projects_warnings(holdfast_project: Callable[..., HoldfastProject]) -> None:
@@ -195,7 +223,7 @@ def test_status_of_an_empty_project_is_short(tmp_path: Path) -> None:
     said = holdfast("status", root=tmp_path).out
 
     assert str(tmp_path) in said
-    assert "ledger" in said
+    assert "Ledger" in said
     assert "Workflows" not in said
     assert holdfast("status", "--json", root=tmp_path).json["compactions"] == []
 

@@ -66,7 +66,7 @@ def test_the_last_done_completes_the_workflow(root: Path) -> None:
 
     said = holdfast("done", root=root).out
 
-    assert "The workflow is completed." in said
+    assert "The workflow is complete." in said
     assert "Next:" not in said
     assert all(workflow.finished for workflow in registry.all_found(Workspace.open(root)).workflows)
     assert "no workflow is unfinished" in holdfast("done", root=root, code=1).err
@@ -101,15 +101,16 @@ def test_update_jumps_to_a_phase_by_number(root: Path, phase: str) -> None:
 def test_update_renames_the_current_phase(root: Path) -> None:
     """What is no number is a name."""
     holdfast("next", root=root)
-    holdfast("update", "--phase", "Draft it ²", root=root)
+    said = holdfast("update", "--phase", "Draft it ²", root=root).out
 
     assert only(root).phase == "Draft it ²"
+    assert said.startswith('Renamed phase 1 "Draft" to "Draft it ²". To undo this: holdfast update --phase Draft\n')
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "nothing to change was given"),
+        ((), "nothing to change"),
         (("--phase", "9"), "phase"),
         (("--phase", "0"), "phase"),
         (("--phase", "9" * 30), "phase"),
@@ -186,16 +187,16 @@ def test_of_several_the_sessions_own_is_moved(tmp_path: Path) -> None:
 
     found = {each.title: each.current for each in registry.all_found(Workspace.open(tmp_path)).workflows}
     assert found == {"Mine": 2, "Theirs": 1}
-    assert "several workflows are unfinished" in holdfast("done", root=tmp_path, session=THIRD, code=1).err
-    assert "several workflows are unfinished" in holdfast("done", root=tmp_path, code=1).err
+    assert "2 workflows are unfinished" in holdfast("done", root=tmp_path, session=THIRD, code=1).err
+    assert "2 workflows are unfinished" in holdfast("done", root=tmp_path, code=1).err
 
 
 def test_a_phase_is_moved_to_by_its_title(root: Path) -> None:
     """R001-12: the title of another phase means that phase; two of one title would be of no use to anybody."""
     holdfast("next", root=root)
     if only(root).format == "hybrid":  # one phase at a time (R000-15)
-        assert "phase phase_0 is active" in holdfast("update", "--phase", "Review", root=root, code=1).err
-        holdfast("hybrid", "phase", "0", "--status", "completed", root=root)
+        assert 'phase 1 "Draft" is active' in holdfast("update", "--phase", "Review", root=root, code=1).err
+        holdfast("hybrid", "phase", "1", "--status", "completed", root=root)
     if only(root).format == "wfs":  # what comes first is done first
         assert "IMPL-2 depends on IMPL-1" in holdfast("update", "--phase", "Review", root=root, code=1).err
         holdfast("wfs", "task", "complete", "IMPL-1", root=root)
@@ -204,11 +205,19 @@ def test_a_phase_is_moved_to_by_its_title(root: Path) -> None:
     assert (after.current, [phase.title for phase in after.phases]) == (2, ["Draft", "Review", "Publish"])
 
 
+def test_the_command_that_ends_what_is_in_the_way_means_nothing_else(tmp_path: Path) -> None:
+    """The id is named where the short name could be another workflow's."""
+    holdfast("start", "Book", "--phase", "Draft", root=tmp_path)
+    second = ("start", "Book", "--format", "hybrid", "--phase", "Draft")
+    id_ = holdfast(*second, "--json", root=tmp_path).json["id"]
+    assert f"`holdfast done --all {id_}`" in holdfast(*second, root=tmp_path, code=1).err
+
+
 def test_a_workflow_in_the_way_goes_when_asked(tmp_path: Path) -> None:
     """What is left unfinished stays in the archive, as it was."""
     holdfast("start", "Book", "--phase", "Draft", "--phase", "Review", root=tmp_path)
     said = holdfast("start", "Book", "--phase", "New", root=tmp_path, code=1).err
-    assert "holdfast done --all state-book-" in said and "--replace" in said
+    assert "end it with `holdfast done --all book`, or add --replace" in said
 
     holdfast("start", "Book", "--phase", "New", "--replace", root=tmp_path)
     assert only(tmp_path).phase == "New"
@@ -222,7 +231,7 @@ def test_done_says_what_it_completed(tmp_path: Path) -> None:
     holdfast("update", "--status", "completed", root=tmp_path)
     assert 'Phase "Draft" was completed before; "Review" begins.' in holdfast("done", root=tmp_path).out
     assert 'Completed phase "Review".' in holdfast("done", root=tmp_path).out
-    assert "The workflow is completed. Its file is removed" in holdfast("done", root=tmp_path).out
+    assert "The workflow is complete. Its file is removed" in holdfast("done", root=tmp_path).out
 
 
 def test_warnings_are_called_so(tmp_path: Path) -> None:
@@ -236,7 +245,7 @@ def test_a_workflow_is_named_by_id_title_or_path(root: Path) -> None:
     workflow = only(root)
     for name in (workflow.id, "Book", workflow.place, workflow.ref):
         assert holdfast("next", name, "--json", root=root).json["id"] == workflow.id
-    assert "no workflow is named 'Nope'" in holdfast("next", "Nope", root=root, code=1).err
+    assert 'no workflow is named "Nope"' in holdfast("next", "Nope", root=root, code=1).err
 
 
 def test_a_hybrid_phase_keeps_deliverables_and_handover(tmp_path: Path) -> None:
@@ -274,3 +283,71 @@ def test_an_update_of_the_status_is_kept(tmp_path: Path) -> None:
 
     assert said["status"] in ("blocked", "active")
     assert only(tmp_path).phase_status == "blocked"
+
+
+def test_what_nobody_worked_on_is_not_completed_by_an_end(root: Path) -> None:
+    """Not in the message, not in what is recorded, not in the times: it stays what it was."""
+    holdfast("next", root=root)
+    unit = only(root).unit
+    done = 0 if unit == "task" else 1  # a task that is active stays so
+
+    said = holdfast("done", "--all", root=root).out
+
+    assert f"Ended the workflow with {done} of 3 {unit}s completed. Not completed: " in said
+    assert '"Review"' in said and '"Publish"' in said
+    shown = holdfast("show", "book", "--json", root=root).json
+    assert [each["status"] for each in shown["phases"]][1:] == ["pending", "pending"]
+    assert [each["history"] for each in shown["phases"]][1:] == [None, None], "there is no time of it"
+    assert (shown["status"], shown["percent"]) == ("completed", 100 * done // 3)
+    assert f"{done}/3" in holdfast("show", "Book", root=root).out
+    assert f" {done}/3 " in holdfast("list", "--archive", root=root).out
+
+
+def test_a_note_stays_with_the_current_phase(root: Path) -> None:
+    """Where its format keeps one, else in the context; a second one is added."""
+    holdfast("next", root=root)
+    for note in ("half of it is written", "the rest is planned"):
+        holdfast("update", "--note", note, root=root)
+
+    both, workflow = "half of it is written\nthe rest is planned", only(root)
+    assert workflow.phases[0].handover == both or workflow.context[f"{workflow.unit}_notes"] == {
+        "1" if workflow.in_order else "IMPL-1": both
+    }
+    assert (workflow.phase, workflow.phase_status) == ("Draft", "active")
+
+
+def test_a_note_on_what_is_being_completed_is_handed_over(tmp_path: Path) -> None:
+    """In a format that stores a hand-over of completed phases alone."""
+    holdfast("start", "Book", "--format", "hybrid", "--phase", "Draft", "--phase", "Review", root=tmp_path)
+    holdfast("update", "--status", "completed", "--note", "four chapters", root=tmp_path)
+
+    assert only(tmp_path).phases[0].handover == "four chapters"
+    assert only(tmp_path).context == {}
+
+
+@pytest.mark.parametrize("name", ["BOOK", "book"])
+def test_names_match_in_any_case(root: Path, name: str) -> None:
+    """A workflow's, a phase's title, and its id."""
+    holdfast("next", name, root=root)
+    holdfast("done", name, root=root)
+    assert only(root).phase == "Review"
+    holdfast("update", name, "--phase", only(root).phases[1].id.upper(), root=root)
+    assert [each.title for each in only(root).phases] == ["Draft", "Review", "Publish"], "none is renamed"
+
+
+def test_of_several_each_command_is_printed_ready_to_copy(tmp_path: Path) -> None:
+    """With all that was given, and a short name that leads to the workflow."""
+    for title in ("Payments", "User auth"):
+        holdfast("start", title, "--phase", "Draft", "--phase", "Review", root=tmp_path)
+
+    said = holdfast("done", "--note", "all built", root=tmp_path, code=1).err
+
+    assert said.splitlines() == [
+        "holdfast: 2 workflows are unfinished; name one:",
+        """  "User auth", active, phase 1/2  holdfast done --note 'all built' user-auth""",
+        """  "Payments", active, phase 1/2   holdfast done --note 'all built' payments""",
+    ]
+    holdfast("done", "--note", "all built", "user-auth", root=tmp_path)
+    assert "holdfast next user-auth\n" in holdfast("next", "user-aut", root=tmp_path, code=1).err
+    assert "holdfast forget --workflow=payments\n" in holdfast("forget", "--workflow=pay", root=tmp_path, code=1).err
+    assert "  holdfast log diff 1 now --of payments\n" in holdfast("log", "diff", "1", "now", root=tmp_path, code=1).err

@@ -51,9 +51,12 @@ def test_a_folder_in_which_a_session_was_seen_is_its_project(tmp_path: Path, mon
     monkeypatch.chdir(package)
     assert options.open_project(None).root == root
     said = holdfast("start", "Everywhere")
-    assert f"Note: this is a workflow of {root}, where a session of {package} does not find it" in said.err
+    assert (
+        f"Note: this workflow belongs to the project {root}. A session that you start in one/ doesn't find it."
+        in said.err
+    )
     assert "--project ." in said.err
-    assert f"this looks at {root}. A session that is started in {package} is another project's" in doctor().err
+    assert f"this checks {root}. A session that you start in {package} is a project of its own" in doctor().err
 
     seen = Workspace.open(package)
     sessions.seen(seen, ME)

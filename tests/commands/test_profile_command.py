@@ -78,7 +78,7 @@ def test_the_slow_handler_of_recorded_events_is_named(
     said = holdfast("profile", "--rounds", "2", root=project.root).out
 
     assert said.startswith("2 recorded events, each replayed 2 times; all times in milliseconds.\n")
-    assert "1 recorded event no handler asks for any more stayed out." in said.replace("\n", " ")
+    assert "1 recorded event stayed out, because no handler wants them any more." in said.replace("\n", " ")
     (row,) = [line.split() for line in said.splitlines() if line.startswith("PreToolUse user/guard.py")]
     assert row[2] == "4"
     assert 80 <= float(row[3]) <= float(row[4]) == float(row[5])
@@ -96,7 +96,7 @@ def test_json_has_the_figures(project: HoldfastProject) -> None:
     said = holdfast("profile", "--rounds", "1", "--json", root=project.root).json
 
     assert (said["recorded"], said["rounds"], said["replayed"], said["server"]) == (True, 1, 1, False)
-    assert "The warm server is off (HOLDFAST_SERVER=off), so all were answered without it." in said["notes"]
+    assert "The warm server is off (HOLDFAST_SERVER=off), so each event was a cold start." in said["notes"]
     (event,), (handler,) = said["events"], said["handlers"]
     parts = [event[name]["mean"] for name in ("client", "server", "handlers")]
     assert sum(parts) == pytest.approx(event["whole"]["mean"], abs=0.01)
@@ -111,7 +111,7 @@ def test_where_none_are_recorded_samples_stand_in(project: HoldfastProject, repl
     said = " ".join(holdfast("profile", root=project.root).out.split())
     assert replayed == [(["Bash", "Bash", "Bash"], 3, True)]
     assert said.startswith("3 sample events, each replayed 3 times")
-    assert "No event of this project is recorded; samples of the package stood in." in said
+    assert "No event of this project is recorded, so samples stood in." in said
     assert 'on = ["record_events"]' in said
 
 
@@ -121,8 +121,11 @@ def test_options_reach_the_replay(
     """How often, how many, which event, without a server."""
     monkeypatch.setenv("HOLDFAST_SERVER", "")
     record(project, "PreToolUse-Bash", "PreToolUse-Bash-background")
-    holdfast("profile", "--rounds", "7", "--limit", "1", root=project.root)
-    holdfast("profile", "--cold", "--event", "PreToolUse", root=project.root)
+    begun = [
+        holdfast("profile", *words, root=project.root).err
+        for words in (("--rounds", "7", "--limit", "1"), ("--cold", "--event", "PreToolUse"))
+    ]
+    assert begun == ["Replaying 7 events …\n", "Replaying 6 events …\n"]  # what is waited for, as it begins
     assert replayed == [(["Bash"], 7, False), (["Bash", "Bash"], 3, True)]
     assert "1 older event stayed out" in holdfast("profile", "--limit", "1", root=project.root).out
 
@@ -131,7 +134,7 @@ def test_an_event_nobody_asks_for_takes_no_time(project: HoldfastProject, replay
     """That is the answer, not a table of nothing."""
     record(project, "Stop")
     for words in (["--event", "Stop"], ["--event", "Notification"]):
-        assert "no handler asks for" in holdfast("profile", *words, root=project.root, code=1).err
+        assert "no handler wants" in holdfast("profile", *words, root=project.root, code=1).err
     assert replayed == []
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 import pytest
 
+from holdfast import paths
 from holdfast.sessions.ownership import sessions
 from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
@@ -15,7 +17,6 @@ from tests.handmade import ME, OTHER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from holdfast.testing import HoldfastProject
 
@@ -83,17 +84,17 @@ def test_only_what_is_asked_for_is_in_it(project: HoldfastProject) -> None:
     one = holdfast("report", "--session", "2222", "-o", "-", root=project.root).out
     assert (ME in one, OTHER in one, "Calculator" in one) == (False, True, False)
     none = holdfast("report", "--since", "2999-01-01", "-o", "-", root=project.root).out
-    assert "No compaction was seen." in none
+    assert "Claude Code compacts a session when" in none
     assert ME not in none
     few = holdfast("report", "--limit", "1", "-o", "-", root=project.root).out
-    assert "There is more" in few
+    assert "Older events are left out" in few
 
 
 @pytest.mark.parametrize(
     ("arguments", "words", "code"),
     [
         (("--session", "999"), "no session of this project begins with '999'", 1),
-        (("--since", "whenever"), "'whenever' is no time", 2),
+        (("--since", "whenever"), "'whenever' is not a time", 2),
         (("--limit", "0"), "0 is not in the range", 2),
         (("-o", "/dev/null/report.html"), "/dev/null/report.html: cannot be written: ", 1),
     ],
@@ -103,6 +104,46 @@ def test_a_mistake_is_named(project: HoldfastProject, arguments: tuple[str, ...]
     said = holdfast("report", *arguments, root=project.root, code=code)
     assert words in said.err
     assert not (project.root / PLACE).exists()
+
+
+@pytest.mark.parametrize("place", [None, "elsewhere"])
+def test_a_project_without_a_folder_of_the_clients_gets_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str | None
+) -> None:
+    """The page lies in the state folder, is private, says how to start, is replaced, and `forget` finds it."""
+    root = tmp_path / "empty"
+    root.mkdir()
+    monkeypatch.chdir(root if place is None else tmp_path)
+    for _ in range(2):
+        first, second = holdfast("report", "--project", str(root)).out.splitlines()
+    page = Path(first.removeprefix("Wrote ").removesuffix(".")).expanduser()
+    assert second == "Nothing has happened in this project yet. The page says how to start."
+    assert list(root.iterdir()) == []
+    assert page.is_relative_to(paths.state_dir())
+    assert page.stat().st_mode & 0o777 == 0o600
+    assert "Start a workflow" in page.read_text("utf-8")
+    holdfast("forget", "--everything", "--yes", "--project", str(root))
+    assert not page.exists()
+
+
+def test_a_page_beside_the_ledger_that_is_somebody_elses_stays(tmp_path: Path) -> None:
+    """As one in the project does, when a report is written and when all is forgotten."""
+    project = Workspace.open(tmp_path)
+    page = project.ledger_file.with_suffix(".html")
+    project.close()
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text("mine", "utf-8")
+    assert "is no report of Holdfast's" in holdfast("report", root=tmp_path, code=1).err
+    holdfast("forget", "--everything", "--yes", root=tmp_path)
+    assert page.read_text("utf-8") == "mine"
+
+
+def test_the_page_is_named_as_one_types_it_from_here(project: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the project's own folder; and nothing is said of an empty project that is none."""
+    monkeypatch.chdir(project.root)
+    assert holdfast("report").out == f"Wrote {PLACE}.\n"
+    assert holdfast("report", "-o", "page.html").out == "Wrote page.html.\n"
+    assert holdfast("report", "--since", "2999-01-01").out == f"Wrote {PLACE}.\n"
 
 
 def test_no_link_is_followed(project: HoldfastProject, tmp_path: Path) -> None:

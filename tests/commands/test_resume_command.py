@@ -68,7 +68,7 @@ def test_a_model_claims_it_for_its_own_session(root: Path) -> None:
     said = holdfast("resume", "Alpha", root=root, session=ME)
     assert owner(root) == ME
     assert RESTORED in said.out and "Phase: 1/2 - One" in said.out
-    assert said.err == f'"Alpha" belongs to session {ME[:8]} now; every compaction gives it this.\n'
+    assert said.err == f'"Alpha" belongs to session {ME[:8]} now. It gets this text after each compaction.\n'
 
 
 def test_only_who_did_not_ask_hears_of_it_at_the_next_prompt(root: Path) -> None:
@@ -123,8 +123,8 @@ def test_where_no_session_is_live_it_is_free_for_the_next_one(root: Path) -> Non
     said = holdfast("resume", root=root)
 
     assert owner(root) is None
-    assert said.out.startswith("⚠️ WORKFLOW RESTORED")
-    assert "free for the next session" in said.err
+    assert said.out.startswith("WORKFLOW RESTORED")
+    assert "is free. The next session" in said.err
 
 
 def test_what_another_live_session_owns_is_taken_only_on_purpose(root: Path) -> None:
@@ -137,7 +137,7 @@ def test_what_another_live_session_owns_is_taken_only_on_purpose(root: Path) -> 
 
     said = holdfast("resume", "Alpha", "--anyway", root=root, session=ME)
     assert owner(root) == ME
-    assert f"session {OTHER[:8]} no longer has it" in said.err
+    assert f"Session {OTHER[:8]} no longer has it" in said.err
 
 
 def test_a_session_that_is_over_loses_nothing(root: Path) -> None:
@@ -157,8 +157,8 @@ def test_what_is_taken_anyway_need_not_be_named(root: Path) -> None:
     live(root, OTHER)
     holdfast("resume", root=root, session=OTHER)
     said = holdfast("resume", "--session", ME, root=root, code=1).err
-    assert "no workflow is free for this session (1 belong to other live sessions); there are: " in said
-    assert "'Alpha'" in said
+    assert "no workflow is free for this session; 1 belongs to another live session:\n" in said
+    assert '"Alpha"' in said and f"holdfast resume --session {ME} alpha\n" in said
 
     holdfast("resume", "--session", ME, "--anyway", root=root)
     assert owner(root) == ME
@@ -166,8 +166,8 @@ def test_what_is_taken_anyway_need_not_be_named(root: Path) -> None:
     live(root, ME)
     holdfast("start", "Beta", "--phase", "One", root=root, session=ME)
     said = holdfast("resume", "--session", OTHER, "--anyway", root=root, code=1).err
-    assert "several workflows are unfinished: " in said and "name one by its id" in said
-    assert "'Alpha'" in said and "'Beta'" in said
+    assert "2 workflows are unfinished; name one:" in said
+    assert "--anyway alpha\n" in said and "--anyway beta\n" in said
 
     holdfast("start", "Gamma", "--phase", "One", root=root)
     holdfast("resume", "--session", OTHER, "--anyway", root=root)
@@ -201,7 +201,7 @@ def test_a_session_that_runs_next_claims_what_is_nobodys(root: Path) -> None:
     live(root, ME, OTHER)
     holdfast("next", root=root, session=ME)
     assert owner(root) == ME
-    assert "belong to other live sessions" in holdfast("next", root=root, session=OTHER, code=1).err
+    assert "1 belongs to another live session" in holdfast("next", root=root, session=OTHER, code=1).err
     assert owner(root) == ME
 
 
@@ -274,14 +274,14 @@ def test_who_resumes_what_is_completed_hears_how_its_format_reopens_it(root: Pat
 
 def test_what_is_completed_or_unknown_is_refused(root: Path) -> None:
     """With a way out."""
-    assert "no workflow is named 'Beta'" in holdfast("resume", "Beta", root=root, code=1).err
+    assert 'no workflow is named "Beta"' in holdfast("resume", "Beta", root=root, code=1).err
     holdfast("done", "--all", root=root)
     said = holdfast("resume", "Alpha", root=root, code=1).err
-    assert "'Alpha' was completed at" in said and "holdfast show" in said
+    assert '"Alpha" was completed at' in said and "holdfast show" in said
     holdfast("start", "Gamma", "--format", "hybrid", "--phase", "One", root=root)
     holdfast("done", "--all", "Gamma", root=root)
     said = holdfast("resume", "Gamma", root=root, code=1).err
-    assert "'Gamma'" in said and "completed" in said
+    assert '"Gamma"' in said and "completed" in said
 
 
 def test_programs_get_json(root: Path) -> None:
@@ -289,7 +289,7 @@ def test_programs_get_json(root: Path) -> None:
     live(root, OTHER, THIRD)
     holdfast("resume", "Alpha", root=root, session=OTHER)
     said = holdfast("resume", "Alpha", "--anyway", "--json", root=root, session=ME).json
-    assert (said["title"], said["session"], said["before"]) == ("Alpha", ME, OTHER)
+    assert (said["title"], said["session"], said["previous_owner"]) == ("Alpha", ME, OTHER)
     assert RESTORED in said["guidance"]
 
 
@@ -301,7 +301,7 @@ def test_what_is_paused_is_nobodys_by_a_claim(holdfast_project: Callable[..., Ho
 
     said = holdfast("resume", "Alpha", root=root, session=ME, code=1).err
 
-    assert "'Alpha' is paused; `holdfast wfs resume WFS-alpha` goes on with it" in said
+    assert '"Alpha" is paused; `holdfast wfs resume WFS-alpha` continues it' in said
     assert owner(root) is None
 
 
@@ -309,5 +309,9 @@ def test_a_workflow_is_claimed_by_its_whole_name(root: Path) -> None:
     """What happens to begin so may be another one than was meant."""
     said = holdfast("resume", "Alph", root=root, session=ME, code=1).err
 
-    assert "no workflow is named 'Alph'" in said and "to change it, name it whole" in said
+    assert (
+        'no workflow is named "Alph"' in said
+        and "did you mean:\n" in said
+        and said.endswith("  holdfast resume alpha\n")
+    )
     assert owner(root) is None

@@ -81,9 +81,9 @@ def test_where_none_runs(place: Warm) -> None:
     """That is nothing to mend, so it says what happens next."""
     assert (
         holdfast("server", "status").out
-        == "No server runs; where Holdfast is installed, the next event of a session starts one.\n"
+        == "No server runs. The next event of a session starts one, if Holdfast is installed.\n"
     )
-    assert holdfast("server", "status", "--json").json == {"off": "", "servers": []}
+    assert holdfast("server", "status", "--json").json == {"disabled_by": "", "off": "", "servers": []}
     assert not place.folder.exists(), "asking made a folder"
 
 
@@ -114,7 +114,13 @@ def test_one_that_runs_is_named_with_all_there_is_to_know(warm: Warm) -> None:
     assert warm.root.stat().st_mtime - 1 < began.timestamp() < clock.now().timestamp() + 1
     assert shown.pop("memory") > 1_000_000
     del shown["started_at"]
-    expected = {"address": str(warm.socket), "pid": warm.pid, "answers": True, "entry": str(warm.entry)}
+    expected = {
+        "address": str(warm.socket),
+        "pid": warm.pid,
+        "answers": True,
+        "launcher": str(warm.entry),
+        "entry": str(warm.entry),
+    }
     assert shown == expected | {"answered": 0, "answering": 0, "waiting": 0}
 
 
@@ -140,7 +146,7 @@ def test_one_that_does_not_answer_is_told_with_the_way_to_end_it(warm: Warm, mon
     line = holdfast("server", "status").out
     (shown,) = holdfast("server", "status", "--json").json["servers"]
 
-    assert line.startswith(f"The server of {warm.socket} (process {pid}) does not answer. ")
+    assert line.startswith(f"The server of {warm.socket} (process {pid}) doesn't answer. ")
     assert "holdfast server stop" in line
     assert (shown["answers"], shown["pid"], shown["started_at"]) == (False, pid, None)
 
@@ -151,11 +157,11 @@ def test_one_without_its_number_is_told_too(place: Warm, monkeypatch: pytest.Mon
     place.folder.mkdir(parents=True)
     lock = place.folder / "0123456789abcdef.lock"
     with locked(lock):
-        assert "(a process that did not say its number) does not answer" in holdfast("server", "status").out
+        assert "(an unknown process) doesn't answer" in holdfast("server", "status").out
         said = holdfast("server", "stop", code=1)
 
-    assert "could not be ended" in said.err
-    assert f"remove {lock}" in said.err
+    assert "couldn't stop" in said.err
+    assert f"remove {paths.shown(str(lock))}" in said.err
 
 
 @contextmanager
@@ -171,12 +177,10 @@ def test_switched_off_it_says_by_what(place: Warm, monkeypatch: pytest.MonkeyPat
     """The variable with its value, or the file: what a person has to take away; `start` refuses with the same."""
     why = switch_off(place, monkeypatch, how)
 
-    assert holdfast("server", "status").out == (
-        f"The server is switched off ({why}): events are answered by a cold start each.\n"
-    )
-    assert holdfast("server", "status", "--json").json == {"off": why, "servers": []}
+    assert holdfast("server", "status").out == (f"The server is switched off ({why}), so each event starts cold.\n")
+    assert holdfast("server", "status", "--json").json == {"disabled_by": why, "off": why, "servers": []}
     refused = holdfast("server", "start", code=1).err
-    assert f"the server is switched off ({why})" in refused
+    assert f"the server is switched off ({paths.shown(why)})" in refused
     assert "then run holdfast server start again" in refused
     assert holdfast("server", "stop").out == "No server runs.\n", "the next event starts none"
 
@@ -201,7 +205,7 @@ def test_one_that_runs_although_it_is_off_here_is_told_and_ended(warm: Warm, mon
     assert [each.partition(" ")[0] for each in shown] == ["The", "The"]
     assert f"(process {pid}): 0 events" in shown[0]
     assert "switched off (HOLDFAST_SERVER=off)" in shown[1]
-    assert ended == f"Ended the server of {warm.entry} (process {pid}).\n"
+    assert ended == f"Stopped the server of {warm.entry} (process {pid}).\n"
     warm.until(lambda: gone(pid))
 
 
@@ -213,7 +217,7 @@ def test_where_no_socket_can_lie(place: Warm, monkeypatch: pytest.MonkeyPatch) -
 
     for each in (said, refused):
         assert "is too long a path for a socket; set XDG_STATE_HOME to a shorter folder" in each
-        assert str(servers.folder()) in each
+        assert paths.shown(str(servers.folder())) in paths.shown(each)
 
 
 # --- starting ---------------------------------------------------------------------------------------------------------
@@ -225,8 +229,8 @@ def test_start_without_an_installed_launcher_names_what_writes_one(place: Warm) 
     place.write(paths.launcher(), "#!/bin/sh\nexit 0\n")
     strange = holdfast("server", "start", code=1).err
 
-    assert f"there is no launcher {paths.launcher()}" in missing
-    assert f"{paths.launcher()} is not a launcher that Holdfast wrote" in strange
+    assert f"there is no launcher {paths.shown(str(paths.launcher()))}" in missing
+    assert f"{paths.shown(str(paths.launcher()))} is not a launcher that Holdfast wrote" in strange
     for each in (missing, strange):
         assert "holdfast install writes it" in each
         assert "a plugin needs none" in each
@@ -247,7 +251,7 @@ def test_start_when_it_runs_already(ready: Warm) -> None:
     holdfast("server", "start")
     pid = ready.pid
 
-    assert holdfast("server", "start").out.startswith(f"It runs already. The server of {ready.entry} (process {pid}): ")
+    assert holdfast("server", "start").out.startswith(f"Already running. The server of {ready.entry} (process {pid}): ")
     assert (ready.pid, len(ready.sockets)) == (pid, 1)
 
 
@@ -287,9 +291,9 @@ def test_start_of_one_that_ends_at_once_says_why(ready: Warm, monkeypatch: pytes
     warmth.rewrite(package / "server" / "loop.py", "main = lambda *_: 1")
     silent = holdfast("server", "start", code=1).err
 
-    assert f"{ready.folder} cannot be written (File exists)" in folder
-    assert "no server was started: a process may open fewer than" in told
-    assert str(paths.log_file()) in silent and "holdfast doctor" in silent
+    assert f"{paths.shown(str(ready.folder))} cannot be written (File exists)" in folder
+    assert "the server didn't start: a process may open fewer than" in told
+    assert paths.shown(str(paths.log_file())) in silent and "holdfast doctor" in silent
 
 
 @pytest.mark.slow
@@ -303,8 +307,8 @@ def test_start_waits_for_one_that_somebody_else_has_started(ready: Warm, monkeyp
     address = Path(os.fsdecode(relay.address(str(ready.entry), dict(os.environb))))
     with locked(address.with_suffix(".lock")):
         said = holdfast("server", "start", code=1).err
-    assert "has not answered within 2 seconds" in said
-    assert str(paths.log_file()) in said and "holdfast doctor" in said
+    assert "didn't answer within 2 seconds" in said
+    assert paths.shown(str(paths.log_file())) in said and "holdfast doctor" in said
 
 
 # --- ending -----------------------------------------------------------------------------------------------------------
@@ -316,7 +320,7 @@ def test_stop_ends_it_and_says_what_comes_next(warm: Warm) -> None:
 
     first, *rest = holdfast("server", "stop").out.splitlines()
 
-    assert first == f"Ended the server of {warm.entry} (process {pid})."
+    assert first == f"Stopped the server of {warm.entry} (process {pid})."
     assert "starts another one" in rest[0]
     assert "HOLDFAST_SERVER=off" in rest[0] and f"`server = false` at the top of {paths.user_config()}" in rest[0]
     warm.until(lambda: gone(pid))
@@ -358,7 +362,7 @@ def test_two_servers_are_shown_and_ended(warm: Warm) -> None:
 
     assert re.search(rf"^The server of {warm.entry} \(process \d+\): 0 events answered", shown, re.MULTILINE)
     assert re.search(rf"^The server of {other.entry} \(process \d+\): 1 event answered", shown, re.MULTILINE)
-    assert ended.count("Ended the server of ") == 2
+    assert ended.count("Stopped the server of ") == 2
     assert servers.found() == []
 
 
@@ -377,8 +381,11 @@ def test_one_that_cannot_be_ended_keeps_no_other(warm: Warm, monkeypatch: pytest
     monkeypatch.setattr(servers, "stop", fails)
     said = holdfast("server", "stop", code=1)
 
-    assert said.out == f"Ended the server of {ends.entry} (process {ends.pid}).\n"
-    assert f"could not be ended: the server of {kept.entry} (process {kept.pid}): kill -9 {kept.pid}" in said.err
+    assert said.out == f"Stopped the server of {ends.entry} (process {ends.pid}).\n"
+    assert (
+        f"couldn't stop the server of {paths.shown(str(kept.entry))} (process {kept.pid}): kill -9 {kept.pid}"
+        in said.err
+    )
     warm.until(lambda: gone(ends.pid))
     assert not gone(kept.pid)
 

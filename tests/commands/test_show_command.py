@@ -344,7 +344,8 @@ def test_what_cannot_be_read_is_named(project: HoldfastProject, at: Callable[...
     assert said.startswith("Create calculator.py\npending, phase 0/3, 0%\n")
     assert said.split("Not read\n")[1] == (
         "  .claude/state/workflow.json: is not JSON: Expecting property name enclosed\n"
-        "    in double quotes, line 1 column 2; its last generation is used\n"
+        "    in double quotes, line 1 column 2; the last content Holdfast kept is used;\n"
+        "    `holdfast doctor --fix` puts it back\n"
         "  untracked/workflow-state/x/state-x.json: holds a JSON array where an object\n"
         "    is expected\n"
     )
@@ -388,7 +389,7 @@ def test_for_programs_everything(project: HoldfastProject, at: Callable[..., Non
     }
     assert [(each["agent_type"], each["background"]) for each in said["agents"]] == [("general-purpose", False)]
     assert said["todos"][0] == {"content": "Build it", "status": "in_progress", "activeForm": "Working on Build it"}
-    assert (said["last_save"]["why"], said["last_restore"]) == ("phase_0 active", None)
+    assert (said["last_save"]["reason"], said["last_restore"]) == ("phase_0 active", None)
 
 
 def test_it_needs_a_name_where_there_are_several(project: HoldfastProject) -> None:
@@ -396,7 +397,7 @@ def test_it_needs_a_name_where_there_are_several(project: HoldfastProject) -> No
     hybrid(project)
     holdfast("start", "Book", "--phase", "Draft", root=project.root)
 
-    assert "several workflows are unfinished" in holdfast("show", root=project.root, code=1).err
+    assert "2 workflows are unfinished" in holdfast("show", root=project.root, code=1).err
     assert holdfast("show", "--json", root=project.root, session=ME).json["title"] == "Create calculator.py"
     assert holdfast("show", "--json", "Book", root=project.root).json["title"] == "Book"
 
@@ -406,7 +407,7 @@ def test_where_none_is_in_progress_the_last_completed_one_is_shown(
 ) -> None:
     """With a line that says so and when it was completed, whether its file is still there or not."""
     assert "there is no workflow in" in (said := holdfast("show", root=project.root, code=1).err)
-    assert "`holdfast start TITLE` begins one" in said
+    assert "`holdfast start TITLE` starts one" in said
     holdfast("start", "Book", "--phase", "Draft", root=project.root)
     at("10:05:00")
     holdfast("done", root=project.root)
@@ -449,7 +450,7 @@ def test_what_keeps_the_last_one_from_being_shown_is_said(project: HoldfastProje
     """A file that cannot be read, a ledger that cannot be used: then nobody knows that none was completed."""
     project.write({".claude/state/workflow.json": "{"})
     said = holdfast("show", root=project.root, code=1).err
-    assert ".claude/state/workflow.json cannot be read: " in said
+    assert ".claude/state/workflow.json can't be read: " in said
     assert "none was completed" not in said
 
     (project.root / ".claude" / "state" / "workflow.json").unlink()

@@ -10,6 +10,7 @@ import pytest
 from holdfast.survival import trials
 from holdfast.survival.result import Result
 from holdfast.survival.rows import ROWS
+from holdfast.survival.workflow_files import FORMATS
 from tests.commandline import holdfast
 
 if TYPE_CHECKING:
@@ -37,13 +38,32 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> list[Job]:
     return found
 
 
-def test_every_row_is_played_in_every_format_but_those_that_take_long(jobs: list[Job]) -> None:
-    """`--kill` adds them."""
-    holdfast("simulate", code=1)
-    holdfast("simulate", "--kill", code=1)
+def test_in_full_every_row_is_played_in_every_format_but_those_that_take_long(jobs: list[Job]) -> None:
+    """`--kill` adds them; what is left out is said."""
+    said = holdfast("simulate", "--full", code=1).out
+    assert said.splitlines()[-1] == "Left out, because it takes minutes: kill -9. --kill plays it too."
+    assert "Left out" not in holdfast("simulate", "--full", "--kill", code=1).out
     assert {row for row, _ in jobs[0].parts} == {*ROWS} - {"kill -9"}
     assert jobs[1].parts == [(row, name) for row in ROWS for name in ROWS[row].formats]
-    assert (jobs[0].cycles, jobs[0].facts, jobs[0].seed, jobs[0].here) == (10, 29, 0, None)
+    assert (jobs[0].cycles, jobs[0].adverse, jobs[0].facts, jobs[0].seed, jobs[0].here) == (10, 3, 29, 0, None)
+
+
+def test_unasked_a_few_rows_are_played_in_one_format_each(jobs: list[Job]) -> None:
+    """So that it is quick; all formats have a turn, and what is left out is said in a line."""
+    said = holdfast("simulate").out
+    holdfast("simulate", "--kill", "--cycles", "7")
+    holdfast("simulate", "--format", "wfs")
+    few = [name for name, row in ROWS.items() if row.quick]
+    parts = jobs[0].parts
+    assert [row for row, _ in parts] == few
+    assert {name for _, name in parts} == {*FORMATS, "trail"}
+    assert said.splitlines()[-1] == (
+        f"This quick run left out {len(ROWS) - len(few)} rows, and played each of the others in one format: "
+        "--full plays all."
+    )
+    assert [(each.cycles, each.adverse) for each in jobs[:2]] == [(1, 1), (7, 1)]
+    assert {row for row, _ in jobs[1].parts} == {*few, "kill -9"}
+    assert {name for _, name in jobs[2].parts} == {"wfs", "trail"}
 
 
 def test_rows_formats_and_numbers_are_chosen(jobs: list[Job], tmp_path: Path) -> None:
@@ -58,20 +78,21 @@ def test_rows_formats_and_numbers_are_chosen(jobs: list[Job], tmp_path: Path) ->
 def test_the_table_says_what_holds_and_what_does_not(jobs: list[Job]) -> None:
     """A row for each, the kinds of facts, the complaints and a sentence; exit code 1."""
     said = holdfast("simulate", "--format", "hybrid", "--row", "warm", "--row", "fork", code=1)
-    first, last = said.err.splitlines()
+    begun, first, last = said.err.splitlines()
+    assert begun == "Playing 2 rows …"
     assert re.fullmatch(r"1/2 warm \(hybrid\): holds; about \S+ left", first)
     assert last == "2/2 fork (hybrid): does not hold"
     for words in ("warm", "88.9 %", "100 %", "✗", "✓", "reminder", "in the sidecar", "fork (hybrid)"):
         assert words in said.out
     assert "94.4 % of 18 facts kept, 0 false, in 2 rows; 1 of them does not hold." in said.out
-    assert "--kill" in said.out
+    assert "--full" not in said.out  # what was named was played
     assert "100 % of 9 facts kept" in holdfast("simulate", "--format", "hybrid", "--row", "warm").out
 
 
 def test_json_is_for_programs(jobs: list[Job]) -> None:
     """With the same exit code."""
     told = holdfast("simulate", "--json", "--row", "fork", code=1).json
-    assert [row["row"] for row in told["rows"]] == ["fork"] * 3
+    assert [row["row"] for row in told["rows"]] == ["fork"] * len(FORMATS)
     assert told["holds"] is False
     assert holdfast("simulate", "--json", "--row", "warm").json["holds"] is True
 
@@ -87,5 +108,5 @@ def test_a_row_is_really_played(home: Path) -> None:
     """From the command to the table, with the shipped handlers; nothing of the user's is touched."""
     before = sorted(home.rglob("*"))
     said = holdfast("simulate", "--row", "warm", "--format", "compaction", "--cycles", "1", "--facts", "16")
-    assert "100 % of 34 facts kept, 0 false, in 1 rows." in said.out
+    assert "100 % of 34 facts kept, 0 false, in 1 row." in said.out
     assert sorted(home.rglob("*")) == before

@@ -81,7 +81,7 @@ def test_a_phase_of_any_format_may_name_its_agent(tmp_path: Path) -> None:
         *("start", "Book", "--format", "compaction", "--phase", "Draft @writer", "--phase", "Review"), root=tmp_path
     ).out
 
-    assert "Its format is compaction: move on with `holdfast done`." in said
+    assert "Its format is compaction: `holdfast done` completes a phase and begins the next." in said
     assert "No agent moves this workflow: run `holdfast done` when that is done." in said
     assert "Agent call" not in said, "whose end it would not notice"
     assert state(tmp_path)["context"]["phases"] == [{"title": "Draft", "agent": "writer"}, "Review"]
@@ -116,8 +116,9 @@ def test_an_at_sign_without_a_space_names_no_agent_and_is_said(tmp_path: Path, k
 
     assert said.json["total"] == 6
     assert said.err == (
-        'Note: the title of a phase is "Build@developer"; '
-        'an agent has a space before its @, as in "Build @developer".\n'
+        'Note: no agent "tester" is in .claude/agents/ or ~/.claude/agents/, and none is built in.\n'
+        'Note: no agent "critic" is in .claude/agents/ or ~/.claude/agents/, and none is built in.\n'
+        'Note: the phase is called "Build@developer". To name an agent, put a space before its @: "Build @developer".\n'
     )
     assert [phase.title for phase in only(tmp_path).phases] == [
         *("Build@developer", "Test", "Mail bob@example.org", "Go to react@18", "Ask@plug:in", "@x")
@@ -161,7 +162,7 @@ def test_where_it_lies_and_what_comes_next_is_said(tmp_path: Path) -> None:
     said = holdfast("start", "Tool", "--format", "hybrid", "--phase", "Write it @builder", root=tmp_path).out
 
     assert "Started in .claude/state/workflow.json." in said
-    assert 'Next: start phase 1/1 "Write it" (phase_0) with the agent builder.' in said
+    assert 'Next: start phase 1/1 "Write it" (phase_0, agent builder).' in said
     assert "prompt:\nWrite it" in said
 
 
@@ -203,7 +204,7 @@ def test_an_unfinished_workflow_is_not_started_over(tmp_path: Path, kind: str) -
 @pytest.mark.parametrize("arguments", [("start", ""), ("start", " "), ("start", "T", "--format", "hybrid")])
 def test_what_makes_no_workflow_is_refused(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     """A workflow needs a name, a hybrid one phases; no file is left behind."""
-    assert holdfast(*arguments, root=tmp_path, code=1).err.startswith("holdfast: a ")
+    assert "needs a title" in holdfast(*arguments, root=tmp_path, code=1).err
 
     assert registry.all_found(Workspace.open(tmp_path)).workflows == ()
 
@@ -256,7 +257,7 @@ def test_git_sees_nothing_of_this_machines_state(tmp_path: Path, kind: str, seen
     first, second = (holdfast(*words, "--replace", root=tmp_path).out for _ in range(2))
 
     assert [line for line in git("status", "--porcelain") if not line.startswith("A ")] == seen
-    named = [f"Git sees {path}: commit it to share it, or name it in .gitignore." for path in said]
+    named = [f"Git sees {path}: commit it to share it, or add it to .gitignore." for path in said]
     assert [line for line in first.splitlines() if "git" in line.casefold()] == named
     assert "git" not in second.casefold()
 
@@ -361,3 +362,59 @@ def _tree(root: Path) -> dict[str, bytes]:
     tops = (".workflow", ".claude/state", "untracked/workflow-state")
     found = [path for top in tops for path in (root / top).glob("**/*") if path.name != ".gitignore"]
     return {str(path.relative_to(root)): path.read_bytes() if path.is_file() else b"" for path in found}
+
+
+def test_what_is_not_there_to_read_is_said(tmp_path: Path) -> None:
+    """The workflow starts all the same."""
+    (tmp_path / "there.md").write_text("x")
+    said = holdfast("start", "Book", "--read", "missing.md", "--read", "there.md", root=tmp_path)
+
+    assert said.err == (
+        'Note: "missing.md" does not exist. It stays on the list, and sessions hear that it is missing.\n'
+    )
+    assert only(tmp_path).reading == ("@missing.md", "@there.md")
+
+
+def test_a_type_is_never_changed_without_a_word(tmp_path: Path) -> None:
+    """A format that knows its types says so, or refuses another one; one that knows none takes any."""
+    said = holdfast("start", "Book", "--type", "release", "--format", "compaction", root=tmp_path).out
+    assert 'warning: "release" is stored as custom; the compaction format knows the types planning, qa-loop' in said
+    said = holdfast("start", "Loop", "--type", "QA-Loop", "--format", "compaction", root=tmp_path).out
+    assert "is stored as" not in said
+    kinds = {each.title: each.kind for each in registry.all_found(Workspace.open(tmp_path)).workflows}
+    assert kinds == {"Book": "custom", "Loop": "qa-loop"}
+
+    refused = holdfast("start", "Tree", "--type", "release", "--format", "wfs", root=tmp_path, code=1).err
+    assert 'no type "release"; it knows simple, medium, complex' in refused
+    said = holdfast("start", "Tool", "--type", "release", "--format", "HYBRID", "--phase", "One", root=tmp_path).out
+    assert "warning" not in said
+
+
+def test_an_agent_that_the_client_would_not_find_is_named(tmp_path: Path) -> None:
+    """With the places where it looks and what is spelt alike; case is put right, and a plugin's is not looked for."""
+    folder = tmp_path / ".claude" / "agents" / "team"
+    folder.mkdir(parents=True)
+    (folder / "x.md").write_text("---\ndescription: Reads\nname: code-reviewer\n---\nname: other\n")
+    (folder / "plain.md").write_text("No front matter.\n")
+    agents = ("@Code-Reviewer", "@code-reviewr", "@nobody", "@plugin:it", "@explore", "@plain")
+    phases = [argument for each in agents for argument in ("--phase", f"Do {each}")]
+
+    said = holdfast("start", "Tool", "--format", "hybrid", *phases, root=tmp_path)
+
+    places = "is in .claude/agents/ or ~/.claude/agents/, and none is built in."
+    assert said.err.splitlines() == [
+        f'Note: no agent "code-reviewr" {places} Did you mean @code-reviewer?',
+        f'Note: no agent "nobody" {places}',
+    ]
+    assert [each.agent for each in only(tmp_path).phases] == [
+        *("code-reviewer", "code-reviewr", "nobody", "plugin:it", "Explore", "plain")
+    ]
+
+
+def test_where_ids_count_from_zero_it_is_said_once(tmp_path: Path) -> None:
+    """All that people read counts from 1."""
+    said = holdfast("start", "Tool", "--format", "hybrid", "--phase", "One", root=tmp_path).out
+    assert "Phases count from 1. Only in its files is the first one phase_0.\n" in said
+    assert "phase 1/1" in said
+    assert "count from 1" not in holdfast("next", root=tmp_path).out
+    assert "count from 1" not in holdfast("start", "Book", "--format", "compaction", root=tmp_path).out

@@ -23,7 +23,7 @@ from rich.console import Console, ConsoleDimensions
 from holdfast import clock
 from holdfast.commands import page, sections, watch
 from holdfast.sessions.history.history import History, PhaseHistory
-from holdfast.sessions.history.overview import Overview, Restore, Save, Session, Told
+from holdfast.sessions.history.overview import Overview, Recipient, Restore, Save, Session
 from holdfast.sessions.history.succession import Following, Sight
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import todos
@@ -234,7 +234,7 @@ def made(root: Path, **changes: Any) -> Sight:
         history=History({"phase_3": PhaseHistory("phase_3", 2, STAMP, None, 90.0, "it broke")}, STAMP, None, 90.0),
         agents=(AGENT,),
         todos=tuple(todos.wanted(found)),
-        told=(Told(ME, STAMP, current=True), Told(OTHER, STAMP, current=False)),
+        recipients=(Recipient(ME, STAMP, current=True), Recipient(OTHER, STAMP, current=False)),
         last_save=Save(STAMP, "auto", ME),
         last_restore=Restore(STAMP, ME, None),
         owner=Session(ME, live=False, last_seen=STAMP),
@@ -398,7 +398,7 @@ def test_in_lines_what_is_not_there_is_not_named(tmp_path: Path) -> None:
     sight = made(tmp_path)
     assert sight.overview is not None
     plain = replace(sight.overview.workflow, reading=(), reminders=(), context={}, warnings=("odd",))
-    bare = replace(sight.overview, workflow=plain, agents=(), told=sight.overview.told[1:], problems=())
+    bare = replace(sight.overview, workflow=plain, agents=(), recipients=sight.overview.recipients[1:], problems=())
     told = fitted(Sight(tmp_path, bare), 24)
     assert told.split("[ ] 1 more\n")[1] == (
         "\n  Agents        none in flight\n"
@@ -406,7 +406,7 @@ def test_in_lines_what_is_not_there_is_not_named(tmp_path: Path) -> None:
         f"{KEPT}  Warnings      odd\n{HINT}"
     )
 
-    ended = replace(bare, workflow=replace(plain, status="completed"), told=())
+    ended = replace(bare, workflow=replace(plain, status="completed"), recipients=())
     assert fitted(Sight(tmp_path, ended, over=True), 25).split("[ ] 1 more\n")[1] == (
         "\n  To-do list    2 completed, 1 in progress, 4 pending\n"
         f"{KEPT}  Warnings      odd\n\nIt is completed; waiting for the next one to begin.\n{HINT}"
@@ -415,7 +415,7 @@ def test_in_lines_what_is_not_there_is_not_named(tmp_path: Path) -> None:
 
 def test_a_workflow_without_todos_has_no_list(tmp_path: Path) -> None:
     """Whole or in a line."""
-    bare = made(tmp_path, todos=(), told=())
+    bare = made(tmp_path, todos=(), recipients=())
 
     assert "To-do list" not in fitted(bare, None)
     assert "To-do list" not in fitted(bare, 22)
@@ -537,7 +537,7 @@ def test_others_get_a_line_each(show: Show) -> None:
 def test_what_waits_shows_what_there_is(show: Show) -> None:
     """Finished ones, and files that cannot be read."""
     holdfast("start", "Tool", "--phase", "Design", "--format", "hybrid", root=show.root)
-    holdfast("done", "--all", root=show.root)
+    holdfast("done", root=show.root)
     broken = show.root / "untracked" / "workflow-state" / "x"
     broken.mkdir(parents=True)
     (broken / "state-x.json").write_text("{")
@@ -545,7 +545,7 @@ def test_what_waits_shows_what_there_is(show: Show) -> None:
 
     assert re.sub(r"wf_\w+", "ID", show.screens[0]) == (
         "No workflow is in progress here.\n"
-        "Waiting for one to begin; `holdfast start TITLE` begins one.\n"
+        "Waiting for one to begin. `holdfast start TITLE` starts one.\n"
         "\n"
         "Not read\n"
         "  untracked/workflow-state/x/state-x.json: is not JSON: Expecting property\n"
@@ -558,7 +558,7 @@ def test_what_waits_shows_what_there_is(show: Show) -> None:
 
 def test_a_name_that_names_nothing_is_an_error(tmp_path: Path) -> None:
     """At once, as for every command."""
-    assert "no workflow is named 'X'" in holdfast("watch", "X", root=tmp_path, code=1).err
+    assert 'no workflow is named "X"' in holdfast("watch", "X", root=tmp_path, code=1).err
 
 
 @pytest.mark.parametrize("interval", ["0", "-1", "x", "nan"])
@@ -736,7 +736,7 @@ def test_a_dumb_terminal_gets_no_sequences(tmp_path: Path, terminals: list[Termi
     """TERM=dumb is told the page like a pipe."""
     terminal = Terminal(tmp_path, TERM="dumb")
     terminals.append(terminal)
-    terminal.until("begins one.")
+    terminal.until("starts one.")
     terminal.type(b"\x03")
 
     assert terminal.ended() == 0

@@ -84,7 +84,9 @@ class Lamps(Unread):
 
     def trail(self, entries: Sequence[dict[str, Any]]) -> Trail:
         lit = tuple(f"Light the lamp in {each['lit']}." for each in entries)
-        return Trail(requests=lit, runs=(Run("light", "no oil"),), said=("I chose the red one.", Answer("Red?", "Yes")))
+        return Trail(
+            requests=lit, runs=(Run("light", "no oil"),), statements=("I chose the red one.", Answer("Red?", "Yes"))
+        )
 
 
 class Toy:

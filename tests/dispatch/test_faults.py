@@ -111,7 +111,7 @@ def test_a_fault_that_cannot_be_remembered_is_logged(tmp_path: Path) -> None:
 
     faults.remember("Stop", handler(tmp_path), "broke")
 
-    assert "could not be remembered" in log.tail(1)[0]
+    assert "couldn't be recorded" in log.tail(1)[0]
 
 
 def test_faults_of_processes_at_once_are_all_counted(tmp_path: Path) -> None:

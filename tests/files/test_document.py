@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.errors import ChangedError, LargeError, MissingError, StateError
+from holdfast.errors import BrokenError, ChangedError, LargeError, MissingError, StateError
 from holdfast.files import document
 
 
@@ -262,6 +262,25 @@ def test_save_refuses_a_link(tmp_path: Path) -> None:
     with pytest.raises(StateError, match="symbolic link"):
         document.save(tmp_path / "link.json", {"a": 1})
     assert file.read_bytes() == b"{}"
+
+
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a": ', "}")])
+def test_a_file_is_read_down_to_the_last_level(tmp_path: Path, opening: str, closing: str) -> None:
+    """The object itself is a level; one more than the limit is an error, however short the file is."""
+
+    def nested(levels: int) -> Path:
+        deep = f"{opening * (levels - 2)}{{}}{closing * (levels - 2)}"
+        return _file(tmp_path, f'{{"x": {deep}, "y": []}}'.encode())
+
+    assert document.load(nested(document.DEPTH_LIMIT)).data
+    with pytest.raises(BrokenError, match="is nested too deeply to be read"):
+        document.load(nested(document.DEPTH_LIMIT + 1))
+
+
+def test_many_shallow_objects_are_not_deep(tmp_path: Path) -> None:
+    """Nor are brackets in a text."""
+    data = {"a": [{} for _ in range(document.DEPTH_LIMIT)], "b": "[{" * document.DEPTH_LIMIT}
+    assert document.load(_file(tmp_path, json.dumps(data).encode())).data == data
 
 
 def test_save_of_endless_nesting_is_a_sentence(tmp_path: Path) -> None:

@@ -264,7 +264,7 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     """A file in the way is an error with the path."""
     (tmp_path / "a").write_text("")
 
-    with pytest.raises(StateError, match=r"a/b: cannot be locked"), locked(tmp_path / "a/b"):
+    with pytest.raises(StateError, match=r"a/b: can't be created: not a directory"), locked(tmp_path / "a/b"):
         pass
 
 

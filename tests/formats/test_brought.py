@@ -25,6 +25,7 @@ from holdfast.formats import RECORDS
 from holdfast.sessions.history.succession import Following
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
+from holdfast.workflow.model import Foreign
 from tests import brought
 from tests.commandline import holdfast
 from tests.doctoring import examine, obey
@@ -129,7 +130,7 @@ def test_a_compaction_gives_it_back(project: HoldfastProject) -> None:
     again = compact(project)
 
     assert "Item: 2/3" in again
-    assert "completes the item" in again
+    assert "(item done)" in again
     assert "Tag" in again
 
 
@@ -174,14 +175,14 @@ def test_a_package_that_is_gone_costs_no_event(project: HoldfastProject, name: s
 
     assert told.faults == []
     assert "Other" in told.context
-    assert f"the format '{name}' of another package can't be used" in told.stdout
+    assert f"the format '{name}' (holdfast-{name} 1.0, module holdfast_{name}.adapter) can't be used" in told.stdout
     assert "holdfast doctor" in told.stdout
     with pytest.raises(HoldfastError, match="can't be used"):
         registry.get(name)
     (gone,) = _doctor(project)
     assert (gone.level, gone.remedy) == ("problem", "holdfast doctor --fix")
     assert gone.fix is not None
-    assert gone.fix() == f"format {name}: gone"
+    assert gone.fix() == f"Format {name}: removed"
     assert not paths.format_index().exists()
     assert [each.level for each in _doctor(project)] == ["ok"]
 
@@ -208,7 +209,10 @@ def test_a_package_that_fails_costs_only_its_own(
     assert TITLE in told
     assert "Ask first" in told
     said = told if part == "step" else paths.log_file().read_text()
-    assert f"the format '{name}' of another package can't be used (KeyError: 'oh no')" in said
+    assert (
+        f"the format '{name}' (holdfast-{name} 1.0, module holdfast_{name}.adapter) can't be used: KeyError: 'oh no'"
+        in said
+    )
 
 
 def test_a_command_names_the_package_that_fails(
@@ -223,8 +227,53 @@ def test_a_command_names_the_package_that_fails(
 
     result = holdfast("next", root=project.root, session=project.session, code=1)
 
-    assert f"the format '{name}' of another package can't be used" in result.err
+    assert f"the format '{name}' (holdfast-{name} 1.0, module holdfast_{name}.adapter) can't be used" in result.err
     assert "Traceback" not in result.err
+
+
+@pytest.mark.parametrize("module", ["json", "nowhere.adapter", ".adapter", ""])
+def test_an_adapter_that_is_none_costs_only_its_own_format(
+    module: str, project: HoldfastProject, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Package and module are named, without a traceback; other formats go on, in commands and events."""
+    holdfast("start", "Other", "--phase", "First", root=project.root, session=project.session)
+    monkeypatch.setattr(RECORDS[name], "ADAPTER", module)
+    whose = f"the format '{name}' (holdfast-{name} 1.0, module {module or 'without a name'}) can't be used: "
+
+    for command in ("list", "status", "explain", "next"):
+        result = holdfast(command, root=project.root, session=project.session)
+        assert "Other" in result.out
+        assert "Traceback" not in result.err
+    assert whose in holdfast("list", root=project.root).err
+    assert whose in holdfast("start", "Mine", "--format", name, root=project.root, code=1).err
+    assert "Other" in compact(project)
+
+
+def test_what_a_package_prints_is_no_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, holdfast_project: Callable[..., HoldfastProject]
+) -> None:
+    """At import, and when it is asked: it goes to stderr, and the JSON can be parsed."""
+    package = brought.lay(tmp_path, "loud")
+    for file in package.glob("*.py"):
+        file.write_text(f"{file.read_text()}\nprint('hello from {file.stem}')\n")
+    found = package / "adapter.py"
+    found.write_text(
+        found.read_text().replace(
+            "def find(", "def find(project):\n    print('found')\n    return _find(project)\n\n\ndef _find("
+        )
+    )
+    (package / "commands.py").write_text(
+        "import click\n\nprint('hello')\n\n\n@click.command()\ndef command():\n    click.echo('{}')\n"
+    )
+    record = package / "record.py"
+    record.write_text(f"{record.read_text()}COMMANDS = 'Help.'\n")
+    brought.install(tmp_path, monkeypatch)
+    project = holdfast_project({"checklists/one.md": "# One\n\n- [ ] First\n"})
+    for words in (("list", "--json"), ("doctor", "--json"), ("status", "--json"), ("explain", "--json"), ("loud",)):
+        brought.unload("holdfast_loud")
+        result = holdfast(*words, root=project.root, code=1 if words[0] == "doctor" else 0)
+        json.loads(result.out)
+        assert "hello" in result.err
 
 
 def _remove(name: str) -> None:
@@ -252,14 +301,14 @@ def test_a_package_that_install_has_not_seen_is_named(
     project = holdfast_project({})
 
     (found,) = _doctor(project)
-    assert found.text == "an installed package brings the format 'unseen', which events don't know yet"
+    assert found.text == "an installed package adds the format 'unseen', but events don't use it yet"
     assert found.fix is not None
-    assert found.fix() == "format unseen: holdfast-unseen 1.0"
+    assert found.fix() == "Format unseen: holdfast-unseen 1.0"
     file.write_text(file.read_text().replace('UNIT = "item"', 'UNIT = "box"'))
     brought.unload("holdfast_unseen")
 
     assert [each.text for each in _doctor(project) if each.level == "notice"] == [
-        "what events know of the formats that installed packages bring is out of date"
+        "the index of formats from installed packages is out of date"
     ]
 
 
@@ -346,7 +395,7 @@ def test_install_says_what_it_registered_where_the_index_cannot_be_written(
 
     said = holdfast("install", "--scope", "project", root=root, code=1)
 
-    assert "to undo: holdfast uninstall" in said.out
+    assert "To undo: holdfast uninstall" in said.out
     assert "is a folder, not a file" in said.err
 
 
@@ -355,7 +404,7 @@ def test_doctor_sets_no_workflow_aside_whose_package_is_gone(project: HoldfastPr
     _remove(name)
     opened = Workspace.open(project.root)
 
-    (found,) = [each for each in checks.run(opened, ("states",)) if "another package" in each.text]
+    (found,) = [each for each in checks.run(opened, ("states",)) if f"(holdfast-{name} 1.0" in each.text]
 
     opened.close()
     assert found.remedy == "upgrade the package that brings the format, or install it again"
@@ -399,6 +448,35 @@ def test_an_index_nobody_can_read_is_none(run_python: RunPython) -> None:
     assert run_python(script).split() == list(formats.OURS)
 
 
+@pytest.mark.parametrize(
+    "content", [b"", b"{broken", b'{"formats": []}', b'{"formats": [{"name": "x", "package": "y"}]}']
+)
+def test_a_damaged_index_is_told_once_with_what_repairs_it(content: bytes, project: HoldfastProject, name: str) -> None:
+    """Without the formats in it workflows would be missing from each answer, and nobody would know why."""
+    good = paths.format_index().read_bytes()
+    paths.format_index().write_bytes(content)
+    said = f"holdfast: {paths.format_index()} is damaged, so workflows in the formats of other packages can't be read"
+
+    for words in (("list", "--json"), ("status",), ("start", "Mine")):
+        assert holdfast(*words, root=project.root).err.count(said) == 1
+    assert "formats.json" not in holdfast("doctor", root=project.root, code=1).err
+    (found,) = [each for each in _doctor(project) if each.level == "problem"]
+    assert found.text == said.removeprefix("holdfast: ")
+    obey(found, project.root)
+    assert paths.format_index().read_bytes() == good
+    assert holdfast("list", root=project.root).err == ""
+
+
+def test_a_damaged_index_without_a_package_is_removed(holdfast_project: Callable[..., HoldfastProject]) -> None:
+    """Nothing is to be listed in it."""
+    project = holdfast_project({})
+    (paths.ensure_private(paths.state_dir()) / "formats.json").write_bytes(b"{broken")
+    (found,) = _doctor(project)
+    obey(found, project.root)
+    assert not paths.format_index().exists()
+    assert [each.level for each in _doctor(project)] == ["ok"]
+
+
 def test_a_new_process_knows_what_the_index_says(name: str, run_python: RunPython) -> None:
     """Without loading the package, or looking for any other."""
     script = "import sys; from holdfast import formats; from holdfast.workflow import registry, places\n"
@@ -417,6 +495,27 @@ def test_an_index_gives_no_other_package_a_format_of_ours(name: str, run_python:
     said = run_python("from holdfast import formats; print(formats.RECORDS[formats.OURS[0]].ADAPTER, *formats.NAMES)")
 
     assert said.split() == [formats.RECORDS[formats.OURS[0]].ADAPTER, *formats.OURS]
+
+
+def test_it_may_find_other_programs_files(name: str, project: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An ability that a format may lack, asked for through what guards the package's functions."""
+    workspace = Workspace.open(project.root)
+    assert registry.foreign(workspace, name) == []
+    other = Foreign(project.root / "other.md", "another program's")
+    monkeypatch.setattr(sys.modules[f"holdfast_{name}.adapter"], "foreign", lambda project: [other], raising=False)
+    assert registry.foreign(workspace, name) == [other]
+
+
+def test_it_may_know_slash_commands(name: str, project: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another such ability; where it fails, the prompt goes on without it."""
+    workspace = Workspace.open(project.root)
+    (mine,) = registry.get(name).find(workspace).workflows
+    assert registry.asked(workspace, "release", "1.2") == []
+    place = sys.modules[f"holdfast_{name}.adapter"]
+    monkeypatch.setattr(place, "asked", lambda project, command, argument: [mine], raising=False)
+    assert registry.asked(workspace, "release", "1.2") == [mine]
+    monkeypatch.setattr(place, "asked", lambda project, command, argument: [][0])
+    assert registry.asked(workspace, "release", "1.2") == []
 
 
 def test_a_part_that_cannot_be_loaded_costs_only_its_own_format(name: str) -> None:
@@ -442,10 +541,10 @@ def test_install_and_trust_look_for_packages(command: str, tmp_path: Path, monke
     monkeypatch.syspath_prepend(site)
     brought.unload("holdfast_found")
 
-    assert "format found: holdfast-found 1.0\n" in holdfast(*command.split(), root=root).out
+    assert "Format found: holdfast-found 1.0\n" in holdfast(*command.split(), root=root).out
 
     assert list(formats.brought()) == ["found"]
-    assert "format found" not in holdfast(*command.split(), root=root).out
+    assert "Format found" not in holdfast(*command.split(), root=root).out
     assert stat.S_IMODE(paths.format_index().stat().st_mode) == 0o600
 
 

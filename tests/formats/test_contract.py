@@ -25,7 +25,6 @@ from holdfast.sessions.workspace import Workspace
 from holdfast.survival import report, trials
 from holdfast.workflow import guidance, places, registry, statefile
 from holdfast.workflow.model import Changes, Start
-from holdfast.workflow.registry import FindsForeignFiles
 from tests import brought
 from tests.formats.memory import Memory
 
@@ -475,8 +474,7 @@ def test_a_foreign_file_stays_as_it_is(kit: Kit) -> None:
     assert kit.adapter.candidates(kit.project, {f"{kit.name}:{path.relative_to(kit.root)}#"}).workflows == ()
     with pytest.raises(SchemaMismatch):
         kit.adapter.parsed(kit.project, path, path.read_bytes())
-    if isinstance(kit.adapter, FindsForeignFiles):
-        assert all(each.path.exists() for each in kit.adapter.foreign(kit.project))
+    assert all(each.path.exists() for each in registry.foreign(kit.project, kit.name))
     with suppress(HoldfastError):  # it may be in the way
         kit.adapter.done(kit.project, kit.start(), everything=True)
     assert path.read_text() == OTHERS

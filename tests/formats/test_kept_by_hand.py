@@ -577,7 +577,7 @@ def test_an_update_keeps_every_key_and_value_and_the_way_they_are_written(desk: 
     assert (path.read_bytes()[:3] == b"\xef\xbb\xbf") == kept.text.startswith("\ufeff")
     assert (b"\r\n" in path.read_bytes()) == ("\r\n" in kept.text)
     assert desk.run("update", "--read", "docs/rules.md", "--remind", "Mind the gap", "--set", "probe=[1]").startswith(
-        "Nothing was changed"
+        "Nothing changed"
     )
 
 
@@ -659,7 +659,7 @@ def test_a_model_finds_its_file_as_it_wrote_it(desk: Desk) -> None:
     """The same for the hybrid format, over two phases."""
     path = desk.put(HYBRID, BY_MODEL)
 
-    desk.run("hybrid", "phase", "1", "--deliverable", "a.py", "--status", "completed", "--context", "Mind the gap")
+    desk.run("hybrid", "phase", "2", "--deliverable", "a.py", "--status", "completed", "--context", "Mind the gap")
 
     assert path.read_text() == (
         BY_MODEL.replace(
@@ -745,13 +745,13 @@ def test_an_update_of_a_broken_file_says_what_became_of_it(desk: Desk, place: st
     """
     path = desk.put(place, text)
     changes = ("--phase", "Build") if place == COMPACTION else ("--status", "active")
-    assert desk.run("update", *changes).startswith("Nothing was changed: it says that already.")
+    assert desk.run("update", *changes).startswith("Nothing changed: the workflow says that already.")
     desk.run("update", "--remind", "kept so that the ledger has seen it")
     desk.run("update", *(("--context", "seen") if place == COMPACTION else ("--deliverable", "seen")))
     seen = loads(path)
     desk.put(place, path.read_text()[:-5])
     assert "is not JSON" in desk.run("explain")
-    assert "its last generation is used" in desk.run("explain")
+    assert "the last content Holdfast kept is used" in desk.run("explain")
 
     said = desk.run("update", *changes)
 
@@ -762,13 +762,13 @@ def test_an_update_of_a_broken_file_says_what_became_of_it(desk: Desk, place: st
     (aside,) = path.parent.glob("*.corrupt-*")
     assert aside.read_text() == json.dumps(seen, indent=2)[:-5] or seen != json.loads(text)
     assert json.loads(desk.run("explain", "--json"))["problems"] == []
-    assert desk.run("update", *changes).startswith("Nothing was changed")
+    assert desk.run("update", *changes).startswith("Nothing changed")
 
 
 def test_a_hook_with_nothing_to_change_leaves_a_broken_file_alone(desk: Desk) -> None:
     """Somebody may be in the middle of mending it."""
     path = desk.put(HYBRID, work())
-    desk.run("hybrid", "phase", "1", "--deliverable", "seen by the ledger")
+    desk.run("hybrid", "phase", "2", "--deliverable", "seen by the ledger")
     desk.put(HYBRID, path.read_text()[:-5])
     before = path.read_bytes()
 
@@ -782,8 +782,8 @@ def test_a_hook_with_nothing_to_change_leaves_a_broken_file_alone(desk: Desk) ->
 def test_a_state_that_contradicts_itself_is_warned_of(desk: Desk) -> None:
     """R000-13, R000-15: what the file says is read, and what cannot be is said."""
     for status, statuses, said in (
-        ("completed", ("active", "pending"), '"status" is "completed", but phase_0, phase_1 are not'),
-        ("completed", ("completed", "pending"), '"status" is "completed", but phase_1 is not'),
+        ("completed", ("active", "failed"), '"status" is "completed", but phase_0, phase_1 are not'),
+        ("completed", ("active", "pending"), '"status" is "completed", but phase_0 is not'),
         ("active", ("active", "active"), "phase_0, phase_1 are active at once"),
         ("active", ("completed", "completed"), "but all phases are completed"),
     ):
@@ -843,7 +843,7 @@ def test_a_foreign_file_at_our_path_is_never_touched(desk: Desk, content: Any) -
     refused = desk.run("start", "Mine", "--format", "hybrid", "--phase", "A", code=1)
     assert f"{HYBRID}: " in refused
     assert "left alone" in refused or "array" in refused
-    assert "no hybrid workflow" in desk.run("hybrid", "phase", "phase_0", "--status", "completed", code=1)
+    assert "no workflow in the hybrid format" in desk.run("hybrid", "phase", "phase_0", "--status", "completed", code=1)
     for command in ("show", "next", "done", "update --remind x"):
         assert desk.run(*command.split(), code=1)
     explained = json.loads(desk.run("explain", "--json"))

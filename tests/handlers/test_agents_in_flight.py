@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 RESTORED = "WORKFLOW RESTORED AFTER COMPACTION"
 TRANSCRIPTS = Path(__file__).parents[1] / "sessions" / "transcripts"
-UNUSED = "nothing shows that its result has reached this conversation"
+UNUSED = "its result is still unused"
 PHASES = ("--phase", "Build it @builder", "--phase", "Test it @tester", "--phase", "Document it @writer")
 
 
@@ -92,7 +92,7 @@ def test_a_compaction_tells_what_ended_unused_and_where_it_lies(project: Holdfas
     assert f"output of {agent.run}: {agent.output}" in text
     own = recorded.load("SubagentStop")["agent_transcript_path"]
     assert f"transcript of {agent.run}: {own}" in text
-    assert "runs already" not in text
+    assert "is running" not in text
 
 
 def test_agents_for_no_phase_are_told_too(project: HoldfastProject) -> None:
@@ -103,7 +103,7 @@ def test_agents_for_no_phase_are_told_too(project: HoldfastProject) -> None:
 
     text = compact(project).context
     task = ' (launched for "look around")'
-    assert f"Explore ({running.run}) was started and has not reported its end; it runs already{task}" in text
+    assert f"Explore ({running.run}) is running; don't start it again{task}" in text
     assert f"Explore ({ended.run}) has finished; {UNUSED}{task}" in text
     assert '"It is in parser.py."' in text
 
@@ -136,7 +136,7 @@ def test_what_a_call_returned_is_consumed(project: HoldfastProject, end: str) ->
     text = compact(project).context
     assert RESTORED in text
     assert UNUSED not in text
-    assert "runs already" not in text
+    assert "is running" not in text
     (only,) = agent_status.of_session(opened(project), ME)
     assert only.fate == "consumed"
 
@@ -182,7 +182,7 @@ def test_the_same_agents_give_the_same_guidance(project: HoldfastProject, monkey
 
 
 def test_a_session_whose_id_changed_keeps_its_agents(project: HoldfastProject) -> None:
-    """#90036: agents in flight forgotten, so they are started twice. Step 2: the seal of the old id."""
+    """#90036: agents in flight forgotten, so they are started twice. Step 2: the snapshot of the old id."""
     begin(project, "startup", session_id=ME)
     begin(project, "startup", session_id=OTHER)
     running, ended = Agent(project, "Build it", session=ME), Agent(project, "look", "Explore", number=2, session=ME)
@@ -191,7 +191,7 @@ def test_a_session_whose_id_changed_keeps_its_agents(project: HoldfastProject) -
 
     text = compact(project, before=ME, after=THIRD).context
 
-    assert f"builder ({running.run}) for phase_0 was started" in text
+    assert f"builder ({running.run}) for phase_0 is running" in text
     assert f"Explore ({ended.run}) has finished" in text
     running.stopped("Built.")  # the client still sends it under the old id
     project.fire("UserPromptSubmit", "UserPromptSubmit", session_id=THIRD, prompt="go on")
@@ -242,7 +242,7 @@ def test_agents_of_a_client_that_is_gone_run_no_more(project: HoldfastProject) -
     assert RESTORED in text
     assert f"builder ({agent.run})" in text
     assert "stopped before it had ended" in text
-    assert text.count("runs already") == 1
+    assert text.count("is running") == 1
     assert "Explore (far-away)" in text
 
 
@@ -254,7 +254,7 @@ def test_agents_of_a_client_that_runs_are_not_given_up(project: HoldfastProject)
     begin(project, "resume")
 
     assert f"builder ({agent.run}) for phase_0" in compact(project).context
-    assert "runs already" in compact(project).context
+    assert "is running" in compact(project).context
 
 
 # What an agent gets back after its own compaction
@@ -280,7 +280,7 @@ def test_an_agents_own_compaction_gives_it_its_own_part(
     fired.assert_advised(
         *("<workflow-data-", "Run every test\nof phase_1.", '"Test it all"', 'phase 2/3 "Test it"'),
         *('Workflow: "Tool"', "the tool lies at the root", "Never use tabs", "@docs/plan.md (missing)"),
-        *("this agent's own compaction", "this agent's part alone"),
+        *("Your context was compacted.", "and nothing else"),
     )
     assert RESTORED not in fired.context
     assert "Document it" not in fired.context
@@ -477,7 +477,7 @@ def test_people_see_what_ended_unused(project: HoldfastProject, monkeypatch: pyt
     assert f"builder ({agent.run}) for phase_0, session 11111111: finished 2026-03-01T10:00:00" in status
     assert output in status
     (said,) = json.loads(holdfast("show", "--json", root=project.root).out)["unused_results"]
-    assert (said["agent_id"], said["fate"], said["words"], said["output"]) == (
+    assert (said["agent_id"], said["status"], said["last_message"], said["output"]) == (
         *(agent.run, "finished", "All is built."),
         output,
     )
@@ -517,4 +517,4 @@ def test_a_process_of_another_host_is_not_known_to_be_gone(project: HoldfastProj
     opened(project).ledger.run("UPDATE sessions SET process = ?, host = 'elsewhere'", gone.pid)
     begin(project, "resume")
 
-    assert "runs already" in compact(project).context
+    assert "is running" in compact(project).context

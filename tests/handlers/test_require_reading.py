@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from holdfast.testing import Fired, HoldfastProject
 
 TRANSCRIPTS = Path(__file__).parents[1] / "sessions" / "transcripts"
-REMINDED = "Holdfast: not read since the compaction"
+REMINDED = "Read these required files; you haven't since the compaction."
 
 
 def named(told: str) -> list[str]:
@@ -39,7 +39,7 @@ def named(told: str) -> list[str]:
     return lines[2:-1]
 
 
-CONTENTS = "Contents of required reading this session has read:"
+CONTENTS = "Required reading in full; no need to read these again:"
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_a_small_file_that_was_read_is_given_whole(project: HoldfastProject) -> 
     """Only that one: not the one this session never read, nor one that has changed since."""
     read(project, "docs/a.md")
     text = compact(project)
-    assert f"{CONTENTS}\n@docs/a.md:\n```\nabout a\n```\nAcknowledgement: " in text
+    assert f"{CONTENTS}\n@docs/a.md:\n```\nabout a\n```\n✅ " in text
     assert "about b" not in text
     assert compact(project) == text
     project.write({"docs/a.md": "another a\n"})
@@ -193,7 +193,7 @@ def test_a_session_resumed_after_a_crash_is_reminded_too(project: HoldfastProjec
     deliveries.written(ledger, delivery)
     ledger.close()
     told = prompt(project)
-    assert told.startswith("Holdfast: not read in this session")
+    assert told.startswith("Read these required files; you haven't in this session.")
     assert named(told) == ["Workflow: Book", "- @docs/a.md", "- @docs/b.md"]
     assert prompt(project) == ""
 
@@ -510,7 +510,7 @@ def test_nobody_is_asked_to_read_what_is_outside(
 
     text = compact(project)
 
-    _, _, left = text.partition("Outside the project, not to be read:\n")
+    _, _, left = text.partition("Outside the project; don't read these:\n")
     required = text.partition("REQUIRED READING\n")[2].partition("\nKey")[0].partition("\nO")[0]
     assert "- @docs/a.md" in required.splitlines()
     assert not [each for each in outside if each in required]

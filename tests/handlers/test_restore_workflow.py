@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import paths
+from holdfast import clock, paths
 from holdfast.dispatch.budget import LIMIT_UNITS, units
 from holdfast.formats.compaction import candidates
 from holdfast.sessions.compaction import deliveries, losses, snapshots
@@ -174,8 +175,8 @@ def test_precompact_need_not_have_fired(project: HoldfastProject) -> None:
 
     begin(project, "compact").assert_advised(RESTORED, "Book")
 
-    (seal,) = snapshots.recent(opened(project), 5)
-    assert (seal.why, seal.claimed_by, [each.title for each in seal.workflows]) == ("none", ME, ["Book"])
+    (snapshot,) = snapshots.recent(opened(project), 5)
+    assert (snapshot.why, snapshot.claimed_by, [each.title for each in snapshot.workflows]) == ("none", ME, ["Book"])
 
 
 def test_a_restore_spends_its_seal(project: HoldfastProject) -> None:
@@ -183,8 +184,8 @@ def test_a_restore_spends_its_seal(project: HoldfastProject) -> None:
     start(project, "Book", session=ME)
     compact(project)
 
-    (seal,) = snapshots.recent(opened(project), 5)
-    assert (seal.why, seal.claimed_by) == ("auto", ME)
+    (snapshot,) = snapshots.recent(opened(project), 5)
+    assert (snapshot.why, snapshot.claimed_by) == ("auto", ME)
 
 
 def test_the_live_state_is_restored_and_not_the_sealed_one(project: HoldfastProject) -> None:
@@ -319,9 +320,7 @@ def test_what_another_live_session_owns_is_named_to_the_user_once(project: Holdf
     fired = compact(project)
     assert fired.context == ""
     said = fired.reply["systemMessage"]
-    assert said.startswith(
-        f"Holdfast restored nothing: 1 workflow(s) here belong to another live session ({OTHER[:8]})."
-    )
+    assert said.startswith(f"Holdfast restored nothing: 1 workflow here belongs to another live session ({OTHER[:8]}).")
     assert "Theirs" not in fired.stdout
     assert compact(project).reply.get("systemMessage") is None
 
@@ -387,7 +386,7 @@ def test_the_workflow_of_a_session_that_ended_goes_to_who_is_alone(project: Hold
 
 
 def test_a_session_whose_id_changes_gets_its_workflow(project: HoldfastProject) -> None:
-    """Identity: the new id finds the seal of the old one, beside another live session with a workflow of its own."""
+    """Identity: the new id finds the snapshot of the old one, beside another live session that has a workflow."""
     begin(project, "startup", session_id=ME)
     begin(project, "startup", session_id=OTHER)
     start(project, "Mine", "--remind", "my reminder", session=ME)
@@ -419,8 +418,8 @@ def test_a_subagents_own_compaction_restores_nothing(project: HoldfastProject) -
 
     assert begin(project, "compact-in-subagent").context == ""
 
-    (seal,) = snapshots.recent(opened(project), 5)
-    assert seal.claimed_by is None
+    (snapshot,) = snapshots.recent(opened(project), 5)
+    assert snapshot.claimed_by is None
     begin(project, "compact").assert_advised(RESTORED)
 
 
@@ -452,7 +451,7 @@ def test_agents_in_flight_are_named_in_the_guidance(project: HoldfastProject) ->
     text = compact(project).context
     assert f"builder ({first.run}) for phase_0" in text
     assert f"Explore ({second.run})" in text
-    assert "runs already" in text
+    assert text.count("is running; don't start it again") == 2
 
     first.notified()
     second.notified()
@@ -541,7 +540,7 @@ def test_an_odd_required_reading_costs_nothing(project: HoldfastProject, entry: 
     state["required_reading"] = [f"@{entry}"]
     project.write({workflow.place: state})
 
-    heading = "not to be read:" if entry.startswith(("../", "/")) else "REQUIRED READING"
+    heading = "don't read these:" if entry.startswith(("../", "/")) else "REQUIRED READING"
     compact(project).assert_advised(RESTORED, "Be kind", heading)
 
 
@@ -621,13 +620,18 @@ class Transcript:
         self._before, self._after = lines[:begins], lines[begins : ends + 1]
         path.write_bytes(b"".join(self._before))
 
-    def compact(self, guidance: str = "") -> None:
-        """Write what a compaction leaves, with what a hook gave to the model, and the model's answer."""
-        said = [line for line in self._after if ADDED not in line]
+    def compact(self, guidance: str = "", made_at: str = "") -> None:
+        """Write what a compaction leaves, with what a hook gave to the model, and the model's answer.
+
+        The entries are of now, or of `made_at` (UTC stamp).
+        """
+        at = made_at or clock.stamp()
+        said = [re.sub(rb'"timestamp":"[^"]*"', b'"timestamp":"%b"' % at.encode(), line) for line in self._after]
+        said = [line for line in said if ADDED not in line]
         if guidance:
             content = {"type": "hook_additional_context", "content": [guidance]}
-            note = json.dumps({"type": "attachment", "attachment": content}, separators=(",", ":")).encode() + b"\n"
-            said.insert(-1, note)
+            entry = {"type": "attachment", "attachment": content, "timestamp": at}
+            said.insert(-1, json.dumps(entry, separators=(",", ":")).encode() + b"\n")
         self.append(*said)
 
     def append(self, *lines: bytes) -> None:
@@ -674,6 +678,41 @@ def test_guidance_that_arrived_is_confirmed_and_not_given_again(
     assert states(project) == ["confirmed"]
 
 
+def test_guidance_that_arrived_is_confirmed_by_the_next_compaction(
+    project: HoldfastProject, transcript: Transcript
+) -> None:
+    """The client wrote its transcript after the last prompt, and automatic compactions come without any."""
+    start(project, "Alpha")
+    given = begin(project, "compact", transcript_path=str(transcript.path)).context
+    assert prompt(project, transcript) == ""
+    transcript.compact(given)
+
+    project.fire("PreCompact", "PreCompact-auto", session_id=ME, transcript_path=str(transcript.path))
+    assert begin(project, "compact", transcript_path=str(transcript.path)).context == given
+
+    assert states(project) == ["delivered", "confirmed"]
+
+
+@pytest.mark.parametrize("arrived", [True, False])
+def test_an_earlier_compaction_that_is_written_late_proves_nothing(
+    project: HoldfastProject, transcript: Transcript, arrived: bool
+) -> None:
+    """Its entries stand after the byte where the later one's begin; 2.1.197 even copies them there."""
+    start(project, "Alpha")
+    given = begin(project, "compact", transcript_path=str(transcript.path)).context
+    earlier = clock.stamp()
+    project.fire("PreCompact", "PreCompact-auto", session_id=ME, transcript_path=str(transcript.path))
+    assert begin(project, "compact", transcript_path=str(transcript.path)).context == given
+
+    transcript.compact(given if arrived else "", made_at=earlier)
+    assert prompt(project, transcript) == ""
+    assert states(project) == ["delivered", "unconfirmed"]
+
+    transcript.compact(given)
+    assert prompt(project, transcript) == ""
+    assert states(project) == ["confirmed", "unconfirmed"]
+
+
 def test_guidance_that_never_arrived_is_given_once_more_at_the_next_prompt(
     project: HoldfastProject, transcript: Transcript
 ) -> None:
@@ -706,7 +745,7 @@ def test_what_is_over_by_then_is_not_given_again(project: HoldfastProject, trans
 def test_a_compaction_whose_session_start_never_fired_is_made_good(
     project: HoldfastProject, transcript: Transcript
 ) -> None:
-    """[ISS 15174]: PreCompact left a seal, the transcript shows the compaction, and nobody took the seal."""
+    """[ISS 15174]: PreCompact left a snapshot, the transcript shows the compaction, and nobody took the snapshot."""
     start(project, "Alpha")
     project.fire("PreCompact", "PreCompact-auto", session_id=ME, transcript_path=str(transcript.path))
     assert prompt(project, transcript) == ""
@@ -732,7 +771,7 @@ def test_after_a_precompact_without_a_compaction_nothing_is_given(
 def test_a_session_without_a_workflow_has_nothing_to_make_good(
     project: HoldfastProject, transcript: Transcript
 ) -> None:
-    """Its seal is empty; what it is given afterwards it hears of as of any other."""
+    """Its snapshot is empty; what it is given afterwards it hears of as of any other."""
     project.fire("PreCompact", "PreCompact-auto", session_id=ME, transcript_path=str(transcript.path))
     transcript.compact()
     start(project, "Somebody's")
@@ -796,7 +835,7 @@ def test_a_value_the_summary_has_whole_is_said_shorter(project: HoldfastProject)
 
     short = summarised(project, f"We {long}.", "SubagentStop").context
 
-    assert f"- decision: {long[:80]}… (whole in the sidecar)" in short
+    assert f"- decision: {long[:80]}… (see the full version)" in short
     assert f"- {long}\n" in short
     assert summarised(project, f"We {long}.", "SubagentStop").context == short
 
@@ -821,7 +860,7 @@ def test_a_branch_that_changed_is_said(project: HoldfastProject) -> None:
 
     head.write_text("ref: refs/heads/main\n")
 
-    assert "- it was last worked on in branch 'feature'; now it is 'main'" in begin(project, "compact").context
+    assert "- last worked on in branch 'feature'; this is 'main'" in begin(project, "compact").context
     assert "in branch" not in begin(project, "compact").context
 
 
@@ -984,7 +1023,7 @@ def test_guidance_that_was_made_after_its_asker_was_killed_is_owed(
 
 
 def test_guidance_whose_giver_was_killed_is_owed(project: HoldfastProject, transcript: Transcript) -> None:
-    """It had claimed the seal and no more; another live session makes sure that nothing but the seal decides."""
+    """It had claimed the snapshot and no more; another live session makes sure that only the snapshot decides."""
     start(project, "Alpha")
     project.fire("PreCompact", "PreCompact-auto", session_id=ME, transcript_path=str(transcript.path))
     there = opened(project)
@@ -1012,6 +1051,7 @@ def test_what_is_not_given_again_is_let_go(project: HoldfastProject, transcript:
 def test_every_file_a_state_lies_in_is_named(project: HoldfastProject) -> None:
     """Where no sidecar can be written, whoever looks for what is left out finds it."""
     start(project, "Alpha", "--format", "hybrid", "--remind", "Never forget tabs")
+    project.write({".claude/holdfast": "a file in the place of the folder"})
     given = compact(project).context
     assert "- state file: .claude/state/workflow.json\n- state file: .claude/state/workflow.extra.json\n" in given
 

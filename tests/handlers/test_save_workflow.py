@@ -60,13 +60,13 @@ def found(project: HoldfastProject) -> list[Workflow]:
     return list(registry.all_found(opened(project)).workflows)
 
 
-def newest_seal(project: HoldfastProject) -> snapshots.Seal:
+def newest_seal(project: HoldfastProject) -> snapshots.Snapshot:
     return snapshots.recent(opened(project), 1)[0]
 
 
 @pytest.mark.parametrize("trigger", ["manual", "auto"])
 def test_what_the_memory_file_says_is_saved(project: HoldfastProject, trigger: str) -> None:
-    """R001-13, R001-21: CLAUDE.local.md names a workflow, and it gets a state file, a seal and a generation."""
+    """R001-13, R001-21: CLAUDE.local.md names a workflow, and it gets a state file, a snapshot and a generation."""
     project.write({"CLAUDE.local.md": MEMORY})
 
     said = compact(project, f"PreCompact-{trigger}").stdout
@@ -76,8 +76,12 @@ def test_what_the_memory_file_says_is_saved(project: HoldfastProject, trigger: s
     assert (state["workflow"], state["phase"]["current"], state["phase"]["total"]) == ("Page Orchestration", 2, 4)
     assert '"Page Orchestration" (compaction): phase 2/4 "Draft"' in said
     assert len(said) <= 400
-    seal = newest_seal(project)
-    assert (seal.session, seal.why, [each.title for each in seal.workflows]) == (ME, trigger, ["Page Orchestration"])
+    snapshot = newest_seal(project)
+    assert (snapshot.session, snapshot.why, [each.title for each in snapshot.workflows]) == (
+        ME,
+        trigger,
+        ["Page Orchestration"],
+    )
     assert generations.latest(opened(project), path) == path.read_bytes()
 
 
@@ -136,7 +140,7 @@ def test_a_copy_is_as_old_as_its_plan(project: HoldfastProject) -> None:
     assert not owners.fresh(opened(project), copy)
     compact(project, session_id=OTHER).assert_silent()
     given = project.fire("SessionStart", "SessionStart-compact", session_id=OTHER).context
-    assert "being too old" in given
+    assert "Too old to restore." in given
     assert "Tide" not in unfenced(given)
     assert "WORKFLOW RESTORED" not in given
     assert owners.owner(opened(project), copy) == ME
@@ -209,13 +213,13 @@ def test_a_memory_file_that_was_not_read_to_its_end_is_noted(project: HoldfastPr
     """The guidance says that reading may be missing, as long as it may."""
     project.write({"CLAUDE.local.md": MEMORY + "@docs/of/some/file.md\n" * 15_000})
     for _ in range(2):
-        assert "CLAUDE.local.md was not read to its end" in restored(project).context
+        assert "CLAUDE.local.md wasn't read to its end" in restored(project).context
     project.write({"CLAUDE.local.md": MEMORY})
-    assert "CLAUDE.local.md was not read to its end" not in restored(project).context
+    assert "CLAUDE.local.md wasn't read to its end" not in restored(project).context
 
 
 def test_workflows_of_all_formats_are_sealed(project: HoldfastProject) -> None:
-    """The seal names every workflow of the session, whatever format keeps it."""
+    """The snapshot names every workflow of the session, whatever format keeps it."""
     holdfast("start", "Book", "--phase", "One", "--phase", "Two", root=project.root, session=ME)
     holdfast("start", "Tool", "--format", "hybrid", "--phase", "Build", root=project.root, session=ME)
 
@@ -343,7 +347,7 @@ def test_an_agent_that_was_interrupted_stands_in_no_compactions_way(project: Hol
 
 
 def test_beside_another_session_only_the_own_is_saved(project: HoldfastProject) -> None:
-    """What is another live session's, or nobody's, is not this one's to seal or to name."""
+    """What is another live session's, or nobody's, is not this one's to snapshot or to name."""
     sessions.seen(opened(project), ME)
     sessions.seen(opened(project), OTHER)
     holdfast("start", "Mine", "--phase", "One", root=project.root, session=ME)

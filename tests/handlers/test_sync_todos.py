@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from holdfast.testing import Fired
     from tests.handlers.conftest import Tool
 
-LIST = "as a to-do list"
+LIST = "in your to-do list"
 FIRST, SECOND, THIRD = "Create calculator module", "Write and run tests", "Document the module"
 
 
@@ -78,7 +78,7 @@ def test_the_next_phase_is_named_with_its_agent_and_context(tool: Tool) -> None:
 
     fired.assert_advised(
         f'Phase 1/3 "{FIRST}" is completed; deliverables: calculator.py, notes.md',
-        f'phase 2/3 "{SECOND}" (phase_1) with the agent tester',
+        f'phase 2/3 "{SECOND}" (phase_1, agent tester)',
         f"{SECOND}\n\nContext: it has four functions",
     )
     assert tool.state["phases"][0]["deliverables"] == ["calculator.py", "notes.md"]
@@ -229,7 +229,7 @@ def test_no_text_of_a_workflow_or_an_agent_stands_outside_a_fence(tool: Tool) ->
     fired += [first.notified("failed", "EVIL"), second.about_to(), second.failed("EVIL"), prompt(tool)]
     said = [each.context for each in fired] + [tool.project.fire("PreCompact").stdout]
 
-    hint, corrected, disputed = "No phase of", "set the status of these", "stays completed"
+    hint, corrected, disputed = "No phase moved", "set the status of these", "stays completed"
     for words in (hint, corrected, disputed, "is completed; deliverables: EVIL.py", "is failed (EVIL)", "Next: retry"):
         assert any(words in text for text in said), words
     assert "EVIL" in said[-1]

@@ -251,7 +251,7 @@ def test_helper_agents_move_nothing(tool: Tool, kind: str) -> None:
     fired = [helper.about_to(), helper.started(), helper.stopped(), helper.returned(), prompt(tool)]
 
     assert tool.statuses == ["pending"] * 3
-    fired.pop(3).assert_advised("No phase of this session's workflow moved")
+    fired.pop(3).assert_advised("No phase moved: nothing ties this agent")
     assert [each.stdout for each in fired] == [""] * 4
 
 

@@ -109,7 +109,7 @@ def test_loading_happens_in_a_process_of_its_own(tmp_path: Path) -> None:
 
     assert (ended.exit_code, ended.stderr) == (0, "")
     assert "loud" not in ended.stdout
-    assert "handler files are sound" in ended.stdout
+    assert "No fault in" in ended.stdout
 
 
 def test_faults_of_the_past_are_told(project: Workspace) -> None:
@@ -209,8 +209,8 @@ def test_an_event_is_missed_only_where_others_are_registered(
     register(project, "Stop")
     assert list(inspection.withheld(project, loader.find(claude, project))) == ["PreModelSwitch"]
     newest, oldest = sorted(remarks(project), key=lambda said: "PreModelSwitch" not in said)
-    assert newest.startswith("on_pre_model_switch does not run: PreModelSwitch is not registered: the installed client")
-    assert oldest.startswith("on_pre_tool_use does not run: PreToolUse is not registered; run holdfast install")
+    assert newest.startswith("on_pre_model_switch doesn't run: PreModelSwitch is not registered: the installed client")
+    assert oldest.startswith("on_pre_tool_use doesn't run: PreToolUse isn't registered. Run holdfast install")
 
     register(project, "PreToolUse", "PreModelSwitch")
     assert remarks(project) == []
@@ -256,7 +256,7 @@ def test_one_settings_file_that_covers_a_handler_is_enough(project: Workspace) -
     assert remarks(project) == []
     settings.with_name("settings.local.json").unlink()
     (said,) = remarks(project)
-    assert said.startswith("on_pre_tool_use does not run for all of Bash: PreToolUse is registered for Edit alone")
+    assert said.startswith("on_pre_tool_use doesn't run for all of Bash: PreToolUse is registered only for Edit")
 
 
 def test_what_a_plugin_registers_is_not_missed(project: Workspace, tmp_path: Path) -> None:
@@ -285,7 +285,7 @@ def test_what_does_not_run_is_said_to_who_asks(project: Workspace) -> None:
     user_handler("still", f"OFF_BY_DEFAULT = True\n{dedent(GOOD)}")
     assert remarks(project, asked=False) == []
     (said,) = remarks(project)
-    assert said.startswith("does not run: switched off")
+    assert said.startswith("doesn't run: switched off")
 
     path = write(paths.project_handlers(project.root), "theirs")
     (said,) = remarks(project, asked=False)
@@ -301,7 +301,7 @@ def test_a_guard_that_is_gone_is_not_to_be_looked_at(project: Workspace) -> None
     loader.find(claude, project)
     path.unlink()
     (gone,) = loader.find(claude, project)
-    assert "gone since it was trusted; refuses what it guarded" in inspection.idle(gone)
+    assert "gone since you trusted it; refuses what it guards" in inspection.idle(gone)
     assert not any("look at it" in said for said in remarks(project))
 
 
@@ -310,9 +310,9 @@ def test_the_listing_says_of_each_once_whether_it_runs(project: Workspace) -> No
     user_handler("a_still", f"OFF_BY_DEFAULT = True\n{dedent(GOOD)}")
     user_handler("b_runs")
     (runs, still) = inspection.listing(loader.find(claude, project), {"Stop": "too new"})["PreToolUse"]
-    assert (runs["idle"], "switched off" in still["idle"]) == (None, True)
+    assert (runs["inactive_reason"], "switched off" in still["inactive_reason"]) == (None, True)
     (runs, still) = inspection.listing(loader.find(claude, project), {"PreToolUse": "too new"})["PreToolUse"]
-    assert (runs["idle"], "switched off" in still["idle"]) == ("too new", True)
+    assert (runs["inactive_reason"], "switched off" in still["inactive_reason"]) == ("too new", True)
 
 
 @pytest.mark.parametrize(
@@ -322,7 +322,7 @@ def test_the_listing_says_of_each_once_whether_it_runs(project: Workspace) -> No
         (f"OFF_BY_DEFAULT = True\n{dedent(GOOD)}", "switched off"),
         (
             f'RUNS_WHEN = {{"reading": ["hold", "off"]}}\n{dedent(GOOD)}',
-            "the configuration says reading = 'hold' or 'off'",
+            "the configuration has reading = 'hold' or 'off'",
         ),
         ("def broken(:", "syntax"),
     ],
@@ -340,7 +340,7 @@ def test_an_untrusted_and_a_replaced_file_say_so(project: Workspace) -> None:
     path = write(paths.project_handlers(project.root), "same")
     mine, theirs = loader.find(claude, project)
     assert inspection.idle(mine) == ""
-    assert inspection.idle(theirs) == "not trusted; see holdfast handlers trust"
+    assert inspection.idle(theirs) == "not trusted; run holdfast handlers trust"
 
     trust.grant(project.root, {trust.relative_name(project.root, path): trust.digest(path.read_bytes())})
     mine, theirs = loader.find(claude, project)

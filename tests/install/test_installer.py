@@ -186,14 +186,14 @@ def test_missing_or_empty_settings_become_the_printed_ones(target: Target, conte
         given(target, content)
     lines = installer.install(target)
     assert any(
-        line.startswith("the file before: " if content is not None else "the file before: there was none")
+        line.startswith("Backup: " if content is not None else "Backup: none, because there was no file")
         for line in lines
     )
     assert target.settings.read_text() == wanted_events.printed(target.root)
     assert json.loads(target.settings.read_text()) == settings(BASIC)
     assert "  PreToolUse    Agent|Task" in lines
     assert "changed:" not in lines, "all of it is new"
-    assert lines[-1] == "to undo: holdfast uninstall --scope user"
+    assert lines[-1] == "To undo: holdfast uninstall --scope user"
     uninstall.uninstall(target)
     assert (target.settings.read_bytes() if target.settings.exists() else None) == content
 
@@ -220,7 +220,7 @@ def test_every_foreign_byte_survives_and_comes_back(target: Target, content: str
     assert events(target) == {"Stop": [], **settings(BASIC)["hooks"]}
     (backup,) = backups()
     assert backup.read_bytes() == content.encode()
-    assert f"the file before: {backup}" in lines
+    assert f"Backup: {backup}" in lines
     assert stat.S_IMODE(backup.stat().st_mode) == 0o600
     assert uninstall.uninstall(target)[0] == f"{path}: restored from {backup}"
     assert path.read_bytes() == content.encode()
@@ -235,7 +235,7 @@ def test_a_second_install_changes_nothing(target: Target) -> None:
     lines = installer.install(target, allow_cli=True)
     assert tree(Path.home()) == before
     assert times == [path.stat().st_mtime_ns for path in (target.settings, *launcher.programs())]
-    assert lines[0] == f"already registered in {target.settings}, nothing to change:"
+    assert lines[0] == f"Already registered in {target.settings}, nothing changed:"
 
 
 def test_changed_demand_is_brought_in_and_the_first_file_still_comes_back(target: Target, shipped: Path) -> None:
@@ -258,7 +258,7 @@ def test_others_changes_since_survive_the_uninstall(target: Target) -> None:
     installer.install(target, allow_cli=True)
     target.settings.write_text(target.settings.read_text().replace('"x"', '"y"'))
     line = uninstall.uninstall(target)[0]
-    assert "our entries removed" in line
+    assert "Holdfast's entries removed" in line
     assert target.settings.read_text() == FOREIGN.replace('"x"', '"y"')
     assert str(backups()[-1]) in line
 
@@ -289,7 +289,7 @@ def test_without_its_backup_only_our_entries_go(target: Target, damage: str) -> 
     installer.install(target)
     (backup,) = backups()
     backup.write_text("{}") if damage == "changed" else backup.unlink()
-    assert "our entries removed" in uninstall.uninstall(target)[0]
+    assert "Holdfast's entries removed" in uninstall.uninstall(target)[0]
     assert target.settings.read_text() == FOREIGN
 
 
@@ -330,9 +330,13 @@ def test_uninstall_says_what_stays(target: Target, holdfast: Callable[..., str])
     """The memory of the workflows, and handlers of the user's own if there are any; nothing while it is installed."""
     installer.install(target)
     assert uninstall.remainder() == []
-    assert holdfast("uninstall").splitlines()[-1] == f"stays: {paths.state_dir()} (what is known of your workflows)"
+    stays = f"Stays: {paths.shown(str(paths.state_dir()))} (what Holdfast knows of your workflows; "
+    assert holdfast("uninstall").splitlines()[-1] == f"{stays}`holdfast uninstall --purge` deletes it)"
     paths.user_handlers().mkdir(parents=True)
-    assert holdfast("uninstall").splitlines()[-1] == f"stays: {paths.config_dir()} (your handlers and configuration)"
+    assert (
+        holdfast("uninstall").splitlines()[-1]
+        == f"Stays: {paths.shown(str(paths.config_dir()))} (your handlers and configuration)"
+    )
 
 
 def test_purging_deletes_the_memory_once_nothing_is_installed(target: Target, holdfast: Callable[..., str]) -> None:
@@ -342,14 +346,14 @@ def test_purging_deletes_the_memory_once_nothing_is_installed(target: Target, ho
     installer.install(local)
     paths.user_handlers().mkdir(parents=True)
     said = holdfast("uninstall", "--purge", "--yes")
-    assert f"{paths.state_dir()} was not deleted, for Holdfast is still installed" in said
+    assert f"{paths.shown(str(paths.state_dir()))} stays, because Holdfast is still installed" in said
     uninstall.uninstall(local)
     before = tree(Path.home())
     with pytest.raises(AssertionError):
         holdfast("uninstall", "--purge")
     assert tree(Path.home()) == before
     said = holdfast("uninstall", "--purge", "--yes")
-    assert f"removed {paths.state_dir()}" in said.splitlines()
+    assert f"Removed: {paths.shown(str(paths.state_dir()))}" in said.splitlines()
     assert not paths.state_dir().exists()
     assert paths.user_handlers().exists()
 
@@ -380,13 +384,13 @@ def test_uninstalling_twice_is_fine(target: Target) -> None:
     installer.install(target)
     uninstall.uninstall(target)
     before = tree(Path.home())
-    assert uninstall.uninstall(target) == [f"{target.settings}: nothing of ours is in it"]
+    assert uninstall.uninstall(target) == [f"{target.settings}: Holdfast isn't registered there, so nothing changed"]
     assert tree(Path.home()) == before
 
 
 def test_uninstalling_where_nothing_ever_was_writes_nothing(target: Target) -> None:
     """No file, no record, no folder appears."""
-    assert uninstall.uninstall(target) == [f"{target.settings}: there is no such file"]
+    assert uninstall.uninstall(target) == [f"{target.settings}: there is no such file, so nothing changed"]
     assert not any(path.is_file() for path in Path.home().rglob("*"))
 
 
@@ -621,7 +625,7 @@ def test_allowing_the_command_adds_the_rule_and_the_skill(target: Target) -> Non
     assert json.loads(target.settings.read_text())["permissions"] == {"allow": ["Bash(ls:*)", *RULES]}
     assert target.skill.read_text() == "the skill"
     lines = uninstall.uninstall(target)
-    assert f"skill: {target.skill} removed" in lines
+    assert f"Skill: {target.skill} removed" in lines
     assert not target.skill.parent.exists()
     assert target.settings.read_text() == '{"permissions": {"allow": ["Bash(ls:*)"]}}'
 
@@ -679,7 +683,7 @@ def test_a_skill_that_is_not_ours_is_left(target: Target) -> None:
     target.skill.parent.mkdir(parents=True)
     target.skill.write_text("mine")
     lines = installer.install(target, allow_cli=True)
-    assert f"skill: {target.skill} is not ours and was left as it is" in lines
+    assert f"Skill: {target.skill} stays, because it is not Holdfast's" in lines
     uninstall.uninstall(target)
     assert target.skill.read_text() == "mine"
 
@@ -689,7 +693,7 @@ def test_a_skill_that_was_there_just_so_stays(target: Target) -> None:
     target.skill.parent.mkdir(parents=True)
     target.skill.write_text("the skill")
     for _ in range(2):
-        assert f"skill: {target.skill} is already there" in installer.install(target, allow_cli=True)
+        assert f"Skill: {target.skill} is already there" in installer.install(target, allow_cli=True)
     uninstall.uninstall(target)
     assert target.skill.read_text() == "the skill"
 
@@ -712,7 +716,7 @@ def test_what_is_no_plain_file_in_the_skills_place_is_left(
         target.skill.symlink_to(tmp_path / "kept.md")
     before = target.skill.lstat()
     (shipped / "skills" / "holdfast" / "SKILL.md").write_text("a newer skill")
-    assert f"skill: {target.skill} is not ours and was left as it is" in installer.install(target, allow_cli=True)
+    assert f"Skill: {target.skill} stays, because it is not Holdfast's" in installer.install(target, allow_cli=True)
     assert target.skill.lstat() == before
     uninstall.uninstall(target)
     if kind in ("a pipe", "a folder"):
@@ -738,7 +742,7 @@ def test_a_skill_changed_since_is_left(target: Target) -> None:
     """Our copy becomes its editor's once it was edited."""
     installer.install(target, allow_cli=True)
     target.skill.write_text("edited")
-    assert f"skill: {target.skill} was changed since and was left as it is" in uninstall.uninstall(target)
+    assert f"Skill: {target.skill} stays, because it was changed since" in uninstall.uninstall(target)
     assert target.skill.read_text() == "edited"
 
 
@@ -747,7 +751,7 @@ def test_the_programs_go_with_the_last_settings_that_name_them(root: Path) -> No
     first, second = scopes.target("user", root), scopes.target("local", root)
     installer.install(first)
     installer.install(second)
-    assert uninstall.uninstall(first)[-1] == "the launcher stays, other settings still name it"
+    assert uninstall.uninstall(first)[-1] == "The launcher stays, because other settings still name it."
     assert all(path.exists() for path in launcher.programs())
     uninstall.uninstall(second)
     assert not any(path.exists() for path in launcher.programs())
@@ -860,8 +864,8 @@ def test_the_commands_install_and_uninstall_a_named_file(holdfast: Callable[...,
     """--settings names any file, and the undo line is the command that undoes it."""
     named = tmp_path / "some where.json"
     shown = holdfast("install", "--scope", "local", "--settings", str(named))
-    assert f"--scope local --settings '{named}' --project" in shown.splitlines()[-3]
-    assert shown.splitlines()[-1].startswith("next: start a session of Claude Code")
+    assert f"--scope local --settings '{named}' --project" in shown.splitlines()[-4]
+    assert shown.splitlines()[-2].startswith("Next, in a project of yours: holdfast start ")
     assert json.loads(named.read_text()) == settings(BASIC)
     assert f"{named}: removed" in holdfast("uninstall", "--scope", "local", "--settings", str(named))
     assert not named.exists()
@@ -888,14 +892,14 @@ def test_an_uninstall_without_its_record_says_what_it_cannot_know(target: Target
 
     assert target.settings.read_text() == '{"model": "x"}'
     assert not target.skill.parent.exists()
-    assert f"skill: {target.skill} removed" in lines
+    assert f"Skill: {target.skill} removed" in lines
     assert not any(path.exists() for path in launcher.programs())
-    (unknown,) = (line for line in lines if "is not known, for the record" in line)
-    assert unknown.startswith(f"what {target.settings} was before the install is not known")
+    (unknown,) = (line for line in lines if line.startswith("The record of the install can't be read ("))
+    assert f"so {target.settings} was not restored from it." in unknown
     assert str(file) in unknown
-    assert unknown.endswith(f"; the oldest copy kept of it: {backup}")
-    assert any("whether other settings name the launcher is not known" in line for line in lines)
-    assert lines[-1] == f"{file} was left as it is; when nothing of Holdfast's is installed any more: rm {file}"
+    assert unknown.endswith(f" Its oldest backup: {backup}")
+    assert any("Other settings may still name the launcher." in line for line in lines)
+    assert lines[-1] == f"Stays: {file}. Once Holdfast is uninstalled everywhere, delete it: rm {file}"
     assert file.read_text() == content
 
 
@@ -908,9 +912,9 @@ def test_what_cannot_be_recognised_as_ours_is_left_and_named(target: Target) -> 
     lines = uninstall.uninstall(target)
 
     assert target.skill.read_text() == "another"
-    assert f"skill: {target.skill} was left as it is: it is not this version's, and whose it is is not known" in lines
-    (unknown,) = (line for line in lines if "is not known, for the record" in line)
-    assert unknown.endswith("; no copy of it was kept")
+    assert f"Skill: {target.skill} stays, because it is not this version's and may be yours." in lines
+    (unknown,) = (line for line in lines if line.startswith("The record of the install can't be read ("))
+    assert unknown.endswith(" There is no backup of it.")
 
 
 def test_a_record_that_is_lost_for_another_file_does_not_matter(target: Target) -> None:
@@ -936,7 +940,7 @@ def test_without_the_record_other_settings_keep_the_programs(root: Path, target:
     installer.install(scopes.target(scope, root))
     lose_record("{broken")
     lines = uninstall.uninstall(target)
-    assert "the launcher stays, other settings still name it" in lines
+    assert "The launcher stays, because other settings still name it." in lines
     assert all(path.exists() for path in launcher.programs())
 
 
@@ -952,7 +956,7 @@ def test_a_record_that_was_set_aside_is_as_good_as_lost(root: Path, target: Targ
 
     assert target.settings.read_text() == '{"model": "x"}'
     assert not target.skill.exists()
-    assert lines[-1] == f"{aside} was left as it is; when nothing of Holdfast's is installed any more: rm {aside}"
+    assert lines[-1] == f"Stays: {aside}. Once Holdfast is uninstalled everywhere, delete it: rm {aside}"
     assert all(path.exists() for path in launcher.programs())
 
 
@@ -960,7 +964,7 @@ def test_where_no_program_was_there_is_no_doubt_about_who_names_it(target: Targe
     """A lost record is no matter where nothing of ours is found."""
     paths.ensure_private(paths.state_dir())
     lose_record("{broken")
-    assert uninstall.uninstall(target) == [f"{target.settings}: there is no such file"]
+    assert uninstall.uninstall(target) == [f"{target.settings}: there is no such file, so nothing changed"]
 
 
 def test_the_last_uninstall_leaves_an_empty_record(root: Path) -> None:
@@ -1019,7 +1023,7 @@ def test_the_oldest_copy_is_of_this_very_file_and_none_is_lost(
     kept = settingsfile.backups(target.real)
     assert [json.loads(each.read_text()).keys() for each in kept] == [{"model"}, {"model", "hooks"}]
     lose_record("{broken")
-    assert any(line.endswith(f"the oldest copy kept of it: {kept[0]}") for line in uninstall.uninstall(target))
+    assert any(line.endswith(f"Its oldest backup: {kept[0]}") for line in uninstall.uninstall(target))
     assert json.loads(kept[0].read_text()) == {"model": "x"}
 
 
@@ -1042,7 +1046,7 @@ def test_other_settings_that_cannot_be_read_do_not_stop_an_uninstall(root: Path,
     given(scopes.target("local", root), "{broken")
     lines = uninstall.uninstall(target)
     assert not target.settings.exists() or "hooks" not in json.loads(target.settings.read_text())
-    assert any("whether other settings name the launcher is not known" in line for line in lines)
+    assert any("Other settings may still name the launcher." in line for line in lines)
     assert not any(path.exists() for path in launcher.programs())
 
 
@@ -1052,7 +1056,10 @@ def test_an_uninstall_of_what_never_was_costs_no_program(root: Path, target: Tar
     lose_record("{broken")
     local = scopes.target("local", root)
     lines = uninstall.uninstall(local)
-    assert lines == [f"{local.settings}: there is no such file", "the launcher stays, other settings still name it"]
+    assert lines == [
+        f"{local.settings}: there is no such file, so nothing changed",
+        "The launcher stays, because other settings still name it.",
+    ]
     assert all(path.exists() for path in launcher.programs())
 
 

@@ -73,8 +73,8 @@ def test_nothing_is_added_that_the_plugin_registers(project: Workspace) -> None:
     before = place.settings.read_bytes()
     lines = installer.install(place, allow_cli=False)
     assert place.settings.read_bytes() == before
-    assert any("what the plugin does not register" in line for line in lines)
-    assert any(line.startswith("the plugin, which is enabled, registers SessionStart, ") for line in lines)
+    assert any("an event that the plugin does not register" in line for line in lines)
+    assert any(line.startswith("The plugin is enabled and registers SessionStart, ") for line in lines)
     assert installer.preview(place) == ""
 
 
@@ -128,7 +128,7 @@ def test_what_was_registered_before_stays(project: Workspace) -> None:
     handler("notification")
     (line,) = (line for line in installer.install(place) if "is answered once, by one of the two" in line)
     assert set(events(place)) == {*SHIPPED, "Notification"}
-    assert [event for event in events(place) if event in line.partition("each firing of")[2]] == list(SHIPPED)
+    assert [event for event in events(place) if event in line.partition("Each firing of")[2]] == list(SHIPPED)
 
 
 def test_a_handler_that_comes_later_is_registered_beside_the_plugin(project: Workspace) -> None:
@@ -309,7 +309,7 @@ def test_a_launcher_that_cannot_be_renewed_costs_no_other_line(
     assert launcher.write()
     monkeypatch.setattr(sys, "executable", str(running / "back\\slash" / "python"))
     assert any("handlers want Notification" in line for line in upkeep.keep_registered(project))
-    assert any("launcher could not be brought up to date" in line for line in log.tail(5))
+    assert any("launcher couldn't be updated" in line for line in log.tail(5))
 
 
 def test_handlers_that_nothing_registers_are_named(project: Workspace, running: Path) -> None:

@@ -50,9 +50,9 @@ def test_rows_one_and_run(ledger: Ledger) -> None:
 
 def test_a_claim_is_won_once(ledger: Ledger) -> None:
     """A conditional update changes a row for the first comer only."""
-    ledger.run("INSERT INTO notes VALUES ('seal', 0, NULL)")
+    ledger.run("INSERT INTO notes VALUES ('snapshot', 0, NULL)")
 
-    claims = [ledger.run("UPDATE notes SET n = ? WHERE id = 'seal' AND n = 0", who) for who in (7, 8)]
+    claims = [ledger.run("UPDATE notes SET n = ? WHERE id = 'snapshot' AND n = 0", who) for who in (7, 8)]
 
     assert claims == [1, 0]
     assert ledger.one("SELECT n FROM notes") == {"n": 7}

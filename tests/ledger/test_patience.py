@@ -66,12 +66,12 @@ def test_another_process_of_the_event_waits_for_the_rest(slept: list[float]) -> 
     """What one child has waited is no longer there for the next."""
     first, second = Patience(), Patience()
     first.insist(fails(40), busy)
-    first.told = "said"
+    first.reported = "said"
     second.spent(first.rest())
     with pytest.raises(Locked):
         second.insist(fails(), busy)
     assert sum(slept) == pytest.approx(EVENT_WAIT_S, abs=0.006)  # the last pause may be one too many
-    assert second.told == "said"
+    assert second.reported == "said"
 
 
 def test_a_handler_that_must_end_soon_waits_half_as_long(slept: list[float]) -> None:

@@ -111,7 +111,7 @@ def test_a_broken_memory_remembers_nothing_and_is_set_aside(tmp_path: Path, cont
     strictness.memory_file().write_bytes(content.encode("utf-8", "surrogateescape"))
 
     assert strictness.recall(guard) == ()
-    assert any("strict: cannot be read" in line for line in log.tail(5))
+    assert any("strict: can't be read" in line for line in log.tail(5))
     strictness.remember(guard, [GUARD])
     assert strictness.recall(guard) == (KNOWN,)
     (aside,) = strictness.memory_file().parent.glob("strict.corrupt-*")
@@ -133,7 +133,7 @@ def test_a_memory_that_cannot_be_written_is_logged(tmp_path: Path) -> None:
     strictness.memory_file().mkdir()
     strictness.remember(tmp_path / "guard.py", [GUARD])
 
-    assert "could not be remembered" in log.tail(1)[0]
+    assert "couldn't be recorded" in log.tail(1)[0]
     assert str(tmp_path / "guard.py") in log.tail(1)[0]
 
 
@@ -224,4 +224,4 @@ def test_a_memory_that_cannot_be_read_may_hold_a_guard(guards: Path) -> None:
     strictness.memory_file().write_text("rubbish")
 
     assert strictness.guarding(claude, "PreToolUse", "Read", str(guards)) == ["a handler"]
-    assert "any strict handler may stand in it" in log.tail(1)[0]
+    assert "so any handler may be strict" in log.tail(1)[0]

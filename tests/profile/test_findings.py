@@ -88,7 +88,7 @@ def test_what_is_missing_is_said() -> None:
     found = Findings([cold, cold, Firing("Stop", 60_000.0, exit_code=None)], cold=False)
     assert (found.gone_cold, found.untraced) == (2, 1)
     assert wording.verdict(found)[-2:] == [
-        "Not the server but a cold start answered 2 events.",
+        "A cold start, not the server, answered 2 events.",
         "1 event did not say what took the time; only the whole is known.",
     ]
     assert Findings([cold], cold=True).gone_cold == 0

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.report.axis import IDLE_S, across
+from holdfast.report.axis import IDLE_S, Tick, across
 
 MOMENTS = st.lists(st.integers(0, 10_000_000), max_size=60)
 NINE = 1_772_355_600.0  # 1 March 2026, 09:00
@@ -69,7 +70,26 @@ def test_no_label_leaves_the_line_on_the_right() -> None:
     assert [(each.left, each.time) for each in line.ticks() if each.left > 0.9] == []
 
 
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        (41, [f"09:00:{each:02}" for each in (3, 10, 15, 20, 25, 30, 35, 40)]),
+        (3, ["09:00:03", "09:00:04", "09:00:05"]),
+        (0.2, ["09:00:03"]),
+        (300, ["09:00", "09:01", "09:02", "09:03", "09:04"]),
+        (600, ["09:00", "09:02", "09:04", "09:06", "09:08"]),
+        (86_400 * 90, ["09:00", *["00:00"] * 7]),
+    ],
+)
+def test_labels_are_round_and_no_two_are_the_same(seconds: float, expected: list[str]) -> None:
+    """In a short session they have seconds; in a long one the days differ."""
+    begin = NINE + 3
+    ticks = across([begin, *(begin + seconds * part / 99 for part in range(1, 100))]).ticks()
+    assert len({(each.day, each.time) for each in ticks}) == len(ticks)
+    assert [each.time for each in ticks] == expected
+
+
 def test_of_one_moment_or_none_there_is_a_line_still() -> None:
-    """It has no labels, and the one moment lies in its middle."""
+    """The one moment lies in its middle, and is named."""
     assert (across([]).place(5), across([]).ticks()) == (0, [])
-    assert (across([7]).place(5), across([7]).ticks()) == (0.5, [])
+    assert (across([NINE]).place(5), across([NINE]).ticks()) == (0.5, [Tick(0.5, "1 Mar", "09:00:00")])

@@ -97,7 +97,7 @@ def test_the_sign_of_a_compaction_lies_where_it_went_on_and_leads_to_its_own_row
         assert time in listed[str(sign.get("href")).removeprefix("#")]
         assert time in str(sign.get("title"))
         assert sign.get("aria-label") == sign.get("title")
-    assert "nothing was restored" in str(signs[0][0].get("title"))
+    assert "not restored" in str(signs[0][0].get("title"))
 
 
 def test_what_lies_in_another_checkout_is_told_apart() -> None:
@@ -136,10 +136,39 @@ def test_it_can_be_reached_and_scrolled_by_keys() -> None:
     assert scroll.get("aria-label")
 
 
-def test_every_sign_and_bar_stands_in_the_legend() -> None:
-    """So that nobody has to guess what one means."""
-    legend = markup(chart.draw(story(sessions=(session(),)))).partition('<ul class="legend">')[2]
-    for name in (*wording.ENDINGS, "apart"):
-        assert f'<i class="mark {name}">' in legend
-    for name in ("session", "running", "completed", "failed", "left", "blocked"):
-        assert f'<i class="key {name}">' in legend
+def test_every_sign_and_bar_that_is_drawn_stands_in_the_legend() -> None:
+    """So that nobody has to guess what one means, nor looks for one that is not there."""
+    assert keys(story(sessions=(session(),))) == ["key session"]
+    everything = story(
+        sessions=(session(runs=(run(), run(outcome="failed"), run(outcome="left"))),),
+        compactions=(
+            compaction(given=(delivery(),)),
+            compaction(given=(delivery(state="delivered"),)),
+            compaction(came_at=at("09:10")),
+            compaction(workflows=()),
+            compaction(came_at=None),
+        ),
+        apart=(delivery(),),
+        workflows=(told(),),
+        attempts=(attempt(ended_at=None, outcome="active"), attempt(outcome="blocked")),
+    )
+    assert keys(everything) == [
+        *(f"mark {name}" for name in (*wording.ENDINGS, "apart")),
+        *(f"key {name}" for name in ("session", "running", "completed", "failed", "left", "blocked")),
+    ]
+
+
+def keys(drawn: Story) -> list[str]:
+    (legend,) = [each for each in chart.draw(drawn).iter("ul") if each.get("class") == "legend"]
+    return [str(each.get("class")) for each in legend.iter("i")]
+
+
+def test_what_still_runs_reaches_to_now_without_a_session() -> None:
+    """Else a phase that was just started from a terminal has no length."""
+    drawn = story(workflows=(told(),), attempts=(attempt(ended_at=None, outcome="active"),))
+    assert placed(lanes(drawn)[0]) == [("1 one", 0, 100)]
+
+
+def test_with_nothing_to_draw_there_is_no_chart() -> None:
+    """A workflow whose phases nobody began is in its table alone."""
+    assert len(chart.draw(story())) == len(chart.draw(story(workflows=(told(),)))) == 0

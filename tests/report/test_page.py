@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.report import page, story, tables
+from holdfast.ledger.context_costs import Cost
+from holdfast.report import cards, page, story, tables
 from holdfast.sessions.compaction.losses import Loss
 from holdfast.sessions.history.timeline import _SOURCES
 from holdfast.workflow.wording import one_line
 from tests.handmade import ME, OTHER, workspace
 from tests.played import SECRET, Days
-from tests.storied import at, attempt, compaction, delivery, run, session, told
+from tests.storied import at, attempt, compaction, delivery, happening, run, session, told
 from tests.storied import story as story_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from holdfast.report.story import Story
     from holdfast.testing import HoldfastProject
 
 STYLE = files("holdfast.report").joinpath("page.css").read_text("utf-8")
@@ -82,7 +84,8 @@ def test_it_is_whole_and_well_formed(played: HoldfastProject) -> None:
     assert links
     assert {each.removeprefix("#") for each in links} <= set(ids)
     assert sum(each.startswith("#compaction-") for each in links) == 3
-    assert {name for name, attributes in read.elements if attributes.get("id") in dict(page.SECTIONS)} == {"section"}
+    sections = {each.id for each in page.SECTIONS}
+    assert {name for name, attributes in read.elements if attributes.get("id") in sections} == {"section"}
 
 
 def test_it_loads_and_runs_nothing(played: HoldfastProject) -> None:
@@ -137,13 +140,13 @@ def test_what_happened_is_said(played: HoldfastProject) -> None:
 
     for wanted in (
         "3 sessions 2 live 3 compactions 3 of 3 restored 4/12 facts kept by summaries",
-        "3 phases completed 2 workflows 6 agents 1 running, 1 failed",
-        "3 Mar 2026 08:10:00 11111111 by hand Calculator 3/4 Test it Restored; not confirmed",
+        "3 phases completed 2 workflows 6 agents 1 running, 1 failed, 1 unfinished",
+        "3 Mar 2026 08:10:00 11111111 manual Calculator 3/4 Test it Restored, not confirmed",
         "characters with SessionStart; never arrived Calculator :",
-        "2 of 6 facts of Calculator word for word",
+        "2 of 6 facts of Calculator , word for word",
         "builder 11111111 Build it failed, 14 min API Error: 529 Overloaded.",
-        "its session ended before it did, 40 min",
-        "active, phase 4/4, 75 %",
+        "unfinished when its session ended, 40 min",
+        "active, phase 4/4, 75%",
         'phase failed: "Calculator" phase_1 "Build it"; API Error: 529 Overloaded.',
         "Made 3 Mar 2026 09:00:00 by Holdfast",
     ):
@@ -178,12 +181,49 @@ def test_every_kind_of_happening_has_a_box_and_a_rule_that_hides_it() -> None:
 
 
 def test_an_empty_project_has_a_page(holdfast_project: Callable[..., HoldfastProject]) -> None:
-    """It says so in each section."""
+    """It says how to fill it, and leads to no section that is not there."""
     read = Read(render(holdfast_project({})))
     assert read.open == []
     said = "".join(read.text)
-    assert said.count("Nothing has happened here yet.") == 2
-    assert "No compaction was seen." in said
+    assert "Nothing has happened here yet" in said
+    for command in ("holdfast install", "holdfast doctor", "holdfast start", "holdfast report"):
+        assert command in said
+    names = [name for name, _ in read.elements]
+    assert names.count("section") == 1
+    assert not {"nav", "table"} & set(names)
+
+
+def test_what_is_asked_for_may_hold_nothing() -> None:
+    """Then it is no new project, and where the rest is is said."""
+    said = "".join(Read(page.render(story_of(since=at("09:00")))).text)
+    assert "Nothing was found" in said
+    assert "Without --session and --since, holdfast report shows everything." in said
+    assert "holdfast install" not in said
+
+
+@pytest.mark.parametrize(
+    ("drawn", "missing"),
+    [
+        (story_of(sessions=(session(),)), ["compactions", "workflows", "agents", "context", "happened"]),
+        (story_of(workflows=(told(),)), ["timeline", "compactions", "agents", "context", "happened"]),
+    ],
+    ids=["a session", "a workflow"],
+)
+def test_a_section_without_content_is_a_line_that_says_what_fills_it(drawn: Story, missing: list[str]) -> None:
+    """It has no link on top either."""
+    read = Read(page.render(drawn))
+    sections = [str(given["id"]) for name, given in read.elements if name == "section"]
+    shown = [each.id for each in page.SECTIONS if each.id not in missing]
+    assert sections == [*shown, "missing"]
+    assert [given["href"] for name, given in read.elements if name == "a"] == [f"#{name}" for name in shown]
+    said = "".join(read.text)
+    for each in page.SECTIONS:
+        assert ("".join(each.filled_by) in said) is (each.id in missing)
+
+
+def test_a_full_report_lacks_nothing(played: HoldfastProject) -> None:
+    """So it says nothing of the kind."""
+    assert "Not in this report" not in render(played)
 
 
 def test_a_session_alone_is_named(played: HoldfastProject) -> None:
@@ -222,14 +262,40 @@ def test_the_numbers_count_what_was_owed_and_what_came_back() -> None:
         "5 compactions 2 of 4 restored",
         "3/9 facts kept by summaries",
         "2 phases completed 1 workflow ",
-        "5 agents 1 running, 2 failed",
+        "5 agents 1 running, 2 failed, 1 unfinished",
         "1,200 older sessions not shown. Made 1 Mar 2026 09:20:00 by Holdfast",
     ):
         assert wanted in said
     idle = story_of(compactions=(compaction(workflows=()), compaction(workflows=())))
     nothing = " ".join(" ".join(Read(page.render(idle)).text).split())
-    assert "2 compactions nothing was owed – facts kept by summaries" in nothing
+    assert "2 compactions nothing to restore Compactions" in nothing
     assert "not shown" not in nothing
+
+
+def test_one_of_each_is_singular() -> None:
+    """And what there is none of has no card."""
+    drawn = story_of(
+        sessions=(session(runs=(run(),)),),
+        compactions=(compaction(losses=(Loss(ME, "key", "Calculator", {"phases": (0, 1)}, at("09:11")),)),),
+        workflows=(told(),),
+        attempts=(attempt(),),
+        costs=(Cost(ME, "SessionStart", "x", agent=False, units=1, replies=1, last_at=""),),
+    )
+    assert cards_of(drawn) == [
+        ["1", "session", "none live"],
+        ["1", "compaction", "0 of 1 restored"],
+        ["0/1", "fact kept by summaries", "word for word"],
+        ["1", "phase completed", "1 workflow"],
+        ["1", "agent", "completed"],
+        ["1", "character added to the context", "about 1 token"],
+    ]
+    assert cards_of(story_of(workflows=(told(),))) == [["0", "phases completed", "1 workflow"]]
+    assert cards_of(story_of(happened=(happening(),))) == []
+    assert 'class="numbers"' not in page.render(story_of(happened=(happening(),)))
+
+
+def cards_of(drawn: Story) -> list[list[str]]:
+    return [[str(part.text) for part in each] for each in cards.tiles(drawn)]
 
 
 def test_what_was_asked_for_is_said() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from holdfast.ledger.context_costs import Cost
 from holdfast.report import tables
+from holdfast.sessions.compaction.losses import Loss
 from holdfast.workflow.model import Phase
 from tests.handmade import ME, OTHER
 from tests.storied import (
@@ -43,7 +44,7 @@ def test_a_compaction_says_where_it_went_on_and_what_came_back() -> None:
     assert first[:4] == ["1 Mar 2026 09:10:00", "11111111 → 22222222", "automatic", "Calculator 1/1 Build"]
     assert first[4] == (
         "Restored, and confirmed by the transcript"
-        " Calculator : 1,234 characters with SessionStart, 12 lines more in the sidecar; confirmed"
+        " Calculator : 1,234 characters with SessionStart, 12 more lines in the full version; confirmed"
         " Calculator : refused: it could belong to another live session"
         " the trail : 1,234 characters with SessionStart; never arrived"
     )
@@ -52,9 +53,19 @@ def test_a_compaction_says_where_it_went_on_and_what_came_back() -> None:
         "11111111",
         "not announced",
         "no workflow",
-        "There was nothing to restore",
+        "Nothing to restore",
         "–",
     ]
+
+
+def test_one_of_a_thing_is_singular() -> None:
+    """A line, a character and a fact."""
+    one = compaction(
+        given=(delivery(omitted=1, units=1),), losses=(Loss(ME, "key", "Calculator", {"phases": (1, 1)}, at("09:11")),)
+    )
+    ((*_, given, kept),) = cells(tables.compactions(story(compactions=(one,))))
+    assert "1 character with SessionStart, 1 more line in the full version" in given
+    assert kept == "1 of 1 fact of Calculator , word for word"
 
 
 @pytest.mark.parametrize(
@@ -64,7 +75,7 @@ def test_a_compaction_says_where_it_went_on_and_what_came_back() -> None:
         (False, "completed", "finished, 10 min; its result was not used"),
         (False, "failed", "failed, 10 min; its result was not used"),
         (False, "running", "running, 10 min"),
-        (False, "left", "its session ended before it did, 10 min"),
+        (False, "left", "unfinished when its session ended, 10 min"),
     ],
 )
 def test_an_agent_whose_result_was_not_used_is_told_so(used: bool, outcome: str, expected: str) -> None:
@@ -116,6 +127,19 @@ def test_what_was_put_into_the_context_is_summed_by_session() -> None:
         ["22222222", "SessionStart", "shipped/restore_workflow", "2", "1,000", "250"],
     ]
     assert [each.get("style") for each in drawn.iter("i")] == ["width:80.0%", "width:20.0%"]
+
+
+def test_a_table_without_rows_is_without_content() -> None:
+    """The page says what would fill it."""
+    for table in (tables.compactions, tables.workflows, tables.agents, tables.costs, tables.happened):
+        assert len(table(story())) == 0
+
+
+def test_the_log_says_when_it_leaves_something_out() -> None:
+    """With the option that lists more."""
+    said = [words(tables.happened(story(happened=(happening(),), more=more))) for more in (True, False)]
+    note = "Older events are left out. holdfast report --limit N lists more."
+    assert [note in each for each in said] == [True, False]
 
 
 def test_the_log_has_the_newest_first_and_says_what_was_in_another_checkout() -> None:

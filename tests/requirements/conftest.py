@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.formats.orchestrator.conftest import scene
 from tests.requirements.document_000 import Calculator
 from tests.requirements.document_002 import Workflows
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from holdfast.testing import HoldfastProject
+
+__all__ = ["calculator", "scene", "workflows"]
 
 
 @pytest.fixture

@@ -98,7 +98,7 @@ def test_the_hook_goes_from_result_to_state_to_view_to_todos(calculator: Calcula
     assert calculator.view == hybrid.generate_markdown(calculator.state)
     assert f"- [x] Phase 0: {CREATE} → {', '.join(DELIVERED)}" in calculator.view
     fired.assert_advised(f"[x] {CREATE}: completed", f"[>] {TEST}: in_progress")
-    assert fired.context.index("is completed") < fired.context.index("as a to-do list")
+    assert fired.context.index("is completed") < fired.context.index("in your to-do list")
 
 
 def test_the_state_counts_before_view_and_todos(calculator: Calculator) -> None:

@@ -243,14 +243,17 @@ def test_context_for_next_is_refused_before_the_phase_completes(calculator: Calc
     for status in ("pending", "active", "failed"):
         if status != "pending":
             calculator.update("phase_0", status)
-        for verb in (("hybrid", "phase", "0"), ("update",)):
-            assert f"phase_0 is {status}" in calculator.run(*verb, "--context", "too early", code=1).err
-    with pytest.raises(TransitionError, match="phase_0 is active"):
+        for verb in (("hybrid", "phase", "1"), ("update",)):
+            assert (
+                f'phase 1 "Create calculator module" is {status}'
+                in calculator.run(*verb, "--context", "too early", code=1).err
+            )
+    with pytest.raises(TransitionError, match='phase 1 "Create calculator module" is active'):
         functions.update_phase_status(calculator.id, "phase_0", "active", context_for_next="x", root=calculator.root)
     assert [phase["context_for_next"] for phase in calculator.state["phases"]] == ["", ""]
 
     calculator.update("phase_0", "active")
-    calculator.run("hybrid", "phase", "0", "--status", "completed", "--context", "in time")
+    calculator.run("hybrid", "phase", "1", "--status", "completed", "--context", "in time")
     assert [phase["context_for_next"] for phase in calculator.state["phases"]] == ["in time", ""]
 
 
@@ -289,12 +292,12 @@ def test_a_phase_is_active_when_its_agent_starts_and_ends_with_it(calculator: Ca
 @pytest.mark.parametrize(
     ("way", "refused", "words"),
     [
-        (["active"], "pending", "cannot go from active to pending"),
-        (["active", "completed"], "pending", "`holdfast hybrid reopen phase_0` undoes that"),
-        (["active", "completed"], "active", "`holdfast hybrid reopen phase_0` undoes that"),
-        (["active", "completed"], "failed", "`holdfast hybrid reopen phase_0` undoes that"),
-        (["active", "failed"], "pending", "cannot go from failed to pending"),
-        (["active", "failed"], "completed", "phase_0 failed; retry it first"),
+        (["active"], "pending", "can't go from active to pending"),
+        (["active", "completed"], "pending", "`holdfast hybrid reopen 1` makes it active again"),
+        (["active", "completed"], "active", "`holdfast hybrid reopen 1` makes it active again"),
+        (["active", "completed"], "failed", "`holdfast hybrid reopen 1` makes it active again"),
+        (["active", "failed"], "pending", "can't go from failed to pending"),
+        (["active", "failed"], "completed", 'phase 1 "Create calculator module" failed; retry it with'),
     ],
 )
 def test_no_other_edge_is_taken(calculator: Calculator, way: list[Status], refused: Status, words: str) -> None:
@@ -314,7 +317,9 @@ def test_a_second_phase_does_not_become_active_beside_the_first(calculator: Calc
     calculator.create()
     calculator.update("phase_0", "active")
 
-    with pytest.raises(TransitionError, match="phase_0 is active, and only one can be"):
+    with pytest.raises(
+        TransitionError, match='phase 1 "Create calculator module" is active, and only one phase can be'
+    ):
         calculator.update("phase_1", "active")
     Agent(calculator.project, TEST).about_to()
     assert calculator.summary() == ("active", "phase_0", ["active", "pending"])

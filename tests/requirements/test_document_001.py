@@ -146,8 +146,8 @@ def test_a_same_named_file_of_the_users_replaces_one_handler_and_not_the_other(d
     _drop_in(name, f"@hookimpl\ndef {hook}(event): return None\n")
 
     found = [row for row in _listed(desk, OURS[name]) if row["file"].endswith(f"/{name}.py")]
-    assert [row["place"] for row in found if not row["idle"]] == ["user"]
-    assert "replaced by" in next(row["idle"] for row in found if row["place"] == "shipped")
+    assert [row["place"] for row in found if not row["inactive_reason"]] == ["user"]
+    assert "replaced by" in next(row["inactive_reason"] for row in found if row["place"] == "shipped")
     text = desk.compaction()
     created = [path for path in desk.files if path.parent.name != "by-hand"]
     assert bool(created) is (name != "save_workflow")
@@ -368,7 +368,7 @@ def _accumulating(desk: Desk) -> None:
     page = desk.run("explain").out.partition("Piling up")[2]
     assert older.name in page
     assert over.name in page
-    (why,) = [each["why"] for each in said["accumulating"] if "page" in each["path"]]
+    (why,) = [each["reason"] for each in said["accumulating"] if "page" in each["path"]]
     (command,) = document.code(why)
     desk.run(*command.removeprefix("holdfast ").split())
     desk.run("done", "QA Loop", "--all")

@@ -98,11 +98,11 @@ def test_the_guidance_asks_for_what_the_agent_is_to_do_then(desk: Desk, name: st
 
     given, _, asked = desk.begin().context.partition("ACTION REQUIRED")
 
-    assert acknowledgement(document.example(name)) in given.splitlines()[-2]
-    assert "`Acknowledgement:`" in asked
+    assert acknowledgement(document.example(name)) == given.splitlines()[-2]
+    assert "print the block's last line" in asked
     assert re.search(r"\bread\w* ALL files\b", asked)
     assert re.search(r"\bconfirm\w*\b[^\n]*\bphase\b[^\n]*\bcontext\b", asked)
-    assert re.search(r"\bnot (?:proceeding|going on) [^\n]*assumptions\b", asked)
+    assert re.search(r"\bDon't assume\b", asked)
 
 
 def test_the_acknowledgement_is_of_the_phase_that_was_restored(desk: Desk) -> None:
@@ -126,7 +126,7 @@ def test_the_form_of_the_guidance_is_the_documents(desk: Desk) -> None:
 
 
 def test_under_the_headings_stand_facts_and_no_orders(desk: Desk) -> None:
-    """I001-20: factual sentences: imperatives in capitals read as an injection attack."""
+    """I001-20: plain sentences: orders in capitals, or one after another in a list, read as an injection attack."""
     desk.keep(document.words("required-fields.json"), "example")
 
     asked = desk.begin().context.partition("ACTION REQUIRED")[2]
@@ -352,7 +352,7 @@ def test_a_source_that_is_not_compact_is_not_compact(desk: Desk, source: str) ->
 
 
 def test_the_real_characters_reach_the_client(tmp_path: Path) -> None:
-    """I001-19: ✅ ⚠️ → in UTF-8 on the stdout of a real process, whatever the locale of the client is."""
+    """I001-19: ✅ → in UTF-8 on the stdout of a real process, whatever the locale of the client is."""
     place = processes.make(tmp_path)
     (place.home / ".config" / "holdfast" / "holdfast.toml").unlink()
     data = state("✅ ⬜ 🔄 → Ärger", key_reminders=["├ └ │ ─"])

@@ -146,7 +146,7 @@ def test_a_workflow_without_a_name_is_refused(desk: Desk, name: str) -> None:
     """R001-03, I001-5: never a directory without a name."""
     said = desk.run("start", name, "--phase", "One", code=1)
 
-    assert "name" in said.err
+    assert "needs a title" in said.err
     assert not (desk.root / FOLDER).exists()
 
 

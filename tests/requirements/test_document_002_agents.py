@@ -116,10 +116,10 @@ def test_its_end_completes_it_and_hands_over(workflows: Workflows, folder: Path)
     assert "- [x] **IMPL-1.1**" in workflows.todo(folder)
     fired.assert_advised(
         'Task IMPL-1.1 "Design the tokens" is completed',
-        'start task IMPL-1.2 "Build the login" with the agent code-developer',
+        'start task IMPL-1.2 "Build the login" (agent code-developer)',
         "a wrong password is refused",
         "holdfast wfs task show IMPL-1.2 --for-agent",
-        'Ready beside it, to be worked on in parallel: task IMPL-1.3 "Write the docs"',
+        'Also ready, to work on in parallel: task IMPL-1.3 "Write the docs"',
     )
 
 
@@ -249,7 +249,7 @@ def test_who_runs_is_not_started_again(workflows: Workflows, folder: Path) -> No
     one, other = agent(workflows, "IMPL-1.1"), agent(workflows, "IMPL-1.3", number=2)
     one.about_to()
     other.about_to()
-    other.returned("Docs.").assert_advised("Next: task IMPL-1.1; its agent (code-developer) was started already")
+    other.returned("Docs.").assert_advised("Next: task IMPL-1.1; its agent (code-developer) is already running")
 
 
 def test_a_finished_task_is_not_undone(workflows: Workflows, folder: Path) -> None:
@@ -296,7 +296,8 @@ def test_a_compaction_gives_back_session_and_task(workflows: Workflows, folder: 
     back.assert_advised(
         "WORKFLOW RESTORED AFTER COMPACTION",
         "Workflow: User Auth System",
-        'go on with task IMPL-1.2 "Build the login" with the agent code-developer',
+        "Tasks: 1/3 completed - IMPL-1.2 Build the login (in_progress)",
+        "Next step: go on with it (agent code-developer)",
         "@.workflow/WFS-user-auth-system/IMPL_PLAN.md",
         "src/auth",
         "a wrong password is refused",
@@ -328,13 +329,13 @@ def test_the_general_verbs_work_on_it(workflows: Workflows) -> None:
     assert [workflows.task(folder, f"IMPL-{number}")["meta"]["agent"] for number in (1, 2)] == [
         *("@coder", "@code-developer"),
     ]
-    assert "with the agent coder" in holdfast("next", root=root).out
+    assert "(agent coder)" in holdfast("next", root=root).out
     assert workflows.task(folder, "IMPL-1")["status"] == "active"
     holdfast("done", "--note", "It is built.", root=root)
     assert [workflows.task(folder, f"IMPL-{number}")["status"] for number in (1, 2)] == ["completed", "active"]
     assert "IMPL-2" in holdfast("show", root=root).out
     assert holdfast("list", "--json", root=root).json[0]["format"] == "wfs"
-    assert "The workflow is completed." in holdfast("done", root=root).out
+    assert "The workflow is complete." in holdfast("done", root=root).out
     assert workflows.state(folder)["status"] == "completed"
     assert workflows.markers() == []
 

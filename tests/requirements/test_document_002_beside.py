@@ -52,7 +52,7 @@ def test_no_client_takes_anothers_turn_unasked(workflows: Workflows, folder: Pat
         sessions.seen(project, each)
     project.close()
     refused = holdfast("wfs", *words, root=workflows.root, session=OTHER, code=1)
-    assert f"WFS-user-auth is worked on in session {ME}, which is live" in refused.err
+    assert f"session {ME}, which is live, works on WFS-user-auth" in refused.err
     assert workflows.markers() == [".active-WFS-user-auth"]
     holdfast("wfs", *words, "--anyway", root=workflows.root, session=OTHER)
     assert ".active-WFS-user-auth" not in workflows.markers()
@@ -77,14 +77,14 @@ def test_the_general_start_neither_takes_a_turn_nor_is_silent(workflows: Workflo
 def test_what_general_verbs_complete_is_archived_at_once(workflows: Workflows, folder: Path) -> None:
     """As in the other formats; what is left is not said to be done."""
     said = holdfast("done", "--all", root=workflows.root)
-    assert "ended with 2 tasks left as they are" in said.out
+    assert "Ended the workflow with 0 of 2 tasks completed." in said.out
     assert "0/2" in said.out
     (kept,) = holdfast("list", "--archive", "--json", root=workflows.root).json
     assert kept["title"] == "User Auth"
     assert holdfast("show", folder.name, "--json", root=workflows.root).json["percent"] == 0
     assert workflows.task(folder, "IMPL-1")["status"] == "pending"
     before = (folder / "workflow-session.json").read_bytes()
-    assert "is completed already" in workflows.run("complete", folder.name).out
+    assert "was completed before" in workflows.run("complete", folder.name).out
     assert (folder / "workflow-session.json").read_bytes() == before
 
 
@@ -116,7 +116,7 @@ def test_a_step_that_stops_the_task_blocks_it(workflows: Workflows, folder: Path
     assert workflows.task(folder, "IMPL-3")["status"] == "blocked"
     assert "step two failed" in holdfast("show", root=workflows.root).out
     left = workflows.run("task", "complete", "IMPL-3").out
-    assert "steps of it were not taken: two (failed), three (pending)" in left
+    assert "these steps were left out: two (failed), three (pending)" in left
 
 
 def test_forgetting_and_the_log_know_its_files(workflows: Workflows, folder: Path) -> None:
@@ -142,7 +142,7 @@ def test_a_state_of_another_kind_is_made_anew(workflows: Workflows, folder: Path
     assert workflows.state(folder)["session_id"] == folder.name
     assert [path.read_text() for path in folder.glob("workflow-session.json.*")] == [content]
     workflows.run("task", "start", "IMPL-1")
-    assert workflows.run("check").out == "Nothing is wrong.\n"
+    assert workflows.run("check").out == "No problem found.\n"
 
 
 @pytest.mark.parametrize("content", ["{}", None])
@@ -168,7 +168,7 @@ def test_repairs_come_to_an_end(workflows: Workflows, folder: Path, context: obj
     workflows.put(folder, part | {"context": context})
     (folder / ".task/IMPL-1.2.json").write_text(json.dumps(other | {"id": "IMPL-7.1"}))
     workflows.run("repair")
-    assert workflows.run("repair").out == "Nothing is to be set right.\n"
+    assert workflows.run("repair").out == "Nothing to repair.\n"
     assert workflows.task(folder, "IMPL-1.2")["context"]["parent"] == "IMPL-1"
 
 
@@ -230,7 +230,7 @@ def test_a_task_that_cannot_be_read_still_counts(workflows: Workflows, folder: P
         workflows.run("task", "complete", f"IMPL-{number}")
     (folder / ".task/IMPL-9.json").write_text("{bad")
     assert "2/3" in holdfast("list", root=workflows.root).out
-    assert "IMPL-9.json is there but cannot be read" in workflows.run("task", "start", "IMPL-9", code=1).err
+    assert "IMPL-9.json can't be read" in workflows.run("task", "start", "IMPL-9", code=1).err
     assert "unreadable: IMPL-9.json" in workflows.run("task", "next").out
 
 

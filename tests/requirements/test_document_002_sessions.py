@@ -130,8 +130,8 @@ def test_switching_leaves_one_marker(workflows: Workflows) -> None:
 def test_who_switches_to_what_is_not_there_hears_what_is(workflows: Workflows) -> None:
     """R002-07: the marker stays where it was."""
     workflows.start("One")
-    assert "there are: WFS-one" in workflows.run("switch", "two", code=1).err
-    assert "there are: WFS-one" in workflows.run("switch", "../one", code=1).err
+    assert "these are there: WFS-one" in workflows.run("switch", "two", code=1).err
+    assert "these are there: WFS-one" in workflows.run("switch", "../one", code=1).err
     assert workflows.markers() == [".active-WFS-one"]
 
 
@@ -197,7 +197,7 @@ def test_marker_and_status_cannot_drift_unseen(workflows: Workflows) -> None:
     assert "its status is active, but no marker names it" in said
     workflows.run("repair")
     assert (workflows.state(one)["status"], workflows.state(two)["status"]) == ("active", "paused")
-    assert "Nothing is wrong." in workflows.run("check").out
+    assert "No problem found." in workflows.run("check").out
 
 
 def test_a_session_whose_tasks_are_all_done_says_so(workflows: Workflows) -> None:

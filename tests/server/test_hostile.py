@@ -76,7 +76,7 @@ def test_a_link_in_place_of_the_lock_means_cold(fresh: Warm, tmp_path: Path) -> 
     at.with_suffix(".lock").symlink_to(victim)
 
     assert fresh.advice() == "cold"
-    fresh.until(lambda: "no server was started" in fresh.log())
+    fresh.until(lambda: "the server didn't start" in fresh.log())
     assert fresh.advice() == "cold"
     assert victim.read_text() == "precious"
     assert not at.exists()
@@ -323,7 +323,7 @@ def test_with_few_descriptors_there_is_no_server(fresh: Warm, limit: int) -> Non
     assert not fresh.folder.exists()
     if limit > 12:  # with fewer not even Python gets so far
         assert server.returncode == 1
-        assert "no server was started: a process may open fewer than 64 files here (ulimit -n)" in fresh.log()
+        assert "the server didn't start: a process may open fewer than 64 files here (ulimit -n)" in fresh.log()
 
 
 @pytest.mark.slow

@@ -498,7 +498,7 @@ def test_an_upgrade_in_place_counts_at_the_next_event(copied: Warm) -> None:
 
     assert copied.advice() == "cold"
     copied.until(lambda: gone(pid))
-    assert "the server ends: " in copied.log()
+    assert "the server stops: " in copied.log()
     copied.until(lambda: bool(copied.sockets) and servers.ask(copied.socket) is not None)
     assert copied.advice() == "warm"
 
@@ -582,7 +582,7 @@ print(server.main("--serve", entry), mark.exists())
     done = subprocess.run(command, env=fresh.environ(), capture_output=True, text=True, timeout=500, check=False)
 
     assert (done.stdout, done.stderr) == ("1 False\n", "")
-    assert "calls.py changed while it was loaded" in fresh.log()
+    assert "calls.py changed while it was loading" in fresh.log()
 
 
 @pytest.mark.slow

@@ -269,7 +269,7 @@ def test_an_event_that_is_there_is_tried_at_once(crew: Crew) -> None:
     crew.broken = True
     crew.all.stock_up()
     assert crew.all.take() is None
-    assert "cannot fork" in paths.log_file().read_text()
+    assert "can't fork" in paths.log_file().read_text()
     crew.broken = False
     assert crew.all.take()
 

@@ -101,7 +101,7 @@ def test_a_failure_is_a_line_in_the_log_and_nothing_else(
     monkeypatch.setattr(standby, "run", fail)
 
     assert not standby.start("/run")
-    assert f"no server was started: {type(error).__name__}" in paths.log_file().read_text()
+    assert f"the server didn't start: {type(error).__name__}" in paths.log_file().read_text()
     assert not started
 
 

@@ -417,7 +417,9 @@ def test_each_wall_of_a_sandbox_counts(monkeypatch: pytest.MonkeyPatch, other: s
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "stat", status)
+        turn.own_surroundings.cache_clear()
         together = turn._together(77)
+    turn.own_surroundings.cache_clear()
     assert together is not bool(other)
 
 

@@ -60,7 +60,7 @@ def test_the_last_uninstall_ends_the_server_and_leaves_nothing_of_it(place: Warm
     pid, at = place.pid, place.socket
     lines = uninstall.uninstall(target)
 
-    assert f"ended {at}" in lines
+    assert f"Ended: {at}" in lines
     place.until(lambda: gone(pid))
     assert not place.folder.exists()
     assert place.folder.parent.exists()
@@ -74,7 +74,7 @@ def test_what_dead_servers_left_goes_too(place: Warm, target: Target) -> None:
     place.until(lambda: gone(pid))
     assert len(list(place.folder.iterdir())) >= 2
 
-    assert not [line for line in uninstall.uninstall(target) if line.startswith("ended")]
+    assert not [line for line in uninstall.uninstall(target) if line.startswith("Ended")]
     assert not place.folder.exists()
 
 
@@ -99,7 +99,7 @@ def test_as_long_as_other_settings_name_the_launcher_its_server_stays(place: War
     place.warm_up()
     pid = place.pid
 
-    assert uninstall.uninstall(target)[-1] == "the launcher stays, other settings still name it"
+    assert uninstall.uninstall(target)[-1] == "The launcher stays, because other settings still name it."
     assert place.fire(place.call(), "PreToolUse").advice == "warm"
     assert place.pid == pid
 
@@ -115,7 +115,7 @@ def test_the_server_of_another_entrypoint_goes_on(place: Warm, target: Target) -
 
     lines = uninstall.uninstall(target)
 
-    assert [line for line in lines if line.startswith("ended")] == [f"ended {own.address}"]
+    assert [line for line in lines if line.startswith("Ended")] == [f"Ended: {own.address}"]
     place.until(lambda: gone(own.pid))
     assert [each.entry for each in servers.found()] == [str(other.entry)]
     assert other.fire(other.call(), "PreToolUse").advice == "warm"

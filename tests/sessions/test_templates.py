@@ -93,7 +93,7 @@ def test_a_completed_workflow_is_one_too(project: Workspace) -> None:
 
 def test_an_unknown_name_is_told_what_there_is(project: Workspace) -> None:
     """With all names one could give."""
-    with pytest.raises(HoldfastError, match=r"no template 'nope'; there are implementation, planning, qa-loop"):
+    with pytest.raises(HoldfastError, match=r"no template 'nope'; these are there: implementation, planning, qa-loop"):
         templates.get(project, "nope")
 
 

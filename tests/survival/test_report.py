@@ -54,7 +54,7 @@ def test_a_result_that_holds() -> None:
         "same bytes": "yes",
         "": "✓",
     }
-    assert report.moral([found]) == "100 % of 10 facts kept, 0 false, in 1 rows."
+    assert report.moral([found]) == "100 % of 10 facts kept, 0 false, in 1 row."
     assert list(report.complaints([found])) == []
 
 

@@ -89,7 +89,7 @@ def test_a_row_does_not_hold_where_nothing_is_restored(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_row_does_not_hold_where_a_handler_says_what_is_not_so(tmp_path: Path) -> None:
     """A user's own handler runs on the stage; what it adds to a prompt is guidance that nobody asked for."""
-    said = "⚠️ WORKFLOW RESTORED AFTER COMPACTION ⚠️\\nPhase: 1/9 - old"
+    said = "WORKFLOW RESTORED AFTER COMPACTION\\nPhase: 1/9 - old"
     own(
         "mine",
         "from holdfast import advise, hookimpl\n\n\n@hookimpl\ndef on_user_prompt_submit(event):\n"

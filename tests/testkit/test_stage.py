@@ -216,7 +216,7 @@ def test_the_command_line_runs_as_the_models_bash_runs_it(tmp_path: Path) -> Non
     (tmp_path / "other" / ".claude").mkdir(parents=True)
     place.root = tmp_path / "other"
     assert not place.env_file.exists()
-    assert "No workflows" in place.holdfast("list")
+    assert "There is no workflow" in place.holdfast("list")
 
 
 def test_a_file_is_looked_at_from_its_beginning(empty: Stage) -> None:
@@ -261,7 +261,7 @@ def test_a_step_is_printed_with_its_words_its_event_and_its_panels(
     shown = Shown("A [step]", "PreCompact [auto]", [Panel("a [file]", "- [x] done"), Panel("silent", "")], "Why [so].")
     tell(empty, iter([shown]), "The end.")
     out = capsys.readouterr().out
-    for text in ("1. A [step]", "▸ PreCompact [auto]", "Why [so].", "a [file]", "- [x] done"):
+    for text in ("1. A [step]", "> PreCompact [auto]", "Why [so].", "a [file]", "- [x] done"):
         assert text in out
     assert "silent" not in out
 

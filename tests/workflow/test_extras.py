@@ -10,6 +10,7 @@ import pytest
 from holdfast.errors import SchemaMismatch
 from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.sessions.history import generations
+from holdfast.workflow import extras
 from holdfast.workflow.model import Changes, Start, Workflow
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def test_a_broken_one_costs_the_workflow_nothing(project: Workspace) -> None:
     (project.root / EXTRA).write_text('{"id": ')
     there = hybrid.find(project)
     assert there.workflows[0].reading == ("@docs/a.md",)
-    assert [(each.path.name, "last generation is used" in each.reason) for each in there.problems] == [
+    assert [(each.path.name, "the last content Holdfast kept is used" in each.reason) for each in there.problems] == [
         ("workflow.extra.json", True)
     ]
     hybrid.update(project, workflow, Changes(reminders=("more",)))
@@ -141,3 +142,26 @@ def test_an_addition_counts_as_a_change(project: Workspace, put: Put) -> None:
     put(STATE, read(project, STATE), age=100)
     put(EXTRA, read(project, EXTRA), age=10)
     assert found(project).updated_at == "2023-11-14T22:13:10.000000Z"
+
+
+def test_no_notes_make_no_file(project: Workspace) -> None:
+    """A format may write what it remembers, though it remembers nothing."""
+    workflow = hybrid.start(project, Start("Ship", phases=(("A", "x"),)))
+    extras.write_notes(project, workflow.path, workflow.id, {})
+    assert not (project.root / EXTRA).exists()
+    assert extras.notes(project, workflow.path, workflow.id) == {}
+
+
+def test_a_formats_own_notes_lie_beside_what_people_give(project: Workspace) -> None:
+    """Neither changes the other, nothing is written twice, and another workflow's notes are nobody's."""
+    workflow = hybrid.start(project, GIVEN)
+    extras.write_notes(project, workflow.path, workflow.id, {"names": {"1": "A"}})
+    hybrid.update(project, workflow, Changes(reminders=("more",)))
+    before = (project.root / EXTRA).stat().st_mtime_ns
+
+    extras.write_notes(project, workflow.path, workflow.id, {"names": {"1": "A"}})
+
+    assert (project.root / EXTRA).stat().st_mtime_ns == before
+    assert extras.notes(project, workflow.path, workflow.id) == {"names": {"1": "A"}}
+    assert extras.notes(project, workflow.path, "wf_of_somebody_else") == {}
+    assert found(project).reminders == ("care", "more")

@@ -128,7 +128,7 @@ def test_long_texts_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     cleaned = [len(text) for (text,) in made]
     assert max(cleaned) <= guidance.SIDECAR_LIMIT_CHARS
     assert sum(cleaned) < len(blob) / 5
-    assert "… (whole in the sidecar)" in given.text
+    assert "… (see the full version)" in given.text
     assert f"(+{len(blob) - facts.VALUE_CHARS} characters in the state file)" in given.sidecar_text
 
 

@@ -13,7 +13,7 @@ from holdfast.errors import HoldfastError
 from holdfast.formats import RECORDS
 from holdfast.formats.record import completed
 from holdfast.workflow import guidance, registry
-from holdfast.workflow.model import Found, Start
+from holdfast.workflow.model import Found, Phase, Start
 from tests import handmade
 from tests.formats.known import KNOWN
 
@@ -58,15 +58,24 @@ def test_every_format_offers_the_whole_protocol(project: Workspace, name: str) -
 
 def test_an_unknown_format_is_an_error() -> None:
     """The message says which there are."""
-    with pytest.raises(HoldfastError, match=f"known are {', '.join(sorted(formats.NAMES))}"):
+    with pytest.raises(HoldfastError, match=f"the formats are {', '.join(sorted(formats.NAMES))}"):
         registry.get("other")
 
 
 def test_a_workflow_says_where_it_lies_and_how_far_it_is(workflow: Workflow) -> None:
-    """`ref` is stable within a project, `position` counts from 1."""
+    """`ref` is stable within a project, `position` counts from 1; an end completes no phase by itself."""
     assert workflow.ref == "hybrid:.claude/state/workflow.json"
-    assert (workflow.position, replace(workflow, status="completed").position) == ("0/2", "2/2")
+    assert (workflow.position, replace(workflow, status="completed").position) == ("0/2", "0/2")
     assert replace(workflow, root=None, path=Path("/x/y.json")).ref == "hybrid:/x/y.json"
+
+
+def test_phases_before_the_listed_ones_are_completed() -> None:
+    """A format that lists only what is left, and one that lists nothing, count them by their number."""
+    listed = (Phase("c", 3, "C", "completed"), Phase("d", 4, "D", "active"))
+    flow = handmade.workflow(Path("/"), phases=listed, current=4, total=5)
+    assert (flow.completed, flow.percent, flow.position) == (3, 60, "4/5")
+    assert replace(flow, phases=()).completed == 3
+    assert replace(flow, phases=(), current=None).completed == 0
 
 
 def test_the_model_costs_nothing_heavy(run_python: RunPython) -> None:

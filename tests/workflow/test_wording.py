@@ -72,3 +72,10 @@ def test_any_text_becomes_one_clean_line(text: str) -> None:
     assert not [c for c in line if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp")]
     assert wording.one_line(line, 1000) == line
     line.encode("utf-8")
+
+
+def test_one_is_not_many() -> None:
+    """Thousands are set apart."""
+    assert [wording.count(each, "older session") for each in (0, 1, 2_000)] == [
+        *("0 older sessions", "1 older session", "2,000 older sessions")
+    ]

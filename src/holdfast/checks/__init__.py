@@ -29,7 +29,7 @@ _FIRST = (
 )
 CHECKS = (*_FIRST, *_OF_FORMATS, *(name for name in paths.modules("checks") if name not in (*_FIRST, FIRE)))
 """The checks in their order: the ones named above, the formats' own, then every other module of this folder."""
-UNMENDED = "could not be mended: "
+UNMENDED = "couldn't be repaired: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +75,17 @@ def module(name: str) -> str:
 def run(project: Workspace, names: Iterable[str] = CHECKS) -> Iterator[Finding]:
     """Run checks one after another and yield their findings; a check that fails is a finding, and the others run."""
     for name in names:
+        found = list[Finding]()
         try:
-            for found in import_module(module(name)).look(project):
-                yield replace(found, check=name)
+            with formats.off_stdout():  # the check of another package's format may print
+                for each in import_module(module(name)).look(project):
+                    found.append(replace(each, check=name))
         except (HoldfastError, OSError) as error:
-            yield Finding("problem", f"this could not be looked at: {error}", _opening(error), check=name)
+            found.append(Finding("problem", f"this couldn't be checked: {error}", _opening(error), check=name))
         except Exception as error:  # noqa: BLE001 - doctor must work when things are broken
-            text = f"the check itself failed, which is an error of Holdfast's: {type(error).__name__}: {error}"
-            yield Finding("problem", text, "report it with what `holdfast status` prints", check=name)
+            text = f"the check failed because of a bug in Holdfast: {type(error).__name__}: {error}"
+            found.append(Finding("problem", text, "report it, with the output of `holdfast status`", check=name))
+        yield from found
 
 
 def _opening(error: HoldfastError | OSError) -> str:

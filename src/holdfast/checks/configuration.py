@@ -27,9 +27,9 @@ def look(project: Workspace) -> Iterator[Finding]:
         yield problem(said, access.remedy(place) or f"correct {place}")
     if loaded.ignored:
         keys = ", ".join(f'"{key}"' for key in loaded.ignored)
-        text = f"{file} is not trusted with the content it has, so {keys} in it does not count"
+        text = f"{file} isn't trusted in its current content, so it doesn't set {keys}"
         former = former_ledger.notice(project)
         yield notice(f"{text}; {former}" if former else text, former_ledger.command(project))
     if not (problems or loaded.ignored or blocked):
         present = [str(each) for each in (paths.user_config(), file) if access.is_there(each)]
-        yield ok(f"{' and '.join(present)}: every key counts" if present else "there is none, and none is needed")
+        yield ok(f"{' and '.join(present)}: every key is valid" if present else "no holdfast.toml, and none is needed")

@@ -11,12 +11,13 @@ from holdfast import clock
 from holdfast.checks import folders, ledger, notice, ok, problem
 from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.ownership import sessions
+from holdfast.workflow.wording import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from holdfast.checks import Finding
-    from holdfast.sessions.compaction.snapshots import Seal
+    from holdfast.sessions.compaction.snapshots import Snapshot
     from holdfast.sessions.workspace import Workspace
 
 LAST = 5  # compactions to look at
@@ -33,57 +34,58 @@ def look(project: Workspace) -> Iterator[Finding]:
     """
     closed = folders.blocked(project.ledger_file)
     if not closed and not os.path.lexists(project.ledger_file):
-        yield ok("no compaction was seen here yet")
+        yield ok("no compaction here yet")
         return
     if closed or project.ledger.problem:
         # The ledger's own check knows the remedy, which may not be --fix.
         remedy = next((each.remedy for each in ledger.look(project) if each.level == "problem"), "holdfast status")
-        yield notice("nothing is known of compactions, for the ledger cannot be used", remedy)
+        yield notice("the ledger can't be used, so compactions can't be checked", remedy)
         return
-    recent = snapshots.recent(project, snapshots.KEPT)
-    told = [seal for seal in recent if seal.workflows and not _under_way(seal)][:LAST]
+    every = snapshots.recent(project, snapshots.KEPT)
+    recent = [snapshot for snapshot in every if snapshot.workflows and not _under_way(snapshot)][:LAST]
     seen = {str(row["id"]): str(row["last_seen"]) for row in sessions.all_of(project)}
-    if not told:
-        yield ok("no compaction with a workflow was seen here yet")
+    if not recent:
+        yield ok("no compaction with a workflow here yet")
         return
-    lost = [seal for seal in told if _is_lost(seal, seen)]
-    found = [*_not_given(told, lost), *_not_announced(told)]
+    lost = [snapshot for snapshot in recent if _is_lost(snapshot, seen)]
+    found = [*_not_restored(recent, lost), *_not_announced(recent)]
     yield from found
     if not found:
-        restored = sum(seal.claimed_by is not None for seal in told)
+        restored = sum(snapshot.claimed_by is not None for snapshot in recent)
         yield ok(
-            f"SessionStart answered {restored} of the last {len(told)} compaction(s) with a workflow with its guidance"
-            "; whether the model got it is not confirmed here"
+            f"SessionStart sent the workflow after {restored} of the last {count(len(recent), 'compaction')}; this "
+            "check doesn't confirm that the model received it"
         )
 
 
-def _under_way(seal: Seal) -> bool:
-    moment = clock.parse(seal.sealed_at)
-    return seal.claimed_by is None and moment is not None and clock.now() - moment <= UNDER_WAY
+def _under_way(snapshot: Snapshot) -> bool:
+    saved = clock.parse(snapshot.sealed_at)
+    return snapshot.claimed_by is None and saved is not None and clock.now() - saved <= UNDER_WAY
 
 
-def _is_lost(seal: Seal, seen: dict[str, str]) -> bool:
-    """Tell whether nothing was restored after a PreCompact although the session had events since."""
-    return seal.claimed_by is None and seen.get(seal.session, "") > seal.sealed_at
+def _is_lost(snapshot: Snapshot, seen: dict[str, str]) -> bool:
+    """Return whether nothing was restored after a PreCompact although the session had events since."""
+    return snapshot.claimed_by is None and seen.get(snapshot.session, "") > snapshot.sealed_at
 
 
-def _not_given(told: Sequence[Seal], lost: Sequence[Seal]) -> Iterator[Finding]:
+def _not_restored(recent: Sequence[Snapshot], lost: Sequence[Snapshot]) -> Iterator[Finding]:
     if not lost:
         return
     text = (
-        f"{len(lost)} of the last {len(told)} compaction(s) were announced and SessionStart restored nothing after "
-        f"them, the latest at {lost[0].sealed_at} in session {lost[0].session[:8]}: it was broken off, or SessionStart "
-        "does not reach us"
+        f"nothing was restored after {len(lost)} of the last {count(len(recent), 'compaction')}, most recently at "
+        f"{lost[0].sealed_at} in session {lost[0].session[:8]}: the compaction was cancelled, or SessionStart doesn't "
+        "reach Holdfast"
     )
-    newest = len(list(takewhile(lambda seal: seal in lost, told)))
+    newest = len(list(takewhile(lambda snapshot: snapshot in lost, recent)))
     yield (problem if newest > 1 else notice)(text, _REMEDY)
 
 
-def _not_announced(told: Sequence[Seal]) -> Iterator[Finding]:
-    newest = list(takewhile(lambda seal: seal.why == _UNANNOUNCED, told))
+def _not_announced(recent: Sequence[Snapshot]) -> Iterator[Finding]:
+    newest = list(takewhile(lambda snapshot: snapshot.why == _UNANNOUNCED, recent))
     if newest:
+        restores = f"{len(newest)} restores" if len(newest) > 1 else "restore"
         text = (
-            f"PreCompact did not come before the last {len(newest)} restore(s), the latest at {newest[0].sealed_at} in "
-            f"session {newest[0].session[:8]}: what CLAUDE.local.md or a plan said was not saved before it"
+            f"no PreCompact came before the last {restores}, most recently at {newest[0].sealed_at} in session "
+            f"{newest[0].session[:8]}, so what CLAUDE.local.md or a plan said wasn't saved"
         )
         yield (problem if len(newest) > 1 else notice)(text, _REMEDY)

@@ -87,7 +87,7 @@ def look(project: Workspace) -> Iterator[Finding]:
         if copy.ready:
             yield from _run(_of_plugin(copy), copy.environ)
         else:  # running it would start the build
-            text = f"the hooks of {copy} were not run: it has no environment that is ready, so they are silent"
+            text = f"the hooks of {copy} weren't run, because its Python environment isn't ready"
             yield notice(text, "holdfast doctor")
 
 
@@ -157,7 +157,7 @@ def _options(event: str, commands: Sequence[_Command]) -> str:
 def _fire(client: Client, command: _Command) -> Finding:
     event = command.event
     if event not in events.EVENTS:
-        return problem(f"{command.file} registers {event}, which is no event", command.redo)
+        return problem(f"{command.file} registers {event}, which isn't an event of Claude Code", command.redo)
     name, payload = _payload(client, command)
     limit = command.limit
     waited = min(limit, client.place.limit_s)
@@ -165,7 +165,7 @@ def _fire(client: Client, command: _Command) -> Finding:
     ended = client.run(str(command.hook["command"]), payload, waited)
     faults = [*_faults(event, ended, waited), *_errors(client.place)[logged:]]
     if not faults and _noted(client.root, event) == before:
-        faults = ["it ended with 0, but no handler was reached"]
+        faults = ["it ended with 0, but reached no handler"]
     said = f"{len(ended.stdout)} characters" if ended.stdout else "silence"
     if faults:
         text = f"{event} ({name}), registered in {command.file}: {'; '.join(faults)}"
@@ -194,7 +194,7 @@ def _payload(client: Client, command: _Command) -> tuple[str, dict[str, Any]]:
 
 def _faults(event: str, ended: Ended, limit: float) -> Iterator[str]:
     if ended.exit_code is None:
-        yield f"it did not end within {limit:g} seconds"
+        yield f"it didn't end within {limit:g} seconds"
         return
     if ended.exit_code:
         yield f"exit code {ended.exit_code}"

@@ -14,6 +14,7 @@ from holdfast.checks import notice, ok, problem
 from holdfast.files import access
 from holdfast.formats import RECORDS
 from holdfast.workflow import places
+from holdfast.workflow.wording import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,25 +34,25 @@ def look(project: Workspace) -> Iterator[Finding]:
     found = [*_unwritable([*own, *inside])]
     found += _modes(paths.config_dir(), _OTHERS_WRITE, "change which code runs in your sessions")
     found += _modes(paths.launcher().parent, _OTHERS_WRITE, "change which code runs in your sessions")
-    found += _modes(paths.state_dir(), _OTHERS, "see what was kept of your work")
+    found += _modes(paths.state_dir(), _OTHERS, "see what Holdfast keeps of your work")
     found += _disk(paths.state_dir())
     yield from found
     if not found:
-        yield ok(f"{', '.join(map(str, own))} can be written")
+        yield ok(f"{', '.join(map(str, own))} are writable")
     theirs = [*_linked(project), *_unwritable(_of(project)), *_disk(project.root)]
     yield from theirs
     if not theirs:
-        yield ok(f"{project.root} can be written where workflows are kept")
+        yield ok("the project's workflow folders are writable")
 
 
 def blocked(path: Path) -> bool:
-    """Tell whether a folder above a path can't be entered or is a file; this check reports that already."""
+    """Return whether a folder above a path can't be entered or is a file; this check reports that already."""
     above = next(each for each in path.parents if os.path.lexists(each))
     return not access.is_folder(above) or not os.access(above, os.X_OK)
 
 
 def linked(root: Path, path: Path) -> bool:
-    """Tell whether a path leads through a symbolic link below a project's root; this check reports that already."""
+    """Return whether a path leads through a symbolic link below a project's root; this check reports that already."""
     return any(access.is_link(folder) for folder in path.parents if folder != root and folder.is_relative_to(root))
 
 
@@ -69,7 +70,7 @@ def _linked(project: Workspace) -> Iterator[Finding]:
     """Yield a problem for each of the project's folders that is a symbolic link, because none is followed there."""
     for folder in _of(project):
         if access.is_link(folder):
-            text = f"{folder} is a symbolic link, which is not followed, so nothing is read or kept behind it"
+            text = f"{folder} is a symbolic link. Holdfast doesn't follow it, so it reads and writes nothing there"
             yield problem(text, access.unlinking(folder))
 
 
@@ -81,7 +82,7 @@ def _unwritable(folders: list[Path]) -> Iterator[Finding]:
             continue
         told.add(place)
         verb = "reached" if place.is_dir() and not os.access(place, os.X_OK) else "created"
-        what = f"{folder} cannot be {verb}: {place}" if place != folder else str(place)
+        what = f"{folder} can't be {verb}: {place}" if place != folder else str(place)
         yield _unusable(place, what, mendable=place == folder)
 
 
@@ -90,14 +91,14 @@ def _unusable(place: Path, what: str, *, mendable: bool) -> Finding:
     if not place.exists():
         return problem(f"{what} is a symbolic link to nothing", f"rm {name}")
     if not place.is_dir():
-        return problem(f"{what} is a file where a folder must be", f"mv {name} {name}.aside")
+        return problem(f"{what} is a file, but must be a folder", f"mv {name} {name}.aside")
     info = place.stat()
     if info.st_uid != os.geteuid():
-        return problem(f"{what} is not yours to write", f'sudo chown -R "$(id -un)" {name}')
+        return problem(f"{what} belongs to another user", f'sudo chown -R "$(id -un)" {name}')
     if stat.S_IMODE(info.st_mode) & 0o300 == 0o300:
-        return problem(f"{what} lies on a disk that can only be read", f"df {name}")
+        return problem(f"{what} is on a read-only disk", f"df {name}")
     fix = partial(_open, place) if mendable else None
-    how = "is write-protected" if info.st_mode & 0o100 else "cannot be entered"
+    how = "is write-protected" if info.st_mode & 0o100 else "can't be entered"
     return problem(f"{what} {how}", f"chmod u+rwx {name}", fix)
 
 
@@ -113,9 +114,8 @@ def _modes(top: Path, forbidden: int, danger: str) -> Iterator[Finding]:
         return
     others_write = any(_mode(each) & 0o002 for each in loose)
     more = f" and {len(loose) - 1} more in it" if len(loose) > 1 else ""
-    text = (
-        f"{loose[0]}{more} can be {'written' if forbidden == _OTHERS_WRITE else 'read'} by others, who could {danger}"
-    )
+    how = "writable" if forbidden == _OTHERS_WRITE else "readable"
+    text = f"{loose[0]}{more} {'are' if more else 'is'} {how} by other users, who could {danger}"
     command = f"chmod -R go{'-w' if forbidden == _OTHERS_WRITE else '-rwx'} {shlex.quote(str(top))}"
     yield (problem if others_write else notice)(text, command, partial(_tighten, top, forbidden))
 
@@ -124,7 +124,7 @@ def _tighten(top: Path, forbidden: int) -> str:
     loose = _loose(top, forbidden)
     for each in loose:
         each.chmod(_mode(each) & ~forbidden)
-    return f"took others' permissions from {len(loose)} file(s) and folder(s) in {top}"
+    return f"took others' permissions from {count(len(loose), 'path')} in {top}"
 
 
 def _loose(top: Path, forbidden: int) -> list[Path]:
@@ -148,7 +148,9 @@ def _disk(folder: Path) -> Iterator[Finding]:
     disk = os.statvfs(place)
     free = disk.f_bavail * disk.f_frsize
     if free < FULL_BYTES or (disk.f_files and not disk.f_favail):
-        yield problem(f"the disk of {folder} is full, so nothing is kept", f"df -h {shlex.quote(str(place))}")
+        yield problem(
+            f"the disk of {folder} is full, so Holdfast can't save anything", f"df -h {shlex.quote(str(place))}"
+        )
     elif free < SCARCE_BYTES:
         text = f"the disk of {folder} has {free // (1024 * 1024)} MB left"
         yield notice(text, f"df -h {shlex.quote(str(place))}")

@@ -13,6 +13,7 @@ from holdfast.dispatch import faults
 from holdfast.files import access
 from holdfast.install import inspection
 from holdfast.plugins import loader
+from holdfast.workflow.wording import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from holdfast.plugins.loader import HandlerFile
     from holdfast.sessions.workspace import Workspace
 
+_CORRECT = "correct {}, then: holdfast handlers check"
 LATELY = timedelta(days=1)
 """A fault within this time is a problem; an older one, which may never happen again, is a notice."""
 
@@ -30,63 +32,68 @@ def look(project: Workspace) -> Iterator[Finding]:
     files = loader.find(claude, project)
     folder = paths.project_handlers(project.root)
     if access.closed(folder) == folder:
-        yield problem(f"{folder} cannot be read, so no handler in it runs", access.opening(folder))
+        yield problem(f"{folder} can't be read, so none of its handlers run", access.opening(folder))
     closed = [file for file in files if access.closed(file.path)]
     for file in closed:
-        yield problem(f"{file.path} cannot be read, so it does not run", access.remedy(file.path))
+        yield problem(f"{file.path} can't be read, so it doesn't run", access.remedy(file.path))
     read = [file for file in files if file not in closed]
     complaints = inspection.complaints(project, [file for file in read if not _lost(file)])
     for file, said in complaints:
         yield _complaint(file, said)
     for file in read:
-        yield from _resting(file, project)
+        yield from _inactive(file, project)
     for file, said in inspection.unexpected(project, read):
-        yield notice(f"{file.path}: {said}")
+        text, _, remedy = said.rpartition(". ")
+        yield notice(f"{file.path}: {text}", remedy)
     yield from _unknown(project, files)
     sound = [file for file in read if file.active and file.path not in {each.path for each, _ in complaints}]
-    yield ok(f"{len(sound)} handler file(s) load and run without faults")
+    yield ok(f"{count(len(sound), 'handler')} without faults")
 
 
 def _complaint(file: HandlerFile, said: str) -> Finding:
     if not file.active:
-        return notice(f"{file.path}, which does not run: {said}", f"correct {file.path}, then: holdfast handlers check")
+        return notice(f"{file.path}, which doesn't run: {said}", _CORRECT.format(file.path))
     if said != faults.of(file):
-        return problem(f"{file.path}: {said}", f"correct {file.path}, then: holdfast handlers check")
+        return problem(f"{file.path}: {said}", _CORRECT.format(file.path))
     moment = clock.parse(faults.last_at(file))
     level = problem if moment is not None and clock.now() - moment <= LATELY else notice
-    remedy = "holdfast status" if file.place == "shipped" else f"correct {file.path}, then: holdfast handlers check"
+    remedy = "holdfast status" if file.place == "shipped" else _CORRECT.format(file.path)
     return level(f"{file.path} failed when it ran: {said}", remedy)
 
 
-def _resting(file: HandlerFile, project: Workspace) -> Iterator[Finding]:
+def _inactive(file: HandlerFile, project: Workspace) -> Iterator[Finding]:
     """Yield the reasons why a file that you may expect to run doesn't run."""
     if _lost(file):
         verb = ["off", file.name] if file.trusted else ["untrust", "--project", str(project.root), file.path.name]
         if file.path.exists():
             verb[0] = "trust"
-        text = f"{file.path} is strict, so what it guarded is refused: {file.routes[-1].broken}"
+        text = f"{file.path} is strict and can't run, so what it guards is refused: {file.routes[-1].broken}"
         yield problem(text, shlex.join(["holdfast", "handlers", *verb]))
     elif not file.trusted and file.digest:  # a file that can't be read can't be trusted either
-        changed = "was changed since it was trusted" if file.changed else "is not trusted with the content it has"
-        text = f"{file.path} {changed}, so it does not run"
+        changed = "changed since you trusted it" if file.changed else "isn't trusted"
+        text = f"{file.path} {changed}, so it doesn't run"
         command = ["holdfast", "handlers", "trust", "--project", str(project.root), str(file.path)]
         yield notice(text, shlex.join(command))
     elif file.off and file.name in project.config.handlers.off:
-        lost = ", so Holdfast does not do its work" if file.place == "shipped" else ""
+        lost = ", so Holdfast works without it" if file.place == "shipped" else ""
         where = _switched_off_in(file.name, project)
         yield notice(f'{file.path} is switched off by "handlers.off"{lost}', f'take "{file.name}" out of it in {where}')
     elif file.replaced_by is not None and file.place == "shipped":
-        yield notice(f"{file.path} does not run: {file.replaced_by} takes its place", f"rename {file.replaced_by}")
+        yield notice(f"{file.path} doesn't run, because {file.replaced_by} replaces it", f"rename {file.replaced_by}")
     elif file.active and not file.routes and not file.faults:
-        yield notice(f"{file.path} answers no event: no function in it is marked with hookimpl")
+        yield notice(
+            f"{file.path} answers no event, because none of its functions is marked with @hookimpl",
+            _CORRECT.format(file.path),
+        )
     if file.notice:
-        yield notice(f"{file.path}: {file.notice}")
+        off = shlex.join(["holdfast", "handlers", "off", file.name])
+        yield notice(f"{file.path}: {file.notice}", off if file.strict else f"rename {file.path}")
     for said in file.doubts:
-        yield notice(f"{file.path}: {said}", f"correct {file.path}, then: holdfast handlers check")
+        yield notice(f"{file.path}: {said}", _CORRECT.format(file.path))
 
 
 def _lost(file: HandlerFile) -> bool:
-    """Tell whether a strict handler refuses events because it is gone, or was changed since it was trusted."""
+    """Return whether a strict handler refuses events because it is gone, or was changed since it was trusted."""
     return file.active and file.refuses and not (file.trusted and file.path.exists())
 
 
@@ -101,5 +108,9 @@ def _unknown(project: Workspace, files: Sequence[HandlerFile]) -> Iterator[Findi
     for key in ("off", "on"):
         for name in getattr(project.config.handlers, key):
             if name not in names:
-                text = f'"handlers.{key}" names {name!r}, and no handler file is called that'
-                yield notice(text, "holdfast handlers list")
+                text = f'"handlers.{key}" names {name!r}, but no handler has that name'
+                mine = name in getattr(config.load(None, trusted=False).config.handlers, key)
+                where = paths.user_config() if mine else paths.project_config(project.root)
+                by_hand = f'take "{name}" out of it in {where}'
+                can_run = mine and key == "off"
+                yield notice(text, shlex.join(["holdfast", "handlers", "on", name]) if can_run else by_hand)

@@ -10,6 +10,7 @@ from holdfast.checks import folders, notice, ok, problem
 from holdfast.errors import StateError
 from holdfast.files import access
 from holdfast.install import installs, registrations
+from holdfast.workflow.wording import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,15 +28,15 @@ def look(project: Workspace) -> Iterator[Finding]:
     if lost:
         closed = access.remedy(file)
         fix = partial(access.open_up, file) if closed and access.can_open(file) else None
-        text = f"{lost}, so an uninstall cannot put settings back as they were"
+        text = f"{lost}, so `holdfast uninstall` can't restore your settings"
         yield problem(text, closed or _anew(project), fix)
     for each in installs.set_aside():
-        text = f"{each} is a record that was broken and set aside; nothing reads it"
+        text = f"{each} is a broken record that was set aside; nothing reads it"
         yield notice(text, f"rm {shlex.quote(str(each))}")
-    count = len(installs.load())
+    number = len(installs.load())
     if not lost:
-        into = f"{file} knows what was installed into {count} settings file(s)"
-        yield ok(into if count else "nothing was installed yet by holdfast install")
+        into = f"{file} records the installs into {count(number, 'settings file')}"
+        yield ok(into if number else "`holdfast install` hasn't run yet")
 
 
 def _anew(project: Workspace) -> str:

@@ -16,6 +16,7 @@ from holdfast.files.lock import locked
 from holdfast.ledger.connection import inspect, is_busy, is_damaged, is_lost, memory
 from holdfast.ledger.database import Ledger
 from holdfast.ledger.schema import RefusedError, columns, complete, is_current, recognize
+from holdfast.workflow.wording import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,20 +33,20 @@ def look(project: Workspace) -> Iterator[Finding]:
     """Read the ledger without changing it."""
     file = project.ledger_file
     if above := _unreachable(file):
-        yield problem(f"{above} cannot be entered, so nothing is remembered in {file}", access.opening(above))
+        yield problem(f"{above} can't be entered, so Holdfast can't remember anything in {file}", access.opening(above))
         return
     yield from _left_over(file)
     if not os.path.lexists(file):
-        yield ok(f"there is no ledger yet; the first event begins {file}")
+        yield ok(f"no ledger yet; the first event creates {file}")
         return
     name = shlex.quote(str(file))
     if not file.is_file():
-        yield problem(f"{file} is no regular file, so nothing is remembered", f"mv {name} {name}.aside")
+        yield problem(f"{file} isn't a regular file, so Holdfast can't remember anything", f"mv {name} {name}.aside")
     elif shut := [each for each in _parts(file) if not os.access(each, os.R_OK | os.W_OK)]:
         yield _closed(shut)
     elif not os.access(file.parent, os.W_OK):
         # The folders check repairs this. Even reading needs it, because SQLite writes files beside the ledger.
-        text = f"{file.parent} cannot be written, so nothing is remembered in {file}"
+        text = f"{file.parent} can't be written, so Holdfast can't remember anything in {file}"
         yield problem(text, access.opening(file.parent))
     else:
         yield from _content(file)
@@ -68,7 +69,7 @@ def _closed(shut: list[Path]) -> Finding:
     verb = "written" if all(os.access(each, os.R_OK) for each in shut) else "read"
     commands = list(dict.fromkeys(access.opening(each) for each in shut))
     fix = partial(_open, shut) if all(map(access.can_open, shut)) else None
-    return problem(f"{names} cannot be {verb}, so nothing is remembered", " && ".join(commands), fix)
+    return problem(f"{names} can't be {verb}, so Holdfast can't remember anything", " && ".join(commands), fix)
 
 
 def _content(file: Path) -> Iterator[Finding]:
@@ -84,28 +85,28 @@ def _content(file: Path) -> Iterator[Finding]:
         return
     except sqlite3.Error as error:
         if is_busy(error):
-            yield notice(f"{file} could not be looked at now: {error}", "holdfast doctor")
+            yield notice(f"{file} couldn't be checked now: {error}", "holdfast doctor")
         elif is_damaged(error):
             yield _damaged(file, str(error))
         elif is_lost(error):
             folder = shlex.quote(str(file.parent))
-            text = f"{file} cannot be used now ({error}), so nothing is remembered"
+            text = f"{file} can't be used now ({error}), so Holdfast can't remember anything"
             yield problem(text, f"look at the disk of its folder: df -h {folder}")
         else:
-            yield notice(f"{file} could not be looked at now: {error}", "holdfast doctor")
+            yield notice(f"{file} couldn't be checked now: {error}", "holdfast doctor")
         return
     if said != ["ok"]:
         yield _damaged(file, said[0])
         return
     if lacking:
-        text = f"{file} is of an earlier version: it lacks {', '.join(lacking)}"
+        text = f"{file} is from an earlier version and lacks {', '.join(lacking)}"
         yield notice(text, "holdfast doctor --fix", partial(_upgrade, file))
     else:
         yield ok(f"{file} is sound")
 
 
 def _damaged(file: Path, why: str) -> Finding:
-    text = f"{file} is damaged ({' '.join(why.split())}), so nothing is remembered"
+    text = f"{file} is damaged ({' '.join(why.split())}), so Holdfast can't remember anything"
     return problem(text, "holdfast doctor --fix", partial(_set_aside, file))
 
 
@@ -119,7 +120,7 @@ def _set_aside(file: Path) -> str:
             beside = file.with_name(file.name + suffix)
             if beside.exists():
                 beside.rename(aside.with_name(aside.name + suffix))
-    return f"set {file} aside as {aside.name}; a new ledger begins with the next event"
+    return f"set {file} aside as {aside.name}; the next event creates a new ledger"
 
 
 def _open(shut: list[Path]) -> str:
@@ -136,7 +137,7 @@ def _upgrade(file: Path) -> str:
         lacking = _lacking(ledger, file)
     with Ledger.open(file) as opened:  # this migrates it
         done = lacking and opened.problem is None
-    return f"added {len(lacking)} column(s) to {file}" if done else ""
+    return f"added {count(len(lacking), 'column')} to {file}" if done else ""
 
 
 def _reader(file: Path) -> closing[sqlite3.Connection]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from holdfast import formats
+from holdfast import formats, paths
 from holdfast.checks import notice, ok, problem
 from holdfast.formats.record import listed
 from holdfast.install import format_index
@@ -24,8 +24,8 @@ def look(project: Workspace) -> Iterator[Finding]:
     found = format_index.find()
     known = {each.NAME for each in listed(formats.index())}
     usable = [each for each in found if not each.fault]
-    if not found and not known:
-        yield ok("no other package brings a format")
+    if not found and not known and not formats.index_fault():
+        yield ok("no installed package adds a format")
     for each in found:
         if each.fault:
             remedy = f"upgrade or uninstall {each.package.partition(' ')[0]}"
@@ -33,13 +33,15 @@ def look(project: Workspace) -> Iterator[Finding]:
         elif each.name in known:
             yield ok(f"format {each.name}: {each.package}")
     for name in sorted(known - {each.name for each in found}):
-        text = f"the package that brings the format {name!r} is gone, so its workflows are not read"
-        yield problem(f"{text}; install it again, or have the format forgotten", _ANEW, _refresh(name))
-    if format_index.render(usable) != formats.index() and known <= {each.name for each in found}:
+        text = f"the package that brings the format {name!r} is gone, so its workflows can't be read"
+        yield problem(f"{text}; install the package again, or forget the format", _ANEW, _refresh(name))
+    if fault := formats.index_fault():
+        yield problem(fault, _ANEW, _refresh(""))
+    elif format_index.render(usable) != formats.index() and known <= {each.name for each in found}:
         new = [each.name for each in usable if each.name not in known]
-        text = "what events know of the formats that installed packages bring is out of date"
+        text = "the index of formats from installed packages is out of date"
         if new:
-            text = f"an installed package brings the format {', '.join(map(repr, new))}, which events don't know yet"
+            text = f"an installed package adds the format {', '.join(map(repr, new))}, but events don't use it yet"
         yield notice(text, _ANEW, _refresh(""))
 
 
@@ -48,4 +50,6 @@ def _refresh(name: str) -> partial[str]:
 
 
 def _index(name: str) -> str:
-    return "; ".join(format_index.refresh()) or (f"forgot the format {name!r}" if name else "")
+    broken = formats.index_fault()
+    done = "; ".join(format_index.refresh())
+    return done or (f"forgot the format {name!r}" if name else f"removed {paths.format_index()}" if broken else "")

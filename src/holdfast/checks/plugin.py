@@ -30,32 +30,34 @@ def look(project: Workspace) -> Iterator[Finding]:
     others = [said for folder in plugin_copies.data_folders() if folder not in known for said in _other(folder)]
     yield from others
     if not (copies or others):
-        yield ok("no plugin of Holdfast's is enabled here")
+        yield ok("the Holdfast plugin isn't enabled here")
 
 
 def _copy(copy: Copy) -> Finding:
     if not (copy.root / "plugin" / "run.sh").is_file():
         remedy = f"claude plugin update {shlex.quote(copy.name)}" if copy.name else copy.undo
-        return problem(f"{copy} is enabled, but {copy.root} does not hold it", remedy)
+        return problem(f"{copy} is enabled, but isn't in {copy.root}", remedy)
     environment = copy.environment
     if copy.ready:
         fault = programs.unreached(["/bin/sh", str(copy.root / "plugin" / "run.sh")], copy.environ)
         if not fault:
-            return ok(f"{copy} answers, with its environment {environment}")
-        text = f"{copy} has its environment {environment}, but does not answer: {fault}"
+            return ok(f"{copy} answers from its environment {environment}")
+        text = f"{copy} has its environment {environment}, but doesn't answer: {fault}"
         return problem(text, f"rm -r {shlex.quote(str(environment))} && {copy.build}")
     if closed := _closed(copy.data):
         what, remedy = closed
-        return problem(f"{copy} does nothing: its environment cannot be built, for {what}", f"{remedy} && {copy.build}")
+        return problem(
+            f"{copy} does nothing, because its environment can't be built: {what}", f"{remedy} && {copy.build}"
+        )
     if _building(copy.data):
-        text = f"the environment of {copy} is being built in {copy.data}; until it is ready the plugin does nothing"
+        text = f"the environment of {copy} is being built in {copy.data}; the plugin does nothing until it is ready"
         return notice(text, "holdfast doctor, in a minute")
     if said := _failed(copy.data, environment.name.removeprefix("env-")):
         return problem(f"{copy.data}: {said}", copy.build)
     if (environment / "ready").is_file():
-        text = f"{copy} does nothing: {environment / 'bin' / 'python'}, with which its environment was built, is gone"
+        text = f"{copy} does nothing, because the Python of its environment is gone: {environment / 'bin' / 'python'}"
         return problem(f"{text}; the next session builds another", copy.build)
-    how = "was begun and not finished" if environment.is_dir() else "is not built yet"
+    how = "isn't finished" if environment.is_dir() else "isn't built yet"
     return notice(f"the environment of {copy} {how}; the next session of Claude Code builds it", copy.build)
 
 
@@ -71,7 +73,7 @@ def _other(data: Path) -> Iterator[Finding]:
 
 
 def _building(data: Path) -> bool:
-    """Tell whether `plugin/build.py` is running, which holds a lock."""
+    """Return whether `plugin/build.py` is running, which holds a lock."""
     try:
         descriptor = os.open(data / "lock", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -111,7 +113,7 @@ def _closed(data: Path) -> tuple[str, str] | None:
     for each, is_right, kind in ((place, place.is_dir(), "folder"), (lock, lock.is_file(), "file")):
         name = shlex.quote(str(each))
         if os.path.lexists(each) and not is_right:
-            return f"{each} is not a {kind}", f"mv {name} {name}.aside"
+            return f"{each} isn't a {kind}", f"mv {name} {name}.aside"
         if shut := access.closed(each, write=True):
-            return f"{shut} cannot be written", access.opening(shut)
+            return f"{shut} can't be written", access.opening(shut)
     return None

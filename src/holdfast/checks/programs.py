@@ -40,7 +40,7 @@ def look(project: Workspace) -> Iterator[Finding]:
     usual, command, fallback = launcher.programs()
     named = {entry.program: entry for entry in reversed(entries) if entry.program}
     if not named and not usual.exists():
-        yield ok("no settings register a program of Holdfast's")
+        yield ok("no settings file registers Holdfast")
         return
     for program, entry in named.items():
         where = f"{entry.target.settings} registers it for {entry.event}"
@@ -58,12 +58,12 @@ def _fallback(script: Path, remedy: str) -> Iterator[Finding]:
     except StateError as error:
         if access.closed(script.parent):
             return  # reported for the launcher, which is in the same folder
-        yield problem(f"{error}; without it a launcher that fails opens every strict handler", remedy, _write)
+        yield problem(f"{error}; without it, a failing launcher bypasses every strict handler", remedy, _write)
         return
     if re.sub("^set --.*$", "", text, flags=re.MULTILINE) != launcher.fallback():
         yield problem(f"{script} was written by another version of Holdfast, or by hand", remedy, _write)
     else:
-        yield ok(f"{script} refuses for strict handlers where the launcher fails")
+        yield ok(f"{script} refuses for strict handlers if the launcher fails")
 
 
 def _program(program: Path, where: str, remedy: str, *, mendable: bool) -> Iterator[Finding]:
@@ -72,30 +72,30 @@ def _program(program: Path, where: str, remedy: str, *, mendable: bool) -> Itera
     try:
         text = document.read(program)[0].decode("utf-8", "replace")
     except MissingError:
-        yield problem(f"{program} is not there, and {where}", remedy, fix)
+        yield problem(f"{program} is missing, but {where}", remedy, fix)
         return
     except StateError as error:
         above = access.closed(program.parent)  # an install couldn't write it either
         yield problem(f"{error}, and {where}", access.opening(above) if above else remedy, None if above else fix)
         return
     if not os.access(program, os.X_OK):
-        yield problem(f"{program} is not executable, and {where}", remedy, fix)
+        yield problem(f"{program} isn't executable, but {where}", remedy, fix)
         return
     started = launcher.started(text)
     if started is None:
-        yield problem(f"{program} is not what an install writes, and {where}", remedy)
+        yield problem(f"{program} wasn't written by `holdfast install`, but {where}", remedy)
         return
     if not os.access(started.interpreter, os.X_OK):
-        yield problem(f"{program} starts {started.interpreter}, which is not there, and {where}", remedy, fix)
+        yield problem(f"{program} starts {started.interpreter}, which is missing, but {where}", remedy, fix)
         return
     fault = unreached([str(program)], {}) if program.name == "run" else _called(program)
     if fault:
-        yield problem(f"{program} does not answer: {fault}", remedy, fix)
+        yield problem(f"{program} doesn't answer: {fault}", remedy, fix)
     elif not _is_mine(started):
         yield notice(
-            f"{program} starts {started.interpreter} with Holdfast in {started.root}, but this command is "
+            f"{program} starts {started.interpreter} with Holdfast in {started.root}, but this command runs "
             f"{sys.executable} with Holdfast in {paths.package_root()}",
-            f"{remedy}, by the command of the one you want",
+            f"{remedy}, with the Holdfast you want",
         )
     elif launcher.texts(started.interpreter).get(program, text) != text:
         yield problem(f"{program} was written by another version of Holdfast, or by hand", remedy, fix)
@@ -104,7 +104,7 @@ def _program(program: Path, where: str, remedy: str, *, mendable: bool) -> Itera
 
 
 def _is_mine(started: Started) -> bool:
-    """Tell whether a program starts the same Python and package as this process."""
+    """Return whether a program starts the same Python and package as this process."""
     same = os.path.realpath(started.root) == os.path.realpath(paths.package_root())
     folders = [os.path.realpath(Path(each).parent) for each in (started.interpreter, sys.executable)]
     return same and folders[0] == folders[1]
@@ -126,7 +126,7 @@ def unreached(command: Sequence[str], environ: Mapping[str, str]) -> str:
         try:
             ended = trial.run([*command, "Stop"], b"", given, made.root, TIMEOUT_S)
         except OSError as error:
-            return f"it cannot be started ({error.strerror or error})"
+            return f"it can't be started ({error.strerror or error})"
         log = made.log()
     return _unclean(ended) or ("" if _ANSWERED in "".join(log) else _reason(log))
 
@@ -137,7 +137,7 @@ def _called(program: Path) -> str:
         try:
             ended = trial.run([str(program), "--version"], b"", Client(made, made.root).environ, made.root, TIMEOUT_S)
         except OSError as error:
-            return f"it cannot be started ({error.strerror or error})"
+            return f"it can't be started ({error.strerror or error})"
     if ended.exit_code or not ended.stdout:
         said = ended.stderr.strip().splitlines()
         return f"{shlex.join([program.name, '--version'])} ends with {ended.exit_code}: {said[-1] if said else ''}"
@@ -146,7 +146,7 @@ def _called(program: Path) -> str:
 
 def _unclean(ended: trial.Ended) -> str:
     if ended.exit_code is None:
-        return f"it did not end within {TIMEOUT_S:g} seconds"
+        return f"it didn't end within {TIMEOUT_S:g} seconds"
     if ended.exit_code or ended.stdout or ended.stderr:
         said = (ended.stderr or ended.stdout).strip().splitlines()
         return f"with nothing on stdin it ends with {ended.exit_code}" + (f" and says {said[-1]}" if said else "")
@@ -155,4 +155,4 @@ def _unclean(ended: trial.Ended) -> str:
 
 def _reason(log: list[str]) -> str:
     """Return why Holdfast wasn't loaded, from the entrypoint's line in the log."""
-    return log[-1].partition(" error ")[2] if log else "it starts, but Holdfast was not reached"
+    return log[-1].partition(" error ")[2] if log else "it starts, but doesn't reach Holdfast"

@@ -24,6 +24,7 @@ from holdfast.install import (
 )
 from holdfast.install.settingsfile import sha256
 from holdfast.plugins import loader
+from holdfast.workflow.wording import count
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -51,7 +52,7 @@ def look(project: Workspace) -> Iterator[Finding]:
         except StateError as error:
             if target.scope == "user" or not folders.blocked(target.settings):
                 unread.append(target)
-                yield problem(f"{error}, so the client may ignore all of it", _remedy(target))
+                yield problem(f"{error}, so the client may ignore the whole file", _remedy(target))
     ours = [entry for listed in entries.values() for entry in listed if entry.ours]
     if not (ours or unread):
         yield from _absent(entries)
@@ -78,34 +79,34 @@ def _remedy(target: Target) -> str:
 def _absent(targets: Collection[Target]) -> Iterator[Finding]:
     for target in targets:
         if by_plugin := plugin_copies.registered(target):
-            yield ok(f"{target.settings} enables the plugin, which registers {len(by_plugin)} event(s)")
+            yield ok(f"{target.settings} enables the plugin, which registers {count(len(by_plugin), 'event')}")
             return
     if plugin_copies.running():  # with --plugin-dir no settings file names it
-        yield ok(f"this is the plugin's copy, which registers {len(plugin_copies.own())} event(s)")
+        yield ok(f"this is the plugin, which registers {count(len(plugin_copies.own()), 'event')}")
         return
     names = ", ".join(str(target.settings) for target in targets)
     for target in targets:
         if target.scope == "user" and (fault := registrations.misshapen(target)):
-            text = f"nothing of Holdfast's is registered: not in {names}. {target.settings} cannot be changed: {fault}"
+            text = f"Holdfast isn't registered here (looked in {names}). {target.settings} can't be changed: {fault}"
             yield problem(text, f"correct {target.settings}, then: holdfast install")
             return
-    yield problem(f"nothing of Holdfast's is registered: not in {names}", "holdfast install")
+    yield problem(f"Holdfast isn't registered here (looked in {names})", "holdfast install")
 
 
-def _drifted(project: Workspace, target: Target, files: Sequence[HandlerFile], count: int) -> Iterator[Finding]:
+def _drifted(project: Workspace, target: Target, files: Sequence[HandlerFile], number: int) -> Iterator[Finding]:
     try:
         planned = upkeep.planned_for(target.settings, project, files)
     except StateError as error:
         yield problem(str(error), f"correct {target.settings}")
         return
     if not planned.changes:
-        yield ok(f"{target.settings} registers {count} event(s), as the handlers want it")
+        yield ok(f"{target.settings} registers {count(number, 'event')}, as the handlers want")
         return
     scope = planned.target.scope
     fix = partial(_refresh, project, target) if scope in _OURS_TO_DECIDE else None
     changes = "; ".join(planned.text.changes)
     yield problem(
-        f"{target.settings} does not register what the handlers want. An install would change: {changes}",
+        f"{target.settings} doesn't match what the handlers want. `holdfast install` would change: {changes}",
         dataclasses.replace(target, scope=scope).redo,
         fix,
     )
@@ -131,10 +132,10 @@ def _events(project: Workspace, target: Target, files: Sequence[HandlerFile]) ->
     names, number = ", ".join(every.keys() - few.keys()), ".".join(map(str, version))
     fix = partial(_install, target, allow_cli=False)
     if record.everything:
-        text = f"{target.settings} registers {names}, which the installed client {number} does not know"
+        text = f"{target.settings} registers {names}, which the installed client {number} doesn't know"
         yield problem(f"{text}; it may ignore the whole file", target.redo, fix)
     else:
-        text = f"{target.settings} does not register {names}, which the installed client {number} knows"
+        text = f"{target.settings} doesn't register {names}, which the installed client {number} knows"
         yield notice(f"{text} and a handler wants", target.redo, fix)
 
 
@@ -149,13 +150,13 @@ def _by_hand(target: Target, listed: Sequence[Entry], events: set[str]) -> Itera
         odd = sorted(set(entry.hook) - _PLAIN)
         if entry.ours and odd:
             names = ", ".join(f'"{name}"' for name in odd)
-            text = f"{place} has {names} in the entry of Holdfast's, so its answer comes late or not at all"
+            text = f"{place} adds {names} to Holdfast's entry, so its answer comes late or never"
             yield problem(text, f"{target.undo} && {target.redo}")
         if not entry.ours:
-            again = ", so the event is answered twice" if entry.event in events else ""
-            text = f"{place} runs Holdfast in a way no install wrote{again}: {entry.command}"
+            again = ", so Holdfast answers the event twice" if entry.event in events else ""
+            text = f"{place} runs Holdfast with a command that `holdfast install` didn't write{again}: {entry.command}"
             level = problem if again else notice
-            yield level(text, f'take that entry out of "hooks.{entry.event}" in {target.settings}')
+            yield level(text, f'remove that entry from "hooks.{entry.event}" in {target.settings}')
 
 
 def _twice(ours: Sequence[Entry]) -> Iterator[Finding]:
@@ -177,7 +178,7 @@ def _twice(ours: Sequence[Entry]) -> Iterator[Finding]:
             if entry.command != registration.command(entry.event)
         }
         names = " and ".join(str(target.settings) for target in files)
-        text = f"{names} register {', '.join(double)} in different forms, so Holdfast is run twice"
+        text = f"{names} register {', '.join(double)} with different commands, so Holdfast runs twice"
         yield problem(text, " && ".join(stale) or next(iter(files)).redo)
 
 
@@ -191,13 +192,13 @@ def _beside(copy: Copy, target: Target, own: Mapping[str, str | None]) -> Iterat
     rules = " --allow-cli" if record is not None and record.allowed else ""
     without = f"{target.undo} && {target.redo}{rules}" if left or rules else target.undo
     text = (
-        f"{target.settings} and {copy} both register {', '.join(twice)}; each firing is answered once, by one of the "
-        "two, so each compaction is delivered once"
+        f"{target.settings} and {copy} both register {', '.join(twice)}. Holdfast answers each event only once, so "
+        "nothing is delivered twice"
     )
     if target.scope == "project":  # a team's settings are not one person's to change
-        yield notice(f"{text}. To take it out of the project's settings: {without}", copy.undo)
+        yield notice(f"{text}. To remove it from the project's settings: {without}", copy.undo)
     else:
-        yield notice(f"{text}. To do without the plugin: {copy.undo}", without)
+        yield notice(f"{text}. To remove the plugin: {copy.undo}", without)
 
 
 def _allowed(target: Target) -> Iterator[Finding]:
@@ -206,10 +207,10 @@ def _allowed(target: Target) -> Iterator[Finding]:
     rules = permissions.get("allow") if isinstance(permissions, dict) else None
     missing = [rule for rule in installer.ALLOW_RULES if rule not in (rules if isinstance(rules, list) else [])]
     if missing:
-        text = f'{target.settings}: "permissions.allow" lacks {", ".join(missing)}, so the model has to ask'
+        text = f'{target.settings}: "permissions.allow" lacks {", ".join(missing)}, so the model has to ask first'
         yield notice(text, f"{target.redo} --allow-cli")
     else:
-        yield ok(f"{target.settings} lets the model call holdfast unasked")
+        yield ok(f"{target.settings} lets the model call holdfast without asking")
 
 
 def _skill(target: Target, record: Install) -> Iterator[Finding]:
@@ -222,17 +223,17 @@ def _skill(target: Target, record: Install) -> Iterator[Finding]:
         yield notice(f"{record.skill}, the copy of the skill, is gone", remedy)
         return
     except StateError as error:
-        yield notice(f"the copy of the skill cannot be read: {error}", remedy)
+        yield notice(f"the copy of the skill can't be read: {error}", remedy)
         return
     shipped = skillcopy.shipped()
     if present == sha256(shipped):
-        yield ok(f"{record.skill} is the skill of this version")
+        yield ok(f"{record.skill} is up to date")
     elif present == record.skill_digest:
         fix = partial(_copy_skill, target) if record.scope in _OURS_TO_DECIDE else None
-        yield notice(f"{record.skill} is the skill of another version of Holdfast", remedy, fix)
+        yield notice(f"{record.skill} is from another version of Holdfast", remedy, fix)
     else:
         name = shlex.quote(str(record.skill))
-        text = f"{record.skill} was changed since it was copied, so no install brings it up to date"
+        text = f"{record.skill} was edited after it was copied, so `holdfast install` doesn't update it"
         yield notice(text, f"mv {name} {name}.mine && {remedy}")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from holdfast import paths, relay
 from holdfast.checks import notice, ok, problem
 from holdfast.server import servers
+from holdfast.workflow.wording import count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,16 +23,14 @@ def look(project: Workspace) -> Iterator[Finding]:
     off, found = servers.off(), servers.found()
     for each in found:
         if each.answers:
-            yield ok(
-                f"the server of {each.entry} has answered {each.answered} {'event' if each.answered == 1 else 'events'}"
-            )
+            yield ok(f"the server of {each.entry} has answered {count(each.answered, 'event')}")
             continue
-        text = f"the server at {each.address} (process {each.pid}) does not answer, which costs each event 50 ms"
+        text = f"the server at {each.address} (process {each.pid}) doesn't answer, which costs each event 50 ms"
         yield problem(text, "holdfast server stop", _stopping(each.address))
     if off:
-        yield ok(f"the server is off ({off}), so every event is a cold start")
+        yield ok(f"the server is off ({off}), so every event starts cold")
     elif not relay.address(str(paths.launcher()), dict(os.environb)):
-        text = f"{servers.folder()} is too long a path for a socket, so every event is a cold start"
+        text = f"{servers.folder()} is too long a path for a socket, so every event starts cold"
         yield notice(text, "set XDG_STATE_HOME to a shorter folder")
     elif not found:
         yield ok("no server runs; the next event starts one")
@@ -39,6 +38,6 @@ def look(project: Workspace) -> Iterator[Finding]:
 
 def _stopping(address: Path) -> Callable[[], str]:
     def fix() -> str:
-        return f"the server at {address} was ended" if servers.stop(address) else f"{address} could not be stopped"
+        return f"the server at {address} was stopped" if servers.stop(address) else f"{address} couldn't be stopped"
 
     return fix

@@ -18,7 +18,7 @@ from holdfast.formats import RECORDS
 from holdfast.sessions.history import rewind
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.workflow import places, registry, statefile
-from holdfast.workflow.wording import quoted
+from holdfast.workflow.wording import count, quoted, without_remedy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Foreign, Found, Problem, Workflow
 
 _FIELD = re.compile(r'"([^"]+)"')  # a warning begins with the field's name
-_RECOVERED = "; its last generation is used"
 
 
 def look(project: Workspace) -> Iterator[Finding]:
@@ -56,7 +55,7 @@ def look(project: Workspace) -> Iterator[Finding]:
     told += _left_over(project)
     yield from told
     if not told:
-        yield ok(f"{len(found.workflows)} workflow(s), and their files agree")
+        yield ok(f"{count(len(found.workflows), 'workflow')}, with consistent files")
 
 
 def in_the_way(project: Workspace, foreign: Iterable[Foreign]) -> Iterator[Foreign]:
@@ -89,7 +88,7 @@ def aside(path: Path) -> str:
 
 
 def _checks_itself(project: Workspace, path: Path) -> bool:
-    """Tell whether a file belongs to a format that has its own check."""
+    """Return whether a file belongs to a format that has its own check."""
     return any(
         record.CHECK not in ("", formats.STATES_CHECK) and path.is_relative_to(project.root / record.TOP)
         for record in RECORDS.values()
@@ -103,30 +102,37 @@ def _unread(project: Workspace, trouble: Problem) -> Finding:
         return problem(f"{path}: {trouble.reason}", unlinking)
     if closed := access.remedy(path):
         fix = partial(access.open_up, path) if access.can_open(path) else None
-        return problem(f"{path}: {trouble.reason.removesuffix(_RECOVERED)}", closed, fix)
+        return problem(f"{path}: {trouble.reason.split(statefile.KEPT_IS_USED)[0]}", closed, fix)
     brought = (project.root / record.TOP for name, record in RECORDS.items() if name not in formats.OURS)
     if path in brought and access.is_folder(path):  # the package is at fault, not the folder
-        return problem(f"{path}: {trouble.reason}", "upgrade the package that brings the format, or install it again")
+        said = f"{path}: {without_remedy(trouble.reason)}"
+        return problem(said, "upgrade the package that brings the format, or install it again")
     if path.suffix != ".json":  # only its format could repair it
-        return problem(f"{path}: {trouble.reason}", _putting_back(project, path) or aside(path))
+        return problem(f"{path}: {trouble.reason}", putting_back(project, path) or aside(path))
     try:
         broken = statefile.read(project, path).repairable
     except SchemaMismatch:
-        return notice(f"{path}: {trouble.reason}", aside(path))
+        return notice(f"{path}: {trouble.reason}", putting_back(project, path, replace=True) or aside(path))
     except StateError as error:
         broken = isinstance(error, BrokenError)
     if not broken:  # a file that can't be read needs a person
-        return problem(f"{path}: {trouble.reason.removesuffix(_RECOVERED)}", aside(path))
-    return problem(f"{path}: {trouble.reason}", "holdfast doctor --fix", partial(_mend, project, path))
+        return problem(
+            f"{path}: {trouble.reason.split(statefile.KEPT_IS_USED)[0]}",
+            putting_back(project, path, replace=True) or aside(path),
+        )
+    said = trouble.reason.removesuffix(statefile.FIX_PUTS_IT_BACK)
+    return problem(f"{path}: {said}", "holdfast doctor --fix", partial(_mend, project, path))
 
 
-def _putting_back(project: Workspace, path: Path) -> str:
+def putting_back(project: Workspace, path: Path, *, replace: bool = False) -> str:
     """Return the command that puts the last whole content of a file back, if it was read; else nothing."""
     try:
         document.read(path, statefile.LIMIT_BYTES)
         number = rewind.whole(project, path)
     except HoldfastError:
         return ""
+    if replace and number:
+        return rewind.putting_back(path, number)
     return shlex.join(["holdfast", "log", "restore", number, "--of", str(path)]) if number else ""
 
 
@@ -138,9 +144,9 @@ def _mend(project: Workspace, path: Path) -> str:
             if project.ledger.problem:
                 raise  # once the ledger is repaired, it may have an earlier content
             broken = statefile.set_aside(project, path)
-            return f"set {path} aside as {broken.name}; nothing was known of what it held before"
+            return f"set {path} aside as {broken.name}; no earlier content was known"
         _, changed = statefile.rewrite(project, path, lambda file: dict(file.data), why="doctor", repair=True)
-    return f"wrote the last good content of {path}, and left what it held beside it" if changed else ""
+    return f"wrote the last good content of {path}, and kept the broken one beside it" if changed else ""
 
 
 def _lock(project: Workspace, path: Path) -> Path:
@@ -159,8 +165,8 @@ def _stale(project: Workspace, found: Found) -> Iterator[Finding]:
         if owners.owner(project, workflow) not in live:
             changed = owners.changed_at(project, workflow)[:10]
             text = (
-                f"{workflow.path}: {quoted(workflow.title)} is unfinished at {workflow.position}, last changed "
-                f"{changed} and no live session's, so it is not restored unasked any more"
+                f"{workflow.path}: {quoted(workflow.title)} is unfinished ({workflow.position}), but last "
+                f"changed on {changed} and owned by no live session, so Holdfast no longer restores it by itself"
             )
             yield notice(text, shlex.join(["holdfast", "done", "--all", workflow.id]))
 
@@ -173,4 +179,12 @@ def _left_over(project: Workspace) -> Iterator[Finding]:
         for path in sorted(each for pattern in places.ASIDE for each in folder.glob(pattern)):
             yield notice(f"{path} was set aside earlier; nothing reads it", f"rm {shlex.quote(str(path))}")
         for path in atomic.abandoned(folder):
-            yield notice(f"{path} is of a writer that was killed; nothing reads it", f"rm {shlex.quote(str(path))}")
+            said = f"{path} was left by a process that was killed; nothing reads it"
+            yield notice(said, "holdfast doctor --fix", partial(_removed, path))
+
+
+def _removed(path: Path) -> str:
+    if not os.path.lexists(path):
+        return ""
+    atomic.remove(path)
+    return f"removed {path}"

@@ -27,7 +27,7 @@ def look(project: Workspace) -> Iterator[Finding]:
     found = [*_policies(), *_settings(project), *_environment()]
     yield from found
     if not found:
-        yield ok("no setting and no variable keeps the client from running hooks")
+        yield ok("no setting or variable stops the client from running hooks")
 
 
 def _policies() -> Iterator[Finding]:
@@ -40,16 +40,16 @@ def _policies() -> Iterator[Finding]:
         try:
             policy = registrations.read(file)
         except StateError as error:
-            yield notice(f"{error}, so it is not known whether it forbids hooks", remedy)
+            yield notice(f"{error}, so it may forbid hooks", remedy)
             continue
         only = policy.get("strictPluginOnlyCustomization")
         if policy.get("disableAllHooks") is True:
             yield problem(f'{file}: "disableAllHooks" is true, so the client runs no hook', remedy)
         if policy.get("allowManagedHooksOnly") is True:
-            text = f'{file}: "allowManagedHooksOnly" is true, so the client runs no hook of user or project'
+            text = f'{file}: "allowManagedHooksOnly" is true, so the client runs neither your hooks nor a project\'s'
             yield problem(text, remedy)
         if only is True or (isinstance(only, list) and "hooks" in only):
-            text = f'{file}: "strictPluginOnlyCustomization" names hooks, so the client runs only those of plugins'
+            text = f'{file}: "strictPluginOnlyCustomization" includes hooks, so the client runs only plugin hooks'
             yield problem(text, remedy)
 
 
@@ -61,16 +61,16 @@ def _settings(project: Workspace) -> Iterator[Finding]:
             continue  # the registration check reports that
         if settings.get("disableAllHooks") is True:
             text = f'{target.settings}: "disableAllHooks" is true, so the client runs no hook'
-            yield problem(text, f'take "disableAllHooks" out of {target.settings}')
+            yield problem(text, f'remove "disableAllHooks" from {target.settings}')
         given = settings.get("env")
         for name in _set(given if isinstance(given, dict) else {}):
-            text = f'{target.settings}: "env.{name}" is set, with which a session skips every hook'
-            yield problem(text, f'take "{name}" out of "env" in {target.settings}')
+            text = f'{target.settings}: "env.{name}" is set, so a session skips every hook'
+            yield problem(text, f'remove "{name}" from "env" in {target.settings}')
 
 
 def _environment() -> Iterator[Finding]:
     for name in _set(dict(os.environ)):
-        text = f"the variable {name} is set here, so a session started from here skips every hook, as with"
+        text = f"the variable {name} is set here, so a session that you start here skips every hook, as with"
         yield problem(f"{text} {VARIABLES[name]}", f"unset {name}")
 
 

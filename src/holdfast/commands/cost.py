@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command(name="cost")
-@click.option("--session", "session_id", metavar="ID", help="Only this session; the beginning of its id will do.")
+@options.session_option
 @click.option("--since", type=options.Moment(), metavar="TIME", help="Not before this time, or so long ago: 2h, 3d.")
 @options.json_option
 @options.project_option

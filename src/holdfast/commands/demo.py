@@ -1,4 +1,4 @@
-"""`holdfast demo`: run the main job on recorded events and watch it happen."""
+"""`holdfast demo`: show in a throw-away project what Holdfast does."""
 
 from __future__ import annotations
 
@@ -14,13 +14,17 @@ from holdfast.testkit import demo, stage
 
 @click.command(name="demo")
 def command() -> None:
-    """Run the main job in a throw-away project and home: save, restore, move on when a subagent finishes.
+    """Show in a throw-away project how a workflow is saved, restored and moved on by a subagent.
 
-    Every event is a recorded payload of the real client, sent through the registered command as a process of its
-    own. Nothing outside the throw-away folders is read or written. Exit code 1 if anything did not happen.
+    Each event is a recorded payload of the real client, and goes through the registered command. Nothing outside the
+    throw-away folders is read or written. The exit code is 1 if something did not work.
+
+    \b
+    Example:
+      holdfast demo
     """
     with stage.opened() as throwaway:
-        tell(throwaway, demo.story(throwaway), "Saved, restored and moved on; nothing was left behind.")
+        tell(throwaway, demo.story(throwaway), "Saved, restored and moved on. Nothing is left behind.")
     name = _name()
     click.echo(
         "\nNow try it on your own work. This registers the handlers in your settings:\n"

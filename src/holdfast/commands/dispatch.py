@@ -1,4 +1,4 @@
-"""`holdfast dispatch`: answer one event from stdin; what the entrypoint does."""
+"""`holdfast dispatch`: answer one event from stdin, as the entrypoint does."""
 
 from __future__ import annotations
 
@@ -10,9 +10,15 @@ import click
 @click.command(name="dispatch")
 @click.argument("event", required=False)
 def command(event: str | None) -> None:
-    """Answer one event: the payload on stdin, the reply on stdout, exit code 0 whatever happens.
+    """Answer one event: read the payload from stdin, and print the reply.
 
-    EVENT is the event's name; the payload's own name wins. This is what the entrypoint does, slower to start.
+    EVENT is the event's name. A name in the payload wins. The exit code is always 0. The entrypoint does the same and
+    starts faster. Claude Code sets CLAUDE_PROJECT_DIR for every hook; an event without it is ignored.
+
+    \b
+    Example:
+      export CLAUDE_PROJECT_DIR=$PWD
+      holdfast dispatch Stop < payload.json
     """
     from holdfast.engine import main
 

@@ -1,4 +1,4 @@
-"""`holdfast doctor`: find what is wrong, and mend it."""
+"""`holdfast doctor`: find what is wrong, and repair it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import click
+from rich.text import Text
 
-from holdfast import checks
-from holdfast.commands import options
+from holdfast import checks, paths
+from holdfast.commands import options, sheet
+from holdfast.workflow import wording
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,19 +20,28 @@ if TYPE_CHECKING:
     from holdfast.checks import Finding
 
 _FIX = "holdfast doctor --fix"
-_MARKS = {"ok": "✓", "notice": "!", "problem": "✗"}
+_SYMBOLS = {"ok": "✓", "notice": "!", "problem": "✗"}
+_WORDS = {"ok": "ok:", "notice": "warning:", "problem": "problem:"}
+_STYLES = {"ok": "green", "notice": "yellow", "problem": "bold red"}
 
 
 @click.command(name="doctor")
-@click.option("--fix", is_flag=True, help="Mend what can be mended safely, and say what was done.")
+@click.option("--fix", is_flag=True, help="Repair what can be repaired safely, and say what was done.")
 @click.option("--fire", is_flag=True, help="Also run every registered command, in a throw-away home and project.")
+@click.option("-v", "--verbose", is_flag=True, help="List what is all right, too.")
 @options.json_option
 @options.project_option
-def command(fix: bool, fire: bool, as_json: bool, project_dir: str | None) -> None:
-    """Look for what keeps Holdfast from doing its work; each finding names the command that mends it.
+def command(fix: bool, fire: bool, verbose: bool, as_json: bool, project_dir: str | None) -> None:
+    """Look for what stops Holdfast from working, and name the command that repairs it.
 
-    Exit code 1 if there is a problem; what is only worth knowing is marked with "!". The settings of a project
-    belong to its team and are never changed by --fix.
+    The exit code is 1 if there is a problem; a warning may be what you want. --fix never changes a project's settings,
+    because they belong to its team.
+
+    \b
+    Examples:
+      holdfast doctor
+      holdfast doctor --fix
+      holdfast doctor --fire -v
     """
     _say_where(project_dir)
     found, mended = _look(project_dir, checks.CHECKS, fix=fix)
@@ -42,17 +53,18 @@ def command(fix: bool, fire: bool, as_json: bool, project_dir: str | None) -> No
     if as_json:
         options.print_json(_json(found, mended))
     else:
-        _print(found, mended)
+        _print(found, mended, verbose=verbose)
     sys.exit(1 if problems else 0)
 
 
 def _say_where(project_dir: str | None) -> None:
+    """Say on stderr which project is checked, if its root isn't the current folder."""
     project = options.open_project(project_dir, tell=False)
     if here := options.inside(project, project_dir):
         click.echo(
-            f"Note: this looks at {project.root}. A session that is started in {here} is another project's: it reads "
-            f"no .claude/settings.json of {project.root} (an install for the user covers both), and finds no workflow "
-            "that lies there. `holdfast doctor --project .` looks at this folder.\n",
+            f"Note: this checks {project.root}. A session that you start in {here} is a project of its own: it doesn't "
+            f"read .claude/settings.json or the workflows of {project.root}. To check that one: "
+            "holdfast doctor --project .\n",
             err=True,
         )
     project.close()
@@ -88,7 +100,7 @@ def _told_why(found: Sequence[Finding], mended: Sequence[tuple[Finding, str, boo
         return list(found)
     first = next(iter(reasons.values()))
     return [
-        replace(each, remedy=f"see to what stopped it ({reasons.get((each.check, each.text), first)}), then: {_FIX}")
+        replace(each, remedy=f"remove what stopped it ({reasons.get((each.check, each.text), first)}), then: {_FIX}")
         if each.remedy == _FIX
         else each
         for each in found
@@ -114,23 +126,41 @@ def _row(found: Finding) -> dict[str, Any]:
     }
 
 
-def _print(found: Sequence[Finding], mended: Sequence[tuple[Finding, str, bool]]) -> None:
-    for name, group in groupby(found, key=lambda each: each.check):
-        click.echo(name)
+def _print(found: Sequence[Finding], mended: Sequence[tuple[Finding, str, bool]], *, verbose: bool) -> None:
+    """Print problems and warnings with their remedies, with `verbose` everything, then a line that sums it up."""
+    console = sheet.console()
+    marks, remedy = (_SYMBOLS, "→") if console.is_terminal else (_WORDS, "fix:")
+
+    def put(text: str, level: str = "", lead: str = "") -> None:
+        said = paths.shown(wording.clean(text))
+        mark = (f"{marks[level]} ", _STYLES[level]) if level else ""
+        sheet.put(console, [Text.assemble(lead, mark, said)])
+
+    shown = [each for each in found if verbose or each.level != "ok"]
+    for name, group in groupby(shown, key=lambda each: each.check):
+        sheet.put(console, [Text(name, "bold")])
         for each in group:
-            options.say(f"  {_MARKS[each.level]} {each.text}")
+            put(each.text, each.level, "  ")
             if each.remedy:
-                options.say(f"    → {each.remedy}")
+                put(each.remedy, lead=f"    {remedy} ")
     if mended:
-        click.echo("\nmended")
+        sheet.put(console, [Text("repaired", "bold")])
     for each, done, succeeded in mended:
-        options.say(f"  {_MARKS['ok' if succeeded else 'problem']} {each.check}: {done}")
-    click.echo(f"\n{_sum(found, mended)}")
+        put(f"{each.check}: {done}", "ok" if succeeded else "problem", "  ")
+    if shown or mended:
+        click.echo()
+    click.echo(_sum(found, again=not mended))
 
 
-def _sum(found: Sequence[Finding], mended: Sequence[tuple[Finding, str, bool]]) -> str:
-    counts = {level: sum(each.level == level for each in found) for level in ("problem", "notice")}
-    words = [f"{count} {level}{'' if count == 1 else 's'}" for level, count in counts.items() if count]
+def _sum(found: Sequence[Finding], *, again: bool) -> str:
+    checked = wording.count(len({each.check for each in found}), "check")
+    words = [
+        wording.count(number, word)
+        for level, word in (("problem", "problem"), ("notice", "warning"))
+        if (number := sum(each.level == level for each in found))
+    ]
+    if not words:
+        return f"All good: {checked} passed."
     fixable = sum(each.fix is not None for each in found)
-    text = f"{' and '.join(words)}." if words else "Everything is as it should be."
-    return text if mended or not fixable else f"{text} `holdfast doctor --fix` mends {fixable} of them."
+    repairs = f" `holdfast doctor --fix` repairs {fixable} of them." if again and fixable else ""
+    return f"{' and '.join(words)} in {checked}.{repairs}"

@@ -8,19 +8,27 @@ import click
 
 from holdfast.commands import options, verbs
 from holdfast.workflow import registry
+from holdfast.workflow.wording import count, quoted
 
 if TYPE_CHECKING:
     from holdfast.workflow.model import Step, Workflow
 
+_NAMED = 5  # phases that the message names
+
 
 @click.command(name="done")
 @options.workflow_argument
-@click.option("--note", default="", metavar="TEXT", help="What the next phase needs to know.")
-@click.option("--all", "everything", is_flag=True, help="Complete all phases that remain: the workflow is over.")
+@click.option("--note", default="", metavar="TEXT", help="Tell the next phase what it needs to know.")
+@click.option("--all", "everything", is_flag=True, help="End the workflow. Phases that never began stay as they are.")
 @options.json_option
 @options.project_option
 def command(workflow_id: str | None, note: str, everything: bool, as_json: bool, project_dir: str | None) -> None:
-    """Complete the current phase and begin the following one; the last one completes the workflow."""
+    """Complete the current phase and begin the next one. The last phase completes the workflow.
+
+    \b
+    Example:
+      holdfast done --note "The API is in src/api.py"
+    """
     project = options.open_project(project_dir)
     workflow = verbs.find(project, workflow_id)
     keeper = registry.get(workflow.format)
@@ -30,15 +38,23 @@ def command(workflow_id: str | None, note: str, everything: bool, as_json: bool,
 
 
 def _news(before: Workflow, due: Step | None, after: Workflow) -> str:
-    if after.finished or due is None:
+    unit = before.unit
+    if after.finished:
         gone = "" if after.path.exists() else f" Its file is removed; `holdfast show {after.id}` still shows it."
-        left = sum(each.status != "completed" for each in after.phases) if not after.in_order else 0
-        ended = (
-            f"The workflow is ended with {left} {after.unit}s left as they are."
-            if left
-            else "The workflow is completed."
-        )
-        return f"{ended}{gone}"
-    if (after.current, after.phase_status) == (due.number, "active"):  # it was completed before
-        return f'{before.unit.capitalize()} "{before.phase}" was completed before; "{after.phase}" begins.'
-    return f'Completed {before.unit} "{due.title}".'
+        return f"{_end(after, due)}{gone}"
+    if due is None or (after.current, after.phase_status) == (due.number, "active"):  # it was completed before
+        return f'{unit.capitalize()} "{before.phase}" was completed before; "{after.phase}" begins.'
+    return f'Completed {unit} "{due.title}".'
+
+
+def _end(after: Workflow, due: Step | None) -> str:
+    """Return how a workflow ended, with the phases that nobody completed."""
+    if after.completed == after.total:
+        last = f'Completed {after.unit} "{due.title}". ' if due else ""
+        return f"{last}The workflow is complete."
+    left = [each for each in after.phases if each.status != "completed"]
+    named = ", ".join(
+        f"{each.number if after.in_order else each.id} {quoted(each.title)}" for each in left[:_NAMED]
+    ) + (", …" if len(left) > _NAMED else "")
+    stays = f" Not completed: {named}." if left else ""
+    return f"Ended the workflow with {after.completed} of {count(after.total, after.unit)} completed.{stays}"

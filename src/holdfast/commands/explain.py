@@ -11,11 +11,18 @@ from holdfast.sessions.explain import explain, text
 
 @click.command(name="explain")
 @click.option("--protocol", is_flag=True, help="Print how a model keeps a workflow, as a section for a CLAUDE.md.")
-@click.option("--all", "everything", is_flag=True, help="Name every plan with its reason, however many there are.")
+@click.option("--all", "everything", is_flag=True, help="Give a reason for every plan, however many there are.")
 @options.json_option
 @options.project_option
 def command(protocol: bool, everything: bool, as_json: bool, project_dir: str | None) -> None:
-    """Say which workflow is detected and by which marker, which state files exist and which pile up."""
+    """Say which workflows a compaction would save and restore here, which it wouldn't, and why.
+
+    \b
+    Examples:
+      holdfast explain
+      holdfast explain --all
+      holdfast explain --protocol >> CLAUDE.md
+    """
     if protocol:
         click.echo(skillcopy.protocol(), nl=False)
         return

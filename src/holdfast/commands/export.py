@@ -1,4 +1,4 @@
-"""`holdfast export`: print all that is known of a project as one JSON document."""
+"""`holdfast export`: print all that Holdfast knows of a project as JSON."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from holdfast.commands import options
+from holdfast import paths
+from holdfast.commands import deprecated_keys, options
 from holdfast.dispatch import faults
 from holdfast.files import atomic
 from holdfast.files.redact import redact_value
@@ -16,12 +17,17 @@ from holdfast.sessions.history import export
 
 @click.command(name="export")
 @click.argument("file", metavar="[FILE]", required=False, type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--verbatim", is_flag=True, help="Leave secrets in it; without this they are masked.")
+@click.option("--verbatim", is_flag=True, help="Leave secrets in. Otherwise they are masked.")
 @options.project_option
 def command(file: Path | None, verbatim: bool, project_dir: str | None) -> None:
-    """Print all that Holdfast knows of this project as one JSON document, or write it to FILE, readable by you alone.
+    """Print all that Holdfast knows of this project as one JSON document, or write it to FILE.
 
-    It holds the ledger with kept contents and the archive, recorded events, lines of the log and sidecars.
+    The document has the ledger with earlier contents and the archive, recorded events, lines of the log, and sidecars.
+    Only you can read FILE.
+
+    \b
+    Example:
+      holdfast export project.json
     """
     project = options.open_project(project_dir)
     options.insist_on_ledger(project)
@@ -30,6 +36,6 @@ def command(file: Path | None, verbatim: bool, project_dir: str | None) -> None:
     if file is None:
         options.print_json(whole)
         return
-    atomic.write(file.absolute(), f"{json.dumps(whole, indent=2)}\n".encode(), mode=0o600)
+    atomic.write(file.absolute(), f"{json.dumps(deprecated_keys.with_earlier(whole), indent=2)}\n".encode(), mode=0o600)
     file.chmod(0o600)  # an existing file would keep its mode
-    click.echo(f"Wrote {file}.", err=True)
+    click.echo(f"Wrote {paths.shown(str(file))}. Only you can read it.", err=True)

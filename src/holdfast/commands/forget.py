@@ -1,4 +1,4 @@
-"""`holdfast forget`: forget a session, a workflow, a span of time or everything."""
+"""`holdfast forget`: delete what Holdfast knows of a session, a workflow, or all."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast import clock
+from holdfast import clock, paths
 from holdfast.commands import options
 from holdfast.dispatch import duplicates, faults
 from holdfast.errors import HoldfastError
@@ -14,7 +14,7 @@ from holdfast.sessions.forget import erasure
 from holdfast.sessions.forget.ledger_rows import Scope
 from holdfast.sessions.ownership import selection, sessions
 from holdfast.workflow import outlook
-from holdfast.workflow.wording import one_line, quoted
+from holdfast.workflow.wording import count, one_line, quoted
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -27,13 +27,13 @@ _ID_CHARS = 32  # the shortest session id
 
 
 @click.command(name="forget")
-@click.option("--session", "session_id", metavar="ID", help="This session; the beginning of its id will do.")
-@click.option("--workflow", "wanted", metavar="WORKFLOW", help="This workflow, one of the archive too.")
-@click.option("--since", type=options.Moment(), metavar="TIME", help="What changed last at this time or later.")
-@click.option("--before", type=options.Moment(), metavar="TIME", help="What changed last before this time.")
-@click.option("--everything", is_flag=True, help="All of this project, in all of its worktrees.")
-@click.option("--dry-run", is_flag=True, help="Say what would go, and change nothing.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--session", "session_id", metavar="ID", help="Forget this session. The beginning of its id will do.")
+@options.workflow_option("--workflow", help="Forget this workflow. It may be in the archive.")
+@click.option("--since", type=options.Moment(), metavar="TIME", help="Forget what last changed at this time or later.")
+@click.option("--before", type=options.Moment(), metavar="TIME", help="Forget what last changed before this time.")
+@click.option("--everything", is_flag=True, help="Forget all of this project, in all of its worktrees.")
+@click.option("--dry-run", is_flag=True, help="Print what would go, and change nothing.")
+@click.option("--yes", is_flag=True, help="Don't ask.")
 @options.project_option
 def command(
     session_id: str | None,
@@ -45,20 +45,26 @@ def command(
     yes: bool,
     project_dir: str | None,
 ) -> None:
-    """Forget what Holdfast knows of this project: a session, a workflow, a span of time or everything.
+    """Delete what Holdfast knows of a session, a workflow, a span of time or the whole project.
 
-    Times are UTC, or how long ago: 30m, 2h, 3d. Gone are rows of the ledger with kept contents and the archive,
-    recorded events, sidecars, the report and lines of the log, also from the disk. Of a workflow, those lines and
-    recorded events go that name it. What handlers of yours did wrong here is forgotten each time, for it may quote
-    anything.
+    A time is in UTC, or says how long ago: 30m, 2h, 3d.
 
-    Your own files stay: the state files of workflows and what was set aside of them, CLAUDE.local.md, plans, the
-    client's transcripts, the configuration and which handlers you trust. So that an old CLAUDE.local.md or plan does
-    not bring a completed workflow back, a hash of its name is kept; not with --everything.
+    \b
+    Examples:
+      holdfast forget --workflow payments --dry-run
+      holdfast forget --before 30d
+
+    These go, also from the disk: rows of the ledger with earlier contents and the archive, recorded events, sidecars,
+    the report, and lines of the log. Of a workflow, the recorded events and lines that name it go. Faults of your
+    handlers go each time, because they may quote anything.
+
+    Your own files stay: state files of workflows with their backups, CLAUDE.local.md, plans, the client's transcripts,
+    the configuration, and which handlers you trust. A hash of a completed workflow's name stays too, unless you give
+    --everything. Otherwise an old CLAUDE.local.md or plan would bring the workflow back.
     """
     given = [bool(session_id), bool(wanted), bool(since or before), everything]
     if sum(given) != 1:
-        raise click.UsageError("say what to forget: --session, --workflow, --since and --before, or --everything")
+        raise click.UsageError("choose what to forget: --session, --workflow, --since and --before, or --everything")
     project = options.open_project(project_dir)
     erasure.insist_on_ledger(project)
     scope = _scope(project, session_id, wanted, since, before, everything=everything)
@@ -66,10 +72,10 @@ def command(
     if planned.nothing and not faulty:
         if not dry_run:  # an earlier run may have left text in the file beside the ledger
             _close(project, clean=erasure.scrub(project))
-        click.echo(f"There is nothing of that kind to forget in {project.root}.")
+        click.echo("There is nothing of that kind to forget in this project.")
         return
-    lines = _lines(planned, faulty, "These go" if dry_run or not yes else "Going")
-    options.say("\n".join([*lines, *(_reviving(project) if everything else [])]))
+    lines = _lines(planned, faulty, "These would go" if dry_run else "These go")
+    options.say(paths.shown("\n".join([*lines, *(_reviving(project) if everything else [])])))
     if dry_run:
         return
     if not yes:
@@ -81,7 +87,7 @@ def command(
     _close(project, clean=done.clean)
     click.echo("Forgotten.")
     if live and (not scope.session or scope.session in live):
-        click.echo("A session is live here; what it does from now on is remembered again.")
+        click.echo("A session is live here. Holdfast remembers what it does from now on.")
 
 
 def _close(project: Workspace, *, clean: bool) -> None:
@@ -89,8 +95,8 @@ def _close(project: Workspace, *, clean: bool) -> None:
     project.close()
     if not clean:
         raise HoldfastError(
-            f"forgotten, but another process is reading {project.ledger_file}, so words may still stand in the file "
-            "beside it; run this again when no session is busy"
+            f"forgotten, but another process is reading {project.ledger_file}, so text may be left in the file beside "
+            "it; run this again when no session is busy"
         )
 
 
@@ -128,8 +134,8 @@ def _reviving(project: Workspace) -> list[str]:
     reviving = (each.detected for each in outlook.outlooks(project) if each.action in ("buried", "created"))
     lines = []
     for found in filter(None, reviving):
-        lines.append(f"{one_line(found['source'])} still tells of the workflow {quoted(found['name'])}:")
-        lines.append("  the next compaction saves it again, unless you take it out of there")
+        lines.append(f"{one_line(found['source'])} still describes the workflow {quoted(found['name'])}.")
+        lines.append("  The next compaction saves it again, unless you delete it there.")
     return lines
 
 
@@ -142,7 +148,7 @@ def _lines(told: Forgotten, faulty: int, heading: str) -> list[str]:
     lines += [f"  faults of handlers: {faulty}"] if faulty else []
     files = list(dict.fromkeys([*told.files, *told.reports]))
     lines += [f"  file: {each}" for each in files[:_FILES]]
-    lines += [f"  and {len(files) - _FILES} files more"] if len(files) > _FILES else []
+    lines += [f"  and {count(len(files) - _FILES, 'more file')}"] if len(files) > _FILES else []
     if told.stays:
         lines += ["These are your own and stay:", *(f"  {each}" for each in told.stays[:_FILES])]
         lines += [f"  and {len(told.stays) - _FILES} more"] if len(told.stays) > _FILES else []

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
-import shlex
 import sys
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,33 +12,47 @@ import click
 from holdfast import paths, trust
 from holdfast.clients import claude
 from holdfast.clients.claude import events
-from holdfast.commands import options
-from holdfast.errors import HoldfastError, StateError
-from holdfast.files import document, tomlfile
-from holdfast.install import format_index, inspection, upkeep
-from holdfast.plugins import loader, scan, strictness, switches
-from holdfast.terminal_text import printable
+from holdfast.commands import handler_registration, handler_trust, options
+from holdfast.errors import HoldfastError, StateError, because
+from holdfast.install import inspection
+from holdfast.plugins import loader, strictness, switches
 from holdfast.workflow import wording
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from holdfast.plugins.loader import HandlerFile
-    from holdfast.sessions.workspace import Workspace
-
-_DIFF_LIMIT_LINES = 400  # of a diff shown before a file is trusted
 
 
 @click.group(name="handlers")
 def command() -> None:
-    """List, trust, check and write handlers."""
+    """List, write, check and trust handlers, and switch them on and off.
+
+    \b
+    Examples:
+      holdfast handlers list
+      holdfast handlers new guard --event PreToolUse
+      holdfast handlers check
+    """
+
+
+command.add_command(handler_trust.grant)
+command.add_command(handler_trust.revoke)
 
 
 @command.command(name="list")
 @options.json_option
 @options.project_option
 def list_(as_json: bool, project_dir: str | None) -> None:
-    """Print what runs for each event, in order, from which file; and what does not run, with the reason."""
+    """Print what runs for each event, in order.
+
+    Each line names the file. What doesn't run has a dash in place of its number, and the reason.
+
+    \b
+    Examples:
+      holdfast handlers list
+      holdfast handlers list --json
+    """
     project = options.open_project(project_dir)
     files = loader.find(claude, project)
     listed = inspection.listing(files, inspection.withheld(project, files))
@@ -47,7 +60,7 @@ def list_(as_json: bool, project_dir: str | None) -> None:
     told = {(file.path, why) for file, why in mute}
     remarks = [(file, said) for file in files for said in (*file.faults, *file.doubts) if (file.path, said) not in told]
     if as_json:
-        without = [{"file": str(file.path), "why": why} for file, why in mute]
+        without = [{"file": str(file.path), "reason": why} for file, why in mute]
         remarked = [{"file": str(file.path), "remark": said} for file, said in remarks]
         options.print_json({"events": listed, "no_event": without, "remarks": remarked})
         return
@@ -56,10 +69,15 @@ def list_(as_json: bool, project_dir: str | None) -> None:
         if shown:
             click.echo(event)
         for number, row in enumerate(shown, 1):
-            place = "-" if row["idle"] else f"{number}."
-            click.echo(f"  {place:<3}{row['place']:<8} {row['file']}  {_marks(row)}".rstrip())
+            place = "-" if row["inactive_reason"] else f"{number}."
+            _say(f"  {place:<3}{row['place']:<8} {row['file']}  {_marks(row)}".rstrip())
     for file, said in (*mute, *remarks):
-        click.echo(f"{file.path}: {said}")
+        _say(f"{file.path}: {said}")
+
+
+def _say(text: str) -> None:
+    """Print text with short paths."""
+    click.echo(paths.shown(text))
 
 
 def _marks(row: dict[str, Any]) -> str:
@@ -67,104 +85,80 @@ def _marks(row: dict[str, Any]) -> str:
     marks += ["strict"] if row["strict"] else []
     marks += ["trusted"] if row["place"] == "project" and row["trusted"] else []
     marks += [f"BROKEN: {row['broken']}"] if row["broken"] else []
-    marks += [f"does not run: {row['idle']}"] if row["idle"] else []
+    marks += [f"doesn't run: {row['inactive_reason']}"] if row["inactive_reason"] else []
     return "  ".join(marks)
-
-
-@command.command(name="trust")
-@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@options.project_option
-def trust_(files: tuple[Path, ...], yes: bool, project_dir: str | None) -> None:
-    """Trust handlers of the project, and its holdfast.toml, with exactly the content they have now.
-
-    Without FILES all that are not trusted yet. Shows what changed since a file was trusted, what each answers, and what
-    it would take the place of.
-    """
-    project = options.open_project(project_dir)
-    for line in format_index.refresh():
-        click.echo(line)
-    chosen = _choose(project, files)
-    for file in [] if files else _gone(project):
-        click.echo(f"{file.name} was trusted and is gone. Put it back, or: {_letting_go(project, file)}")
-    if not chosen:
-        click.echo("Nothing to trust: every file of the project is trusted as it is.")
-        return
-    for path, content in chosen.items():
-        _describe(project, path, content)
-    if not yes and not _confirmed(len(chosen)):
-        raise HoldfastError("nothing was trusted")
-    entries = {trust.relative_name(project.root, path): trust.digest(content) for path, content in chosen.items()}
-    trust.grant(project.root, entries, chosen.values())
-    click.echo(f"Trusted: {', '.join(entries)}. A change of content ends the trust.")
-    _register(options.open_project(project_dir))
-
-
-@command.command()
-@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
-@options.project_option
-def untrust(files: tuple[Path, ...], project_dir: str | None) -> None:
-    """Take trust back from FILES, or from all of the project.
-
-    A strict handler that refuses because it was changed or is gone refuses nothing after this.
-    """
-    project = options.open_project(project_dir)
-    names = {trust.relative_name(project.root, _inside(project, path)) for path in files}
-    known = trust.granted(project.root)
-    count = trust.revoke(project.root, names or None)
-    for name in names or known:
-        strictness.remember(project.root / name, ())
-    click.echo(f"{count} file(s) are no longer trusted.")
-    _register(options.open_project(project_dir))
 
 
 @command.command()
 @click.argument("name")
 @options.project_option
 def off(name: str, project_dir: str | None) -> None:
-    """Switch the handler NAME off in your own configuration. A strict one then refuses nothing.
+    """Switch a handler off in your own configuration.
 
-    A strict handler of yours whose file is gone is forgotten.
+    A strict one refuses nothing after this. One whose file is gone is forgotten.
+
+    \b
+    Example:
+      holdfast handlers off guard
     """
     name = name.removesuffix(".py")
     files = _named(name, project_dir)
     for file in files:
         strictness.remember(file.path, ())
     if not any(file.path.exists() for file in files):
-        click.echo(f"Forgotten: {files[0].path} is gone, and refuses nothing any more.")
+        _say(f"Forgot {files[0].path}, which is gone. It no longer refuses anything.")
     elif switches.set_listed(name, off=True, on=False):
-        click.echo(f"{name} is off: {paths.user_config()} says so. Undo: holdfast handlers on {name}")
+        _say(f"{name} is off, in {paths.user_config()}. To undo this: holdfast handlers on {name}")
     else:
-        click.echo(f"{name} was off already.")
+        click.echo(f"{name} was already off.")
     project = options.open_project(project_dir)
     if any(file.active for file in loader.find(claude, project) if file.name == name):
-        click.echo(f"It still runs here: {paths.project_config(project.root)} has a handlers.off of its own.")
-    _register(project)
+        _say(f"It still runs here, because {paths.project_config(project.root)} has its own handlers.off.")
+    handler_registration.refresh(project)
 
 
 @command.command()
 @click.argument("name")
 @options.project_option
 def on(name: str, project_dir: str | None) -> None:
-    """Switch the handler NAME on again in your own configuration, also one that is off by default."""
+    """Switch a handler on in your own configuration.
+
+    This also works for one that is off by default. A name that no handler has is taken out of `handlers.off`.
+
+    \b
+    Example:
+      holdfast handlers on guard
+    """
     name = name.removesuffix(".py")
+    project = options.open_project(project_dir)
+    if all(file.name != name for file in loader.find(claude, project)) and switches.set_listed(name, off=False):
+        _say(f"Took {name} out of handlers.off in {paths.user_config()}. No handler here has that name.")
+        return
     _named(name, project_dir)
     changed = switches.set_listed(name, off=False)
     if any(file.off for file in _named(name, project_dir)):
         changed |= switches.set_listed(name, on=True)
-    click.echo(f"{name} is on." if changed else f"{name} was on already.")
+    click.echo(f"{name} is on." if changed else f"{name} was already on.")
     for file in _named(name, project_dir):
         if not file.active:
-            click.echo(f"{file.path} does not run: {inspection.idle(file)}")
-    _register(options.open_project(project_dir))
+            _say(f"{file.path} doesn't run: {inspection.idle(file)}")
+    handler_registration.refresh(options.open_project(project_dir))
 
 
 def _named(name: str, project_dir: str | None) -> list[HandlerFile]:
     """Return the handler files called `name`. Raises HoldfastError if there is none."""
-    files = [file for file in loader.find(claude, options.open_project(project_dir)) if file.name == name]
+    found = loader.find(claude, options.open_project(project_dir))
+    files = [file for file in found if file.name == name]
     if not files:
-        raise HoldfastError(f"there is no handler {name!r}; holdfast handlers list names them")
+        raise _unknown(name, found)
     return files
+
+
+def _unknown(name: str, found: Sequence[HandlerFile]) -> HoldfastError:
+    known = {file.name.casefold(): file.name for file in found}
+    near = [known[each] for each in get_close_matches(Path(name).stem.casefold(), known)]
+    hint = f"did you mean {' or '.join(near)}?" if near else "`holdfast handlers list` lists them"
+    return HoldfastError(f"there is no handler {name!r}; {hint}")
 
 
 @command.command()
@@ -172,9 +166,15 @@ def _named(name: str, project_dir: str | None) -> list[HandlerFile]:
 @options.json_option
 @options.project_option
 def check(files: tuple[Path, ...], as_json: bool, project_dir: str | None) -> None:
-    """Load every handler, or FILES, and name the ones at fault, with what they last did wrong.
+    """Load handlers and name those with a fault.
 
-    Says too what will not run, and the command that changes that. The exit code is 1 if a handler is at fault.
+    Without FILES, it checks all. It also says what won't run, with the command that changes that. The exit code is 1 if
+    a handler has a fault.
+
+    \b
+    Examples:
+      holdfast handlers check
+      holdfast handlers check guard.py
     """
     project = options.open_project(project_dir)
     found = loader.find(claude, project)
@@ -184,59 +184,54 @@ def check(files: tuple[Path, ...], as_json: bool, project_dir: str | None) -> No
         options.print_json([{"file": str(file.path), "place": file.place, "fault": said} for file, said in complaints])
     else:
         for file, said in complaints:
-            click.echo(f"{file.place}/{file.path.name}: {said}\n  {file.path}")
+            _say(f"{file.place}/{file.path.name}: {said}\n  {file.path}")
         for file, said in inspection.remarks(project, chosen, asked=bool(files)):
-            click.echo(f"{file.place}/{file.path.name}: note: {said}")
+            _say(f"{file.place}/{file.path.name}: note: {said}")
         good = len(chosen) - len({file.path for file, _ in complaints})
-        click.echo(f"{good} of {len(chosen)} handler files are sound.")
+        bad = len(chosen) - good
+        faulty = f" {wording.count(bad, 'handler')} at fault." if bad else ""
+        click.echo(f"No fault in {good} of {wording.count(len(chosen), 'handler')}.{faulty}")
         if not inspection.registered_events(project):
-            click.echo("None of them runs: nothing is registered. Run holdfast install.")
+            click.echo("None of them runs, because Holdfast isn't registered. Run holdfast install.")
     sys.exit(1 if complaints else 0)
 
 
 @command.command()
 @click.argument("name")
-@click.option("--event", required=True, type=click.Choice(list(events.EVENTS)), help="Which event it answers.")
-@click.option("--in-project", is_flag=True, help="Into the project's folder, trusted, instead of the user's own.")
+@click.option("--event", required=True, type=click.Choice(list(events.EVENTS)), help="The event it answers.")
+@click.option("--in-project", is_flag=True, help="Write it into the project, trusted, not into your own folder.")
 @options.project_option
 def new(name: str, event: str, in_project: bool, project_dir: str | None) -> None:
-    """Write a handler file NAME.py that answers an event, and register the event."""
+    """Write a handler that answers an event.
+
+    The file is NAME.py in your handlers folder. The event is registered if Holdfast is installed.
+
+    \b
+    Examples:
+      holdfast handlers new guard --event PreToolUse
+      holdfast handlers new guard --event PreToolUse --in-project
+    """
     if not name.isidentifier() or name.startswith("_"):
         raise click.BadParameter(f"{name!r} is not a name for a Python file", param_hint="NAME")
     project = options.open_project(project_dir)
     folder = paths.project_handlers(project.root) if in_project else paths.user_handlers()
     path = folder / f"{name}.py"
     if path.exists():
-        raise HoldfastError(f"{path} exists already; choose another name")
+        raise HoldfastError(f"{path} already exists; choose another name")
     source = f'"""Answers {event}."""\n\n{events.example(f"on_{events.snake(event)}")}'.encode()
-    folder.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(source)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(source)
+    except OSError as error:
+        raise StateError(path if folder.is_dir() else folder, f"can't be created: {because(error)}") from error
     if in_project:
         trust.grant(project.root, {trust.relative_name(project.root, path): trust.digest(source)}, [source])
-    click.echo(f"Wrote {path}. Edit it, then run holdfast handlers check.")
-    _register(options.open_project(project_dir))
-
-
-def _choose(project: Workspace, files: Sequence[Path]) -> dict[Path, bytes]:
-    """Return the files to trust, each with the bytes that are shown and hashed."""
-    known = [file.path for file in loader.find(claude, project) if file.place == "project" and file.path.exists()]
-    config = paths.project_config(project.root)
-    candidates = [_inside(project, path) for path in files] or [*known, *([config] if config.exists() else [])]
-    chosen: dict[Path, bytes] = {}
-    for path in candidates:
-        if path not in known and path != config:
-            raise HoldfastError(f"{path} is neither a handler of {project.root} nor its holdfast.toml")
-        try:
-            limit = tomlfile.LIMIT_BYTES if path == config else loader.SIZE_LIMIT_BYTES
-            content, _ = document.read(path, limit, within=project.root)
-        except StateError as error:
-            if files:
-                raise
-            click.echo(f"Left out: {error}")
-            continue
-        if files or not trust.trusted(project.root, trust.relative_name(project.root, path), trust.digest(content)):
-            chosen[path] = content
-    return chosen
+    _say(f"Wrote {path}.")
+    handler_registration.refresh(options.open_project(project_dir))
+    click.echo("Next: edit it, then check that it loads: holdfast handlers check")
+    if in_project:
+        click.echo(f"Trust it again after each edit: holdfast handlers trust {path.name}")
+    click.echo(f"To try it, let a session of Claude Code fire {event}. Changes take effect at the next event.")
 
 
 def _chosen(found: Sequence[HandlerFile], files: Sequence[Path]) -> list[HandlerFile]:
@@ -247,89 +242,6 @@ def _chosen(found: Sequence[HandlerFile], files: Sequence[Path]) -> list[Handler
         same = [file for file in found if file.path.resolve() == here]
         same = same or [file for file in found if str(path) in (file.name, file.path.name)]
         if not same:
-            raise HoldfastError(f"{path} is no handler file; holdfast handlers list names them")
+            raise _unknown(str(path), found)
         chosen += same
     return chosen
-
-
-def _gone(project: Workspace) -> list[Path]:
-    """Return the project's trusted handlers that no longer exist."""
-    folder = paths.project_handlers(project.root)
-    there = [project.root / name for name in trust.granted(project.root)]
-    return [path for path in there if path.parent == folder and not path.exists()]
-
-
-def _letting_go(project: Workspace, path: Path) -> str:
-    return shlex.join(["holdfast", "handlers", "untrust", "--project", str(project.root), path.name])
-
-
-def _inside(project: Workspace, path: Path) -> Path:
-    """Return the absolute path of a file in the project; a file that is gone counts while it is trusted.
-
-    Raises:
-        HoldfastError: there is no such file, or it lies outside the project.
-    """
-    places = (Path.cwd() / path, project.root / path, paths.project_handlers(project.root) / path)
-    known = {project.root / name for name in trust.granted(project.root)}
-    whole = next((place for place in places if place.exists() or place in known), None)
-    if whole is None:
-        raise HoldfastError(f"{path} does not exist")
-    absolute = whole.parent.resolve() / whole.name
-    if not absolute.is_relative_to(project.root):
-        raise HoldfastError(f"{path} does not lie in {project.root}")
-    return absolute
-
-
-def _describe(project: Workspace, path: Path, content: bytes) -> None:
-    name = trust.relative_name(project.root, path)
-    click.echo(f"{name}  sha256 {trust.digest(content)[:16]}…")
-    for line in _changed(project, name, content):
-        click.echo(f"  {printable(line)}")  # click would remove control characters; here you must see them
-    if path.suffix != ".py":
-        said = ", ".join(content.decode(errors="replace").split("\n"))[:300]
-        click.echo(f"  configuration: {said}")
-        if project.untrusted_ledger:
-            known = wording.quoted(project.untrusted_id)
-            click.echo(f"  joins the ledger of project.id {known}: {project.untrusted_ledger}")
-        return
-    read = scan.scan(content, claude)
-    for route in read.routes:
-        marks = f" ({route.match})" * bool(route.match) + " strict" * route.strict
-        click.echo(f"  answers {route.event}{marks}")
-    for other in loader.find(claude, project):
-        if other.name == path.stem and other.place != "project":
-            guard = other.place == "user" and other.strict
-            click.echo(f"  {'would not replace' if guard else 'replaces'} {other.path}{' (strict)' if guard else ''}")
-    for fault in read.faults.values():
-        click.echo(f"  at fault: {fault}")
-
-
-def _changed(project: Workspace, name: str, content: bytes) -> Iterator[str]:
-    """Yield a unified diff from the trusted content of a file to the present one; nothing if it wasn't trusted."""
-    granted = trust.granted(project.root).get(name)
-    if granted in (None, trust.digest(content)):
-        return
-    before = trust.content(project.root, name)
-    if before is None:
-        yield "changed since it was trusted; what it was then was not kept, so read all of it"
-        return
-    old, new = (text.decode(errors="backslashreplace").split("\n") for text in (before, content))
-    lines = list(difflib.unified_diff(old, new, "as trusted", "as it is now", lineterm=""))
-    yield from lines[:_DIFF_LIMIT_LINES]
-    if len(lines) > _DIFF_LIMIT_LINES:
-        yield f"… and {len(lines) - _DIFF_LIMIT_LINES} more lines; read the file"
-
-
-def _confirmed(count: int) -> bool:
-    if not sys.stdin.isatty():
-        raise HoldfastError("this is no terminal to ask at; read the files, then add --yes")
-    return click.confirm(f"These {count} file(s) will run by themselves in every session here. Trust them?")
-
-
-def _register(project: Workspace) -> None:
-    for line in upkeep.keep_registered(project):
-        click.echo(line)
-    for event, why in inspection.withheld(project, loader.find(claude, project)).items():
-        click.echo(f"{event} is {why}")
-    if not paths.launcher().exists():
-        click.echo("Nothing is registered yet: run holdfast install.")

@@ -9,6 +9,7 @@ import click
 from rich.cells import cell_len
 from rich.text import Text
 
+from holdfast import paths
 from holdfast.commands import options, sheet
 from holdfast.sessions import templates
 from holdfast.sessions.history import archive
@@ -23,15 +24,22 @@ if TYPE_CHECKING:
 
 
 @click.command(name="list")
-@click.option("--archive", "archived", is_flag=True, help="List what was completed, also what has no file any more.")
-@click.option("--templates", "patterns", is_flag=True, help="List what start --template takes.")
+@click.option("--archive", "archived", is_flag=True, help="List completed workflows, even if their files are gone.")
+@click.option("--templates", "patterns", is_flag=True, help="List the templates for `holdfast start`.")
 @options.json_option
 @options.project_option
 def command(archived: bool, patterns: bool, as_json: bool, project_dir: str | None) -> None:
-    """List the workflows of all formats, the newest first; files that cannot be read are named on stderr."""
+    """List the workflows of all formats, the newest first.
+
+    Files that can't be read are named on stderr.
+
+    \b
+    Example:
+      holdfast list --archive
+    """
     project = options.open_project(project_dir)
     if archived and patterns:
-        raise click.UsageError("--archive and --templates are two different lists; give one of them")
+        raise click.UsageError("--archive and --templates are two lists; choose one")
     if archived:
         _archive(project, as_json)
     elif patterns:
@@ -45,13 +53,13 @@ def _present(project: Workspace, as_json: bool) -> None:
         _ = project.ledger  # opening it reports a problem, if there is one
     found = registry.all_found(project)
     for problem in found.problems:
-        click.echo(f"{problem.path}: {problem.reason}", err=True)
+        click.echo(paths.shown(f"{problem.path}: {problem.reason}"), err=True)
     if as_json:
         options.print_json([views.row(workflow) for workflow in found.workflows])
     elif found.workflows:
         _put([((each.word, each.position), _told(each)) for each in found.workflows])
     else:
-        click.echo(f"No workflows in {project.root}. `holdfast start TITLE` starts one.")
+        click.echo("There is no workflow in this project. `holdfast start TITLE` starts one.")
 
 
 def _archive(project: Workspace, as_json: bool) -> None:
@@ -67,26 +75,26 @@ def _archive(project: Workspace, as_json: bool) -> None:
         told = [_told(each.workflow, place) for each, place in zip(kept, places, strict=True)]
         _put(list(zip(cells, told, strict=True)))
     else:
-        click.echo(f"No workflow of {project.root} has been completed yet.")
+        click.echo("No workflow of this project has been completed yet.")
 
 
 def _templates(project: Workspace, as_json: bool) -> None:
     found, problems = templates.from_files(project)
     for problem in problems:
-        click.echo(problem, err=True)
+        click.echo(paths.shown(problem), err=True)
     if as_json:
         options.print_json([templates.row(template) for template in found])
     else:
-        told = [" → ".join(map(one_line, templates.row(each)["phases"])) for each in found]
+        told = [", ".join(map(one_line, templates.row(each)["phases"])) for each in found]
         _put([((one_line(each.name),), (text, "")) for each, text in zip(found, told, strict=True)])
         click.echo(
-            "Every workflow is one too: name its id or title. "
-            "Your own are files: .claude/templates/NAME.toml here, or ~/.config/holdfast/templates/NAME.toml."
+            "Each workflow is a template too, by its title. Write your own in .claude/templates/NAME.toml or "
+            f"{paths.shown(str(paths.user_templates() / 'NAME.toml'))}."
         )
 
 
 def _told(workflow: Workflow, place: str = "") -> tuple[str, str]:
-    phase = f" · {one_line(workflow.current_name)}" if workflow.phase else ""
+    phase = f" - {one_line(workflow.current_name)}" if workflow.phase else ""
     return f"{one_line(workflow.title)}{phase}", one_line(f"({workflow.format} {workflow.id}{place})", limit=1_000)
 
 

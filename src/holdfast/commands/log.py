@@ -1,4 +1,4 @@
-"""`holdfast log`: say what happened, and show, compare or put back what was kept."""
+"""`holdfast log`: say what happened; show, compare or put back what was kept."""
 
 from __future__ import annotations
 
@@ -16,23 +16,14 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 
-of_option = click.option("--of", "wanted", metavar="WORKFLOW", help="Of which workflow, if it is not the current one.")
+of_option = options.workflow_option("--of", help="The workflow, if it isn't the current one.")
 
 
 @click.group(name="log", invoke_without_command=True)
-@click.option("--session", "session_id", metavar="ID", help="Only this session; the beginning of its id will do.")
-@click.option("--workflow", "wanted", metavar="WORKFLOW", help="Only this workflow.")
-@click.option(
-    "--since", type=options.Moment(), metavar="TIME", help="Not before this time, or so long ago: 30m, 2h, 3d."
-)
-@click.option(
-    "--limit",
-    type=click.IntRange(1, 1_000_000),
-    default=timeline.LIMIT,
-    show_default=True,
-    metavar="N",
-    help="At most so many, the newest.",
-)
+@options.session_option
+@options.workflow_option("--workflow", help="Only this workflow.")
+@click.option("--since", type=options.Moment(), metavar="TIME", help="Not before this time or age: 30m, 2h, 3d.")
+@options.number_option("--limit", timeline.LIMIT, "At most this many, the newest.", most=1_000_000)
 @options.json_option
 @options.project_option
 @click.pass_context
@@ -45,8 +36,15 @@ def command(
     as_json: bool,
     project_dir: str | None,
 ) -> None:
-    """Say what happened, the newest first, as in git log: sessions, compactions, guidance given or refused, agents,
-    phases, owners and kept generations. Times are UTC.
+    """Print what happened here, the newest first.
+
+    These are sessions, compactions, guidance given or refused, agents, phases, owners, and generations: the earlier
+    contents of state files. Times are UTC.
+
+    \b
+    Examples:
+      holdfast log --since 2h
+      holdfast log --workflow "User auth" --limit 10
     """
     context.obj = project_dir
     if context.invoked_subcommand is not None:
@@ -69,7 +67,10 @@ def command(
         line = f"{each.at[:10]} {each.at[11:19]}  {session:<8}  {timeline.sentence(each, phases)}{where}"
         options.say(line)
     if not found:
-        click.echo(f"Nothing of that kind has happened in {project.root} yet.", err=True)
+        click.echo(
+            f"Nothing like that has happened in {project.root} yet. To start a workflow: holdfast start 'TITLE'",
+            err=True,
+        )
 
 
 @command.command()
@@ -78,7 +79,15 @@ def command(
 @options.project_option
 @click.pass_obj
 def show(before: str | None, number: str, wanted: str | None, project_dir: str | None) -> None:
-    """Print generation N of a workflow's file as it was, byte for byte unless on a terminal."""
+    """Print an earlier content of a state file: generation N.
+
+    A pipe gets it byte for byte. `holdfast log` lists the generations.
+
+    \b
+    Examples:
+      holdfast log show 2
+      holdfast log show 2 --of "User auth" > before.json
+    """
     project = options.open_project(project_dir or before)
     content = rewind.read(project, rewind.find(project, wanted, options.session()), number)
     if sys.stdout.isatty():
@@ -88,32 +97,50 @@ def show(before: str | None, number: str, wanted: str | None, project_dir: str |
 
 
 @command.command()
-@click.argument("first", metavar="A")
-@click.argument("second", metavar="B")
+@click.argument("first", metavar="[A]", required=False)
+@click.argument("second", metavar="[B]", required=False)
 @of_option
 @options.project_option
 @click.pass_obj
-def diff(before: str | None, first: str, second: str, wanted: str | None, project_dir: str | None) -> None:
-    """Print what changed from generation A to generation B of a workflow's file.
+def diff(
+    before: str | None, first: str | None, second: str | None, wanted: str | None, project_dir: str | None
+) -> None:
+    """Print what changed between two generations of a state file.
 
-    Either can be the word now: what the file holds at present.
+    Without A and B, these are the last two. Without B, it is what changed from A to what the file holds now. Either can
+    also be the word now.
+
+    \b
+    Examples:
+      holdfast log diff
+      holdfast log diff 2 now
+      holdfast log diff 1 3 --of "User auth"
     """
     project = options.open_project(project_dir or before)
     path = rewind.find(project, wanted, options.session())
-    for line in rewind.diff(*(rewind.read(project, path, each) for each in (first, second))):
+    pair = (first, second or rewind.NOW) if first else rewind.last_two(project, path)
+    old, new = (rewind.read(project, path, each) for each in pair)
+    for line in rewind.diff(old, new):
         options.say(line.removesuffix("\n"))
+    if old.raw == new.raw:
+        options.note(f"No difference between {old.name} and {new.name}.")
 
 
 @command.command()
 @click.argument("number", metavar="N")
 @of_option
-@click.option("--replace", is_flag=True, help="Also in place of another workflow that is unfinished.")
+@click.option("--replace", is_flag=True, help="Also over another workflow that is unfinished.")
 @options.project_option
 @click.pass_obj
 def restore(before: str | None, number: str, wanted: str | None, replace: bool, project_dir: str | None) -> None:
-    """Put generation N of a workflow's file back, byte for byte.
+    """Put generation N of a state file back, byte for byte.
 
     What the file holds now is kept as a generation first.
+
+    \b
+    Examples:
+      holdfast log restore 2
+      holdfast log restore 2 --of "User auth"
     """
     project = options.open_project(project_dir or before)
     path = rewind.find(project, wanted, options.session())
@@ -122,12 +149,12 @@ def restore(before: str | None, number: str, wanted: str | None, replace: bool, 
     where = path.relative_to(project.root).as_posix() if path.is_relative_to(project.root) else str(path)
     name = f"{where}: {wording.quoted(workflow.title)}"
     if not put.changed:
-        click.echo(f"{name} holds generation {number} already; nothing was changed.")
+        click.echo(f"{name} already holds generation {number}, so nothing changed.")
         return
     if workflow.in_order:
-        options.say(f"{name} is at {workflow.progress_text} ({workflow.status}) again, as in generation {number}.")
+        options.say(f"{name} is back at {workflow.progress_text} ({workflow.status}), as in generation {number}.")
     else:  # its tasks decide its state, which is recomputed at once and may differ from the generation's
         at = f"{workflow.progress_text} ({workflow.word})"
-        options.say(f"{name}: generation {number} is put back; it is now at {at}.")
+        options.say(f"{name}: put generation {number} back; it is now at {at}.")
     if put.aside:
-        click.echo(f"What it held before is kept as {put.aside.name} beside it.")
+        click.echo(f"Its former content is kept next to it as {put.aside.name}.")

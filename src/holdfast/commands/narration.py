@@ -41,7 +41,7 @@ def _print(console: Console, number: int, shown: Shown) -> None:
     console.print(Rule(Text(f"{number}. {shown.title}"), align="left"))
     if shown.words:
         console.print(Text(shown.words))
-    console.print(Text(f"▸ {shown.did}", style="cyan"))
+    console.print(Text(f"> {shown.did}", style="cyan"))
     for panel in shown.panels:
         if panel.text:
             console.print(Panel(Text(panel.text.rstrip()), title=Text(panel.title), title_align="left"))

@@ -1,4 +1,4 @@
-"""`holdfast next`: say what is to be done next, and begin it."""
+"""`holdfast next`: print the next step, and begin it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,14 @@ from holdfast.workflow import registry
 @options.json_option
 @options.project_option
 def command(workflow_id: str | None, as_json: bool, project_dir: str | None) -> None:
-    """Say what is to be done next, with its agent and the context handed over; begin it if nothing is active.
+    """Print the next step with its agent and what the last one handed over. Begin it if nothing is active.
 
-    Asking again changes nothing; `holdfast done` is what completes a phase.
+    Run it as often as you like. Only `holdfast done` completes a phase.
+
+    \b
+    Examples:
+      holdfast next
+      holdfast next payments
     """
     project = options.open_project(project_dir)
     workflow = verbs.find(project, workflow_id)

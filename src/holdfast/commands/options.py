@@ -10,15 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from holdfast import clock, paths, trust
 from holdfast.clients import claude
+from holdfast.commands import deprecated_keys
 from holdfast.errors import HoldfastError
 from holdfast.formats import RECORDS
 from holdfast.ledger.patience import COMMAND_WAIT_S, Patience
 from holdfast.project import Project, nearest
+from holdfast.sessions.history import archive
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import outside_reading, wording
+from holdfast.workflow import facts, outside_reading, registry, typed_names, wording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -29,10 +32,50 @@ _UNITS = {"s": "seconds", "m": "minutes", "min": "minutes", "h": "hours", "d": "
 Command = TypeVar("Command", bound="Callable[..., Any]")
 
 project_option = click.option(
-    "--project", "project_dir", metavar="DIR", help="The project's folder; by default found from here upward."
+    "--project", "project_dir", metavar="DIR", help="The project's folder. Default: the nearest one from here upward."
+)
+session_option = click.option(
+    "--session", "session_id", metavar="ID", help="Only this session. The beginning of its id will do."
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-workflow_argument = click.argument("workflow_id", metavar="[WORKFLOW]", required=False)
+
+
+def number_option(
+    name: str, default: int, help: str, *, least: int = 1, most: int | None = None
+) -> Callable[[Command], Command]:
+    """Return a decorator that adds an option for a number."""
+    kind = click.IntRange(least, most)
+    return click.option(name, type=kind, default=default, show_default=True, metavar="N", help=help)
+
+
+def workflow_names(context: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the names of workflows that complete a text, each with its title; none if workflows can't be read.
+
+    Archived ones are among them if the command can be about these.
+    """
+    everything = param.name == "wanted" or context.info_name == "show"
+    try:
+        project = open_project(context.params.get("project_dir"), tell=False)
+        known = [each for each in registry.all_found(project).workflows if everything or not each.finished]
+        if everything:
+            here = {each.key for each in known}
+            known += [each.workflow for each in archive.kept(project) if each.workflow.key not in here]
+    except (HoldfastError, OSError):
+        return []
+    named = [(typed_names.short(each, known), each) for each in known]
+    return [
+        CompletionItem(name, help=wording.one_line(each.title))
+        for name, each in named
+        if name.casefold().startswith(incomplete.casefold())
+    ]
+
+
+def workflow_option(*names: str, help: str) -> Callable[[Command], Command]:
+    """Return a decorator that adds an option for a workflow, which may be in the archive, as `wanted`."""
+    return click.option(*names, "wanted", metavar="WORKFLOW", shell_complete=workflow_names, help=help)
+
+
+workflow_argument = click.argument("workflow_id", metavar="[WORKFLOW]", required=False, shell_complete=workflow_names)
 
 
 class Moment(click.ParamType):  # type: ignore[type-arg]  # generic in newer releases of click only
@@ -48,18 +91,20 @@ class Moment(click.ParamType):  # type: ignore[type-arg]  # generic in newer rel
             return clock.now() - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
         moment = clock.parse(value)
         if moment is None:
-            self.fail(
-                f"{value!r} is no time: give one as 2026-03-01T12:00, or how long ago, as 30m, 2h or 3d.", param, ctx
-            )
+            self.fail(f"{value!r} is not a time. Write 2026-03-01T12:00, or how long ago: 30m, 2h or 3d.", param, ctx)
         return moment
 
 
 def content_options(command: Command) -> Command:
     """Add `--read`, `--remind` and `--set`, which start and update share."""
     for option in (
-        click.option("--set", "assignments", multiple=True, metavar="K=V", help="A context value; V may be JSON."),
-        click.option("--remind", "reminders", multiple=True, metavar="TEXT", help="A key reminder."),
-        click.option("--read", "reading", multiple=True, metavar="PATH", help="A required reading."),
+        click.option("--set", "assignments", multiple=True, metavar="K=V", help="A context value. V may be JSON."),
+        click.option(
+            "--remind", "reminders", multiple=True, metavar="TEXT", help="What the model has to keep in mind."
+        ),
+        click.option(
+            "--read", "reading", multiple=True, metavar="PATH", help="A file that the model has to read. Repeat it."
+        ),
     ):
         command = option(command)
     return command
@@ -82,7 +127,7 @@ def open_project(project_dir: str | None, *, tell: bool = True) -> Workspace:
     root = paths.find_root(project_dir, os.environ, here)
     if not named(project_dir):
         root = nearest(here.resolve(), root)
-    patience = Patience(COMMAND_WAIT_S, _tell) if tell else Patience(say=lambda said: None)
+    patience = Patience(COMMAND_WAIT_S, note) if tell else Patience(say=lambda said: None)
     project = Workspace.open(root, trusted=trust.config_trusted(root), patience=patience, client=claude)
     if project_dir and session():
         _must_be_own(project, paths.find_root(None, os.environ, here))
@@ -93,7 +138,7 @@ def _must_be_own(project: Project, own: Path) -> None:
     """Raise HoldfastError if a session names a foreign project: its permission rules don't look at `--project`."""
     if not Project.open(own, trusted=trust.config_trusted(own)).contains(project.root):
         raise HoldfastError(
-            f"--project names {project.root}, but this session's project is {own}; run this in your own terminal"
+            f"--project names {project.root}, but this session's project is {own}; run this in a terminal of your own"
         )
 
 
@@ -103,12 +148,13 @@ def insist_on_ledger(project: Workspace) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _tell(said: str) -> None:
+def note(said: str) -> None:
+    """Print a note for people on stderr, so that stdout holds only the answer."""
     click.echo(f"holdfast: {wording.clean(said)}", err=True)
 
 
 def named(project_dir: str | None) -> bool:
-    """Tell whether an option or the environment names the project, so that it isn't searched from here upward."""
+    """Return whether an option or the environment names the project, so that it isn't searched from here upward."""
     return bool(project_dir or os.environ.get("HOLDFAST_PROJECT_DIR") or os.environ.get("CLAUDE_PROJECT_DIR"))
 
 
@@ -132,11 +178,15 @@ def as_reading(entries: Iterable[str]) -> tuple[str, ...]:
     return tuple(entry if entry.startswith("@") else f"@{entry}" for entry in entries)
 
 
-def tell_outside(project: Workspace, reading: Iterable[str]) -> None:
-    """Tell the user which required readings lie outside the project, because no session is asked to read those."""
+def tell_reading(project: Workspace, reading: Iterable[str]) -> None:
+    """Tell the user which required readings are missing, or outside the project: no session is asked to read those."""
+    state = facts.presence(project.root)
     for entry in reading:
-        if outside_reading.outside(project.root, entry):
-            told = f"Note: {wording.quoted(entry)} is outside the project, so no session is asked to read it."
+        name = wording.quoted(entry.removeprefix("@"))
+        if (found := state(entry)) == outside_reading.OUTSIDE:
+            click.echo(f"Note: {name} is outside the project, so no session is asked to read it.", err=True)
+        elif found:
+            told = f"Note: {name} does not exist. It stays on the list, and sessions hear that it is missing."
             click.echo(told, err=True)
 
 
@@ -145,7 +195,7 @@ def seen_by_git(project: Workspace, format_name: str) -> str:
     shared = RECORDS[format_name].SHARED
     if not shared or not project.in_git or (project.root / shared).exists():
         return ""
-    return f"Git sees {shared}: commit it to share it, or name it in .gitignore."
+    return f"Git sees {shared}: commit it to share it, or add it to .gitignore."
 
 
 def as_context(assignments: Iterable[str], option: str = "--set") -> dict[str, Any]:
@@ -180,4 +230,4 @@ def say(text: str) -> None:
 
 def print_json(value: object) -> None:
     """Print a value as JSON for programs."""
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    click.echo(json.dumps(deprecated_keys.with_earlier(value), indent=2, ensure_ascii=False))

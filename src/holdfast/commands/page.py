@@ -38,17 +38,18 @@ class _Fold:
     head: bool = False
 
 
+_END = {"completed": "is completed", "abandoned": "was abandoned"}
 _FOLDS = tuple(_Fold(*[True] * left_out) for left_out in range(len(fields(_Fold)) + 1))
 
 
 def whole(overview: Overview, now: datetime, width: int, *, over: bool = False) -> list[Text]:
     """Return a workflow's whole page as lines of at most `width` columns.
 
-    With `over`, a line above says that no workflow is in progress and this is the last completed one.
+    With `over`, a line above says that no workflow is in progress and how this one, the last, ended.
     """
     sheet = Sheet(width)
     if over:
-        sheet.put(Text("No workflow is in progress here. The last one is completed:"))
+        sheet.put(Text(f"No workflow is in progress here. The last one {_END.get(overview.workflow.word, 'failed')}:"))
         sheet.lines.append(Text())
     return sheet.lines + _page(overview, (), now, width, _FOLDS[0])
 
@@ -117,7 +118,7 @@ def _page(overview: Overview, others: Sequence[Workflow], now: datetime, width: 
 def _waiting(sight: Sight, width: int) -> list[Text]:
     sheet = Sheet(width)
     sheet.put(Text("No workflow is in progress here.", "bold"))
-    sheet.put(Text("Waiting for one to begin; `holdfast start TITLE` begins one."))
+    sheet.put(Text("Waiting for one to begin. `holdfast start TITLE` starts one."))
     sheet.section("Not read", sections.problems(sight.root, sight.problems))
     sections.others(sheet, "Workflows", sight.others)
     return sheet.lines
@@ -127,7 +128,8 @@ def _tail(sight: Sight, width: int) -> list[Text]:
     sheet = Sheet(width)
     if sight.over:
         sheet.lines.append(Text())
-        sheet.put(Text("It is completed; waiting for the next one to begin."))
+        end = _END.get(sight.overview.workflow.word, "failed") if sight.overview else "is over"
+        sheet.put(Text(f"It {end}; waiting for the next one to begin."))
     if sight.trouble:
         sheet.lines.append(Text())
         sheet.put(sections.text(f"This is not the latest: {sight.trouble}"))

@@ -1,4 +1,4 @@
-"""`holdfast profile`: replay recorded events and say where the time went."""
+"""`holdfast profile`: replay recorded events and show where the time goes."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import os
 import signal
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
-from rich.box import SIMPLE_HEAD
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
@@ -21,7 +20,7 @@ from holdfast.formats import RECORDS
 from holdfast.profile import double, findings, replay, selection, wording
 from holdfast.server import servers
 from holdfast.sessions.history import recordings
-from holdfast.workflow.wording import clean
+from holdfast.workflow.wording import clean, count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,33 +29,32 @@ if TYPE_CHECKING:
     from holdfast.profile.selection import Chosen
     from holdfast.sessions.workspace import Workspace
 
-_NARROW: dict[str, Any] = {"box": SIMPLE_HEAD, "show_edge": False, "padding": 0}  # so that names fit into 80 columns
-
 
 @click.command(name="profile")
+@options.number_option("--rounds", 3, "How often each event is replayed.")
 @click.option(
-    "--rounds", type=click.IntRange(1), default=3, show_default=True, metavar="N", help="How often each is replayed."
+    "--event", type=click.Choice(tuple(events.EVENTS)), metavar="NAME", help="Replay only events of this name."
 )
-@click.option("--event", type=click.Choice(tuple(events.EVENTS)), metavar="NAME", help="Only events of this name.")
-@click.option("--cold", is_flag=True, help="Without the warm server: every event is a cold start.")
-@click.option(
-    "--limit", type=click.IntRange(1), default=100, show_default=True, metavar="N", help="Only the newest N events."
-)
+@click.option("--cold", is_flag=True, help="Do without the warm server: each event is a cold start.")
+@options.number_option("--limit", 100, "Replay only the newest N events.")
 @options.json_option
 @options.project_option
 def command(rounds: int, event: str | None, cold: bool, limit: int, as_json: bool, project_dir: str | None) -> None:
-    """Replay the project's recorded events and say where the time went.
+    """Replay the project's recorded events and show where the time goes.
 
-    Each goes through the registered command, a process of its own, in a
-    throw-away copy of your configuration, your handlers, the project's .claude,
-    workflows, plans and memory files, and the ledger. Your own files are only read. Where
-    none were recorded, payloads of the package stand in.
+    Each event goes through the registered command, in a throw-away copy of your configuration, your handlers, the
+    project's .claude, workflows, plans and memory files, and the ledger. Your own files are only read. If no event is
+    recorded, samples stand in.
 
-    Your handlers really run: one that has an effect outside the project, such as
-    a message it sends, has it again, for each event and round.
+    Your handlers really run. One that acts outside the project, for example by sending a message, does so again for
+    each event and round.
 
-    A percentile is always a time that was measured: the smallest that so many per
-    cent of all do not exceed. With fewer than 100 of them p99 is the longest.
+    A percentile is a time that was measured: the smallest that this percentage of all does not exceed. With fewer than
+    100 events, p99 is the longest.
+
+    \b
+    Example:
+      holdfast profile --event PreToolUse --rounds 5
     """
     project = options.open_project(project_dir)
     asked = selection.wanted(project)
@@ -66,7 +64,8 @@ def command(rounds: int, event: str | None, cold: bool, limit: int, as_json: boo
         chosen = selection.samples(project, asked, event, limit)
     if not chosen.payloads:
         raise HoldfastError(
-            f"no handler asks for {event or 'any event'} here, so nothing is started and nothing takes time"
+            f"no handler wants {event or 'any event'} here, so there is nothing to measure; `holdfast handlers` lists "
+            "your handlers"
         )
     off = "" if cold else servers.off()
     found, left_out = _replayed(project, chosen, rounds, cold=cold or bool(off))
@@ -79,12 +78,15 @@ def command(rounds: int, event: str | None, cold: bool, limit: int, as_json: boo
 
 
 def _replayed(project: Workspace, chosen: Chosen, rounds: int, *, cold: bool) -> tuple[Findings, int]:
-    """Replay the events, with a progress bar on a terminal.
+    """Replay the events, with a progress bar on a terminal; elsewhere, a line on stderr says what is waited for.
 
     Returns:
         The findings, and how many files could not be copied.
     """
     console = sheet.console(stderr=True)
+    total = len(chosen.payloads) * rounds
+    if not console.is_terminal:
+        click.echo(f"Replaying {count(total, 'event')} …", err=True)
     with (
         _orderly_end(),
         double.opened(project, [record.TOP for record in RECORDS.values()]) as place,
@@ -93,7 +95,7 @@ def _replayed(project: Workspace, chosen: Chosen, rounds: int, *, cold: bool) ->
             console=console, transient=True, disable=not console.is_terminal,
         ) as bar,
     ):  # fmt: skip
-        task = bar.add_task("", total=len(chosen.payloads) * rounds)
+        task = bar.add_task("", total=total)
         firings = replay.replay(place, chosen.payloads, rounds, cold=cold, told=lambda: bar.advance(task))
         return findings.Findings(firings, cold), len(place.left_out)
 
@@ -119,7 +121,7 @@ def _print(found: Findings, said: Sequence[str]) -> None:
         console.print(Text(clean(line)))
     for heading, (columns, rows) in wording.tables(found).items():
         console.print()
-        table = Table(title=heading, title_justify="left", title_style="bold", **_NARROW)
+        table = Table(title=heading, title_justify="left", title_style="bold", **sheet.NARROW)
         for name in columns:
             table.add_column(name, justify="left" if name in wording.NAMES else "right", overflow="fold")
         for row in rows:

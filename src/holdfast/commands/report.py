@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from holdfast import paths
 from holdfast.commands import options
 from holdfast.errors import HoldfastError, StateError
 from holdfast.files import atomic
@@ -20,27 +21,18 @@ if TYPE_CHECKING:
 
     from holdfast.sessions.workspace import Workspace
 
-NAME = "report.html"
-
 
 @click.command(name="report")
 @click.option(
     *("--output", "-o", "output"),
     type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
     metavar="FILE",
-    help=f"Where to, or - for the screen; by default {ownfolder.place(Path(), NAME)} in the project.",
+    help=f"Where to, or - for the screen; by default {ownfolder.place(Path(), ownfolder.REPORT)} in the project.",
 )
 @click.option("--open", "opens", is_flag=True, help="Open it in the browser.")
-@click.option("--session", "session_id", metavar="ID", help="Only this session; the beginning of its id will do.")
+@options.session_option
 @click.option("--since", type=options.Moment(), metavar="TIME", help="Not before this time, or so long ago: 2h, 3d.")
-@click.option(
-    "--limit",
-    type=click.IntRange(1, 100_000),
-    default=story.LIMIT,
-    show_default=True,
-    metavar="N",
-    help="List at most so many happenings, the newest.",
-)
+@options.number_option("--limit", story.LIMIT, "List at most N events, the newest.", most=100_000)
 @options.project_option
 def command(
     output: Path | None,
@@ -53,6 +45,7 @@ def command(
     """Write what happened as one HTML page: a timeline of sessions, compactions, agents and phases, and the log.
 
     The page holds everything it needs and runs no scripts. Secrets are masked in it. Times are UTC.
+    A project without a .claude folder gets none: the page then lies in your state folder.
     """
     project = options.open_project(project_dir)
     session = sessions.meant(project, session_id) if session_id else ""
@@ -62,20 +55,24 @@ def command(
         click.echo(text, nl=False)
         return
     place = _write(project, output, text.encode())
-    click.echo(f"Wrote {place}.")
+    click.echo(f"Wrote {paths.shown(str(place))}.")
+    if told.empty and not (session or since):
+        click.echo("Nothing has happened in this project yet. The page says how to start.")
     if opens and click.launch(str(place)) != 0:
-        click.echo("No browser could be started; open the file in one.", err=True)
+        click.echo("No browser could be started. Open the file in one.", err=True)
 
 
 def _write(project: Workspace, output: Path | None, data: bytes) -> Path:
     """Write the page with mode 0600, and return its path."""
     if output is None:
-        place = ownfolder.place(project.root, NAME)
+        place = ownfolder.report_place(project.root, project.ledger_file)
         if os.path.lexists(place) and not ownfolder.wrote(place):
             raise HoldfastError(f"{place} is no report of Holdfast's; name another file with --output, or move it away")
-        ownfolder.put(project.root, place, data)
-        return place
-    place = output.absolute()
+        if place.is_relative_to(project.root):
+            ownfolder.put(project.root, place, data)
+            return place
+    else:
+        place = output.absolute()
     try:
         atomic.write(place, data, mode=0o600)
         place.chmod(0o600)  # an existing file would keep its mode

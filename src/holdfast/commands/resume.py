@@ -1,4 +1,4 @@
-"""`holdfast resume`: claim a workflow for a session, and print what brings it back."""
+"""`holdfast resume`: claim a workflow for a session, and print its guidance."""
 
 from __future__ import annotations
 
@@ -18,19 +18,22 @@ if TYPE_CHECKING:
 
 @click.command(name="resume")
 @options.workflow_argument
-@click.option("--session", "session_id", metavar="ID", help="The session it is for, if it is not the one that asks.")
-@click.option("--anyway", is_flag=True, help="Take it also from another session that is live.")
+@click.option("--session", "session_id", metavar="ID", help="The session that gets it, if not the one that runs this.")
+@click.option("--anyway", is_flag=True, help="Take it even from another live session.")
 @options.json_option
 @options.project_option
 def command(
     workflow_id: str | None, session_id: str | None, anyway: bool, as_json: bool, project_dir: str | None
 ) -> None:
-    """Claim the current workflow, or WORKFLOW, for a session, however old it is, and print its guidance.
+    """Claim the current workflow, or WORKFLOW, for a session, and print its guidance.
 
-    Asked by a model, it is for the model's own session. Asked by a person, it is for the session that is live here;
-    where none is, the workflow is set free for the next one, which can be started with it at once:
+    If a model runs this, its own session gets the workflow. If you run it, the live session gets it. If none is live,
+    the next session gets it. You can start that one with the guidance.
 
-        claude "$(holdfast resume)"
+    \b
+    Examples:
+      claude "$(holdfast resume)"
+      holdfast resume payments --session 1b2c3d4e
     """
     project = options.open_project(project_dir)
     asking = options.session()
@@ -38,7 +41,7 @@ def command(
     claim = claims.claim(project, workflow_id, session, asked_by=asking, anyway=anyway)
     text = session_guidance.compile(project, claim.session or "", claim.workflow).guidance.text
     if as_json:
-        fields = {"session": claim.session, "before": claim.before, "guidance": text}
+        fields = {"session": claim.session, "previous_owner": claim.before, "guidance": text}
         options.print_json(views.row(claim.workflow) | fields)
         return
     if not project.ledger.problem:  # without a ledger no owner is recorded, and that was said
@@ -49,7 +52,7 @@ def command(
 
 def _news(claim: Claim) -> str:
     name = quoted(claim.workflow.title)
-    had = f"; session {claim.before[:8]} no longer has it" if claim.before and claim.live else ""
+    had = f" Session {claim.before[:8]} no longer has it." if claim.before and claim.live else ""
     if claim.session is None:
-        return f"{name} is free for the next session here, which gets this after its first compaction."
-    return f"{name} belongs to session {claim.session[:8]} now{had}; every compaction gives it this."
+        return f"{name} is free. The next session here gets this text after its first compaction."
+    return f"{name} belongs to session {claim.session[:8]} now. It gets this text after each compaction.{had}"

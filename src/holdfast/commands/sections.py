@@ -51,11 +51,11 @@ def head(sheet: Sheet, overview: Overview, now: datetime, *, brief: bool) -> Non
     changed = f"changed {when(workflow.updated_at, now)}"
     if workflow.finished:
         kept = ", kept in the archive" if overview.archived else ""
-        changed = f"completed {when(seen.ended_at or workflow.updated_at, now)}{kept}"
+        changed = f"{workflow.word} {when(seen.ended_at or workflow.updated_at, now)}{kept}"
     sheet.put(Text(changed, "dim"), hang=2)
     kind = f" ({_line(workflow.kind)})" if workflow.kind else ""
     known = [f"{workflow.format}{kind}", *([_line(workflow.id)] if workflow.id != workflow.path.stem else [])]
-    sheet.put(Text(", ".join([*known, _line(workflow.place)]), "dim"), hang=2)
+    sheet.put(Text(", ".join([*known, _line(overview.place)]), "dim"), hang=2)
 
 
 def phases(sheet: Sheet, overview: Overview, now: datetime, *, brief: bool, few: bool) -> None:
@@ -146,11 +146,11 @@ def todos(sheet: Sheet, overview: Overview, now: datetime) -> None:
     sheet.heading("To-do list")
     for todo in overview.todos:
         sheet.put(Text(_line(todo["content"])), _lead(_BOXES[todo["status"]]))
-    for each in overview.told:
+    for each in overview.recipients:
         known = "this list" if each.current else "an older one"
-        said = f"session {_short(each.session)} was told {known} {when(each.told_at, now)}"
+        said = f"session {_short(each.session)} was told {known} {when(each.sent_at, now)}"
         sheet.put(Text(said, "dim"), "  ", 2)
-    if not overview.told and not overview.workflow.finished:
+    if not overview.recipients and not overview.workflow.finished:
         sheet.put(Text(_UNTOLD, "dim"), "  ")
 
 
@@ -160,7 +160,7 @@ def todos_in_a_line(sheet: Sheet, overview: Overview) -> None:
         return
     statuses = [todo["status"] for todo in overview.todos]
     counts = [f"{statuses.count(name)} {name.replace('_', ' ')}" for name in _BOXES if name in statuses]
-    told = [f"session {_short(each.session)} was told it" for each in overview.told if each.current]
+    told = [f"session {_short(each.session)} was told it" for each in overview.recipients if each.current]
     untold = [] if told or overview.workflow.finished else [_UNTOLD]
     sheet.fact("To-do list", Text("; ".join([", ".join(counts), *told, *untold])))
 
@@ -170,8 +170,8 @@ def kept(sheet: Sheet, overview: Overview, now: datetime) -> None:
     restore, owner = overview.last_restore, overview.owner
     restored = "never"
     if restore:
-        seal = "; PreCompact never fired" if restore.saved_at is None else ""
-        restored = f"{when(restore.at, now)}, in session {_short(restore.session)}{seal}"
+        snapshot = "; PreCompact never fired" if restore.saved_at is None else ""
+        restored = f"{when(restore.at, now)}, in session {_short(restore.session)}{snapshot}"
     belongs = "none"
     if owner:
         alive = "live" if owner.live else "not live"
@@ -269,6 +269,8 @@ def _passed(overview: Overview, phase: Phase, seen: PhaseHistory | None, now: da
 
 def _spent(overview: Overview, seconds: float, ended_at: str | None, now: datetime) -> str:
     """Return how long something took or has taken so far; empty if its duration is unknown."""
+    if ended_at is None and overview.workflow.finished:
+        return ""  # it was given up, and nobody saw when this ended
     if ended_at is None:
         return f"{duration(seconds + (now - overview.at).total_seconds())} so far"
     return duration(seconds) if seconds > 0 else ""
@@ -292,7 +294,7 @@ def _for_phase(workflow: Workflow, agent: Agent) -> str:
 
 
 def _free(overview: Overview, agent: Agent) -> bool:
-    """Tell whether an agent is shown although neither it nor its session belongs to the workflow."""
+    """Return whether an agent is shown although neither it nor its session belongs to the workflow."""
     return overview.owner is None and agent.phase is None
 
 
@@ -305,7 +307,7 @@ def _flight(agent: Agent, now: datetime) -> str:
 def _saved(save: Save | None, now: datetime) -> str:
     if save is None:
         return "never"
-    by = f"by PreCompact ({save.trigger}) of session {_short(save.session)}" if save.session else f'at "{save.why}"'
+    by = f"by PreCompact ({save.trigger}) of session {_short(save.session)}" if save.session else f'at "{save.reason}"'
     return f"{when(save.at, now)}, {by}" + ("" if save.current else "; the file has changed since")
 
 

@@ -16,6 +16,7 @@ from holdfast.errors import HoldfastError, MissingError
 from holdfast.files import document
 from holdfast.install import launcher
 from holdfast.server import servers, standby
+from holdfast.workflow import wording
 
 if TYPE_CHECKING:
     from holdfast.server.servers import Running
@@ -25,42 +26,58 @@ _START_TIMEOUT_S = 20.0  # until a server must answer; it may have to end a hang
 
 @click.group(name="server")
 def command() -> None:
-    """The warm server that answers events without a cold start.
+    """Show, start and stop the warm server, which answers events without a cold start.
 
-    The first event starts it by itself; it ends after 15 minutes without an event, and when what it has loaded changes.
-    HOLDFAST_SERVER=off in a session's environment, or `server = false` in your holdfast.toml, switches it off.
+    The first event starts it. It stops after 15 minutes without an event, and when the code that it loaded changes. To
+    switch it off, set HOLDFAST_SERVER=off in a session's environment, or `server = false` in your holdfast.toml.
+
+    \b
+    Examples:
+      holdfast server status
+      holdfast server stop
     """
 
 
 @command.command()
 @options.json_option
 def status(as_json: bool) -> None:
-    """Say which servers run, what they have answered and what they take."""
+    """Show the servers that run, and what they have answered.
+
+    \b
+    Examples:
+      holdfast server status
+      holdfast server status --json
+    """
     found, why = servers.found(), servers.off()
     if as_json:
-        options.print_json({"off": why, "servers": [_json(each) for each in found]})
+        options.print_json({"disabled_by": why, "servers": [_json(each) for each in found]})
         return
     for each in found:
         options.say(_line(each))
     if why:
-        options.say(f"The server is switched off ({why}): events are answered by a cold start each.")
+        options.say(f"The server is switched off ({why}), so each event starts cold.")
     elif nowhere := _nowhere():
         options.say(f"No server can run: {nowhere}.")
     elif not found:
-        options.say("No server runs; where Holdfast is installed, the next event of a session starts one.")
+        options.say("No server runs. The next event of a session starts one, if Holdfast is installed.")
 
 
 @command.command()
 def start() -> None:
-    """Start the server of the launcher that settings name, and wait until it answers."""
+    """Start the server, and wait until it answers.
+
+    \b
+    Example:
+      holdfast server start
+    """
     if why := servers.off():
-        raise HoldfastError(f"the server is switched off ({why}); take that away, then run holdfast server start again")
+        raise HoldfastError(f"the server is switched off ({why}); remove that, then run holdfast server start again")
     if nowhere := _nowhere():
         raise HoldfastError(f"no server can run: {nowhere}")
     entry = paths.launcher()
     _check(entry)
     if running := _of(entry):
-        options.say(f"It runs already. {_line(running)}")
+        options.say(f"Already running. {_line(running)}")
         return
     known = log.tail(1)
     pid = standby.begin([str(entry), "--serve"])
@@ -71,28 +88,31 @@ def start() -> None:
             options.say(f"Started. {_line(running)}")
             return
         if ended and not _claimed(entry):
-            raise HoldfastError(f"the server has ended before it answered: {_reason(known)}")
+            raise HoldfastError(f"the server stopped before it answered: {_reason(known)}")
         pid = 0 if ended else pid
         time.sleep(0.05)
-    raise HoldfastError(
-        f"the server has not answered within {_START_TIMEOUT_S:g} seconds; "
-        f"{paths.log_file()} may say why, holdfast doctor too"
-    )
+    where = f"{paths.log_file()} or holdfast doctor may say why"
+    raise HoldfastError(f"the server didn't answer within {_START_TIMEOUT_S:g} seconds; {where}")
 
 
 @command.command()
 def stop() -> None:
-    """End every server of yours; events that are being answered go on."""
+    """Stop all of your servers; events that are running finish.
+
+    \b
+    Example:
+      holdfast server stop
+    """
     found = servers.found()
     left = [each for each in found if not _ended(each)]
     if not found:
         options.say("No server runs.")
     if left:
         how = "; ".join(f"the {_name(each)}: {_ending(each)}" for each in left)
-        raise HoldfastError(f"could not be ended: {how}")
+        raise HoldfastError(f"couldn't stop {how}")
     if not servers.off():
         options.say(
-            "The next event of a session starts another one. To go without: HOLDFAST_SERVER=off in a session's "
+            "The next event of a session starts another one. To prevent that, set HOLDFAST_SERVER=off in a session's "
             f"environment, or `server = false` at the top of {paths.user_config()}."
         )
 
@@ -105,7 +125,7 @@ def _nowhere() -> str:
 
 
 def _claimed(entry: Path) -> bool:
-    """Tell whether another process holds the launcher's address: it may be about to answer."""
+    """Return whether another process holds the launcher's address: it may be about to answer."""
     return bool(servers.holder(Path(os.fsdecode(relay.address(str(entry), dict(os.environb))))))
 
 
@@ -141,7 +161,7 @@ def _ended(each: Running) -> bool:
     except OSError:  # somebody else's process
         return False
     if ended:
-        options.say(f"Ended the {_name(each)}.")
+        options.say(f"Stopped the {_name(each)}.")
     return ended
 
 
@@ -155,15 +175,15 @@ def _of(entry: Path) -> Running | None:
 
 
 def _name(each: Running) -> str:
-    process = f"process {each.pid}" if each.pid > 0 else "a process that did not say its number"
+    process = f"process {each.pid}" if each.pid > 0 else "an unknown process"
     return f"server of {each.entry or each.address} ({process})"
 
 
 def _line(each: Running) -> str:
     name = f"The {_name(each)}"
     if not each.answers:
-        return f"{name} does not answer. End it with holdfast server stop; else the next one that starts does."
-    parts = [f"{each.answered} {'event' if each.answered == 1 else 'events'} answered since {_stamp(each)}"]
+        return f"{name} doesn't answer. Stop it with holdfast server stop, or the next server that starts will."
+    parts = [f"{wording.count(each.answered, 'event')} answered since {_stamp(each)}"]
     if each.answering or each.waiting:
         parts.append(f"{each.answering} being answered, {each.waiting} waiting")
     if each.memory:
@@ -176,6 +196,7 @@ def _stamp(each: Running) -> str:
 
 
 def _json(each: Running) -> dict[str, object]:
-    names = ("pid", "answers", "entry", "answered", "answering", "waiting", "memory")
+    names = ("pid", "answers", "answered", "answering", "waiting", "memory")
+    known = {name: getattr(each, name) for name in names}
     started = _stamp(each) if each.answers else None
-    return {"address": str(each.address), "started_at": started, **{name: getattr(each, name) for name in names}}
+    return {"address": str(each.address), "started_at": started, "launcher": each.entry, **known}

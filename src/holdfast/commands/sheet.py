@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from io import TextIOWrapper
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
 from rich.console import Console
 from rich.segment import Segment
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from rich.console import ConsoleOptions, RenderableType
 
 WIDEST = 100  # columns; longer lines are hard to follow
+NARROW: dict[str, Any] = {"box": SIMPLE_HEAD, "show_edge": False, "padding": 0}  # tables that fit into 80 columns
 _NARROWEST = 10  # columns that text gets at least, however wide its lead is
 _PLAIN = Console(width=WIDEST, color_system=None)  # rich needs one for wrapping; nothing is printed on it
 

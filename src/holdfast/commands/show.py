@@ -23,9 +23,14 @@ if TYPE_CHECKING:
 @options.json_option
 @options.project_option
 def command(workflow_id: str | None, as_json: bool, project_dir: str | None) -> None:
-    """Show the current workflow, or WORKFLOW, of the archive too: phases, agents, to-do list, saves and restores.
+    """Show the current workflow, or WORKFLOW: phases, agents, to-do list, saves and restores.
 
-    When no workflow is in progress, the one that was completed last is shown.
+    WORKFLOW may be completed and in the archive. If no workflow is in progress, the last completed one is shown.
+
+    \b
+    Examples:
+      holdfast show
+      holdfast show payments
     """
     project = options.open_project(project_dir)
     workflow = _find(project, workflow_id)
@@ -60,8 +65,8 @@ def _last(project: Workspace) -> Workflow:
         history.observe(project, each)  # it may have been completed by hand
     workflow = archive.last(project, found.workflows)
     if workflow is None:
-        troubles = [f"{each.path} cannot be read: {each.reason}" for each in found.problems]
+        troubles = [f"{each.path} can't be read: {each.reason}" for each in found.problems]
         troubles += [project.ledger.problem] if project.ledger.problem else []
         known = ", and none was completed here" if not troubles else "".join(f"; {each}" for each in troubles)
-        raise HoldfastError(f"there is no workflow in {project.root}{known}; `holdfast start TITLE` begins one")
+        raise HoldfastError(f"there is no workflow in this project{known}; `holdfast start TITLE` starts one")
     return workflow

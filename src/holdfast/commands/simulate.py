@@ -16,6 +16,7 @@ from holdfast.commands.moments import duration
 from holdfast.survival import report, trials
 from holdfast.survival.rows import ROWS
 from holdfast.survival.workflow_files import FORMATS
+from holdfast.workflow import wording
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,20 +24,22 @@ if TYPE_CHECKING:
     from holdfast.survival.result import Result
     from holdfast.survival.trials import Job
 
+CYCLES = 10  # compactions of the long row, unless the run is quick
+_WIDTHS = (11, 12, 6, 6, 6, 5, 7, 4, 5, 6)  # of the table's columns in 80 columns, so that no name or number is cut
+_WIDE = 100  # columns in which the table needs no such widths
+QUICK = 1  # compactions of each row of a quick run, before the one that is repeated
+
 
 @click.command(name="simulate")
+@click.option("--full", is_flag=True, help="Play every row in every format; takes minutes.")
 @click.option(
-    "--cycles", type=click.IntRange(1), default=10, show_default=True, metavar="N", help="Compactions of the long row."
-)
-@click.option(
-    "--facts",
-    type=click.IntRange(trials.LEAST),
-    default=29,
-    show_default=True,
+    "--cycles",
+    type=click.IntRange(1),
     metavar="N",
-    help="Facts planted in a workflow.",
+    help=f"Compactions of the long row; by default {CYCLES}, in a quick run {QUICK}.",
 )
-@click.option("--kill", is_flag=True, help="Also kill the entrypoint at every write; takes long.")
+@options.number_option("--facts", 29, "Facts planted in a workflow.", least=trials.LEAST)
+@click.option("--kill", is_flag=True, help="Also kill the entrypoint at every write; takes minutes.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="What the planted words are made of.")
 @click.option(
     "--format", "formats", type=click.Choice(FORMATS), multiple=True, help="Only this format; may be repeated."
@@ -55,7 +58,8 @@ if TYPE_CHECKING:
 @options.json_option
 @options.project_option
 def command(
-    cycles: int,
+    full: bool,
+    cycles: int | None,
     facts: int,
     kill: bool,
     seed: int,
@@ -70,31 +74,38 @@ def command(
     Every event goes through the registered command, as a process of its own, in a
     throw-away home and project; your own are not touched. No model, no network.
 
-    Each row is something that goes wrong. Exit code 1 if in any of them a fact is
+    Each row is something that goes wrong. A quick run plays a few of them, each in
+    one format; --full plays all. Exit code 1 if in any of them a fact is
     lost, something false is said, or guidance comes twice or unasked.
 
     The row "no workflow" has no format but the trail, and always 29 facts, of
     which 27 must stand in the text; the percentages are of all 29.
     """
-    rows = names or tuple(name for name, row in ROWS.items() if row.unasked or kill)
+    quick = not (full or names)
+    rows = names or tuple(
+        name for name, row in ROWS.items() if (kill and not row.unasked) or (row.quick if quick else row.unasked)
+    )
     root = options.open_project(project_dir).root if here else None
-    job = trials.Job(rows, formats or FORMATS, cycles, facts=facts, seed=seed, here=root)
+    lengths = (cycles or QUICK, QUICK) if quick else (cycles or CYCLES, trials.ADVERSE)
+    job = trials.Job(rows, formats or FORMATS, *lengths, facts=facts, seed=seed, here=root, spread=quick)
     results = _played(job)
     if as_json:
         options.print_json(report.as_json(job, results))
     else:
-        _print(results, kill or "kill -9" in rows)
+        _print(results)
+        if line := "" if names else _left_out(rows, quick=quick):
+            click.echo(line)
     sys.exit(0 if all(each.holds for each in results) else 1)
 
 
 def _played(job: Job) -> list[Result]:
-    """Run the trials, with a progress bar on a terminal; elsewhere, a line on stderr for each finished row."""
+    """Play the rows, with a progress bar on a terminal; elsewhere, a line on stderr for each row when it ends."""
     console = sheet.console(stderr=True)
     if not console.is_terminal:
         return trials.play(job, _Lines(len(job.parts)))
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("playing", total=len(job.parts))
+        task = bar.add_task("the first rows", total=len(job.parts))
         return trials.play(job, lambda each: bar.update(task, advance=1, description=each.row))
 
 
@@ -103,6 +114,7 @@ class _Lines:
 
     def __init__(self, total: int) -> None:
         self._total, self._done, self._began = total, 0, time.monotonic()
+        click.echo(f"Playing {wording.count(total, 'row')} …", err=True)
 
     def __call__(self, each: Result) -> None:
         self._done += 1
@@ -112,18 +124,27 @@ class _Lines:
         click.echo(f"{self._done}/{self._total} {what}{f'; about {left} left' if rest else ''}", err=True)
 
 
-def _print(results: Sequence[Result], with_kill: bool) -> None:
+def _left_out(rows: Sequence[str], *, quick: bool) -> str:
+    """Return a line about what was not played; empty if nothing was left out."""
+    if quick:
+        missing = len(ROWS) - len(rows)
+        return f"This quick run left out {missing} rows, and played each of the others in one format: --full plays all."
+    missed = [name for name in ROWS if name not in rows]
+    return f"Left out, because it takes minutes: {', '.join(missed)}. --kill plays it too." if missed else ""
+
+
+def _print(results: Sequence[Result]) -> None:
     console = sheet.console()
-    table = Table(*report.COLUMNS)
+    table = Table(**sheet.NARROW)
+    for name, width in zip(report.COLUMNS, _WIDTHS, strict=True):
+        table.add_column(name, width=None if console.width >= _WIDE else width, overflow="fold")
     for cells in report.rows(results):
         table.add_row(*map(Text, cells))
     console.print(table)
-    kinds = Table("kind", "planted", "inline", "in the sidecar", "lost")
+    kinds = Table("kind", "planted", "inline", "in the sidecar", "lost", **sheet.NARROW)
     for kind, (planted, inline, beside) in report.kinds(results).items():
         kinds.add_row(kind, *(f"{count:,}" for count in (planted, inline, beside, planted - inline - beside)))
     console.print(kinds)
     for line in report.complaints(results):
         console.print(Text(line))
-    if not with_kill:
-        console.print(Text("kill -9 was not played; it takes long: --kill"))
     console.print(Text(report.moral(results)))

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast import formats
-from holdfast.commands import options, verbs
+from holdfast import formats, paths
+from holdfast.commands import agents, options, verbs
+from holdfast.config import Config
+from holdfast.errors import HoldfastError
+from holdfast.formats import RECORDS
 from holdfast.sessions import templates
 from holdfast.sessions.ownership import claims, owners, sessions
 from holdfast.workflow import registry
@@ -25,17 +28,73 @@ if TYPE_CHECKING:
 _STUCK = re.compile(r"(?P<title>.*[^\s@])@(?P<agent>[A-Za-z][\w:-]*)", re.DOTALL)
 
 
-@click.command(name="start")
+def _help() -> str:
+    """Return the command's help, with each format that is installed."""
+    width = max(map(len, RECORDS))
+    usual = Config.model_fields["format"].default
+    listed = [
+        f"  {name:<{width}}  {record.TOP}/; {_moving(name)}{' (default)' if name == usual else ''}"
+        for name, record in RECORDS.items()
+    ]
+    return _HELP.format(formats="\n".join(listed))
+
+
+def _moving(name: str) -> str:
+    return f"agents move its {RECORDS[name].UNIT}s" if RECORDS[name].AGENTS else "`holdfast done` moves it"
+
+
+def _templates(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Return the names of template files that complete a text."""
+    try:
+        project = options.open_project(context.params.get("project_dir"), tell=False)
+    except HoldfastError:
+        return []
+    return [each.name for each in templates.from_files(project)[0] if each.name.startswith(incomplete)]
+
+
+_HELP = """Start a workflow called TITLE and print its first step.
+
+A phase may name the agent that works on it, after a space and an @.
+
+\b
+Examples:
+  holdfast start "Payments" --phase "Design" --phase "Build it @coder"
+  holdfast start "Release 2" --template implementation --read release.md
+
+A format says where a workflow is stored and what moves it. Without --format the template decides, then `format` in
+holdfast.toml. If a phase names an agent, it is a format whose phases agents move.
+
+\b
+Formats:
+{formats}
+
+Your options are added to what a template has. Your phases replace its phases.
+"""
+
+
+@click.command(name="start", help=_help())
 @click.argument("title")
-@click.option("--format", "format_name", type=click.Choice(formats.NAMES), help="How it is kept; see above.")
-@click.option("--type", "kind", default="", metavar="T", help="planning, qa-loop, implementation, custom or your own.")
-@click.option("--phase", "phases", multiple=True, metavar="'TITLE [@AGENT]'", help="A phase, in order; repeat it.")
 @click.option(
-    "--total", type=click.IntRange(min=1), metavar="N", help="How many phases there are, if not all are named."
+    "--format",
+    "format_name",
+    type=click.Choice(formats.NAMES, case_sensitive=False),
+    metavar="FORMAT",
+    help="How the workflow is stored; listed above.",
 )
-@click.option("--replace", is_flag=True, help="Let an unfinished workflow in its way go, as it is, to the archive.")
 @click.option(
-    "--template", "pattern", metavar="NAME", help="Take phases and more from a template; see list --templates."
+    "--type", "kind", default="", metavar="T", help="The kind of work. Each format says which kinds it knows."
+)
+@click.option("--phase", "phases", multiple=True, metavar="'TITLE [@AGENT]'", help="A phase. Repeat it, in order.")
+@click.option(
+    "--total", type=click.IntRange(min=1), metavar="N", help="How many phases there are, if you don't name all of them."
+)
+@click.option("--replace", is_flag=True, help="Put an unfinished workflow that is in the way into the archive.")
+@click.option(
+    "--template",
+    "pattern",
+    metavar="NAME",
+    shell_complete=_templates,
+    help="Take phases and more from a template. `holdfast list --templates` lists them.",
 )
 @options.content_options
 @options.json_option
@@ -54,20 +113,10 @@ def command(
     as_json: bool,
     project_dir: str | None,
 ) -> None:
-    """Start a workflow called TITLE and say what its first step is.
-
-    A phase may name the agent that works on it, behind its title and a space: --phase "Write tests @test-writer".
-
-    With --format hybrid it is kept in .claude/state/workflow.json with a Markdown view, phases move when their agents
-    end, and one that names no agent gets general-purpose. With --format compaction it is kept in a file of its own
-    under untracked/workflow-state/, and agents do not move it. Without --format the template decides, or the
-    configuration, or it is compaction; but if a phase names an agent, it is a format whose phases agents move.
-
-    What is given beside a template is added to it; phases replace its phases.
-    """
+    """Start a workflow."""
     project = options.open_project(project_dir)
     template = templates.EMPTY if pattern is None else templates.get(project, pattern)
-    given = tuple(map(templates.phase, phases)) or template.phases
+    given = agents.spelt(project, tuple(map(templates.phase, phases)) or template.phases)
     usual = template.format or project.config.format
     if usual not in formats.WITH_AGENTS and any(agent for _, agent in given):
         usual = formats.WITH_AGENTS[0]
@@ -90,12 +139,14 @@ def command(
     paused = [each for each in registry.all_found(project).workflows if each.paused and each.key not in before]
     news = [
         _started(workflow),
+        _counted_from_zero(workflow),
         _whose(project, workflow, session),
         *(f"{quoted(each.title)} ({each.id}) is paused." for each in paused),
         seen,
     ]
     verbs.tell(workflow, as_json, "\n".join(filter(None, news)))
-    options.tell_outside(project, start.reading)
+    options.tell_reading(project, start.reading)
+    agents.tell_unknown(project, [agent for _, agent in given if agent])
     if here := options.inside(project, project_dir):
         click.echo(_where(project.root, here), err=True)
     for name, agent in given:
@@ -105,9 +156,17 @@ def command(
 
 def _started(workflow: Workflow) -> str:
     """Return where and in which format the workflow is stored, and what moves it."""
-    units = f"{workflow.unit}s"
-    how = f"{units} move as agents finish" if workflow.format in formats.WITH_AGENTS else "move on with `holdfast done`"
+    how = f"{workflow.unit}s move as agents finish"
+    if workflow.format not in formats.WITH_AGENTS:
+        how = f"`holdfast done` completes a {workflow.unit} and begins the next"
     return f"Started in {workflow.place}. Its format is {workflow.format}: {how}."
+
+
+def _counted_from_zero(workflow: Workflow) -> str:
+    """Return a note if the ids in the files of a workflow count from 0, since everything else counts from 1."""
+    if not workflow.in_order or not workflow.phases or workflow.phases[0].id != "phase_0":
+        return ""
+    return "Phases count from 1. Only in its files is the first one phase_0."
 
 
 def _whose(project: Workspace, workflow: Workflow, session: str | None) -> str:
@@ -123,7 +182,7 @@ def _whose(project: Workspace, workflow: Workflow, session: str | None) -> str:
     busy = {owners.owner(project, each) for each in registry.all_found(project).workflows if each.resumable}
     if len(live) == 1 and live[0] not in busy:
         claims.give(project, workflow, live[0])
-        return f"It belongs to session {live[0][:8]}, which is live here; its model hears of it at your next prompt."
+        return f"It belongs to session {live[0][:8]}, which is live here. Its model hears of it at your next prompt."
     if not live:
         return 'No session is live here. To begin one with it: claude "$(holdfast resume)"'
     named = ", ".join(each[:8] for each in live)
@@ -137,12 +196,12 @@ def _whose(project: Workspace, workflow: Workflow, session: str | None) -> str:
 def _where(root: Path, here: Path) -> str:
     """Return a note that sessions of the folder `here` don't find it: that folder is its own project (client fact)."""
     return (
-        f"Note: this is a workflow of {root}, where a session of {here} does not find it; "
-        "for a workflow of this folder alone add --project ."
+        f"Note: this workflow belongs to the project {paths.shown(str(root))}. A session that you start in "
+        f"{here.name}/ doesn't find it. For a workflow of this folder alone, add --project ."
     )
 
 
 def _hint(title: str, agent: str, name: str) -> str:
     """Return a note on how to name an agent, for a title that ends in `@name` without a space before it."""
     meant = quoted(f"{title} @{agent}")
-    return f"Note: the title of a phase is {quoted(name)}; an agent has a space before its @, as in {meant}."
+    return f"Note: the phase is called {quoted(name)}. To name an agent, put a space before its @: {meant}."

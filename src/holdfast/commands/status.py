@@ -1,4 +1,4 @@
-"""`holdfast status`: show what was saved, restored and what failed."""
+"""`holdfast status`: show workflows, agents, compactions and problems."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from holdfast import log
+from holdfast import log, paths
 from holdfast.clients import claude
 from holdfast.commands import options
 from holdfast.files.redact import redact_value
@@ -17,7 +17,7 @@ from holdfast.sessions.agents import agent_status
 from holdfast.sessions.compaction import deliveries, losses, snapshots
 from holdfast.sessions.ownership import former_ledger, owners, sessions
 from holdfast.workflow import registry, views
-from holdfast.workflow.wording import one_line
+from holdfast.workflow.wording import count, one_line
 
 if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 COMPACTIONS = 5
 LOG_LINES = 5
 _AGENT = (  # an agent's fields in `--json`
-    *("session", "tool_use_id", "agent_id", "agent_type", "workflow", "phase", "description", "fate", "words"),
+    *("session", "tool_use_id", "agent_id", "agent_type", "workflow", "phase", "description", "status", "last_message"),
     *("digest", "output", "transcript", "since", "ended_at", "failed"),
 )
 _ARRIVED = {
-    "pending": "the reply was not written",
-    "delivered": "given to the client, not confirmed yet",
+    "pending": "the reply could not be written",
+    "delivered": "sent to the client, not confirmed yet",
     "confirmed": "confirmed by the transcript",
-    "absent": "never arrived; given again at the next prompt",
-    "unconfirmed": "given to the client, never confirmed",
-    "refused": "not given, for it could belong to another live session",
+    "absent": "never arrived; sent again at the next prompt",
+    "unconfirmed": "sent to the client, never confirmed",
+    "refused": "not sent, because it could belong to another live session",
 }
 
 
@@ -43,21 +43,28 @@ _ARRIVED = {
 @options.json_option
 @options.project_option
 def command(as_json: bool, project_dir: str | None) -> None:
-    """Show the project's workflows, owners, agents, its last compactions with what was restored, and what failed."""
+    """Show the project's workflows, agents, last compactions and problems.
+
+    For each compaction you see what was saved and restored. For each workflow you see which session owns it.
+
+    \b
+    Example:
+      holdfast status
+    """
     status = redact_value(_status(options.open_project(project_dir)))
     if as_json:
         options.print_json(status)
         return
-    options.say(f"{status['root']}\nidentity {status['identity']}, ledger {status['ledger']}")
+    options.say(paths.shown(f"Project {status['root']}\nIdentity {status['identity']}\nLedger {status['ledger']}"))
     if status["former_ledger"]:
         options.say(status["former_ledger"])
     _section("Workflows", [_workflow(each) for each in status["workflows"]])
     _section("Agents", [_agent(each) for each in status["agents"]])
     _section("Last compactions", [_compaction(each) for each in status["compactions"]])
     _section("Last deliveries", [_delivery(each) for each in status["deliveries"]])
-    _section("What summaries had lost", [line for each in status["losses"] for line in _loss(each)])
-    _section("Not read", [f"{each['path']}: {each['reason']}" for each in status["problems"]])
-    _section("Handlers at fault", [f"{each['file']}: {each['fault']}" for each in status["faults"]])
+    _section("What summaries lost", [line for each in status["losses"] for line in _loss(each)])
+    _section("Unreadable files", [paths.shown(f"{each['path']}: {each['reason']}") for each in status["problems"]])
+    _section("Failing handlers", [paths.shown(f"{each['file']}: {each['fault']}") for each in status["faults"]])
     _section("Last warnings and errors", status["log"])
 
 
@@ -73,8 +80,8 @@ def _status(project: Workspace) -> dict[str, Any]:
         "problems": [{"path": str(each.path), "reason": each.reason} for each in found.problems],
         "sessions": sessions.all_of(project),
         "agents": _agents(project),
-        "compactions": [_seal(seal) for seal in snapshots.recent(project, COMPACTIONS)],
-        "deliveries": [asdict(each) for each in deliveries.recent(project, COMPACTIONS)],
+        "compactions": [_snapshot(project, snapshot) for snapshot in snapshots.recent(project, COMPACTIONS)],
+        "deliveries": [deliveries.as_json(asdict(each)) for each in deliveries.recent(project, COMPACTIONS)],
         "losses": [
             asdict(each) | {"kept": each.kept, "total": each.total} for each in losses.recent(project, COMPACTIONS)
         ],
@@ -93,21 +100,23 @@ def _row(project: Workspace, workflow: Workflow) -> dict[str, Any]:
     return views.row(workflow) | {"position": workflow.position, "owner": owners.owner(project, workflow)}
 
 
-def _seal(seal: snapshots.Seal) -> dict[str, Any]:
+def _snapshot(project: Workspace, snapshot: snapshots.Snapshot) -> dict[str, Any]:
+    why = snapshots.not_restored(project, snapshot)
     return {
-        "session": seal.session,
-        "trigger": seal.why,
-        "saved_at": None if seal.why == "none" else seal.sealed_at,
-        "workflows": [f"{each.title} ({each.phase})" for each in seal.workflows],
-        "restored_at": seal.claimed_at if seal.workflows else None,
-        "restored_in": seal.claimed_by if seal.workflows else None,
+        "session": snapshot.session,
+        "trigger": snapshot.why,
+        "saved_at": None if snapshot.why == "none" else snapshot.sealed_at,
+        "workflows": [f"{each.title} ({each.phase})" for each in snapshot.workflows],
+        "restored_at": snapshot.claimed_at if snapshot.workflows and not why else None,
+        "restored_in": snapshot.claimed_by if snapshot.workflows and not why else None,
+        "not_restored": why,
     }
 
 
 def _workflow(row: dict[str, Any]) -> str:
     owner = f", owned by session {row['owner'][:8]}" if row["owner"] else ""
     phase = f" {row['phase']}" if row["phase"] else ""
-    status = "paused" if row["resting"] else row["status"]
+    status = "paused" if row["paused"] else row["status"]
     return f"{one_line(row['title'])}: {status}, {row['position']}{phase} ({row['format']}{owner})"
 
 
@@ -116,31 +125,30 @@ def _agents(project: Workspace) -> list[dict[str, Any]]:
     gone = sessions.gone(project)
     listed = [str(each["id"]) for each in sessions.all_of(project) if each["id"] not in gone]
     found = [each for session in listed for each in agent_status.waiting(project, session)]
-    return [{name: getattr(each, name) for name in _AGENT} for each in found]
+    return [each.row(*_AGENT) for each in found]
 
 
 def _agent(row: dict[str, Any]) -> str:
     phase = f" for {one_line(row['phase'])}" if row["phase"] else ""
     who = f"{one_line(row['agent_type'])} ({one_line(row['agent_id'])}){phase}, session {row['session'][:8]}"
-    if row["fate"] == "running":
+    if row["status"] == "running":
         return f"{who}: running since {row['since']}"
     place = f": {one_line(row['output'] or row['transcript'])}" if row["output"] or row["transcript"] else ""
-    return f"{who}: {row['fate']} {row['ended_at']}, its result was not used{place}"
+    return f"{who}: {row['status']} {row['ended_at']}, its result was not used{place}"
 
 
 def _compaction(row: dict[str, Any]) -> str:
     if not row["workflows"]:
-        return f"{row['trigger']}, session {row['session'][:8]}: nothing was saved, for it owned no workflow"
+        return f"{row['trigger']}, session {row['session'][:8]}: nothing was saved, because it owned no workflow"
     saved = f"saved {row['saved_at']}" if row["saved_at"] else "PreCompact never fired"
-    restored = (
-        f"restored {row['restored_at']}" if row["restored_at"] else "not restored (no compaction came, or not yet)"
-    )
+    why = row["not_restored"] or "no compaction came, or not yet"
+    restored = f"restored {row['restored_at']}" if row["restored_at"] else f"not restored ({why})"
     return f"{row['trigger']}, session {row['session'][:8]}: {saved}; {restored}: {'; '.join(row['workflows'])}"
 
 
 def _delivery(row: dict[str, Any]) -> str:
-    rest = f", {row['omitted']} lines more in the sidecar" if row["omitted"] else ""
-    size = f", {row['units']} characters with {row['event']}{rest}" if row["state"] != "refused" else ""
+    rest = f", {count(row['omitted'], 'more line')} in the sidecar" if row["omitted"] else ""
+    size = f", {count(row['characters'], 'character')} with {row['event']}{rest}" if row["state"] != "refused" else ""
     said = f"{one_line(row['title'])}{size}"
     return f"{row['made_at']}, session {row['session'][:8]}: {said}: {_ARRIVED[row['state']]}"
 

@@ -27,13 +27,13 @@ def target_options(command: Command) -> Command:
         type=click.Choice(["user", "project", "local"]),
         default="user",
         show_default=True,
-        help="Whose settings: yours everywhere, the team's in this project, or yours in this project.",
+        help="Whose settings: yours everywhere, the team's here, or yours here.",
     )
     settings = click.option(
         "--settings",
         metavar="PATH",
         type=click.Path(path_type=Path),
-        help="The settings file, if it is not the usual one of the scope.",
+        help="Another settings file than the usual one of the scope.",
     )
     return scope(settings(project_option(command)))
 

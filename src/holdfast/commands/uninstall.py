@@ -1,4 +1,4 @@
-"""`holdfast uninstall`: remove it again."""
+"""`holdfast uninstall`: remove Holdfast from the settings again."""
 
 from __future__ import annotations
 
@@ -18,24 +18,36 @@ if TYPE_CHECKING:
 
 @click.command("uninstall")
 @target_options
-@click.option("--dry-run", is_flag=True, help="Print what would change in the settings file, and do nothing else.")
-@click.option("--purge", is_flag=True, help="Also delete what is known of your workflows, in all projects. Asks first.")
+@click.option("--dry-run", is_flag=True, help="Print what would change in the settings file, and change nothing.")
+@click.option(
+    "--purge", is_flag=True, help="Also delete what Holdfast knows of your workflows in all projects. Asks first."
+)
 @click.option("--yes", is_flag=True, help="Don't ask.")
 def command(
     scope: Scope, settings: Path | None, project_dir: str | None, dry_run: bool, purge: bool, yes: bool
 ) -> None:
-    """Take Holdfast out of Claude Code's settings.json.
+    """Remove Holdfast from Claude Code's settings.json.
 
-    A file nobody changed since the install becomes what it was before, byte for byte; from any other only Holdfast's
-    own entries are removed. With the last of its settings the programs it wrote go too. Its memory of your workflows
-    stays without --purge; files in your projects always stay (`holdfast forget --everything` there, before this).
+    A file that nobody changed since the install becomes what it was before, byte for byte. From any other file only
+    Holdfast's own entries are removed. With the last settings file, the programs that Holdfast wrote go too.
+
+    What Holdfast knows of your workflows stays, unless you give --purge. Files in your projects always stay. Before you
+    uninstall, `holdfast forget --everything` removes them there.
+
+    \b
+    Examples:
+      holdfast uninstall --dry-run
+      holdfast uninstall --purge
     """
     target = named(scope, settings, project_dir)
     if dry_run:
         click.echo(uninstall.preview(target), nl=False)
         return
     if purge and not yes:
-        click.confirm(f"Delete {paths.state_dir()}, all that is known of your workflows, for good?", abort=True)
+        click.confirm(
+            f"Delete {paths.shown(str(paths.state_dir()))}, all that Holdfast knows of your workflows, for good?",
+            abort=True,
+        )
     lines = uninstall.uninstall(target)
     lines += uninstall.purge() if purge else []
-    click.echo("\n".join([*lines, *uninstall.remainder()]))
+    click.echo(paths.shown("\n".join([*lines, *uninstall.remainder()])))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from holdfast.commands import options, verbs
 from holdfast.errors import HoldfastError
 from holdfast.workflow import registry
 from holdfast.workflow.model import Changes
+from holdfast.workflow.wording import one_line, quoted
 
 if TYPE_CHECKING:
     from holdfast.workflow.model import Status, Workflow
@@ -29,12 +31,20 @@ STATUSES: dict[str, Status] = {
 
 @click.command(name="update")
 @options.workflow_argument
-@click.option("--phase", metavar="N|NAME", help="The phase that is current, by number or title, or its new title.")
+@click.option(
+    "--phase", metavar="N|NAME", help="Go to the phase with this number, id or title. Else it's the phase's new title."
+)
 @click.option("--total", type=click.IntRange(min=1), metavar="N", help="How many phases there are.")
-@click.option("--status", type=click.Choice(tuple(STATUSES)), help="The current phase's status.")
-@click.option("--deliverable", "deliverables", multiple=True, metavar="D", help="A deliverable of the current phase.")
-@click.option("--context", "handover", metavar="TEXT", help="What the current phase leaves for the next.")
-@click.option("--error", default="", metavar="TEXT", help="What made the current phase fail, or blocks it.")
+@click.option(
+    "--status",
+    type=click.Choice(tuple(STATUSES), case_sensitive=False),
+    metavar="STATUS",
+    help="The phase's status: pending, active, completed, failed or blocked.",
+)
+@click.option("--deliverable", "deliverables", multiple=True, metavar="D", help="What the phase delivered. Repeat it.")
+@click.option("--context", "handover", metavar="TEXT", help="What the phase hands over to the next.")
+@click.option("--note", default="", metavar="TEXT", help="A note on the phase. See above for where it goes.")
+@click.option("--error", default="", metavar="TEXT", help="Why the phase failed, or what blocks it.")
 @options.content_options
 @options.json_option
 @options.project_option
@@ -45,6 +55,7 @@ def command(
     status: str | None,
     deliverables: tuple[str, ...],
     handover: str | None,
+    note: str,
     error: str,
     reading: tuple[str, ...],
     reminders: tuple[str, ...],
@@ -52,7 +63,18 @@ def command(
     as_json: bool,
     project_dir: str | None,
 ) -> None:
-    """Change a workflow; readings, reminders and context are added to what is there."""
+    """Change a workflow and its current phase.
+
+    Files to read, reminders, context values and deliverables are added to what is there.
+
+    \b
+    Examples:
+      holdfast update --note "Half of the tests pass" --remind "Small commits"
+      holdfast update --phase 2
+
+    A note is stored as what the phase hands over to the next one. A format that stores that for completed phases only,
+    or not at all, keeps the note in the context.
+    """
     number = int(phase) if phase and phase.isdecimal() else None
     changes = Changes(
         current=number,
@@ -66,30 +88,38 @@ def command(
         handover=handover,
         error=error,
     )
-    if changes == Changes():
-        raise HoldfastError("nothing to change was given; see holdfast update --help")
+    if changes == Changes() and not note.strip():
+        raise HoldfastError("nothing to change; `holdfast update --help` lists what you can change")
     project = options.open_project(project_dir)
     workflow = verbs.find(project, workflow_id)
     changes = _meant(workflow, changes)
+    if note.strip():
+        changes = registry.noted(workflow, changes, note.strip())
     after = registry.get(workflow.format).update(project, workflow, changes)
-    verbs.tell(after, as_json, _news(workflow, after))
-    options.tell_outside(project, changes.reading)
+    verbs.tell(after, as_json, _news(workflow, after, workflow_id))
+    options.tell_reading(project, changes.reading)
 
 
 def _meant(workflow: Workflow, changes: Changes) -> Changes:
-    """If `--phase` gives another phase's title, go to that phase; nobody wants two phases of one title."""
-    others = [
-        each.number for each in workflow.phases if each.title == changes.phase and each.number != workflow.current
-    ]
-    return replace(changes, current=others[0], phase=None) if others else changes
+    """If `--phase` gives a phase's id or another phase's title, in any case, go to that phase."""
+    wanted = (changes.phase or "").casefold()
+    for each in workflow.phases if wanted else ():
+        if wanted == each.id.casefold() or (wanted == each.title.casefold() and each.number != workflow.current):
+            return replace(changes, current=each.number, phase=None)
+    return changes
 
 
-def _news(before: Workflow, after: Workflow) -> str:
+def _news(before: Workflow, after: Workflow, named: str | None) -> str:
     if before.recovered and not after.recovered:
         return (
-            f"Updated. {after.place} was broken: it was rewritten from its last good content, and what it held lies "
-            "beside it as *.corrupt-*."
+            f"Updated. {after.place} was broken, so it was written again from its last good content. The broken file "
+            "is beside it as *.corrupt-*."
         )
     if replace(after, updated_at=before.updated_at) == before:
-        return "Nothing was changed: it says that already."
+        return "Nothing changed: the workflow says that already."
+    if before.phase and after.phase and before.current == after.current and before.phase != after.phase:
+        said = f"Renamed phase {after.current} {quoted(before.phase)} to {quoted(after.phase)}."
+        undo = shlex.join(["holdfast", "update", "--phase", before.phase, *([named] if named else [])])
+        can_undo = one_line(before.phase) == before.phase and not before.phase.isdecimal()
+        return f"{said} To undo this: {undo}" if can_undo else said
     return "Updated."

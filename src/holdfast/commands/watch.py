@@ -1,4 +1,4 @@
-"""`holdfast watch`: show the current workflow and follow it live."""
+"""`holdfast watch`: follow the current workflow live."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _TICK_S = 1.0  # durations are shown in seconds
 
 def _number(context: click.Context, option: click.Parameter, value: float) -> float:
     if math.isnan(value):  # FloatRange lets it pass
-        raise click.BadParameter("nan is no number", ctx=context, param=option)
+        raise click.BadParameter("nan is not a number", ctx=context, param=option)
     return value
 
 
@@ -50,14 +50,18 @@ class Suspended(Exception):
     show_default=True,
     metavar="SECONDS",
     callback=_number,
-    help="How often to look for changes.",
+    help="How long to wait between two looks for changes.",
 )
 @options.project_option
 def command(workflow_id: str | None, interval: float, project_dir: str | None) -> None:
-    """Show the current workflow, or WORKFLOW, and follow it: phases, agents, to-do list, last save and restore.
+    """Follow the current workflow, or WORKFLOW: phases, agents, to-do list, last save and restore.
 
-    On a terminal the page is kept up to date; elsewhere it is printed again whenever something changed. Nothing is
-    written to the project. Ctrl-C ends.
+    On a terminal the page stays up to date. Elsewhere it is printed again after each change. Nothing is written to the
+    project. Ctrl-C ends.
+
+    \b
+    Example:
+      holdfast watch payments
     """
     following = Following(options.open_project(project_dir), workflow_id, options.session())
     console = sheet.console()

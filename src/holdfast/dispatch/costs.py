@@ -44,7 +44,7 @@ def note(project: OpenProject, event: Event, units: Mapping[str, int]) -> None:
     try:
         context_costs.note(project, event.session_id, event.hook_event_name, units, agent=event.reaches_agent)
     except LedgerError as error:
-        log.write("warning", f"what a reply cost is not remembered: {error}")
+        log.write("warning", f"the cost of a reply wasn't recorded: {error}")
 
 
 def note_after(project: OpenProject, event: Event, units: Mapping[str, int], streams: Streams, code: int) -> None:

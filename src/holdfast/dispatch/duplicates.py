@@ -78,7 +78,7 @@ def once(client: Client, payload: Mapping[str, Any], environ: Mapping[str, str])
     except TimeoutError:
         raise
     except OSError as error:
-        log.write("warning", f"whether another copy answers cannot be told: {error}")
+        log.write("warning", f"can't tell whether another copy answers: {error}")
         yield True
         return
     try:

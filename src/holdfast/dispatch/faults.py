@@ -54,7 +54,7 @@ def remember(event: str, file: HandlerFile, fault: str, project: Project | None 
             kept = dict(list(known.items())[-_KEPT:])
             atomic.write(_file(), json.dumps(kept, indent=2).encode(), mode=0o600)
     except (HoldfastError, OSError) as error:
-        log.write("warning", f"a handler's fault could not be remembered: {error}")
+        log.write("warning", f"a handler's fault couldn't be recorded: {error}")
 
 
 def of(file: HandlerFile) -> str:

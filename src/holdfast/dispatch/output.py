@@ -92,7 +92,7 @@ class Streams:
             os.dup2(descriptor, number)
 
     def answerable(self) -> bool:
-        """Tell whether anybody still waits for a reply from this process."""
+        """Return whether anybody still waits for a reply from this process."""
         return not self.written
 
     def close(self) -> None:
@@ -133,4 +133,4 @@ def write_environment(reply: Reply, target: str | None) -> None:
             with Path(target).open("a", encoding="utf-8") as file:
                 file.write(new if not known or known.endswith("\n") else "\n" + new)
     except (OSError, ValueError) as error:
-        log.write("warning", f"the environment file could not be written: {error}")
+        log.write("warning", f"the environment file couldn't be written: {error}")

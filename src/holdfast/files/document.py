@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LIMIT_BYTES = 32 * 1024 * 1024  # bytes of a document
+DEPTH_LIMIT = 200  # levels of objects and lists; Python can read more than it can copy
 _GROWTH_BYTES = 64 * 1024  # bytes a file may gain while it is being opened
 _BOM = b"\xef\xbb\xbf"
 _FIRST_INDENT = regex(rb'\A\s*\{[ \t]*\r?\n([ \t]*)"')
@@ -279,7 +280,18 @@ def _parse(path: Path, raw: bytes) -> dict[str, Any]:
         raise BrokenError(path, f"is not JSON: {error}") from error
     if not isinstance(data, dict):
         raise SchemaMismatch(path, f"holds a JSON {_kind(data)} where an object is expected")
+    if text.count("[") + text.count("{") > DEPTH_LIMIT and _deeper(data, DEPTH_LIMIT):
+        raise BrokenError(path, "is nested too deeply to be read")
     return data
+
+
+def _deeper(data: dict[str, Any], levels: int) -> bool:
+    """Return whether objects and lists lie deeper in one another than `levels`."""
+    level: list[Any] = [data]
+    for _ in range(levels):
+        inner = (each.values() if isinstance(each, dict) else each for each in level)
+        level = [each for within in inner for each in within if isinstance(each, (dict, list))]
+    return bool(level)
 
 
 def _decode(path: Path, raw: bytes) -> str:

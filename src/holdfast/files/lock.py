@@ -10,7 +10,7 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from holdfast.errors import StateError
+from holdfast.errors import StateError, because
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,9 +83,12 @@ def _acquire(folder: Path, timeout: float) -> int:
 
 
 def _attempt(place: Path, *, is_folder: bool) -> int | None:
-    """Return the descriptor that now holds the lock, None while somebody else holds it. Raises OSError."""
+    """Return the descriptor that now holds the lock, None while somebody else holds it. Raises OSError, StateError."""
     if is_folder:
-        place.mkdir(parents=True, exist_ok=True)
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StateError(place, f"can't be created: {because(error)}") from error
         descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     else:
         descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)

@@ -81,7 +81,7 @@ class Trail:
         plan: the plan's file; "" without one.
         plan_title: the first line of the plan, where it is known.
         branch: the branch the last entry was written on; "" where there is none.
-        said: what the model said and the person answered, newest first.
+        statements: what the model said and the person answered, newest first.
         reads: the files that were read and not edited, newest first.
     """
 
@@ -96,7 +96,7 @@ class Trail:
     plan: str = ""
     plan_title: str = ""
     branch: str = ""
-    said: tuple[str | Answer, ...] = ()
+    statements: tuple[str | Answer, ...] = ()
     reads: tuple[str, ...] = ()
 
 
@@ -228,17 +228,23 @@ class Transcripts(Protocol):
     def agent_prompt(self, path: str, agent: str, /) -> str:
         """Return the first prompt of an agent in the session with this transcript; empty if unknown."""
 
-    def reached(self, path: str, mark: str, since: int, /) -> Reached:
-        """Return whether a text with this mark has reached the model, according to the entries from byte `since` on."""
+    def reached(self, path: str, mark: str, since: int, after: str = "", /) -> Reached:
+        """Return whether a text with this mark has reached the model, according to the entries from byte `since` on.
 
-    def compacted(self, path: str, since: int, /) -> bool:
-        """Return whether there is a complete compaction from byte `since` on."""
+        Entries before the UTC stamp `after` are skipped: the client may write them later than that, or again.
+        """
+
+    def compacted(self, path: str, since: int, after: str = "", /) -> bool:
+        """Return whether there is a complete compaction from byte `since` on, and not before the UTC stamp `after`."""
 
     def shares(self, path: str, other: str, /) -> bool:
         """Return whether two transcripts share entries, because one session continues the other."""
 
     def trail(self, entries: Sequence[dict[str, Any]], /) -> Trail:
         """Return what a session did, from its transcript's entries, oldest first; never raises."""
+
+    def edited(self, path: str, /) -> Sequence[str]:
+        """Return the files that an agent edited, in their order, from the end of its own transcript; never raises."""
 
 
 class Unread:
@@ -272,11 +278,11 @@ class Unread:
         """Return an empty text."""
         return ""
 
-    def reached(self, path: str, mark: str, since: int) -> Reached:
+    def reached(self, path: str, mark: str, since: int, after: str = "") -> Reached:
         """Return "unknown"."""
         return "unknown"
 
-    def compacted(self, path: str, since: int) -> bool:
+    def compacted(self, path: str, since: int, after: str = "") -> bool:
         """Return False."""
         return False
 
@@ -287,3 +293,7 @@ class Unread:
     def trail(self, entries: Sequence[dict[str, Any]]) -> Trail:
         """Return an empty trail."""
         return Trail()
+
+    def edited(self, path: str) -> Sequence[str]:
+        """Return no files."""
+        return ()

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TextIO, cast
 
 from holdfast import paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from contextlib import redirect_stdout
     from types import ModuleType
 
     from holdfast.formats.record import Record
@@ -80,11 +82,39 @@ def parts(part: str, names: Iterable[str]) -> dict[str, ModuleType]:
     found = {}
     for name in names:
         try:
-            found[name] = import_module(module(name, part))
+            with off_stdout():
+                found[name] = import_module(module(name, part))
         except Exception:
             if name in OURS:
                 raise
     return found
+
+
+def index_fault() -> str:
+    """Return what is wrong with the index, so that formats of other packages are missing; empty if it is sound."""
+    if not os.path.lexists(paths.format_index()):
+        return ""
+    from holdfast.formats.record import listed, packages
+
+    raw = index()
+    named = packages(raw)
+    if named and named.keys() <= {each.NAME for each in listed(raw)}:
+        return ""
+    return f"{paths.format_index()} is damaged, so workflows in the formats of other packages can't be read"
+
+
+def off_stdout() -> redirect_stdout[TextIO]:
+    """Return a context in which what another package's code prints goes to stderr, because stdout is for answers."""
+    from contextlib import redirect_stdout
+
+    return redirect_stdout(sys.stderr)
+
+
+def package(name: str) -> str:
+    """Return the package that brings a format, with its version, as the index says; "another package" if it doesn't."""
+    from holdfast.formats.record import packages
+
+    return packages(index()).get(name) or "another package"
 
 
 def samples() -> dict[str, Sample]:

@@ -47,7 +47,7 @@ class Record(Protocol):
     TOP: str
     """The folder that holds its state."""
     STATES: tuple[str, ...]
-    """The state files."""
+    """The state files. A pattern that ends in `/*.extra.json` names a folder for their extras (`workflow.places`)."""
     VIEWS: tuple[str, ...]
     """Files that are generated from the state or belong to it: lists, plans, summaries."""
     LISTS: tuple[str, ...]
@@ -106,6 +106,16 @@ def misshapen(constants: Mapping[str, object]) -> Iterator[str]:
                 yield f"its record has no {key}"
         elif type(given) is not wanted or (isinstance(given, tuple) and not all(isinstance(e, str) for e in given)):
             yield f"{key} in its record is no {kind}"
+
+
+def packages(raw: bytes) -> dict[str, str]:
+    """Return the packages that an index names, by their formats; none if it can't be read."""
+    import json
+
+    try:
+        return {str(each["name"]): str(each["package"]) for each in json.loads(raw)["formats"]}
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return {}
 
 
 def listed(raw: bytes) -> list[Record]:

@@ -70,7 +70,7 @@ def refresh() -> list[str]:
     found = find()
     kept = [each for each in found if not each.fault]
     raw = render(kept)
-    if raw == formats.index():
+    if raw == formats.index() and not formats.index_fault():
         return []
     before = {each.NAME for each in listed(formats.index())}
     if kept:
@@ -78,7 +78,7 @@ def refresh() -> list[str]:
     else:
         paths.format_index().unlink(missing_ok=True)
     gone = sorted(before - {each.name for each in kept})
-    return [*(f"format {each.name}: {each.package}" for each in kept), *(f"format {name}: gone" for name in gone)]
+    return [*(f"Format {each.name}: {each.package}" for each in kept), *(f"Format {name}: removed" for name in gone)]
 
 
 def render(found: list[Brought]) -> bytes:
@@ -90,9 +90,10 @@ def render(found: list[Brought]) -> bytes:
 def _loaded(entry: EntryPoint) -> Brought:
     package = f"{entry.dist.name} {entry.dist.version}" if entry.dist else "a package"
     try:
-        module = entry.load()
-        constants = {key: getattr(module, key) for key in Record.__annotations__ if hasattr(module, key)}
-        fault = next(_faults(entry.name, constants), "")
+        with formats.off_stdout():
+            module = entry.load()
+            constants = {key: getattr(module, key) for key in Record.__annotations__ if hasattr(module, key)}
+            fault = next(_faults(entry.name, constants), "")
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - a foreign package may raise anything
@@ -127,11 +128,15 @@ def _faults(name: str, constants: dict[str, Any]) -> Iterator[str]:
         (record.CHECK, f"{package}.checks", ("look",)),
         (record.SAMPLE, f"{package}.sample", ()),
     ):
-        loaded = import_module(module) if asked else None
+        try:
+            loaded = import_module(module) if asked else None
+        except Exception as error:  # noqa: BLE001 - a foreign package may raise anything
+            yield f"its module {module!r} can't be loaded ({' '.join(f'{type(error).__name__}: {error}'.split())})"
+            continue
         if missing := [each for each in functions if asked and not callable(getattr(loaded, each, None))]:
             yield f"{module} has no function {missing[0]}"
 
 
 def _outside(place: str) -> bool:
-    """Tell whether a text isn't a relative path that stays below a project's root."""
+    """Return whether a text isn't a relative path that stays below a project's root."""
     return not place or place.startswith("/") or "\0" in place or not {".", ".."}.isdisjoint(place.split("/"))

@@ -71,7 +71,7 @@ def remarks(project: Project, files: Sequence[HandlerFile], *, asked: bool) -> l
     """
     known = registered_events(project)
     found = [(file, each) for file in files for each in filter(None, (file.notice, *file.doubts))]
-    found += [(file, each) for file in files if asked or not file.off for each in _resting(project, file, known)]
+    found += [(file, each) for file in files if asked or not file.off for each in _inactive(project, file, known)]
     return found + unexpected(project, files)
 
 
@@ -82,7 +82,7 @@ def unexpected(project: Project, files: Sequence[HandlerFile]) -> list[tuple[Han
     for file in files:
         routes = {route.event: route.function for route in file.routes} if file.active else {}
         found += [
-            (file, f"{name} does not run: {event} is {silent[event]}")
+            (file, f"{name} doesn't run: {event} is {silent[event]}")
             for event, name in routes.items()
             if event in silent
         ]
@@ -90,7 +90,7 @@ def unexpected(project: Project, files: Sequence[HandlerFile]) -> list[tuple[Han
             if limit > limits.get(event, limit):
                 found.append((file, f"{routes[event]} {_CUT_OFF.format(event, limits[event], limit)}"))
         if "WorktreeCreate" in routes:
-            found.append((file, f"{routes['WorktreeCreate']} {_REPLACES_GIT}"))
+            found.append((file, f"{routes['WorktreeCreate']} {_REPLACES_GIT.format(file.name)}"))
     return found
 
 
@@ -110,12 +110,12 @@ def _client_limits(project: Project) -> dict[str, float]:
 
 
 _CUT_OFF = (
-    "is cut off: it asks for more time than Claude Code gives the registered {} hook ({:g} s). To register {} s:"
-    " holdfast install; a plugin's hooks can't have more"
+    "is cut off: it asks for more time than Claude Code gives the registered {} hook ({:g} s), and a"
+    " plugin's can't have more. To register {} s: holdfast install"
 )
 _REPLACES_GIT = (
-    "makes worktrees in place of Claude Code, which no longer uses git for them; where it names no folder, no worktree"
-    " is made and the session is told"
+    "makes worktrees instead of Claude Code, which then doesn't use git for them; if it names no folder, no worktree is"
+    " made and the session is told. If you don't want that: holdfast handlers off {}"
 )
 
 
@@ -124,7 +124,7 @@ def listing(
 ) -> dict[str, list[dict[str, Any]]]:
     """Return what `holdfast handlers list --json` prints: for each event the functions that want it.
 
-    The functions that run come first, in calling order; then those of inactive files, each with the reason in `idle`.
+    The functions that run come first, in calling order; then those of inactive files, each with its `inactive_reason`.
 
     Args:
         files: what `loader.find` found.
@@ -133,11 +133,11 @@ def listing(
     listed: dict[str, list[dict[str, Any]]] = {}
     for event in events.EVENTS:
         running = loader.plan(claude, files, event, None)
-        resting = [
+        inactive = [
             Call(file, route) for file in files if not file.active for route in file.routes if route.event == event
         ]
-        if running or resting:
-            listed[event] = [_row(call, withheld.get(event, "")) for call in (*running, *resting)]
+        if running or inactive:
+            listed[event] = [_row(call, withheld.get(event, "")) for call in (*running, *inactive)]
     return listed
 
 
@@ -145,23 +145,21 @@ def idle(file: HandlerFile) -> str:
     """Return why a file doesn't run; empty if it does."""
     if file.off and file.runs_when:
         asked = [f"{key} = {' or '.join(map(repr, values))}" for key, values in file.runs_when]
-        return (
-            f"switched off; it runs when the configuration says {', '.join(asked)}, and handlers.off does not name it"
-        )
+        return f"switched off; it runs if the configuration has {', '.join(asked)} and handlers.off doesn't name it"
     if file.off:
-        return "switched off; see handlers.off and, for what is off by default, handlers.on in the configuration"
+        return "switched off; see handlers.off and handlers.on in the configuration"
     if file.faults and not file.routes:
         return file.faults[0]
     if not file.trusted:
-        refuses = "; refuses what it guarded" if file.active else ""
-        how = "changed or gone since it was trusted" if file.changed else "not trusted"
-        return f"{how}{refuses}; see holdfast handlers trust"
+        refuses = "; refuses what it guards" if file.active else ""
+        how = "changed or gone since you trusted it" if file.changed else "not trusted"
+        return f"{how}{refuses}; run holdfast handlers trust"
     if file.replaced_by:
         return f"replaced by {file.replaced_by}" + (f" ({file.notice})" if file.notice else "")
     return "" if file.routes else "answers no event"
 
 
-def _resting(project: Project, file: HandlerFile, known: Mapping[str, Sequence[str | None]]) -> list[str]:
+def _inactive(project: Project, file: HandlerFile, known: Mapping[str, Sequence[str | None]]) -> list[str]:
     """Return a sentence for each part of a file that won't run, with the command that changes it.
 
     Functions with a fault are left out.
@@ -172,23 +170,23 @@ def _resting(project: Project, file: HandlerFile, known: Mapping[str, Sequence[s
         known: what `registered_events` returned; if empty, events are not compared.
     """
     if file.off or file.replaced_by:
-        return [f"does not run: {idle(file)}"]
+        return [f"doesn't run: {idle(file)}"]
     said = []
     if not file.trusted and file.path.exists():
-        how = "was changed since it was trusted" if file.changed else "is not trusted"
+        how = "changed since you trusted it" if file.changed else "isn't trusted"
         command = shlex.join(["holdfast", "handlers", "trust", "--project", str(project.root), file.path.name])
-        said.append(f"does not run: it {how}; look at it and run {command}")
+        said.append(f"doesn't run: it {how}. Read it, then run {command}")
     for route in file.routes if known else ():
         matchers = known.get(route.event, [])
         if not matchers and route.event not in events.OLDEST_CLIENT_EVENTS:
             continue  # `unexpected` says why
         if not matchers:
-            said.append(f"{route.function} does not run: {route.event} is not registered; run holdfast install")
+            said.append(f"{route.function} doesn't run: {route.event} isn't registered. Run holdfast install")
         elif not any(registration.covers(route.event, matcher, route.match) for matcher in matchers):
-            asked = route.match or "every value"
+            asked = f"all of {route.match}" if route.match else "every value"
             said.append(
-                f"{route.function} does not run for all of {asked}: {route.event} is registered for "
-                f"{', '.join(map(str, matchers))} alone; run holdfast install"
+                f"{route.function} doesn't run for {asked}: {route.event} is registered only for "
+                f"{', '.join(map(str, matchers))}. Run holdfast install"
             )
     return said
 
@@ -235,5 +233,5 @@ def _row(call: Call, withheld: str) -> dict[str, Any]:
         "trusted": call.file.trusted,
         "broken": route.broken or None,
         "off": call.file.off,
-        "idle": idle(call.file) or withheld or None,
+        "inactive_reason": idle(call.file) or withheld or None,
     }

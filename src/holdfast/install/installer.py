@@ -119,7 +119,7 @@ def install(target: Target, *, allow_cli: bool = False) -> list[str]:
         lines = [*_registered(planned), *_left_out(target, files, planned.install), *_backed_up(planned, backup)]
         if skill:
             lines.append(_copy_skill(target, skill, record))
-    return [*lines, *(f"program: {path}" for path in launcher.programs()), f"to undo: {target.undo}"]
+    return [*lines, *(f"Program: {path}" for path in launcher.programs()), f"To undo: {target.undo}"]
 
 
 def recorded(target: Target) -> Install:
@@ -207,7 +207,7 @@ def _fresh_record(target: Target, files: Sequence[HandlerFile]) -> Install:
 
 def _copy_skill(target: Target, source: bytes, record: Install) -> str:
     if target.scope != "user" and document.leads_out(target.skill, target.root):
-        return f"skill: {target.skill} leads out of the project through a symbolic link, so nothing was written there"
+        return f"Skill: {target.skill} leads out of the project through a symbolic link, so nothing was written there"
     copied = skillcopy.copy(source, target.skill, record.skill_digest)
     if copied.ours:
         installs.keep(dataclasses.replace(record, skill=target.skill, skill_digest=copied.digest))
@@ -217,14 +217,14 @@ def _copy_skill(target: Target, source: bytes, record: Install) -> str:
 def _registered(planned: Plan) -> list[str]:
     name = planned.target.settings
     if not planned.wanted:
-        left = "what the plugin does not register" if planned.plugin else "any event"
-        return [f"no handler wants {left}, so {name} registers none", *_beside(planned)]
-    head = f"registered in {name}:" if planned.changes else f"already registered in {name}, nothing to change:"
+        left = "an event that the plugin does not register" if planned.plugin else "an event"
+        return [f"No handler wants {left}, so nothing is registered in {name}.", *_beside(planned)]
+    head = f"Registered in {name}:" if planned.changes else f"Already registered in {name}, nothing changed:"
     width = max(map(len, planned.wanted))
     events = [f"  {event:<{width}}  {matcher or '*'}" for event, matcher in planned.wanted.items()]
     changes = [f"  {change}" for change in planned.text.changes] if planned.had_ours else []
-    silenced = ['note: "disableAllHooks" is true in it, so the client runs no hook'] if planned.text.silenced else []
-    return [head, *events, *(["changed:", *changes] if changes else []), *_beside(planned), *silenced]
+    silenced = ['Note: "disableAllHooks" is true there, so the client runs no hook.'] if planned.text.silenced else []
+    return [head, *events, *(["Changed:", *changes] if changes else []), *_beside(planned), *silenced]
 
 
 def _beside(planned: Plan) -> list[str]:
@@ -232,11 +232,11 @@ def _beside(planned: Plan) -> list[str]:
     if not planned.plugin:
         return []
     twice = [event for event in planned.wanted if event in planned.text.registered and event in planned.plugin]
-    both = f"; each firing of {', '.join(twice)} is answered once, by one of the two" if twice else ""
-    return [f"the plugin, which is enabled, registers {', '.join(planned.plugin)}{both}"]
+    both = f" Each firing of {', '.join(twice)} is answered once, by one of the two." if twice else ""
+    return [f"The plugin is enabled and registers {', '.join(planned.plugin)}.{both}"]
 
 
 def _backed_up(planned: Plan, backup: Path | None) -> list[str]:
     if not planned.changes:
         return []
-    return [f"the file before: {backup}" if backup else "the file before: there was none"]
+    return [f"Backup: {backup}" if backup else "Backup: none, because there was no file"]

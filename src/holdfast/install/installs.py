@@ -82,7 +82,7 @@ def load() -> dict[str, Install]:
     """Return every install by the settings file's real path; an entry that can't be read is logged and left out."""
     found, lost = _read()
     if lost:
-        log.write("warning", f"{lost}; nothing can be restored from it")
+        log.write("warning", f"{lost}, so nothing can be restored from it")
     return found
 
 
@@ -122,7 +122,7 @@ def forget(settings: Path) -> bool:
 
 
 def is_there(root: str) -> bool:
-    """Tell whether a recorded project still exists."""
+    """Return whether a recorded project still exists."""
     return Path(root).is_dir()
 
 

@@ -79,7 +79,7 @@ def fallback(filled: str = "") -> str:
 def _arguments(interpreter: str | None) -> str:
     """Return the line that names what the launcher needs, by which `refuse.sh` tells an upgrade from a removal."""
     needs = (interpreter or sys.executable, str(paths.package_root()))
-    return f'set -- "$1" "${{2-}}" {" ".join(map(shlex.quote, needs))} # holdfast install wrote this line'
+    return f'set -- "$1" "${{2-}}" {" ".join(map(shlex.quote, needs))} "${{5-}}" # holdfast install wrote this line'
 
 
 def started(text: str) -> Started | None:

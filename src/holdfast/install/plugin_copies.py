@@ -94,7 +94,7 @@ class Copy:
 
 
 def running() -> bool:
-    """Tell whether this process runs from a plugin copy, in the environment that `plugin/build.py` built."""
+    """Return whether this process runs from a plugin copy, in the environment that `plugin/build.py` built."""
     return (Path(sys.prefix) / "ready").is_file() and paths.plugin_manifest().is_file()
 
 
@@ -172,7 +172,7 @@ def keep_launcher() -> None:
     except MissingError:
         pass
     except (StateError, ConfigError) as error:
-        log.write("warning", f"the launcher could not be brought up to date: {error}")
+        log.write("warning", f"the launcher couldn't be updated: {error}")
 
 
 def _merged(roots: Iterable[Path]) -> dict[str, str | None]:
@@ -186,7 +186,7 @@ def _hooks(root: Path) -> list[tuple[str, str | None, Mapping[str, Any]]]:
 
 
 def _beside(event: str, present: object, plugin: str | None) -> bool:
-    """Tell whether a registered matcher is a list of names that the plugin selects none of."""
+    """Return whether a registered matcher is a list of names that the plugin selects none of."""
     if not isinstance(present, str) or selects_all(present) or alternatives(present, event) is None:
         return False
     return _uncovered(event, present, plugin) == present

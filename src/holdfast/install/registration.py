@@ -68,7 +68,7 @@ def merged(pairs: Iterable[tuple[str, str | None]], known: frozenset[str]) -> di
 
 
 def covers(event: str, registered: str | None, asked: str | None) -> bool:
-    """Tell whether a registered matcher certainly selects everything that another one selects."""
+    """Return whether a registered matcher certainly selects everything that another one selects."""
     if event in NO_MATCHER or registered is None or selects_all(registered) or registered == asked:
         return True
     if asked is None or selects_all(asked):
@@ -127,7 +127,7 @@ def plugin_command(event: str) -> str:
 
 
 def ours(text: str) -> bool:
-    """Tell whether an install wrote a registered command, in this or any earlier form.
+    """Return whether an install wrote a registered command, in this or any earlier form.
 
     Such a command begins with the launcher's path; one that merely mentions it is somebody else's.
     """
@@ -135,7 +135,7 @@ def ours(text: str) -> bool:
 
 
 def cuts_off(event: str, limit: object, needed: int | None = None) -> bool:
-    """Tell whether the `timeout` of one of Holdfast's registered commands is too short for its answers, or no number.
+    """Return whether the `timeout` of one of Holdfast's registered commands is too short for its answers, or no number.
 
     It never has to be longer than the client's own default for the event, unless `needed` says so (client fact §4.4).
 
@@ -221,7 +221,7 @@ def _bar_list(matchers: list[str]) -> str:
 
 
 def _joinable(pattern: str) -> bool:
-    """Tell whether a regular expression keeps its meaning as a part of a union.
+    """Return whether a regular expression keeps its meaning as a part of a union.
 
     If the client can't read one part, it ignores the whole union. So in any doubt the event is registered for every
     value.

@@ -121,7 +121,7 @@ def _entries(target: Target, hooks: Any) -> Iterator[Entry]:
 
 
 def _runs_holdfast(command: str, root: Path) -> bool:
-    """Tell whether a command runs Holdfast: by its text, or by the file that it runs, wherever that is."""
+    """Return whether a command runs Holdfast: by its text, or by the file that it runs, wherever that is."""
     if registration.ours(command) or _ALIKE.search(command):
         return True
     if _ENTRYPOINT not in command:
@@ -141,7 +141,7 @@ def _words(command: str) -> shlex.shlex:
 
 
 def _is_entrypoint(word: str, root: Path) -> bool:
-    """Tell whether a word of a command is the path of Holdfast's entrypoint or of a copy of it."""
+    """Return whether a word of a command is the path of Holdfast's entrypoint or of a copy of it."""
     homes = {"HOME": str(Path.home()), "CLAUDE_PROJECT_DIR": str(root)}
     named = re.sub(r"\$(?:\{(\w+)\}|(\w+))", lambda found: homes.get(found[1] or found[2], found[0]), word)
     path = root / (str(Path.home()) + named[1:] if named.startswith("~/") else named)

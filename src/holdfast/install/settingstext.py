@@ -86,7 +86,7 @@ class SettingsText:
             self.added.update({_PERMISSIONS, _ALLOW})
 
     def allows(self, rule: str) -> bool:
-        """Tell whether `rule` is among the allowed permission rules."""
+        """Return whether `rule` is among the allowed permission rules."""
         return rule in self._allowed()
 
     def register(self, wanted: Mapping[str, str | None], timeouts: Mapping[str, int] = MappingProxyType({})) -> None:
@@ -165,7 +165,7 @@ class SettingsText:
         """Update an event's only entry, each part on its own; a timeout set by hand stays if it is long enough."""
         if not _same(event, self._matcher(event, spot), matcher):
             self._set_matcher((*_HOOKS, event, spot.group), matcher)
-            self.changes.append(f"{event}: matcher changed{_words(event, matcher)}")
+            self.changes.append(f"{event}: matcher changed{_words(event, matcher, 'to')}")
         steps = (*_HOOKS, event, spot.group, "hooks", spot.hook, "command")
         if self._editor.value(steps) != command(event):
             self._editor.replace(steps, command(event))
@@ -203,7 +203,7 @@ class SettingsText:
         self._editor.remove(steps if self._alone(event, spot) else (*steps, "hooks", spot.hook))
 
     def _alone(self, event: str, spot: _Spot) -> bool:
-        """Tell whether an entry's group holds only that entry and a matcher."""
+        """Return whether an entry's group holds only that entry and a matcher."""
         steps = (*_HOOKS, event, spot.group)
         hooks = self._editor.node((*steps, "hooks"))
         return hooks is not None and len(hooks.entries) == 1 and {*self._editor.keys(steps)} <= {"matcher", "hooks"}
@@ -244,5 +244,5 @@ def _same(event: str, present: object, wanted: str | None) -> bool:
     return wanted is None and isinstance(present, str) and selects_all(present)
 
 
-def _words(event: str, matcher: str | None) -> str:
-    return "" if event in NO_MATCHER or matcher is None else f" for {matcher}"
+def _words(event: str, matcher: str | None, joint: str = "for") -> str:
+    return "" if event in NO_MATCHER or matcher is None else f" {joint} {matcher}"

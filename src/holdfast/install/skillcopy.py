@@ -38,11 +38,11 @@ def copy(source: bytes, place: Path, known_digest: str) -> Copied:
     digest = sha256(source)
     present = _digest(place)
     if present == digest:
-        return Copied(known_digest == digest, digest, f"skill: {place} is already there")
+        return Copied(known_digest == digest, digest, f"Skill: {place} is already there")
     if place.is_symlink() or (present is not None and present != known_digest):
-        return Copied(False, "", f"skill: {place} is not ours and was left as it is")
+        return Copied(False, "", f"Skill: {place} stays, because it is not Holdfast's")
     atomic.write(place, source)
-    return Copied(True, digest, f"skill: {place}")
+    return Copied(True, digest, f"Skill: {place}")
 
 
 def recognised(place: Path) -> str:
@@ -55,13 +55,13 @@ def remove(place: Path, known_digest: str) -> str:
     """Remove the copy at `place` unless it was changed; return a sentence that says what was done."""
     present = _digest(place)
     if present is None:
-        return f"skill: {place} was already gone"
+        return f"Skill: {place} was already gone"
     if present != known_digest:
-        return f"skill: {place} was changed since and was left as it is"
+        return f"Skill: {place} stays, because it was changed since"
     atomic.remove(place)
     with suppress(OSError):  # the folder stays if it holds other files
         place.parent.rmdir()
-    return f"skill: {place} removed"
+    return f"Skill: {place} removed"
 
 
 def _digest(place: Path) -> str | None:

@@ -48,11 +48,11 @@ def uninstall(target: Target) -> list[str]:
         if had:
             lines += [_unknown(target, unknown, kept), *_unrecorded_skill(target.skill)]
         if installs.forget(target.real) or (unknown and _others(target)):
-            lines.append("the launcher stays, other settings still name it")
+            lines.append("The launcher stays, because other settings still name it.")
         else:
-            removed = [f"ended {address}" for address in servers.stop_of(paths.launcher())]
-            removed += [f"removed {path}" for path in launcher.remove()]
-            doubt = "whether other settings name the launcher is not known; where they do, install into them again"
+            removed = [f"Ended: {address}" for address in servers.stop_of(paths.launcher())]
+            removed += [f"Removed: {path}" for path in launcher.remove()]
+            doubt = "Other settings may still name the launcher. If so, install into them again."
             lines += [*removed, *([doubt] if removed and unknown else [])]
         return [*lines, *(_left() if had else [])]
 
@@ -75,17 +75,17 @@ def purge() -> list[str]:
     """
     folder = paths.state_dir()
     if paths.launcher().exists():
-        return [f"{folder} was not deleted, for Holdfast is still installed; take it out of the other settings first"]
+        return [f"{folder} stays, because Holdfast is still installed. Uninstall it from the other settings first."]
     if not folder.exists():
         return []
     shutil.rmtree(folder)
-    return [f"removed {folder}"]
+    return [f"Removed: {folder}"]
 
 
 def _unknown(target: Target, why: str, kept: Sequence[Path]) -> str:
     """Return a line on what only the lost record knew of a settings file, with the oldest backup that may help."""
-    copy = f"the oldest copy kept of it: {kept[0]}" if kept else "no copy of it was kept"
-    return f"what {target.settings} was before the install is not known, for the record cannot be read ({why}); {copy}"
+    copy = f"Its oldest backup: {kept[0]}" if kept else "There is no backup of it."
+    return f"The record of the install can't be read ({why}), so {target.settings} was not restored from it. {copy}"
 
 
 def _unrecorded_skill(place: Path) -> list[str]:
@@ -98,18 +98,18 @@ def _unrecorded_skill(place: Path) -> list[str]:
         digest = ""
     if digest:
         return [skillcopy.remove(place, digest)]
-    return [f"skill: {place} was left as it is: it is not this version's, and whose it is is not known"]
+    return [f"Skill: {place} stays, because it is not this version's and may be yours."]
 
 
 def _others(target: Target) -> bool:
-    """Tell whether another settings file that a session here reads registers Holdfast's launcher."""
+    """Return whether another settings file that a session here reads registers Holdfast's launcher."""
     names: tuple[scopes.Scope, ...] = ("user", "project", "local")
     others = [scopes.target(name, target.root) for name in names]
     return any(_has_ours(other) for other in others if other.real != target.real)
 
 
 def _has_ours(target: Target) -> bool:
-    """Tell whether a settings file has an entry of Holdfast's; False if it can't be read."""
+    """Return whether a settings file has an entry of Holdfast's; False if it can't be read."""
     try:
         return any(entry.ours for entry in registrations.entries(target))
     except StateError:
@@ -121,17 +121,17 @@ def remainder() -> list[str]:
     if paths.launcher().exists():
         return []
     stays = {
-        paths.state_dir(): "what is known of your workflows",
+        paths.state_dir(): "what Holdfast knows of your workflows; `holdfast uninstall --purge` deletes it",
         paths.config_dir(): "your handlers and configuration",
     }
-    return [f"stays: {folder} ({what})" for folder, what in stays.items() if folder.exists()]
+    return [f"Stays: {folder} ({what})" for folder, what in stays.items() if folder.exists()]
 
 
 def _left() -> list[str]:
     """Return a line for each record that couldn't be read, because those files stay."""
     left = [*([installs.file()] if installs.lost() else []), *installs.set_aside()]
     return [
-        f"{each} was left as it is; when nothing of Holdfast's is installed any more: rm {shlex.quote(str(each))}"
+        f"Stays: {each}. Once Holdfast is uninstalled everywhere, delete it: rm {shlex.quote(str(each))}"
         for each in left
     ]
 
@@ -140,7 +140,7 @@ class _After(NamedTuple):
     """What an uninstall makes of a settings file: its new content (None: it is removed), and a sentence about that."""
 
     content: bytes | None
-    said: str
+    report: str
     backed_up: bool = False
 
 
@@ -148,25 +148,25 @@ def _take_back(target: Target, record: Install | None) -> str:
     file = settingsfile.read(target.real)
     after = _after(target, file, record)
     if after.content == file.raw:
-        return after.said
+        return after.report
     if after.backed_up and after.content is not None:
         backup = settingsfile.replace(file, after.content.decode("utf-8"))
-        return f"{after.said} (the file before: {backup})"
+        return f"{after.report} (backup: {backup})"
     settingsfile.check_writable(file)
     if after.content is None:
         atomic.remove(file.path)
     else:
         atomic.write(file.path, after.content)
-    return after.said
+    return after.report
 
 
 def _after(target: Target, file: SettingsFile, record: Install | None) -> _After:
     """Return what a settings file becomes when Holdfast is removed from it; writes nothing."""
     if file.raw is None:
-        return _After(None, f"{target.settings}: there is no such file")
+        return _After(None, f"{target.settings}: there is no such file, so nothing changed")
     if record is not None and record.written == file.digest:
         if record.created:
-            return _After(None, f"{target.settings}: removed, there was none before the install")
+            return _After(None, f"{target.settings}: removed, because there was none before the install")
         before = _before(record)
         if before is not None:
             return _After(before, f"{target.settings}: restored from {record.backup}")
@@ -194,6 +194,6 @@ def _without_ours(target: Target, file: SettingsFile, record: Install | None) ->
         for rule in rules:
             text.disallow(rule)
     if not text.changes:
-        return _After(file.raw, f"{target.settings}: nothing of ours is in it")
-    said = f"{target.settings}: our entries removed, the rest left as it is"
+        return _After(file.raw, f"{target.settings}: Holdfast isn't registered there, so nothing changed")
+    said = f"{target.settings}: Holdfast's entries removed, the rest unchanged"
     return _After(text.text.encode("utf-8"), said, backed_up=True)

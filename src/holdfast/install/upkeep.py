@@ -80,7 +80,7 @@ def _keep_registered(project: Project, files: Sequence[HandlerFile]) -> list[str
             lines += _plugin_notice(project, files)
         return lines + _team_notice(project)
     except HoldfastError as error:
-        log.write("warning", f"the registered events could not be brought up to date: {error}")
+        log.write("warning", f"the registered events couldn't be updated: {error}")
         return []
 
 
@@ -155,7 +155,7 @@ _PERSONAL: tuple[scopes.Scope, ...] = ("user", "local")
 
 
 def _due(planned: Plan) -> bool:
-    """Tell whether there is anything to write: settings, or changed wishes of this project to keep in the record."""
+    """Return whether there is anything to write: settings, or changed wishes of this project to keep in the record."""
     if not planned.had_ours:
         return False
     recorded = installs.get(planned.target.real)

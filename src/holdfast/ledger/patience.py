@@ -26,22 +26,22 @@ class Patience:
     Attributes:
         left: seconds.
         say: tells a person at a terminal; None on the hook path, where only the log is told.
-        told: the last message about the ledger, so that an event says it only once.
+        reported: the last message about the ledger, so that an event says it only once.
         waited: seconds spent so far.
     """
 
     left: float = EVENT_WAIT_S
     say: Callable[[str], None] | None = None
-    told: str = ""
+    reported: str = ""
     waited: float = 0.0
 
     def rest(self) -> tuple[float, float, str]:
         """Return the state for another process of the same event (`spent`), as JSON values."""
-        return self.left, self.waited, self.told
+        return self.left, self.waited, self.reported
 
     def spent(self, rest: tuple[float, float, str]) -> None:
         """Take over the state of another process of the same event (`rest`)."""
-        self.left, self.waited, self.told = rest
+        self.left, self.waited, self.reported = rest
 
     def insist(self, attempt: Callable[[], T], busy: Callable[[Exception], bool], file: Path | None = None) -> T:
         """Return the result of `attempt`; retry while it raises what `busy` recognises and there is time left.

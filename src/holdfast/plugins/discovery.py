@@ -228,7 +228,7 @@ def _in_other_folders(folder: route_cache.Folder, strict: Collection[str]) -> li
 
 
 def runs(conditions: Conditions, configuration: Config) -> bool:
-    """Tell whether a configuration fulfils a file's `RUNS_WHEN`; an unknown key is never fulfilled."""
+    """Return whether a configuration fulfils a file's `RUNS_WHEN`; an unknown key is never fulfilled."""
     return all(getattr(configuration, key, None) in values for key, values in conditions)
 
 
@@ -322,7 +322,7 @@ def _remember(file: HandlerFile, project: Project) -> None:
 
 
 def _unsettled(place: Place, look: _Look) -> bool:
-    """Tell whether a project's configuration, on which its handlers may depend, changed since it was trusted."""
+    """Return whether a project's configuration, on which its handlers may depend, changed since it was trusted."""
     root = look.project.root
     return (
         place == "project" and look.granted(paths.project_config(root)) is not None and not trust.config_trusted(root)
@@ -383,7 +383,7 @@ def _keep_strict_on(file: HandlerFile, found: scan.Scan, project: Project) -> Ha
 
     if _off(file.name, found, config.load(None, trusted=False).config):
         return file
-    return replace(file, off=False, notice=f"strict: {paths.project_config(project.root)} may not switch it off")
+    return replace(file, off=False, notice=f"it is strict, so {paths.project_config(project.root)} can't switch it off")
 
 
 def _replace_farther(files: Sequence[HandlerFile]) -> list[HandlerFile]:
@@ -402,5 +402,5 @@ def _replaced(file: HandlerFile, namesakes: Sequence[HandlerFile]) -> HandlerFil
     winner = guard or usable[-1]
     if file is winner:
         return file
-    notice = "a user's strict handler is not replaced" if file.place == "project" else ""
+    notice = f"it can't replace {winner.path}, which is strict" if file.place == "project" else ""
     return replace(file, replaced_by=winner.path, notice=notice)

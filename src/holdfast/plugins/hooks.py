@@ -27,10 +27,10 @@ class Hooks(Protocol):
         """Return the longest timeout (seconds) that can be registered for an event."""
 
     def matches(self, matcher: str | None, value: str | None, event: str, /) -> bool:
-        """Tell whether a matcher selects an event with this value; every matcher selects None."""
+        """Return whether a matcher selects an event with this value; every matcher selects None."""
 
     def valid(self, matcher: str | None, event: str, /) -> bool:
-        """Tell whether a matcher is valid; an invalid one selects nothing."""
+        """Return whether a matcher is valid; an invalid one selects nothing."""
 
     def never(self, matcher: str, event: str, /) -> str:
         """Return why a matcher can't select anything; empty if it may."""

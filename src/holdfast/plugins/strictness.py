@@ -66,7 +66,7 @@ def remember(path: Path, routes: Iterable[Route]) -> None:
             with suppress(OSError):
                 _legacy_file().unlink()
     except (HoldfastError, OSError) as error:
-        log.write("warning", f"the strict handlers of {path} could not be remembered: {error}")
+        log.write("warning", f"the strict handlers of {path} couldn't be recorded: {error}")
 
 
 def guarding(hooks: Hooks, event: str, value: str | None, root: str) -> list[str]:
@@ -88,7 +88,7 @@ def guarding(hooks: Hooks, event: str, value: str | None, root: str) -> list[str
     try:
         entries = _read(memory_file())
     except (OSError, ValueError) as error:
-        log.write("error", f"{memory_file()}: cannot be read ({error}); any strict handler may stand in it")
+        log.write("error", f"{memory_file()}: can't be read ({error}), so any handler may be strict")
         return ["a handler"]
     return [
         f"{'user' if everywhere(path) else 'project'}/{path.rpartition('/')[2]}: {route.function}"
@@ -99,7 +99,7 @@ def guarding(hooks: Hooks, event: str, value: str | None, root: str) -> list[str
 
 
 def everywhere(path: str) -> bool:
-    """Tell whether a handler file is a user's own, in any folder, and so guards every project."""
+    """Return whether a handler file is a user's own, in any folder, and so guards every project."""
     return _root(path) == _EVERY
 
 
@@ -109,7 +109,7 @@ def memory_file() -> Path:
 
 
 def selects(hooks: Hooks, route: Route, event: str, value: str | None) -> bool:
-    """Tell whether a route is for an event; a strict one with an invalid matcher is for every value."""
+    """Return whether a route is for an event; a strict one with an invalid matcher is for every value."""
     if route.event != event:
         return False
     if hooks.matches(route.match, value, event):
@@ -151,7 +151,7 @@ def _load(file: Path) -> Memory:
     try:
         return _read(file)
     except (OSError, ValueError) as error:
-        log.write("error", f"{file}: cannot be read ({error}); strict handlers that no longer load are not known")
+        log.write("error", f"{file}: can't be read ({error}), so strict handlers that no longer load are unknown")
         return {}
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast import paths
-from holdfast.errors import MissingError, StateError
+from holdfast.errors import MissingError, StateError, because
 from holdfast.files import atomic, document, lock
+from holdfast.plugins import config_schema
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +31,11 @@ def set_listed(name: str, **lists: bool) -> bool:
     import tomlkit
 
     file = paths.user_config()
-    with lock.locked(paths.ensure_private(file.parent)):
+    try:
+        folder = paths.ensure_private(file.parent)
+    except OSError as error:
+        raise StateError(file.parent, f"can't be created: {because(error)}") from error
+    with lock.locked(folder):
         config = _read(file)
         before = tomlkit.dumps(config)
         for key, there in lists.items():
@@ -38,6 +43,8 @@ def set_listed(name: str, **lists: bool) -> bool:
         text = tomlkit.dumps(config)
         if text != before:
             atomic.write(file, text.encode(), mode=0o600, follow=True)
+            if text.startswith(config_schema.LINE):
+                config_schema.write()
     return text != before
 
 
@@ -48,7 +55,7 @@ def _read(file: Path) -> TOMLDocument:
     try:
         return tomlkit.parse(document.read(file)[0].decode("utf-8-sig"))
     except MissingError:
-        return tomlkit.document()
+        return tomlkit.parse(f"{config_schema.LINE}\n\n")
     except (TOMLKitError, ValueError, RecursionError) as error:
         raise StateError(file, f"is not TOML: {error}; correct it, then try again") from error
 

@@ -164,7 +164,7 @@ class Findings:
             "unit": "ms",
             "server": not self.cold,
             "count": len(self.firings),
-            "gone_cold": self.gone_cold,
+            "cold_fallbacks": self.gone_cold,
             "untraced": self.untraced,
             "events": [each.as_json() for each in self.events],
             "handlers": [each.as_json() for each in self.handlers],

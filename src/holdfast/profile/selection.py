@@ -77,7 +77,7 @@ def samples(project: OpenProject, asked: Mapping[str, str | None], event: str | 
 
 
 def _fires(payload: Mapping[str, Any], asked: Mapping[str, str | None]) -> bool:
-    """Tell whether the client starts a process for an event."""
+    """Return whether the client starts a process for an event."""
     name = payload["hook_event_name"]
     try:
         return name in asked and matchers.matches(asked[name], events.parse(payload).matcher_value, name)

@@ -18,13 +18,13 @@ def line() -> str:
     The launcher runs twice in a throw-away home and project, with an event that handlers want; the second run is timed,
     when its files are in the system's cache.
     """
-    said = "what it costs: a process for each of these events, none for any other tool or event"
+    said = "Cost: one process for each of these events, none for other tools and events."
     seconds = measured()
     if seconds is None:
-        return f"{said}; it could not be measured (holdfast doctor --fire says why)"
+        return f"{said} It could not be measured; `holdfast doctor --fire` says why."
     return (
-        f"{said}; one took {seconds * 1000:.0f} ms just now without the warm server, which the first event starts "
-        "(holdfast profile measures yours with it)"
+        f"{said} One took {seconds * 1000:.0f} ms just now without the warm server, which the first event starts. "
+        "`holdfast profile` measures yours with it."
     )
 
 

@@ -38,27 +38,29 @@ def about(chosen: Chosen, rounds: int, event: str, off: str, left_out: int, load
         left_out: how many files of the project weren't copied.
         load: the system's load average.
     """
-    count = len(chosen.payloads)
+    number = len(chosen.payloads)
     times = "once" if rounds == 1 else f"{rounds} times"
     what = "sample" if chosen.samples else "recorded"
-    each = "" if count == 1 else "each "
-    said = [f"{_many(count, f'{what} event')}, {each}replayed {times}; all times in milliseconds."]
+    each = "" if number == 1 else "each "
+    said = [f"{_many(number, f'{what} event')}, {each}replayed {times}; all times in milliseconds."]
     if chosen.samples:
-        said.append(f"No {event or 'event'} of this project is recorded; samples of the package stood in. {RECORDING}.")
+        said.append(f"No {event or 'event'} of this project is recorded, so samples stood in. {RECORDING}.")
     if chosen.older:
         which = "more sample" if chosen.samples else "older event"
-        said.append(f"{_many(chosen.older, which)} stayed out; --limit takes more.")
+        said.append(f"{_many(chosen.older, which)} stayed out. --limit takes more.")
     if chosen.unwanted:
-        said.append(f"{_many(chosen.unwanted, 'recorded event')} no handler asks for any more stayed out.")
+        said.append(f"{_many(chosen.unwanted, 'recorded event')} stayed out, because no handler wants them any more.")
     if chosen.unread:
         said.append(f"{_many(chosen.unread, 'line')} of the recordings could not be read.")
     if off:
-        said.append(f"The warm server is off ({off}), so all were answered without it.")
+        said.append(f"The warm server is off ({off}), so each event was a cold start.")
     if left_out:
-        said.append(f"{_many(left_out, 'file')} of the project stayed out: too large, too many, or not readable.")
+        said.append(f"{_many(left_out, 'file')} of the project stayed out: too large, too many, or unreadable.")
     processors = os.cpu_count() or 1
     if load > processors:
-        said.append(f"The machine was busy (load {load:.1f}, {_many(processors, 'processor')}), so all took longer.")
+        said.append(
+            f"The machine was busy (load {load:.1f}, {_many(processors, 'processor')}), so everything took longer."
+        )
     return [*said, double.LIMITS]
 
 
@@ -119,7 +121,7 @@ def _failed(found: Findings) -> Iterator[str]:
 
 def _missing(found: Findings) -> Iterator[str]:
     if found.gone_cold:
-        yield f"Not the server but a cold start answered {_many(found.gone_cold, 'event')}."
+        yield f"A cold start, not the server, answered {_many(found.gone_cold, 'event')}."
     if found.untraced:
         yield f"{_many(found.untraced, 'event')} did not say what took the time; only the whole is known."
 

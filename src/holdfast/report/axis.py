@@ -5,17 +5,21 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import pairwise
+from math import ceil, floor
 from typing import TYPE_CHECKING
 
 from holdfast.report import wording
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 IDLE_S = 30 * 60.0  # longer idle times become a break
 _BREAK = 0.04  # the largest part of the axis for one break
 _BREAKS = 0.25  # the largest part of the axis for all breaks
 _APART = 0.11  # the smallest part of the axis between two labels
+_LAST = 1 - 0.07  # where the last label may begin: it takes room to the right of its place
+_MINUTE_S, _DAY_S = 60, 86_400
+_STEPS_S = (1, 2, 5, 10, 15, 30, *(_MINUTE_S * each for each in (1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +33,10 @@ class Break:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A label of the axis: its place (0 to 1), the day if it differs from the label before, and the time."""
+    """A label of the axis: its place (0 to 1), the day if it differs from the label before, and the time of day.
+
+    The time has seconds if the labels are less than a minute apart.
+    """
 
     left: float
     day: str
@@ -60,29 +67,42 @@ class Axis:
         return _between(moment, self.moments[after - 1 : after + 1], self.places[after - 1 : after + 1])
 
     def moment(self, place: float) -> float:
-        """Return the time (seconds since 1970) at a place."""
+        """Return the time (seconds since 1970) at a place; the axis must have a time."""
+        if len(self.moments) < 2:
+            return self.moments[0]
         after = min(max(bisect_right(self.places, place), 1), len(self.places) - 1)
         return _between(place, self.places[after - 1 : after + 1], self.moments[after - 1 : after + 1])
 
     def ticks(self) -> list[Tick]:
-        """Return the labels: one after each break and, as far as there is room, more at regular steps."""
-        if len(self.moments) < 2:
-            return []
-        begins = [0.0, *(each.left + each.width for each in self.breaks)]
-        wanted = [*begins, *(step / 8 for step in range(1, 8))]
-        quiet = [(each.left, each.left + each.width) for each in self.breaks]
+        """Return the labels: one at the beginning and after each break and, as far as there is room, at round times."""
+        step = self._step()
+        begins = [self.places[0] if self.places else 0.0, *(each.left + each.width for each in self.breaks)]
         chosen: list[float] = []
-        for place in wanted:
-            within = any(left <= place < right for left, right in quiet)
-            if not within and place <= 1 - _APART / 2 and all(abs(place - each) >= _APART for each in chosen):
+        for place in [*begins, *self._round(step)]:
+            if place <= _LAST and all(abs(place - each) >= _APART for each in chosen):
                 chosen.append(place)
         found: list[Tick] = []
         day = ""
-        for place in sorted(chosen):
+        for place in sorted(chosen) if self.moments else ():
             at = self.moment(place)
-            found.append(Tick(place, wording.day(at) if wording.day(at) != day else "", wording.time(at)))
+            time = wording.time(at, seconds=step < _MINUTE_S)
+            found.append(Tick(place, wording.day(at) if wording.day(at) != day else "", time))
             day = wording.day(at)
         return found
+
+    def _step(self) -> int:
+        """Return the smallest round number of seconds for which two labels stand apart."""
+        active = self.moments[-1] - self.moments[0] - sum(each.seconds for each in self.breaks) if self.moments else 0.0
+        smallest = active / (1 - sum(each.width for each in self.breaks)) * _APART
+        found = next((each for each in _STEPS_S if each >= smallest), 0)
+        return found or ceil(smallest / _DAY_S) * _DAY_S
+
+    def _round(self, step: int) -> Iterator[float]:
+        """Yield the places of the multiples of `step` seconds that aren't in a break."""
+        breaks = {each.left for each in self.breaks}
+        for (left, _), (begin, end) in zip(pairwise(self.places), pairwise(self.moments), strict=True):
+            if left not in breaks:
+                yield from (self.place(at) for at in range(ceil(begin / step) * step, floor(end) + 1, step))
 
 
 def across(moments: Iterable[float]) -> Axis:

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 _LEGEND = (
     ("mark confirmed", "compaction, restored and confirmed"),
-    ("mark given", "restored, not confirmed"),
-    ("mark lost", "nothing restored, or refused"),
-    ("mark nothing", "nothing to restore"),
-    ("mark open", "announced, did not come"),
-    ("mark apart", "guidance at another time"),
+    ("mark given", "compaction, restored, not confirmed"),
+    ("mark lost", "not restored"),
+    ("mark nothing", "compaction with nothing to restore"),
+    ("mark open", "announced, but didn't happen"),
+    ("mark apart", "guidance without a compaction"),
     ("key session", "session"),
-    ("key running", "agent or phase at work"),
+    ("key running", "running"),
     ("key completed", "completed"),
     ("key failed", "failed"),
     ("key left", "left unfinished"),
@@ -36,15 +36,17 @@ _OUTCOMES = {"active": "running"}
 
 
 def draw(story: Story) -> Element:
-    """Return the timeline."""
+    """Return the timeline, with a legend of what is drawn in it; without content if there is nothing to draw."""
     line = axis.across(_moments(story))
     lanes = [_session(line, story, each) for each in reversed(story.sessions)]
     lanes += [lane for told in story.workflows if (lane := _workflow(line, story, told)) is not None]
     if not lanes:
-        return tag("p", "Nothing has happened here yet.", class_="empty")
+        return tag("div")
     breaks = tag("div", [_break(each) for each in line.breaks], class_="breaks", aria_hidden="true")
     chart = tag("div", _head(line), breaks, lanes, class_="chart")
-    legend = tag("ul", [tag("li", tag("i", class_=name), text) for name, text in _LEGEND], class_="legend")
+    drawn = {name.split(" ")[1] for lane in lanes for each in lane.iter() if " " in (name := each.get("class", ""))}
+    keys = [(name, text) for name, text in _LEGEND if name.split(" ")[1] in drawn]
+    legend = tag("ul", [tag("li", tag("i", class_=name), text) for name, text in keys], class_="legend")
     scroll = tag("div", chart, class_="scroll", tabindex="0", role="region", aria_label="Timeline; scrolls sideways")
     return tag("div", scroll, legend)
 
@@ -68,7 +70,7 @@ def _moments(story: Story) -> Iterator[float]:
     for compaction in story.compactions:
         yield from _within(story, compaction.at)
     for attempt in story.attempts:
-        yield from _within(story, attempt.began_at, attempt.ended_at)
+        yield from _within(story, attempt.began_at, attempt.ended_at or story.made_at)
     yield from (wording.seconds(each.made_at) for each in story.apart)
     yield from (wording.seconds(each.at) for each in story.happened)
 

@@ -37,6 +37,12 @@ def said(text: str, **attributes: str) -> Element:
     return tag("bdi", text, **attributes)
 
 
+def code(text: str) -> Element:
+    """Return a command; a line breaks only between its words."""
+    first, *rest = (tag("span", word) for word in text.split(" "))
+    return tag("code", first, [part for word in rest for part in (" ", word)])
+
+
 def html(root: Element) -> str:
     """Return a page as text."""
     return f"<!doctype html>\n{tostring(root, encoding='unicode', method='html')}\n"

@@ -134,6 +134,11 @@ class Story:
     more: bool
     phases: dict[tuple[str, str], str]
 
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to show."""
+        return not (self.sessions or self.compactions or self.workflows or self.costs or self.happened)
+
 
 def gather(project: Workspace, *, since: datetime | None = None, session: str = "", limit: int = LIMIT) -> Story:
     """Return what happened in a project, as far as the ledger still knows it.

@@ -6,11 +6,12 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from holdfast.ledger import context_costs
-from holdfast.report import chart, wording
+from holdfast.report import chart, markup, wording
 from holdfast.report.markup import said, tag
 from holdfast.report.wording import brief
 from holdfast.sessions.compaction import losses
 from holdfast.sessions.history import timeline
+from holdfast.workflow.wording import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -36,7 +37,7 @@ KINDS = {
     "archive": "archive",
 }
 _STATES = {
-    "pending": "the reply was not written",
+    "pending": "not sent",
     "delivered": "not confirmed yet",
     "confirmed": "confirmed",
     "absent": "never arrived",
@@ -47,16 +48,16 @@ _OUTCOMES = {
     "running": "running",
     "completed": "finished",
     "failed": "failed",
-    "left": "its session ended before it did",
+    "left": "unfinished when its session ended",
 }
-_BRIEF = ("When", "Session", "How", "Owner", "Launched")  # the cells of these columns don't wrap
+_BRIEF = ("When", "Session", "Trigger", "Owner", "Launched")  # the cells of these columns don't wrap
 
 
 def compactions(story: Story) -> Element:
-    """Return the table of compactions and their outcomes."""
+    """Return the table of compactions and their outcomes. Each table is without content if it has no rows."""
     rows = [_compaction(each, number) for number, each in enumerate(story.compactions, 1)]
-    heads = ("When", "Session", "How", "What it had", "What came back", "What the summary kept")
-    return _table(heads, rows, "No compaction was seen.")
+    heads = ("When", "Session", "Trigger", "Workflow", "Restored", "Kept by the summary")
+    return _table(heads, rows)
 
 
 def _compaction(each: Compaction, number: int) -> Element:
@@ -77,27 +78,32 @@ def _compaction(each: Compaction, number: int) -> Element:
 
 def _loss(loss: Loss) -> Iterator[Element]:
     """Yield how many of a workflow's facts a summary had, and a list of the lost ones that the reader can open."""
-    yield tag("div", f"{loss.kept} of {loss.total} facts of ", said(brief(loss.title, 40)), " word for word")
+    yield tag(
+        "div",
+        f"{loss.kept} of {count(loss.total, 'fact')} of ",
+        said(brief(loss.title, 40)),
+        ", word for word",
+    )
     if loss.lost:
         items = [
             tag("li", f"{kind}: ", said("; ".join(map(brief, listed))), losses.more(loss.counts[kind], listed))
             for kind, listed in loss.lost.items()
         ]
-        yield tag("details", tag("summary", "What it had lost"), tag("ul", items))
+        yield tag("details", tag("summary", "What it lost"), tag("ul", items))
 
 
 def _given(delivery: Delivery) -> list[Element | str]:
     if delivery.state == "refused":
         return [said(brief(delivery.title, 60)), f": {_STATES['refused']}"]
-    more = f", {delivery.omitted} lines more in the sidecar" if delivery.omitted else ""
-    size = f"{delivery.units:,} characters with {delivery.event}{more}"
+    more = f", {count(delivery.omitted, 'more line')} in the full version" if delivery.omitted else ""
+    size = f"{count(delivery.units, 'character')} with {delivery.event}{more}"
     return [said(brief(delivery.title, 60) or "the trail"), f": {size}; {_STATES[delivery.state]}"]
 
 
 def workflows(story: Story) -> Element:
     """Return the table of workflows with their phases."""
-    heads = ("Workflow", "Where it stands", "Phases", "Owner", "File")
-    return _table(heads, [_workflow(story, each) for each in story.workflows], "No workflow was seen.")
+    heads = ("Workflow", "Status", "Phases", "Owner", "File")
+    return _table(heads, [_workflow(story, each) for each in story.workflows])
 
 
 def _workflow(story: Story, told: Told) -> Element:
@@ -107,7 +113,7 @@ def _workflow(story: Story, told: Told) -> Element:
     place = f"{brief(workflow.place)}{where}" + (" (in the archive)" if told.archived else "")
     cells: tuple[Content, ...] = (
         [tag("b", said(brief(workflow.title, 80))), f" {workflow.format}"],
-        f"{workflow.word}, {workflow.progress_text}, {workflow.percent} %",
+        f"{workflow.word}, {workflow.progress_text}, {workflow.percent}%",
         tag("ol", phases, class_="phases") if phases else "–",
         wording.session(told.owner),
         said(place),
@@ -118,8 +124,8 @@ def _workflow(story: Story, told: Told) -> Element:
 def agents(story: Story) -> Element:
     """Return the table of agents and their outcomes, newest first."""
     found = sorted((run for each in story.sessions for run in each.runs), key=lambda run: run.began_at, reverse=True)
-    heads = ("Launched", "Agent", "Session", "For", "How it went", "Its last words")
-    return _table(heads, [_run(story, each) for each in found], "No agent was seen.")
+    heads = ("Launched", "Agent", "Session", "Task", "Result", "Last message")
+    return _table(heads, [_run(story, each) for each in found])
 
 
 def _run(story: Story, run: Run) -> Element:
@@ -146,9 +152,9 @@ def costs(story: Story) -> Element:
         for session, parts in groupby(story.costs, key=lambda each: each.session)
         for row in _costs(session, list(parts), total)
     ]
-    heads = ("Session", "Event", "Handler", "How often", "Characters", "Tokens, about")
+    heads = ("Session", "Event", "Handler", "Times", "Characters", "Tokens")
     rule = tag("p", f"{context_costs.RULE[0].upper()}{context_costs.RULE[1:]}.", class_="note")
-    return tag("div", _table(heads, rows, "Nothing was put into the context."), rule if rows else "")
+    return tag("div", [_table(heads, rows), rule] if rows else "")
 
 
 def _costs(session: str, parts: Sequence[Cost], total: int) -> list[Element]:
@@ -179,9 +185,12 @@ def happened(story: Story) -> Element:
         for kind in there
     ]
     rows = [_happened(story, each) for each in story.happened]
-    listed = _table(("When", "Session", "What"), rows, "Nothing has happened here yet.")
-    more = tag("p", "There is more; `holdfast report --limit` lists it.", class_="note") if story.more else ""
-    return tag("div", tag("div", boxes, class_="boxes") if len(there) > 1 else "", listed, more, class_="log")
+    if not rows:
+        return tag("div")
+    note = ("Older events are left out. ", markup.code("holdfast report --limit N"), " lists more.")
+    more = tag("p", note, class_="note") if story.more else ""
+    table = _table(("When", "Session", "What"), rows)
+    return tag("div", tag("div", boxes, class_="boxes") if len(there) > 1 else "", table, more, class_="log")
 
 
 def _happened(story: Story, each: TimelineEvent) -> Element:
@@ -190,9 +199,9 @@ def _happened(story: Story, each: TimelineEvent) -> Element:
     return _row((wording.moment(each.at), wording.session(each.session), said(text)), class_=f"kind-{each.kind}")
 
 
-def _table(heads: Sequence[str], rows: Sequence[Element], empty: str) -> Element:
+def _table(heads: Sequence[str], rows: Sequence[Element]) -> Element:
     if not rows:
-        return tag("p", empty, class_="empty")
+        return tag("div")
     for row in rows:
         for head, cell in zip(heads, row, strict=True):
             cell.set("data-label", head)

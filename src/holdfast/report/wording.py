@@ -11,12 +11,12 @@ from holdfast.workflow.wording import VALUE_LIMIT_CHARS, one_line
 _STEPS = ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min"))
 ENDINGS = {
     "confirmed": "restored, and confirmed by the transcript",
-    "given": "restored; not confirmed",
-    "lost": "nothing was restored",
-    "nothing": "there was nothing to restore",
-    "open": "announced; it did not come",
+    "given": "restored, not confirmed",
+    "lost": "not restored",
+    "nothing": "nothing to restore",
+    "open": "announced, but it didn't happen",
 }
-TRIGGERS = {"auto": "automatic", "manual": "by hand", "none": "not announced"}
+TRIGGERS = {"auto": "automatic", "manual": "manual", "none": "not announced"}
 
 
 def seconds(stamp: str) -> float:
@@ -37,9 +37,9 @@ def day(at: float) -> str:
     return f"{when.day} {when:%b}"
 
 
-def time(at: float) -> str:
-    """Return the time of day of a time (seconds since 1970) as `14:05`."""
-    return f"{datetime.fromtimestamp(at, UTC):%H:%M}"
+def time(at: float, *, seconds: bool = False) -> str:
+    """Return the time of day of a time (seconds since 1970) as `14:05`, or `14:05:09` with seconds."""
+    return f"{datetime.fromtimestamp(at, UTC):{'%H:%M:%S' if seconds else '%H:%M'}}"
 
 
 def span(length: float) -> str:
@@ -68,8 +68,3 @@ def brief(text: str, limit: int = VALUE_LIMIT_CHARS) -> str:
 def session(name: str) -> str:
     """Return a session's id shortened to eight characters; a dash if it is empty."""
     return name[:8] or "–"
-
-
-def count(number: int, one: str) -> str:
-    """Return `1 session`, `2 sessions`."""
-    return f"{number:,} {one}{'s' * (number != 1)}"

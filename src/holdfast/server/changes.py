@@ -78,7 +78,7 @@ class _Watch:
         return int(self._libc.inotify_add_watch(self.descriptor, os.fsencode(folder), _ANYTHING))
 
     def stirred(self) -> bool:
-        """Tell whether something may have changed since the last call."""
+        """Return whether something may have changed since the last call."""
         if self.descriptor < 0:
             return True
         told = False

@@ -69,7 +69,7 @@ def _locked(lock: int) -> bool:
 
 
 def _lives(address: Path) -> bool:
-    """Tell whether the server at an address answers; it gets ANSWER_TIMEOUT_S, since it may have just started."""
+    """Return whether the server at an address answers; it gets ANSWER_TIMEOUT_S, since it may have just started."""
     until = time.monotonic() + servers.ANSWER_TIMEOUT_S
     while servers.holder(address):
         left = until - time.monotonic()

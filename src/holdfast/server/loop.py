@@ -60,7 +60,7 @@ def main(argument: str | None, entry: str) -> int:
     if resource.getrlimit(resource.RLIMIT_NOFILE)[0] < DESCRIPTORS:
         # A worker without a free descriptor would lose its event; without a server, each event answers for itself.
         log.write(
-            "warning", f"no server was started: a process may open fewer than {DESCRIPTORS} files here (ulimit -n)"
+            "warning", f"the server didn't start: a process may open fewer than {DESCRIPTORS} files here (ulimit -n)"
         )
         return 1
     started = time.time() - engine.age() + LOAD_TIME_S
@@ -70,12 +70,12 @@ def main(argument: str | None, entry: str) -> int:
         if not Path(entry).exists():
             return 1  # uninstalled while this process was loading
         if changed := changes.since(started):
-            log.write("info", f"no server was started: {changed} changed while it was loaded")
+            log.write("info", f"the server didn't start: {changed} changed while it was loading")
             standby.mark(address).unlink(missing_ok=True)
             return 1
         claimed = claim(address)
     except OSError as error:
-        log.write("warning", f"no server was started: {error}")
+        log.write("warning", f"the server didn't start: {error}")
         return 1
     if claimed is None:
         return 0  # another server listens there
@@ -212,7 +212,7 @@ class Server:
             except ConnectionAbortedError:  # the caller is gone already
                 continue
             except OSError as error:  # no descriptors left: all that wait go cold
-                log.write("warning", f"the server cannot take an event: {error}")
+                log.write("warning", f"the server can't accept an event: {error}")
                 self._ended = True
                 return
             try:
@@ -243,7 +243,7 @@ class Server:
         """End the loop if something that was loaded has changed. Return whether it has."""
         changed = self.changes.found()
         if changed:
-            log.write("info", f"the server ends: {changed} has changed since it was started")
+            log.write("info", f"the server stops: {changed} changed since it started")
             with suppress(OSError):
                 standby.mark(self.address).unlink()
             self._ended = True

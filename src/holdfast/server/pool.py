@@ -79,7 +79,7 @@ class Workers:
         return [worker for pid, worker in self._all.items() if pid not in self._spares]
 
     def has_room(self, project: bytes) -> bool:
-        """Tell whether a project may use another worker now.
+        """Return whether a project may use another worker now.
 
         A project may use as many as it leaves free. So a project whose handlers hang takes half of the workers, a
         second one a quarter, and another project still finds one.
@@ -185,7 +185,7 @@ class Workers:
                 its.close()
                 raise
         except OSError as error:
-            log.write("warning", f"the server cannot fork: {error}")
+            log.write("warning", f"the server can't fork: {error}")
             return 0
         if pid == 0:
             try:

@@ -35,7 +35,7 @@ def start(entry: str) -> bool:
             return False
         run([sys.executable, "-IS", entry, "--serve"])
     except Exception as error:  # noqa: BLE001 - the event is answered, and the next one needs no server
-        log.write("warning", f"no server was started: {type(error).__name__}: {error}")
+        log.write("warning", f"the server didn't start: {type(error).__name__}: {error}")
         return False
     return True
 
@@ -46,7 +46,7 @@ def mark(address: Path) -> Path:
 
 
 def _first(mark: Path) -> bool:
-    """Tell whether no process has tried within RETRY_S, and record this attempt."""
+    """Return whether no process has tried within RETRY_S, and record this attempt."""
     with suppress(OSError):
         if 0 <= time.time() - mark.stat().st_mtime < RETRY_S:
             return False

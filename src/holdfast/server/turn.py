@@ -13,6 +13,7 @@ import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from holdfast import engine, relay
@@ -36,6 +37,7 @@ _LENGTH_DIGITS = 8  # of a request's length
 _REQUEST_LIMIT_BYTES = 8 << 20
 _CHUNK_BYTES = 32_768
 _STATUS_LIMIT_BYTES = 8192  # of the server's status
+_SURROUNDINGS = (*(f"ns/{each}" for each in relay.SPACES), "root")  # in /proc/PID
 
 
 class Relayed(Streams):
@@ -66,7 +68,7 @@ class Relayed(Streams):
             self._connection.send(relay.WRITTEN)
 
     def answerable(self) -> bool:
-        """Tell whether the caller still waits; one that has ended may have left the event to `refuse.sh`."""
+        """Return whether the caller still waits; one that has ended may have left the event to `refuse.sh`."""
         poll = select.poll()
         poll.register(self._connection, 0)  # POLLHUP needs no flag; it isn't set if the caller only stopped sending
         return super().answerable() and self._waits and not poll.poll(0)
@@ -116,6 +118,7 @@ def wait(control: socket.socket, *, early: bool) -> None:
     spare = Spare.fork(handle)
     if early:
         rehearsal.of_engine()
+        own_surroundings()
     said, descriptors, _, _ = socket.recv_fds(control, _STATUS_LIMIT_BYTES, 1)
     if descriptors:  # otherwise the server has ended
         with socket.socket(fileno=descriptors[0]) as connection:
@@ -180,19 +183,28 @@ def receive(connection: socket.socket) -> Request:
 
 
 def _ours(place: Place) -> bool:
-    """Tell whether the caller has the same Holdfast folders as this server."""
+    """Return whether the caller has the same Holdfast folders as this server."""
     return all(place.environ.get(name) == os.environb.get(name) for name in relay.FOLDERS)
 
 
 def _together(process: int) -> bool:
-    """Tell whether the caller runs in the same namespaces as this process, and not in a sandbox (Linux)."""
-    names = [*(f"ns/{each}" for each in relay.SPACES), "root"]
+    """Return whether the caller runs in the same namespaces as this process, and not in a sandbox (Linux)."""
+    ours = own_surroundings()
+    return not ours or ours == _surroundings(process)
+
+
+@cache  # they never change, so a worker finds out before its event comes
+def own_surroundings() -> list[tuple[int, int]]:
+    """Return what identifies this process's namespaces and root folder; nothing if this is no Linux."""
     try:
-        ours = [os.stat(f"/proc/self/{each}") for each in names]  # noqa: PTH116 - for each event
+        return _surroundings("self")
     except OSError:
-        return True  # no Linux
-    theirs = [os.stat(f"/proc/{process}/{each}") for each in names]  # noqa: PTH116 - for each event
-    return all(map(os.path.samestat, ours, theirs))
+        return []
+
+
+def _surroundings(process: int | str) -> list[tuple[int, int]]:
+    found = [os.stat(f"/proc/{process}/{each}") for each in _SURROUNDINGS]  # noqa: PTH116 - for each event
+    return [(each.st_dev, each.st_ino) for each in found]
 
 
 def _take_descriptors(connection: socket.socket) -> bool:

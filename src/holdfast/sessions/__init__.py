@@ -6,7 +6,7 @@ only if the ledger can't be read or written.
 
 - A session's life: `join`, `touch`, `leave`, `crashed`.
 - A compaction: `compacts_agent`, `save`, `restore`, `restore_agent`, `lost`, `keep_summary`, `report_losses`.
-- What a session is told once: `greet`, `news`, `former_ledger`.
+- What a session is told once: `greet`, `news`, `former_ledger`, `asked` (what a slash command is about).
 - Required reading: `note_read`, `forget_reading`, `unread`, `reading_that_holds`, `reminder_due`, `reminded`.
 - Agents that an event reports on: `start_agent`, `note_agent`, `note_result`, `note_failure`, `note_notice`, `rest`,
   `end_agents`.
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.compaction.restoration import restore as restore
     from holdfast.sessions.compaction.restoration import restore_agent as restore_agent
     from holdfast.sessions.compaction.save import save as save
+    from holdfast.sessions.compaction.slash_commands import asked as asked
     from holdfast.sessions.compaction.snapshots import Lost as Lost
     from holdfast.sessions.compaction.snapshots import lost as lost
     from holdfast.sessions.history.recordings import record as record
@@ -91,6 +92,7 @@ _PUBLIC = {
     "holdfast.sessions.compaction.hints": ("former_ledger", "greet", "news"),
     "holdfast.sessions.compaction.restoration": ("restore", "restore_agent"),
     "holdfast.sessions.compaction.save": ("save",),
+    "holdfast.sessions.compaction.slash_commands": ("asked",),
     "holdfast.sessions.compaction.snapshots": ("Lost", "lost"),
     "holdfast.sessions.history.recordings": ("record",),
     "holdfast.sessions.ownership.sessions": ("crashed", "join", "leave", "touch"),

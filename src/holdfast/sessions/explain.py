@@ -8,7 +8,7 @@ from holdfast.sessions.history import removed_state
 from holdfast.sessions.ownership import preview
 from holdfast.workflow import guidance, outlook, registry
 from holdfast.workflow.outlook import Outlook
-from holdfast.workflow.wording import quoted
+from holdfast.workflow.wording import count, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping
@@ -19,12 +19,11 @@ if TYPE_CHECKING:
 
 _CONTENT = {"reading": "to read", "reminders": "to remember", "context": "as context"}
 _MEANINGS = {
-    "created": "the next PreCompact would create",
-    "updated": "the next PreCompact would update",
-    "unchanged": "nothing new to save; it is kept as it is in",
-    "buried": "not saved: this workflow was completed, and what names it has not changed since",
-    "gone": "not saved: the state file was removed, and what names the workflow has not changed since;",
-    "none": "nothing to save",
+    "created": "PreCompact creates",
+    "updated": "PreCompact updates",
+    "unchanged": "nothing new; what the files say is already in",
+    "buried": "nothing: this workflow is completed, and the file that describes it hasn't changed since",
+    "gone": "nothing: the state file was removed, and the file that describes the workflow hasn't changed since.",
 }
 
 
@@ -51,12 +50,12 @@ def explain(project: Workspace, session: str | None = None) -> dict[str, Any]:
         "state_files": [_state_file(workflow) for workflow in every.values()],
         "problems": [{"path": str(problem.path), "reason": problem.reason} for problem in found.problems],
         "left_alone": [
-            {"path": str(path), "why": why, "in_the_way": in_the_way}
+            {"path": str(path), "reason": why, "in_the_way": in_the_way}
             for path, why, in_the_way in registry.foreign(project)
         ],
         "accumulating": _accumulating(every.values(), found.workflows, piling),
         "would_save": _would_save(project, chosen),
-        "prospects": [{"ref": each.ref, "how": each.how, "why": each.why} for each in prospects],
+        "prospects": [{"ref": each.ref, "restored": each.how, "reason": each.why} for each in prospects],
         "would_restore": [each.ref for each in prospects if each.how != "no"],
     }
 
@@ -68,46 +67,66 @@ def text(explanation: Mapping[str, Any], *, everything: bool = False) -> str:
     reason, unless `everything` is set.
     """
     root = f"{explanation['root']}/"
-    save = explanation["would_save"]
     alone = {each["path"] for each in explanation["left_alone"]}
     sections = {
-        "Looked at": outlook.looked_at(explanation["candidates"], root, everything=everything),
-        "Detected": _detected(explanation["detected"], root),
-        "Would be saved": [_saying(save)],
+        "Restored": [f"{_title(explanation, each['ref'])}: {each['reason']}" for each in explanation["prospects"]],
+        "Saved first": _saying(explanation["would_save"]),
         "State files": [
-            f"{each['line']}, {_created(each['created_at'])}changed {each['updated_at']}, "
-            f"{each['path']}" + "".join(f"\n    warning: {warning}" for warning in each["warnings"])
+            f"{each['line']}\n    {each['path']}, {_created(each['created_at'])}changed {each['updated_at'][:16]}Z"
+            + "".join(f"\n    warning: {warning}" for warning in each["warnings"])
             for each in explanation["state_files"]
         ],
+        "Found in other files": _detected(explanation["detected"], root),
+        "Files that can describe a workflow": outlook.looked_at(explanation["candidates"], root, everything=everything),
         "Problems": [
             f"warning: {each['path'].removeprefix(root)}: {each['reason']}"
             for each in explanation["problems"]
             if each["path"] not in alone
         ],
         "Left alone": [
-            f"{'warning: ' if each['in_the_way'] else ''}{each['path'].removeprefix(root)}: {each['why']}"
+            f"{'warning: ' if each['in_the_way'] else ''}{each['path'].removeprefix(root)}: {each['reason']}"
             for each in explanation["left_alone"]
         ],
-        "Piling up": [f"{each['path']}: {each['why']}" for each in explanation["accumulating"]],
-        "Would be restored": [f"{each['ref']}: {each['why']}" for each in explanation["prospects"]],
+        "Piling up": [f"{each['path']}: {each['reason']}" for each in explanation["accumulating"]],
     }
-    lines = [explanation["root"]]
+    lines = [explanation["root"], _verdict(explanation)]
     for heading, entries in sections.items():
-        lines += ["", heading, *(f"  {entry}" for entry in entries or ["nothing"])]
+        if entries:
+            lines += ["", heading, *(f"  {entry}" for entry in entries)]
     return "\n".join(lines)
 
 
-def _saying(save: Mapping[str, Any]) -> str:
-    """Say what the next PreCompact would do."""
+def _verdict(explanation: Mapping[str, Any]) -> str:
+    """Say in a sentence whether a compaction would be survived."""
+    restored = len(explanation["would_restore"])
+    if restored:
+        return f"After a compaction, Holdfast restores {count(restored, 'workflow')} here."
+    if explanation["prospects"]:
+        return "After a compaction, Holdfast restores no workflow here; the reasons are below."
+    return "No unfinished workflow here. `holdfast start TITLE` starts one."
+
+
+def _title(explanation: Mapping[str, Any], ref: str) -> str:
+    """Return the name of the workflow with this ref; that of one not saved yet is in the file that describes it."""
+    for each in explanation["state_files"]:
+        if ref == f"{each['format']}:{each['path']}":
+            return quoted(each["title"])
+    return quoted(explanation["detected"]["name"]) if explanation["detected"] else ref
+
+
+def _saying(save: Mapping[str, Any]) -> list[str]:
+    """Say what the next PreCompact would do; nothing if it has nothing to do."""
+    if save["action"] == "none":
+        return []
     meaning = _MEANINGS.get(save["action"], save["action"])
     if save["action"] == "buried" and save["path"]:
-        return f"{_MEANINGS['gone']} to bring it back: {save['way'] or 'change it there'}"
-    return " ".join(filter(None, (meaning, save["path"])))
+        return [f"{_MEANINGS['gone']} To bring it back: {save['remedy'] or 'change it there'}"]
+    return [" ".join(filter(None, (meaning, save["path"])))]
 
 
 def _created(at: str) -> str:
     """Say when a state file was created; empty if the file doesn't tell."""
-    return f"created {at}, " if at else ""
+    return f"created {at[:16]}Z, " if at else ""
 
 
 def _detected(extract: Mapping[str, Any] | None, root: str) -> list[str]:
@@ -145,17 +164,17 @@ def _accumulating(
 ) -> list[dict[str, str]]:
     kept = {workflow.path for workflow in newest}
     reasons = [
-        (workflow, "an older file of a workflow that has a newer one")
+        (workflow, "an older file of a workflow with a newer one")
         if workflow.path not in kept
         else (workflow, f"finished; `holdfast done --all {workflow.id}` removes it")
         for workflow in every
         if workflow.path not in kept or (workflow.finished and workflow.path in piling)
     ]
-    return [{"path": workflow.place, "why": why} for workflow, why in reasons]
+    return [{"path": workflow.place, "reason": why} for workflow, why in reasons]
 
 
 def _would_save(project: Workspace, seen: Outlook) -> dict[str, Any]:
     path = seen.path.relative_to(project.root).as_posix() if seen.path else None
     if seen.action == "buried" and seen.path is not None:
-        return {"action": seen.action, "path": path, "way": removed_state.way(project, seen.path)}
+        return {"action": seen.action, "path": path, "remedy": removed_state.way(project, seen.path)}
     return {"action": seen.action, "path": path}

@@ -148,6 +148,6 @@ def obey() -> bool:
 
 
 def obeys(interpreter: str) -> bool:
-    """Tell whether a process can be made to obey file permissions here."""
+    """Return whether a process can be made to obey file permissions here."""
     words = "import runpy, sys; sys.exit(not runpy.run_path(sys.argv[1])['obey']())"
     return subprocess.run([interpreter, "-IS", "-c", words, __file__], check=False).returncode == 0

@@ -71,7 +71,9 @@ def moral(results: Sequence[Result]) -> str:
     planted, kept = sum(each.planted for each in results), sum(each.recoverable for each in results)
     false = sum(len(each.false) for each in results)
     beside = f"; {skipped} skipped" if skipped else ""
-    text = f"{share(kept, planted)} of {planted:,} facts kept, {false} false, in {len(results) - skipped} rows{beside}"
+    played = len(results) - skipped
+    rows = f"{played} row{'s' * (played != 1)}"
+    text = f"{share(kept, planted)} of {planted:,} facts kept, {false} false, in {rows}{beside}"
     return f"{text}; {bad} of them {'does' if bad == 1 else 'do'} not hold." if bad else f"{text}."
 
 

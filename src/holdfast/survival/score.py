@@ -26,7 +26,7 @@ HEADING = "WORKFLOW RESTORED AFTER COMPACTION"  # from the documents; marks guid
 TRAIL = "What this session did before its compaction"  # marks a trail
 TRAIL_LIMIT_UNITS = 3_000  # UTF-16 units of a trail (docs/architecture.md, Guidance)
 _BETWEEN = "\n\n"  # separates the texts of several handlers; guidance contains no empty line
-_SIDECAR = re.compile(r"^Sidecar[^:]*: (?P<path>/.*) \(sha256 (?P<digest>[0-9a-f]{64})\)$", re.MULTILINE)
+_SIDECAR = re.compile(r"^Full version: (?P<path>/.*) \(sha256 (?P<digest>[0-9a-f]{12})\)$", re.MULTILINE)
 _STATE_FILE = re.compile(r"^- state file: (?P<path>\S.*)$", re.MULTILINE)
 _POSITION = r"^(?:{places}) (\d+/\d+)"
 _ELSEWHERE = re.compile(r'^- "[^"]*" \([a-z][a-z0-9_-]*\): ')  # a line that only names another workflow (I001-9)
@@ -186,7 +186,7 @@ def _beside(text: str, fallback: Path | None) -> tuple[str, list[str]]:
         except OSError as error:
             wrong.append(f"sidecar: {match['path']} cannot be read ({error.strerror})")
             continue
-        if hashlib.sha256(data).hexdigest() != match["digest"]:
+        if not hashlib.sha256(data).hexdigest().startswith(match["digest"]):
             wrong.append(f"sidecar: {match['path']} is not what the text says it is")
             continue
         said.append(data.decode("utf-8", "replace"))
@@ -235,7 +235,7 @@ def _contradicted(fact: Fact, text: str) -> Iterable[str]:
 
 
 def _agrees(status: str, line: str) -> bool:
-    """Tell whether a line agrees with the status of a to-do or an agent; a line without a status agrees."""
+    """Return whether a line agrees with the status of a to-do or an agent; a line without a status agrees."""
     done = "[x]" in line or "(completed" in line
     undone = "[ ]" in line or "[>]" in line
     begun = line.startswith(_places()) or "in_progress" in line

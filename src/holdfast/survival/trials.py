@@ -39,6 +39,7 @@ class Job:
         facts: how many facts are planted.
         seed: the seed of the planted words.
         instants: at how many boundaries a process is killed; None for all.
+        spread: play each row in one format only, each in another than the row before.
         here: a project whose trusted handlers and configuration are used with the user's own, if any.
     """
 
@@ -49,6 +50,7 @@ class Job:
     facts: int = 29
     seed: int = 0
     instants: int | None = None
+    spread: bool = False
     here: Path | None = None
 
     @property
@@ -56,9 +58,11 @@ class Job:
         """(row, format) for everything to play, in the table's order."""
         rows = self.rows or [name for name, row in ROWS.items() if row.unasked]
         formats = {row: ROWS[row].formats for row in ROWS if row in rows}
-        return [
-            (row, name) for row, own in formats.items() for name in own if name in self.formats or name not in FORMATS
-        ]
+        found: list[tuple[str, str]] = []
+        for number, (row, own) in enumerate(formats.items()):
+            names = [name for name in own if name in self.formats or name not in FORMATS]
+            found += [(row, name) for name in ([names[number % len(names)]] if self.spread and names else names)]
+        return found
 
 
 def play(job: Job, done: Callable[[Result], None] = lambda _: None) -> list[Result]:

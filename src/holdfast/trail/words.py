@@ -100,7 +100,7 @@ def failures(runs: Iterable[Run]) -> list[Run]:
 
 
 def tests_failed(command: str, output: str) -> bool:
-    """Tell whether a test run failed though its exit code says otherwise, as that of `pytest | tail` does."""
+    """Return whether a test run failed though its exit code says otherwise, as that of `pytest | tail` does."""
     piped = "|" in command or ";" in command
     return piped and not _QUOTING.match(command) and _FAILURES.search(unescaped(output)) is not None
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.clock import from_mtime, stamp
 from holdfast.errors import MissingError, SchemaMismatch, StateError
 from holdfast.files import atomic
-from holdfast.workflow import statefile, values
+from holdfast.workflow import places, statefile, values
 from holdfast.workflow.model import Problem
 
 if TYPE_CHECKING:
@@ -24,13 +24,10 @@ if TYPE_CHECKING:
     from holdfast.workflow.statefile import StateFile
 
 TYPE, READING, REMINDERS, CONTEXT = "workflow_type", "required_reading", "key_reminders", "context"
+NOTES = "notes"
+"""What a format itself remembers of a workflow beyond its schema; only that format knows what is in it."""
 
-_KEYS = (TYPE, READING, REMINDERS, CONTEXT)
-
-
-def beside(state: Path) -> Path:
-    """Return the path of a state file's extras: `workflow.extra.json` for `workflow.json`."""
-    return state.with_name(f"{state.stem}.extra.json")
+_KEYS = (TYPE, READING, REMINDERS, CONTEXT, NOTES)
 
 
 def merged(project: Records, workflow: Workflow) -> tuple[Workflow, tuple[Problem, ...]]:
@@ -39,7 +36,7 @@ def merged(project: Records, workflow: Workflow) -> tuple[Workflow, tuple[Proble
     Such keys that a person wrote into the state file itself come first (R000-38: extras do not break it).
     """
     try:
-        file = _load(project, beside(workflow.path))
+        file = _load(project, places.extras(project.root, workflow.path))
     except StateError as error:
         return workflow, (Problem(error.path, error.reason),)
     if file is None or values.text(file.data["id"]) != workflow.id:
@@ -57,20 +54,35 @@ def merged(project: Records, workflow: Workflow) -> tuple[Workflow, tuple[Proble
         warnings=tuple(warnings),
         beside=file.path.relative_to(project.root).as_posix(),
     )
-    return whole, ((Problem(file.path, f"{file.broken}; its last generation is used"),) if file.broken else ())
+    return whole, ((Problem(file.path, file.trouble),) if file.broken else ())
 
 
 def held(project: Records, state: Path, workflow_id: str) -> dict[str, Any]:
     """Return the reading, reminders and context in a state file's extras, as far as they can be read."""
-    try:
-        file = _load(project, beside(state))
-    except StateError:
-        return {}
-    if file is None or values.text(file.data["id"]) != workflow_id:
-        return {}
-    said = {name: list(values.texts(file.data.get(name), name, [])) for name in (READING, REMINDERS)}
-    whole = {**said, CONTEXT: values.mapping(file.data.get(CONTEXT), CONTEXT, [])}
+    data = _readable(project, state, workflow_id)
+    said = {name: list(values.texts(data.get(name), name, [])) for name in (READING, REMINDERS)}
+    whole = {**said, CONTEXT: values.mapping(data.get(CONTEXT), CONTEXT, [])}
     return {name: value for name, value in whole.items() if value}
+
+
+def notes(project: Records, state: Path, workflow_id: str) -> dict[str, Any]:
+    """Return a format's own notes in a state file's extras; empty without any that can be read."""
+    return values.members(_readable(project, state, workflow_id).get(NOTES))
+
+
+def write_notes(project: Records, state: Path, workflow_id: str, notes: Mapping[str, Any]) -> None:
+    """Replace a format's own notes in a state file's extras; nothing is written if they are the same.
+
+    Hold the folder's lock. Raises SchemaMismatch over a file of something else, StateError.
+    """
+
+    def attempt() -> None:
+        path = places.extras(project.root, state)
+        before, data = _opened(project, path, workflow_id)
+        if before is not None or notes:
+            statefile.write(project, path, {**data, NOTES: dict(notes)}, before, why="notes")
+
+    statefile.insist(attempt)
 
 
 @contextmanager
@@ -81,7 +93,7 @@ def begun(project: Records, state: Path, workflow_id: str, start: Start) -> Iter
     is lost. If the block fails, the extras file is restored. Raises SchemaMismatch over a file of something else,
     StateError.
     """
-    path = beside(state)
+    path = places.extras(project.root, state)
     given = {
         TYPE: start.kind,
         READING: list(dict.fromkeys(map(values.at, start.reading))),
@@ -105,19 +117,33 @@ def add(project: Records, state: Path, workflow_id: str, changes: Changes) -> No
     Raises SchemaMismatch over a file of something else, StateError.
     """
     if changes.reading or changes.reminders or changes.context:
-        statefile.insist(lambda: _add(project, beside(state), workflow_id, changes))
+        statefile.insist(lambda: _add(project, places.extras(project.root, state), workflow_id, changes))
+
+
+def _opened(project: Records, path: Path, workflow_id: str) -> tuple[StateFile | None, dict[str, Any]]:
+    """Return the file to rewrite, if any, and a copy of what it holds of the workflow with this id."""
+    before = _replaceable(project, path)
+    mine = before is not None and values.text(before.data["id"]) == workflow_id
+    return before, dict(before.data) if before is not None and mine else {"id": workflow_id}
 
 
 def _add(project: Records, path: Path, workflow_id: str, changes: Changes) -> None:
-    before = _replaceable(project, path)
-    mine = before is not None and values.text(before.data["id"]) == workflow_id
-    data: dict[str, Any] = dict(before.data) if before is not None and mine else {"id": workflow_id}
+    before, data = _opened(project, path, workflow_id)
     for key, new in ((READING, tuple(map(values.at, changes.reading))), (REMINDERS, changes.reminders)):
         if new:
             data[key] = values.added(data.get(key), new)
     if changes.context:
         data[CONTEXT] = {**values.mapping(data.get(CONTEXT), CONTEXT, []), **changes.context}
     statefile.write(project, path, data, before, why="update")
+
+
+def _readable(project: Records, state: Path, workflow_id: str) -> Mapping[str, Any]:
+    """Return what a state file's extras hold of the workflow with this id; nothing if they can't be read."""
+    try:
+        file = _load(project, places.extras(project.root, state))
+    except StateError:
+        return {}
+    return file.data if file is not None and values.text(file.data["id"]) == workflow_id else {}
 
 
 def _load(project: Records, path: Path) -> StateFile | None:

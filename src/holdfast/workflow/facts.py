@@ -12,7 +12,7 @@ from holdfast.workflow import wording
 from holdfast.workflow.outside_reading import OUTSIDE, outside
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from holdfast.workflow.model import Phase, Workflow
 
@@ -69,7 +69,7 @@ def reading(workflow: Workflow, files: Callable[[str], str | None]) -> tuple[Sec
     inside = [Fact(entry, mark=f" ({state})" if state else "") for entry, state in marked if state != OUTSIDE]
     left = [Fact(entry) for entry, state in marked if state == OUTSIDE]
     required = Section("REQUIRED READING", tuple(inside), len(workflow.reading) - len(entries))
-    return required, Section("Outside the project, not to be read:", tuple(left))
+    return required, Section("Outside the project; don't read these:", tuple(left))
 
 
 def reminders(workflow: Workflow) -> Section:
@@ -77,28 +77,32 @@ def reminders(workflow: Workflow) -> Section:
     return _section("Key reminders:", workflow.reminders, Fact)
 
 
-def open_phases(workflow: Workflow) -> Section:
-    """Return the unfinished phases as a checklist; no facts if only the current one is known."""
+def open_phases(workflow: Workflow, *, but: int | None = None) -> Section:
+    """Return the unfinished phases as a checklist, without the one with the number `but`.
+
+    There are no facts if only the current one is known.
+    """
     unfinished = [phase for phase in workflow.phases if phase.status != "completed"]
-    known = unfinished if len(unfinished) > 1 else []
+    known = [phase for phase in unfinished if phase.number != but] if len(unfinished) > 1 else []
     return _section(
         "Open to-dos:", known, lambda phase: Fact(phase.title, f"[ ] {_place(phase, workflow)}", _mark(phase))
     )
 
 
-def finished_phases(workflow: Workflow) -> Section:
-    """Return the deliverables and hand-overs of finished phases, the last phase first."""
+def finished_phases(workflow: Workflow, *, told: Collection[Phase] = ()) -> Section:
+    """Return the deliverables and hand-overs of finished phases, the last phase first; `told` have no hand-over."""
     found: list[Fact] = []
     said = [
         each for each in reversed(workflow.phases) if each.status == "completed" or each.deliverables or each.handover
     ]
     for phase in said[:FACTS]:
-        place = _place(phase, workflow)
+        place = f"{_place(phase, workflow)} "
         if phase.status == "completed":
-            found.append(Fact(phase.title, f"[x] {place}", _mark(phase)))
-        found += [Fact(item, f"{place} delivered:") for item in phase.deliverables]
-        found += [Fact(phase.handover, f"{place} handed over:")] if phase.handover else []
-    return Section("Finished so far:", tuple(found[:FACTS]), max(len(found) - FACTS, 0) + max(len(said) - FACTS, 0))
+            found.append(Fact(phase.title, f"[x] {place.rstrip()}"))
+            place = ""  # its title stands right above
+        found += [Fact(item, f"{place}delivered:") for item in phase.deliverables]
+        found += [Fact(phase.handover, f"{place}handed over:")] if phase.handover and phase not in told else []
+    return Section("Finished:", tuple(found[:FACTS]), max(len(found) - FACTS, 0) + max(len(said) - FACTS, 0))
 
 
 def context(workflow: Workflow) -> Section:
@@ -151,7 +155,7 @@ def _place(phase: Phase, workflow: Workflow) -> str:
 
 
 def _mark(phase: Phase) -> str:
-    parts = [] if phase.status in ("completed", "pending") else [status_word(phase.status)]
+    parts = [] if phase.status == "pending" else [status_word(phase.status)]
     parts += [f"agent {wording.one_line(phase.agent, 80)}"] if phase.agent else []
     return f" ({', '.join(parts)})" if parts else ""
 

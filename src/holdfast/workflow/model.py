@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from holdfast.formats import RECORDS
@@ -57,6 +57,7 @@ class Workflow:
         due: the ids of the phases to work on, the active ones before those that can be begun now; empty if the phases
             follow one another.
         needs: the ids of the phases whose results the first of `due` builds on; empty if the phases follow one another.
+        abandoned: whether somebody gave it up; its status is then `failed`.
     """
 
     format: str
@@ -85,6 +86,7 @@ class Workflow:
     paused: bool = False
     due: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+    abandoned: bool = False
 
     @property
     def unit(self) -> str:
@@ -133,13 +135,13 @@ class Workflow:
 
     @property
     def position(self) -> str:
-        """`2/5`: the current phase of all; `0/5` before the first, `5/5` at the end.
+        """`2/5`: the current phase of all; `0/5` before the first.
 
-        For tasks, which need not be done in order, the number of completed ones.
+        At the end, and for tasks, which need not be done in order, the number of completed ones.
         """
-        if not self.in_order:
-            return f"{sum(phase.status == 'completed' for phase in self.phases)}/{self.total}"
-        return f"{self.total if self.status == 'completed' else self.current or 0}/{self.total}"
+        if not self.in_order or self.status == "completed":
+            return f"{self.completed}/{self.total}"
+        return f"{self.current or 0}/{self.total}"
 
     @property
     def progress_text(self) -> str:
@@ -155,18 +157,29 @@ class Workflow:
 
     @property
     def word(self) -> str:
-        """The status that people see: `paused` if it is, else its own."""
+        """The status that people see: `abandoned` or `paused` if it is, else its own."""
+        if self.abandoned:
+            return "abandoned"
         return "paused" if self.paused else self.status
 
     @property
     def percent(self) -> int:
         """The percentage of completed phases, 0 to 100."""
-        if self.status == "completed" and self.in_order:
-            return 100
+        if not self.total:
+            return 100 if self.status == "completed" else 0
+        return 100 * self.completed // self.total
+
+    @property
+    def completed(self) -> int:
+        """The number of completed phases; fewer than `total` in a completed workflow that was ended early."""
+        listed = sum(phase.status == "completed" for phase in self.phases)
+        if not self.in_order:
+            return listed
+        if self.status == "completed" and listed == len(self.phases):
+            return self.total
         # If the format doesn't list every phase, unlisted phases before the current one count as completed.
-        unlisted = max((self.current or 1) - 1, 0) - sum(phase.number < (self.current or 1) for phase in self.phases)
-        done = sum(phase.status == "completed" for phase in self.phases) + unlisted
-        return 100 * done // self.total if self.total else 0
+        first = self.current or 1
+        return listed + max(first - 1, 0) - sum(phase.number < first for phase in self.phases)
 
 
 class Problem(NamedTuple):
@@ -249,6 +262,15 @@ class Changes:
     deliverables: tuple[str, ...] = ()
     handover: str | None = None
     error: str = ""
+
+    def with_note(self, workflow: Workflow, note: str) -> Changes:
+        """Return the changes with a note on the current phase as a context value, `phase_notes` by number or id."""
+        name, current = f"{workflow.unit}_notes", self.current or workflow.current or 1
+        key = next((each.id for each in workflow.phases if each.number == current and not workflow.in_order), current)
+        before = self.context.get(name, workflow.context.get(name, {}))
+        notes = dict(before) if isinstance(before, dict) else {"": before}
+        text = "\n".join(filter(None, (str(notes.get(str(key), "")), note)))
+        return replace(self, context={**self.context, name: {**notes, str(key): text}})
 
 
 class Restored(NamedTuple):

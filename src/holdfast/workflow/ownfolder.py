@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from holdfast import paths
@@ -12,6 +13,7 @@ from holdfast.workflow import statefile
 if TYPE_CHECKING:
     from pathlib import Path
 
+REPORT = "report.html"
 _IGNORED = b"*\n"
 _HEAD_BYTES = 64 * 1024  # bytes that are read to recognise a file of Holdfast's
 
@@ -19,6 +21,19 @@ _HEAD_BYTES = 64 * 1024  # bytes that are read to recognise a file of Holdfast's
 def place(root: Path, name: str) -> Path:
     """Return the path of a file in Holdfast's folder of a project."""
     return paths.sidecar_dir(root) / name
+
+
+def report_place(root: Path, ledger: Path) -> Path:
+    """Return the path of a project's HTML report: in its folder of Holdfast's, or beside its ledger.
+
+    The latter is for a project without `.claude`, which a report alone is no reason to create.
+    """
+    return place(root, REPORT) if os.path.lexists(root / ".claude") else beside(ledger)
+
+
+def beside(ledger: Path) -> Path:
+    """Return the path of an HTML report that lies beside a ledger."""
+    return ledger.with_suffix(".html")
 
 
 def existing(root: Path) -> Path | None:

@@ -41,6 +41,17 @@ def private(root: Path, path: Path) -> Path | None:
     return None
 
 
+def extras(root: Path, state: Path) -> Path:
+    """Return the path of a state file's extras: beside it, or in the folder that its format's record has for them.
+
+    That folder is the one of the pattern that ends in `.extra.json` and has a name for each state file.
+    """
+    name = f"{state.stem}.extra.json"
+    patterns = (pattern for each in keepers(root, state) for pattern in RECORDS[each].STATES)
+    apart = (pattern.rpartition("/")[0] for pattern in patterns if pattern.endswith("/*.extra.json"))
+    return next((root / folder / name for folder in apart), state.with_name(name))
+
+
 def kept(root: Path, path: Path) -> bool:
     """Return whether a path in the project at `root` is a state file, a list or a source of a workflow."""
     return any(_among(root, path, (*each.STATES, *each.LISTS, *each.SOURCES)) for each in RECORDS.values())

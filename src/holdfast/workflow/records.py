@@ -44,6 +44,10 @@ class Records(Protocol):
         """The project's root, absolute, links resolved."""
 
     @property
+    def branch(self) -> str | None:
+        """The branch that is checked out, or None outside git and on a detached head."""
+
+    @property
     def config(self) -> Config:
         """The configuration in force."""
 

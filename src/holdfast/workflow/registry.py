@@ -14,7 +14,7 @@ from holdfast.workflow import wording
 from holdfast.workflow.model import Foreign, Found, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from pathlib import Path
     from types import ModuleType
 
@@ -93,6 +93,25 @@ class FindsForeignFiles(Protocol):
         """Yield the files that Holdfast leaves alone. Never writes, and never raises for the content of a file."""
 
 
+@runtime_checkable
+class KnowsCommands(Protocol):
+    """An optional ability of an adapter: to know the workflows that a client's slash command is about."""
+
+    def asked(self, project: Records, command: str, argument: str) -> list[Workflow]:
+        """Return the unfinished workflows that `/command argument` means; none if the command isn't known."""
+
+
+@runtime_checkable
+class StoresNotes(Protocol):
+    """An optional ability of an adapter: a place of its own for a note on the current phase.
+
+    Without it, a note becomes a context value (`Changes.with_note`).
+    """
+
+    def noted(self, workflow: Workflow, changes: Changes, note: str) -> Changes:
+        """Return changes with the note in the format's own place."""
+
+
 class Detector(Protocol):
     """The module `detector` in the folder of a format whose record has SOURCES."""
 
@@ -135,6 +154,28 @@ class AgentFormat(Format, Protocol):
         """Return the command with which a person makes a completed phase active again."""
 
 
+@runtime_checkable
+class CreditsEdits(Protocol):
+    """An optional ability of an AgentFormat: to keep which files an agent edited for a phase."""
+
+    def credit(self, project: Records, workflow: Workflow, phase_id: str, files: Sequence[str]) -> None:
+        """Note the files, relative to the root, that an agent of a phase edited; it is judged right afterwards."""
+
+
+@runtime_checkable
+class ListsOverseers(Protocol):
+    """An optional ability of an AgentFormat: to list agents that look after a workflow as a whole."""
+
+    def joined(self, project: Records, workflow: Workflow, text: str, agent: str) -> bool:
+        """List an agent that was launched for none of the phases, if it is one of these; return whether it is.
+
+        `text` is the call's description followed by its prompt, as in `match_phase`.
+        """
+
+    def left(self, project: Records, workflow: Workflow, text: str, agent: str) -> None:
+        """List such an agent no longer: it has ended."""
+
+
 def get(name: str) -> Format:
     """Return a format's adapter.
 
@@ -142,10 +183,20 @@ def get(name: str) -> Format:
     such a format is a HoldfastError that names the package.
     """
     if name not in RECORDS:
-        raise HoldfastError(f"there is no format {name!r}; known are {', '.join(sorted(RECORDS))}")
+        raise HoldfastError(f"there is no format {name!r}; the formats are {', '.join(sorted(RECORDS))}")
     if name in formats.OURS:
         return cast("Format", import_module(RECORDS[name].ADAPTER))
     return cast("Format", _Brought(name, _called(name, import_module, RECORDS[name].ADAPTER)))
+
+
+def noted(workflow: Workflow, changes: Changes, note: str) -> Changes:
+    """Return changes with a note on the workflow's current phase, where its format keeps notes."""
+    adapter = get(workflow.format)
+    return (
+        adapter.noted(workflow, changes, note)
+        if isinstance(adapter, StoresNotes)
+        else changes.with_note(workflow, note)
+    )
 
 
 def of_agents(name: str) -> AgentFormat:
@@ -206,6 +257,16 @@ def foreign(project: Records, *names: str) -> list[Foreign]:
     return found
 
 
+def asked(project: Records, command: str, argument: str) -> list[Workflow]:
+    """Return the unfinished workflows of all formats that a client's slash command is about."""
+    found: list[Workflow] = []
+    for name in _present(project):
+        with suppress(*(() if name in formats.OURS else (Exception,))):  # its problem is reported elsewhere
+            adapter = get(name)
+            found += adapter.asked(project, command, argument) if isinstance(adapter, KnowsCommands) else ()
+    return found
+
+
 def _present(project: Records) -> list[str]:
     """Return the formats that a project can have workflows of, so that the others aren't even loaded."""
     return [name for name, record in RECORDS.items() if any(_there(project.root / path) for path in record.PRESENCE)]
@@ -224,22 +285,32 @@ def _asked(project: Records, name: str, ask: Callable[[Format], Found]) -> Found
     return found
 
 
+class _Lacking(HoldfastError, AttributeError):
+    """A module of another package lacks something. An AttributeError too, for those who ask for optional abilities."""
+
+
 class _Brought:
     """A module of another package, whose functions are called by `_called`."""
 
     def __init__(self, name: str, module: ModuleType) -> None:
         self._name = name
         self._module = module
+        # From Python 3.12 on, `isinstance` with an optional ability doesn't ask `__getattr__`.
+        self.__dict__.update({each: getattr(self, each) for each in vars(module) if not each.startswith("_")})
 
     def __getattr__(self, attribute: str) -> Any:
-        given = getattr(self._module, attribute)
+        try:
+            given = getattr(self._module, attribute)
+        except AttributeError as error:
+            raise _Lacking(_unusable(self._name, error)) from error
         return partial(_called, self._name, given) if callable(given) else given
 
 
 def _called(name: str, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
     """Call something of another package's format; what fails in it is a HoldfastError that names the format."""
     try:
-        return function(*arguments, **options)
+        with formats.off_stdout():
+            return function(*arguments, **options)
     except HoldfastError:
         raise
     except (Exception, SystemExit) as error:
@@ -248,7 +319,8 @@ def _called(name: str, function: Callable[..., Any], *arguments: Any, **options:
 
 def _unusable(name: str, error: BaseException) -> str:
     said = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-    return wording.with_remedy(f"the format {name!r} of another package can't be used ({said})")
+    whose = f"{formats.package(name)}, module {RECORDS[name].ADAPTER or 'without a name'}"
+    return wording.with_remedy(f"the format {name!r} ({whose}) can't be used: {said}")
 
 
 def _there(path: Path) -> bool:

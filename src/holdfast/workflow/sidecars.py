@@ -34,7 +34,7 @@ def write_sidecar(root: Path, workflow: Workflow, text: str) -> tuple[Path, str]
     try:
         ownfolder.put(root, path, _bytes(text))
     except (StateError, OSError) as error:
-        log.write("warning", f"no sidecar was written: {error}")
+        log.write("warning", f"the sidecar wasn't written: {error}")
         return None
     return path, digest(text)
 

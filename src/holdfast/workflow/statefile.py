@@ -56,6 +56,11 @@ class Room:
         return True
 
 
+KEPT_IS_USED = "; the last content Holdfast kept is used"
+DOCTOR_SAYS_HOW = "; `holdfast doctor` says how to put it back"
+FIX_PUTS_IT_BACK = "; `holdfast doctor --fix` puts it back"
+
+
 @dataclass(frozen=True, slots=True)
 class StateFile:
     """The content of a state file or, if it is broken, of its last generation.
@@ -77,6 +82,13 @@ class StateFile:
     def repairable(self) -> bool:
         """Whether the file was read whole and is broken, so that its last generation may replace it."""
         return bool(self.broken) and self.present is not None
+
+    @property
+    def trouble(self) -> str:
+        """What is wrong with the file, which content is used instead, and what puts it back; empty if it is sound."""
+        if not self.broken:
+            return ""
+        return f"{self.broken}{KEPT_IS_USED}{FIX_PUTS_IT_BACK if self.repairable else ''}"
 
     @property
     def data(self) -> dict[str, Any]:
@@ -156,7 +168,7 @@ def insist(attempt: Callable[[], T]) -> T:
         try:
             return attempt()
         except ChangedError as error:
-            log.write("info", f"{error.path}: was saved by somebody else during an update (try {number})")
+            log.write("info", f"{error.path}: was saved by another program during an update (try {number})")
             time.sleep(_PAUSE_S)
     return attempt()
 
@@ -279,7 +291,7 @@ def keep_aside(project: Records, path: Path, raw: bytes) -> Path | None:
         return None
     aside = document.copy_aside(path, raw, "kept")
     problem = project.problem or "the ledger refused it"
-    log.write("warning", f"{path}: what it held was kept as {aside.name}, for {problem}")
+    log.write("warning", f"{path}: its content was kept as {aside.name}, because {problem}")
     return aside
 
 
@@ -379,7 +391,7 @@ def _write_over_broken(
     except StateError:
         atomic.remove(aside)
         raise
-    log.write("warning", f"{path}: {before.broken}; what it held was set aside as {aside.name}")
+    log.write("warning", f"{path}: {before.broken}; its content was set aside as {aside.name}")
     return written, aside
 
 

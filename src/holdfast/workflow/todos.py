@@ -85,19 +85,15 @@ def request(workflow: Workflow, ids: Mapping[str, str]) -> str:
     if len(todos) > _MOST:
         lines.append(f"+{len(todos) - _MOST} more: `holdfast show` has all of them")
     known = [todo for todo in todos if todo["content"] in ids]
-    given = fenced(f"The {workflow.unit}s of a workflow as a to-do list.", lines)
-    asked = (
-        "Where there is a TodoWrite tool, it takes this list as it stands beside the other items, with the activeForm "
-        '"Working on " and the title. '
-        + (
-            "Where there are task tools, TaskUpdate with the number given sets a status"
-            + ("." if len(known) == len(todos) else " and TaskCreate adds what has no number.")
-            if known
-            else f"Where there are task tools, TaskCreate adds each {workflow.unit} and TaskUpdate sets its status."
-        )
-        + " Without such tools it serves as a checklist."
-    )
-    return f"{given}\n{asked}"
+    given = fenced("Put these items in your to-do list unchanged and keep the others.", lines)
+    if not known:
+        tasks = "TaskCreate adds an item, TaskUpdate sets its status"
+    elif len(known) == len(todos):
+        tasks = "TaskUpdate with the given number sets a status"
+    else:
+        tasks = "TaskUpdate with the given number sets a status, TaskCreate adds an item without one"
+    asked = f'With TodoWrite, activeForm is "Working on " and the title. With task tools, {tasks}.'
+    return f"{given}\n{asked} Without either, use the list as a checklist."
 
 
 def _content(item: Any) -> Any:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from holdfast.workflow.wording import one_line
+from holdfast.workflow.wording import one_line, quoted
 
 if TYPE_CHECKING:
     from holdfast.workflow.model import Phase, Step, Workflow
+    from holdfast.workflow.records import Records
 
 MARKS = {"completed": "[x]", "active": "[>]", "failed": "[!]", "blocked": "[-]", "pending": "[ ]"}
 
@@ -19,7 +20,7 @@ def row(workflow: Workflow) -> dict[str, Any]:
         "id": workflow.id,
         "title": workflow.title,
         "status": workflow.status,
-        "resting": workflow.paused,
+        "paused": workflow.paused,
         "current": workflow.current,
         "total": workflow.total,
         "phase": workflow.phase,
@@ -64,7 +65,7 @@ def table(workflows: tuple[Workflow, ...]) -> str:
     """Return workflows as lines: status, position, title, format and id."""
     return "\n".join(
         f"{workflow.word:<9} {workflow.position:>5}  {one_line(workflow.title)}"
-        f"{f' · {one_line(workflow.current_name)}' if workflow.phase else ''}  ({workflow.format} {workflow.id})"
+        f"{f' - {one_line(workflow.current_name)}' if workflow.phase else ''}  ({workflow.format} {workflow.id})"
         for workflow in workflows
     )
 
@@ -81,7 +82,22 @@ def _phase(phase: Phase) -> dict[str, Any]:
     }
 
 
-def ways(workflow: Workflow) -> str:
+def ways(project: Records, workflow: Workflow) -> str:
     """Say how to end an unfinished workflow that is in the way of another."""
-    finish = "" if workflow.status == "failed" else f"finish it with `holdfast done --all {workflow.id}`, or "
-    return f"{finish}give --replace to let it go as it is"
+    finish = "" if workflow.status == "failed" else f"end it with `{ending(project, workflow)}`, or "
+    return f"{finish}add --replace to put it into the archive as it is"
+
+
+def in_the_way(project: Records, workflow: Workflow) -> str:
+    """Say that an unfinished workflow is in the way of another in its file, and how to end it."""
+    where = f"{workflow.status} at {workflow.unit} {workflow.position} in {workflow.place}"
+    return f"{quoted(workflow.title)} ({workflow.id}) is in the way: it is {where}; {ways(project, workflow)}"
+
+
+def ending(project: Records, workflow: Workflow) -> str:
+    """Return the command that ends a workflow, with its shortest name."""
+    import shlex
+
+    from holdfast.workflow import typed_names  # not in an event
+
+    return shlex.join(["holdfast", "done", "--all", typed_names.shortest(project, workflow)])

@@ -67,9 +67,9 @@ def test_a_session_tells_its_clients_version(
 @pytest.mark.parametrize(
     ("version", "words"),
     [
-        (None, "no claude on PATH tells its version. With claude on PATH: holdfast install"),
+        (None, "there is no claude on PATH to ask for its version. With claude on PATH: holdfast install"),
         ((2, 1, 197), "the installed client is 2.1.197. After an update to 2.1.251 or newer: holdfast install"),
-        ((2, 1, 329), "Now: holdfast install"),
+        ((2, 1, 329), "To register it: holdfast install"),
     ],
 )
 def test_why_an_event_is_not_registered_names_what_registers_it(

@@ -163,7 +163,7 @@ def test_beyond_the_last_phase_nobody_knows_that_it_was_the_last(project: Worksp
     path = put(f"{FOLDER}/x/state-x-20250101_000000.json", {"workflow": "X", "phase": phase})
     (workflow,) = compaction.find(project).workflows
 
-    with pytest.raises(TransitionError, match="is beyond the last"):
+    with pytest.raises(TransitionError, match="doesn't say whether this is the last phase"):
         compaction.done(project, workflow)
     assert path.exists()
     assert compaction.done(project, workflow, everything=True).finished
@@ -195,9 +195,9 @@ def test_a_note_never_replaces_what_somebody_kept_under_that_key(project: Worksp
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        (Changes(current=4), "phase 4 is not one of the 3"),
-        (Changes(current=0), "is not one of the 3"),
-        (Changes(status="failed"), "cannot be failed"),
+        (Changes(current=4), "there is no phase 4; .* has 3 phases"),
+        (Changes(current=0), "there is no phase 0; .* has 3 phases"),
+        (Changes(status="failed"), "can't be failed"),
         (Changes(deliverables=("x",)), "no deliverables"),
     ],
 )
@@ -329,7 +329,7 @@ def test_a_broken_file_seen_before_gives_its_last_generation(project: Workspace,
     put(f"{FOLDER}/x/state-x-2.json", "{ torn", age=10)
     found = compaction.find(project)
     assert [(each.current, each.recovered, each.raw) for each in found.workflows] == [(4, True, raw)]
-    assert "its last generation is used" in found.problems[0].reason
+    assert "the last content Holdfast kept is used" in found.problems[0].reason
     assert path.read_text() == "{ torn"
 
 
@@ -431,7 +431,7 @@ def test_only_another_unfinished_workflow_keeps_an_earlier_content_out_of_its_fi
 
     assert restored("Another", "completed")
     assert restored("qa loop", "in_progress")
-    with pytest.raises(TransitionError, match='holds "Another", which is unfinished'):
+    with pytest.raises(TransitionError, match='"Another" is in the way: it is unfinished'):
         restored("Another", "in_progress")
     assert restored("Another", "in_progress", replace=True)
 

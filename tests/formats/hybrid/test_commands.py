@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -36,9 +37,9 @@ def statuses(root: Path) -> list[str]:
     return [phase["status"] for phase in phases(root)]
 
 
-@pytest.mark.parametrize("name", ["phase_1", "1", "Test it"])
+@pytest.mark.parametrize("name", ["phase_1", "PHASE_1", "2", "Test it", "test IT"])
 def test_a_phase_is_named_by_id_number_or_title(root: Path, name: str) -> None:
-    """The number counts from 0, as in the id."""
+    """In any case; the number counts from 1, as everywhere but in the files."""
     holdfast("hybrid", "phase", name, "--status", "active", root=root)
     holdfast("hybrid", "phase", name, "--status", "completed", "--context", "noted", root=root)
 
@@ -49,21 +50,21 @@ def test_a_phase_is_named_by_id_number_or_title(root: Path, name: str) -> None:
 def test_a_phase_does_not_end_beside_one_that_is_active(root: Path, status: str) -> None:
     """R000-14, R000-15: one at a time; only the start of the phase that is due may have been forgotten (I000-6)."""
     holdfast("next", root=root)
-    for verb in (("hybrid", "phase", "1"), ("update", "--phase", "2")):
+    for verb in (("hybrid", "phase", "2"), ("update", "--phase", "2")):
         said = holdfast(*verb, "--status", status, root=root, code=1).err
-        assert "phase phase_0 is active, and only one can be" in said
+        assert 'phase 1 "Build it" is active, and only one phase can be' in said
     assert statuses(root) == ["active", "pending", "pending"]
 
     holdfast("done", root=root)
-    holdfast("hybrid", "phase", "1", "--status", status, root=root)
+    holdfast("hybrid", "phase", "2", "--status", status, root=root)
     assert statuses(root)[1] == status
 
 
 def test_a_phase_that_waits_leaves_nothing_yet(root: Path) -> None:
     """R000-11, R000-12: no deliverables and no hand-over before it began; its title is free."""
     for given in (("--context", "x"), ("--deliverable", "a.py")):
-        assert "phase phase_0 is pending" in holdfast("update", *given, root=root, code=1).err
-        assert "phase phase_1 is pending" in holdfast("hybrid", "phase", "1", *given, root=root, code=1).err
+        assert 'phase 1 "Build it" is pending' in holdfast("update", *given, root=root, code=1).err
+        assert 'phase 2 "Test it" is pending' in holdfast("hybrid", "phase", "2", *given, root=root, code=1).err
     holdfast("update", "--phase", "Build all", root=root)
     assert [phase["title"] for phase in phases(root)] == ["Build all", "Test it", "2"]
     assert phases(root)[0]["context_for_next"] == ""
@@ -72,8 +73,8 @@ def test_a_phase_that_waits_leaves_nothing_yet(root: Path) -> None:
 def test_a_failed_workflow_gives_way_as_what_it_is(root: Path) -> None:
     """R000-14, I000-17: nothing makes a success of a failed phase; asked to, a start lets it go to the archive."""
     holdfast("next", root=root)
-    holdfast("hybrid", "phase", "0", "--status", "failed", "--error", "no luck", root=root)
-    assert "phase phase_0 failed and is not completed by this" in holdfast("done", "--all", root=root, code=1).err
+    holdfast("hybrid", "phase", "1", "--status", "failed", "--error", "no luck", root=root)
+    assert 'phase 1 "Build it" failed, so the workflow can\'t end' in holdfast("done", "--all", root=root, code=1).err
     refused = holdfast("start", "Other", "--format", "hybrid", "--phase", "A", root=root, code=1).err
     assert "--replace" in refused and "done --all" not in refused
 
@@ -88,14 +89,14 @@ def test_an_error_needs_a_phase_that_failed(root: Path) -> None:
     """What is given is kept or refused, never dropped."""
     holdfast("next", root=root)
     before = (root / ".claude" / "state" / "workflow.json").read_bytes()
-    for verb in (("hybrid", "phase", "0"), ("hybrid", "phase", "0", "--status", "completed"), ("update",)):
-        assert "give --status failed" in holdfast(*verb, "--error", "no disk", root=root, code=1).err
+    for verb in (("hybrid", "phase", "1"), ("hybrid", "phase", "1", "--status", "completed"), ("update",)):
+        assert "add --status failed" in holdfast(*verb, "--error", "no disk", root=root, code=1).err
     assert (root / ".claude" / "state" / "workflow.json").read_bytes() == before
     with pytest.raises(TransitionError, match="--status failed"):
         functions.update_phase_status(json.loads(before)["id"], "phase_0", "active", error="no disk", root=root)
 
-    holdfast("hybrid", "phase", "0", "--status", "failed", root=root)
-    holdfast("hybrid", "phase", "0", "--error", "no disk", root=root)
+    holdfast("hybrid", "phase", "1", "--status", "failed", root=root)
+    holdfast("hybrid", "phase", "1", "--error", "no disk", root=root)
     assert "no disk" in holdfast("show", root=root).out
 
 
@@ -133,9 +134,9 @@ def test_with_a_ledger_nothing_is_left_beside_the_new_one(root: Path) -> None:
 
 def test_a_phase_goes_through_its_statuses(root: Path) -> None:
     """R000-14: pending, active, completed; the next one begins; the view follows."""
-    holdfast("hybrid", "phase", "0", "--status", "active", root=root)
+    holdfast("hybrid", "phase", "1", "--status", "active", root=root)
     said = holdfast(
-        *("hybrid", "phase", "0", "--status", "completed", "--deliverable", "a.py", "--deliverable", "b.py"),
+        *("hybrid", "phase", "1", "--status", "completed", "--deliverable", "a.py", "--deliverable", "b.py"),
         *("--context", "all built"),
         root=root,
     )
@@ -148,7 +149,7 @@ def test_a_phase_goes_through_its_statuses(root: Path) -> None:
 
 def test_programs_get_the_row_and_the_next_step(root: Path) -> None:
     """`--json`."""
-    said = holdfast("hybrid", "phase", "0", "--status", "failed", "--json", root=root).json
+    said = holdfast("hybrid", "phase", "1", "--status", "failed", "--json", root=root).json
 
     assert (said["status"], said["current"], said["next"]["title"]) == ("failed", 1, "Build it")
 
@@ -156,10 +157,11 @@ def test_programs_get_the_row_and_the_next_step(root: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("phase", "nope", "--status", "active"), "no phase is called 'nope'; there are: phase_0 (Build it), phase_1"),
-        (("phase", "0"), "nothing to change was given"),
-        (("reopen", "0"), "only a finished phase can be reopened"),
-        (("reopen", "nope"), "no phase is called 'nope'"),
+        (("phase", "nope", "--status", "active"), 'there is no phase "nope"; these are there: 1 "Build it", 2'),
+        (("phase", "1"), "nothing to change"),
+        (("phase", "0", "--status", "active"), "phases count from 1"),
+        (("reopen", "1"), "only a completed or failed phase reopens"),
+        (("reopen", "nope"), 'there is no phase "nope"'),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_sentence(root: Path, arguments: tuple[str, ...], words: str) -> None:
@@ -171,25 +173,27 @@ def test_what_cannot_be_is_refused_in_a_sentence(root: Path, arguments: tuple[st
 
 def test_a_person_is_told_of_a_refused_transition(root: Path) -> None:
     """R000-15: one phase at a time."""
-    holdfast("hybrid", "phase", "0", "--status", "active", root=root)
+    holdfast("hybrid", "phase", "1", "--status", "active", root=root)
 
-    assert "phase_0 is active" in holdfast("hybrid", "phase", "1", "--status", "active", root=root, code=1).err
+    assert (
+        'phase 1 "Build it" is active' in holdfast("hybrid", "phase", "2", "--status", "active", root=root, code=1).err
+    )
 
 
 def test_reopening_undoes_a_completion(root: Path) -> None:
     """I000-15: a wrong completion is undone by people, never by a hook."""
-    holdfast("hybrid", "phase", "0", "--status", "completed", root=root)
+    holdfast("hybrid", "phase", "1", "--status", "completed", root=root)
     assert statuses(root) == ["completed", "active", "pending"]
 
     said = holdfast("hybrid", "reopen", "Build it", root=root).out
 
-    assert "Reopened." in said
+    assert 'Phase 1/3 "Build it" (phase_0) is active again. Phase 2/3 "Test it" (phase_1) is pending again.' in said
     assert statuses(root) == ["active", "pending", "pending"]
 
 
 def test_the_todo_list_is_printed(root: Path) -> None:
     """R000-31: content, activeForm and status of each phase, in order; with the session's task ids."""
-    holdfast("hybrid", "phase", "0", "--status", "completed", root=root)
+    holdfast("hybrid", "phase", "1", "--status", "completed", root=root)
 
     assert holdfast("hybrid", "todos", "--json", root=root).json == [
         {"content": "Build it", "status": "completed", "activeForm": "Working on Build it"},
@@ -201,12 +205,24 @@ def test_the_todo_list_is_printed(root: Path) -> None:
     assert "#41" not in holdfast("hybrid", "todos", root=root).out
 
 
-@pytest.mark.parametrize("arguments", [("phase", "0", "--status", "active"), ("reopen", "0"), ("todos",)])
+def test_todos_on_a_terminal_is_a_plain_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The instructions for a model's to-do list are only for a pipe or a session."""
+    holdfast("start", "Tool", "--format", "hybrid", "--phase", "Build @a", "--phase", "Test @b", root=tmp_path)
+    terminal = SimpleNamespace(stdout=SimpleNamespace(isatty=lambda: True))
+    monkeypatch.setattr("holdfast.formats.hybrid.commands.phases.sys", terminal)
+
+    lines = holdfast("hybrid", "todos", root=tmp_path).out.splitlines()
+
+    assert len(lines) == 2
+    assert lines[0].startswith("[ ] ")
+
+
+@pytest.mark.parametrize("arguments", [("phase", "1", "--status", "active"), ("reopen", "1"), ("todos",)])
 def test_without_a_hybrid_workflow_the_way_to_one_is_named(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     """An error says what to do."""
     said = holdfast("hybrid", *arguments, root=tmp_path, code=1)
 
-    assert "has no hybrid workflow; holdfast start TITLE --format hybrid makes one" in said.err
+    assert "there is no workflow in the hybrid format here; `holdfast start TITLE --format hybrid" in said.err
 
 
 def test_a_session_that_moves_a_phase_owns_the_workflow(root: Path) -> None:
@@ -215,14 +231,14 @@ def test_a_session_that_moves_a_phase_owns_the_workflow(root: Path) -> None:
     holdfast("hybrid", "todos", root=root, session=OTHER)
     assert owners.owner(project, hybrid.find(project).workflows[0]) is None
 
-    holdfast("hybrid", "phase", "0", "--status", "completed", root=root, session=ME)
+    holdfast("hybrid", "phase", "1", "--status", "completed", root=root, session=ME)
     assert owners.owner(project, hybrid.find(project).workflows[0]) == ME
 
 
 def test_a_session_that_reopens_a_phase_owns_the_workflow(root: Path) -> None:
     """It means to go on with it."""
-    holdfast("hybrid", "phase", "0", "--status", "completed", root=root, session=OTHER)
-    holdfast("hybrid", "reopen", "0", root=root, session=ME)
+    holdfast("hybrid", "phase", "1", "--status", "completed", root=root, session=OTHER)
+    holdfast("hybrid", "reopen", "1", root=root, session=ME)
 
     project = Workspace.open(root)
     assert owners.owner(project, hybrid.find(project).workflows[0]) == ME

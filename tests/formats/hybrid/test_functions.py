@@ -124,7 +124,7 @@ def test_a_wrong_id_phase_or_status_is_an_error(project: Workspace) -> None:
         update_phase_status("wf_1", "phase_0", "active", root=project.root)
     with pytest.raises(HoldfastError, match="no phase 'phase_7'; there are phase_0, phase_1"):
         update_phase_status(id_, "phase_7", "active", root=project.root)
-    with pytest.raises(TransitionError, match="cannot be 'blocked'"):
+    with pytest.raises(TransitionError, match="can't be blocked in hybrid"):
         update_phase_status(id_, "phase_0", "blocked", root=project.root)
 
 
@@ -141,7 +141,7 @@ def test_an_unfinished_workflow_is_not_overwritten(project: Workspace) -> None:
     """I000-17: refused, naming the workflow and the way out."""
     id_ = create_workflow_state(TASK, PHASES, root=project.root)
     before = (project.root / STATE).read_bytes()
-    with pytest.raises(TransitionError, match=rf"{id_} .*phase 0/2.*holdfast done --all"):
+    with pytest.raises(TransitionError, match=rf"phase 0/2.*holdfast done --all {id_}"):
         create_workflow_state("Another", ["x"], root=project.root)
     assert (project.root / STATE).read_bytes() == before
 

@@ -32,7 +32,7 @@ def statuses(data: dict[str, Any]) -> list[str]:
 def test_of_several_failed_phases_each_can_be_retried(index: int) -> None:
     """Only a phase that did not fail waits until none is left that did (I000-9)."""
     data = state("failed", "failed", "pending")
-    with pytest.raises(TransitionError, match="phase_0 failed; retry it first"):
+    with pytest.raises(TransitionError, match='phase 1 "Phase 0" failed; retry it with'):
         transitions.move(data, 2, "active")
 
     transitions.move(data, index, "active")
@@ -43,7 +43,7 @@ def test_of_several_failed_phases_each_can_be_retried(index: int) -> None:
 @pytest.mark.parametrize("index", [0, 2])
 def test_beside_an_active_phase_no_other_begins(index: int) -> None:
     """R000-15: neither an earlier one that was left out nor a later one."""
-    with pytest.raises(TransitionError, match="phase_1 is active, and only one can be"):
+    with pytest.raises(TransitionError, match='phase 2 "Phase 1" is active, and only one phase can be'):
         transitions.move(state("pending", "active", "pending"), index, "active")
 
 
@@ -76,6 +76,24 @@ def test_the_note_that_ends_all_is_left_by_the_phase_that_was_due() -> None:
 
     assert [phase["context_for_next"] for phase in data["phases"]] == ["New", ""]
     assert (data["status"], data["current_phase"]) == ("completed", None)
+
+
+def test_an_end_of_all_completes_only_what_was_worked_on() -> None:
+    """What never began stays pending, unless a note is about it; any of it can be begun again."""
+    for before, note, after in (
+        (("completed", "active", "pending"), "", ["completed", "completed", "pending"]),
+        (("pending", "pending", "pending"), "", ["pending", "pending", "pending"]),
+        (("completed", "pending", "pending"), "It is built", ["completed", "completed", "pending"]),
+    ):
+        data = state(*before)
+        transitions.finish(data, note)
+        assert statuses(data) == after
+        assert (data["status"], data["current_phase"]) == ("completed", None)
+        transitions.move(data, 2, "active", by="hook")
+        assert statuses(data) == after, "no hook revives what is over"
+
+    transitions.reopen(data, 2)
+    assert (data["status"], statuses(data)) == ("active", ["completed", "completed", "active"])
 
 
 def test_after_a_phase_that_was_done_early_comes_the_one_behind_it() -> None:
@@ -117,7 +135,9 @@ def test_no_end_of_all_makes_a_success_of_a_failure() -> None:
     """R000-14: it is retried first, or the workflow is left as it is."""
     data = state("completed", "failed", "pending")
 
-    with pytest.raises(TransitionError, match="phase_1 failed and is not completed by this; retry it"):
+    with pytest.raises(
+        TransitionError, match='phase 2 "Phase 1" failed, so the workflow can\'t end as completed; retry it'
+    ):
         transitions.finish(data, "New")
 
     assert statuses(data) == ["completed", "failed", "pending"]
@@ -131,7 +151,7 @@ def test_only_a_finished_phase_is_reopened() -> None:
         assert statuses(data) == ["active", "failed"]
         assert (data["status"], data["current_phase"]) == ("failed", "phase_0")
     for status in ("pending", "active"):
-        with pytest.raises(TransitionError, match="only a finished phase can be reopened"):
+        with pytest.raises(TransitionError, match="only a completed or failed phase reopens"):
             transitions.reopen(state(status), 0)
 
 
@@ -142,14 +162,14 @@ def test_in_a_workflow_that_was_completed_by_hand_nothing_begins() -> None:
     transitions.begin(data)
 
     assert statuses(data) == ["completed", "pending"]
-    with pytest.raises(TransitionError, match="or its workflow is completed"):
+    with pytest.raises(TransitionError, match="or its workflow is completed; `holdfast hybrid reopen 2`"):
         transitions.move(data, 1, "active")
 
 
 @pytest.mark.parametrize("ended", ["completed", "failed"])
 def test_a_start_that_was_forgotten_is_not_caught_up_with_past_another_phase(ended: Status) -> None:
     """A person ends the one that is active or failed first (I000-6); what a hook says has happened."""
-    for before, why in (("active", "phase_0 is active"), ("failed", "phase_0 failed; retry it first")):
+    for before, why in (("active", 'phase 1 "Phase 0" is active'), ("failed", 'phase 1 "Phase 0" failed; retry it')):
         data = state(before, "pending")
         with pytest.raises(TransitionError, match=why):
             transitions.move(data, 1, ended)
@@ -161,12 +181,12 @@ def test_nothing_is_handed_over_before_a_phase_is_completed() -> None:
     """R000-11, R000-12: while it is active it may deliver; the completion can bring both."""
     data = state("pending")
     for given in ({"deliverables": ["a.py"]}, {"handover": "x"}):
-        with pytest.raises(TransitionError, match="phase_0 is pending"):
+        with pytest.raises(TransitionError, match='phase 1 "Phase 0" is pending'):
             transitions.move(data, 0, None, **given)
 
     transitions.move(data, 0, "active", deliverables=["a.py"])
     for status in (None, "failed"):
-        with pytest.raises(TransitionError, match="only a completed one hands something over"):
+        with pytest.raises(TransitionError, match="only a completed phase hands something over"):
             transitions.move(data, 0, status, handover="x")
     transitions.move(data, 0, "completed", deliverables=["b.py"], handover="x")
 
@@ -213,3 +233,9 @@ def test_beside_a_failed_phase_the_active_one_is_due() -> None:
 def test_a_status_is_read_as_people_write_it(said: str | None, meant: str | None) -> None:
     """Signs around it say nothing; a word that nobody knows is told, and not guessed at."""
     assert file.status(said) == meant
+
+
+def test_a_status_that_the_format_lacks_is_refused_with_what_to_use_instead() -> None:
+    """No phase of this format is blocked."""
+    with pytest.raises(TransitionError, match=r"blocked in hybrid.* use --note"):
+        transitions.move(state("active"), 0, "blocked")

@@ -39,7 +39,7 @@ def test_what_is_taken_away_goes_before_what_is_given() -> None:
     said = wfs_edit.apply(data, Edit({"require": ["SAML", "JWT"]}, [("require", None)]))
 
     assert data["context"]["requirements"] == ["SAML", "JWT"]
-    assert said == ["require: all taken away", "require: 'SAML' added", "require: 'JWT' added"]
+    assert said == ["require: all removed", "require: 'SAML' added", "require: 'JWT' added"]
 
 
 def test_one_entry_is_taken_away_by_its_name() -> None:
@@ -52,7 +52,7 @@ def test_one_entry_is_taken_away_by_its_name() -> None:
     assert data["context"]["requirements"] == ["OAuth"]
     assert data["context"]["shared_context"] == {"realm": "x"}
     assert [each["step"] for each in data["flow_control"]["pre_analysis"]] == ["read"]
-    with pytest.raises(HoldfastError, match=r"context.requirements has no 'JWT'; it has 'OAuth'"):
+    with pytest.raises(HoldfastError, match=r"context.requirements has no 'JWT'; these are there: 'OAuth'"):
         wfs_edit.apply(data, Edit({}, [("require", "JWT")]))
     wfs_edit.apply(data, Edit({}, [("require", "OAuth")]))
     assert data["context"]["requirements"] == []
@@ -78,7 +78,7 @@ def test_a_text_is_taken_away_whatever_it_is() -> None:
     data = task()
     wfs_edit.apply(data, Edit({"approach": "Carefully"}))
 
-    assert wfs_edit.apply(data, Edit({}, [("approach", "x")])) == ["approach: all taken away"]
+    assert wfs_edit.apply(data, Edit({}, [("approach", "x")])) == ["approach: all removed"]
     assert wfs_edit.apply(data, Edit({}, [("approach", None)])) == []
 
 
@@ -90,7 +90,7 @@ def test_what_is_of_another_kind_is_changed_only_by_hand(field: str, value: obje
     """Nothing that somebody wrote is overwritten for its form."""
     data = task(**{{"require": "requirements", "context": "shared_context"}[field]: value})
 
-    with pytest.raises(HoldfastError, match=f"context.{why}, so it is changed in the file itself"):
+    with pytest.raises(HoldfastError, match=f"context.{why}; change it in the file itself"):
         wfs_edit.apply(data, Edit({field: ["x"] if field == "require" else {"a": "b"}}))
 
 

@@ -48,7 +48,7 @@ def errors(project: Workspace, workflow: Workflow) -> dict[str, str]:
 def test_an_error_belongs_to_a_task_that_is_blocked_by_it(project: Workspace, workflow: Workflow) -> None:
     """Else it would be taken for that of another task, or lost without a word."""
     for changes in (Changes(error="No network"), Changes(error="No network", status="completed")):
-        with pytest.raises(TransitionError, match="give --status blocked with it"):
+        with pytest.raises(TransitionError, match="add --status blocked"):
             wfs.update(project, workflow, changes)
     assert errors(project, workflow) == {"IMPL-1": "No key"}
 
@@ -122,7 +122,7 @@ def test_a_paused_session_moves_for_nobody(project: Workspace, workflow: Workflo
         lambda: wfs.update(project, workflow, Changes(current=1)),
     )
     for move in moves:
-        with pytest.raises(TransitionError, match=f"is paused; holdfast wfs resume {session.name}"):
+        with pytest.raises(TransitionError, match=f"is paused; `holdfast wfs resume {session.name}`"):
             move()
     assert wfs.update(project, workflow, Changes(reminders=("Small",))).reminders == ("Small",)
 

@@ -60,7 +60,7 @@ def test_a_state_that_is_made_anew_says_what_the_marker_says(
     (said,) = repaired(project)
 
     assert "it is made anew" in said
-    assert store.get(project, unknown.name).said == ("active" if marked else "paused")
+    assert store.get(project, unknown.name).raw_status == ("active" if marked else "paused")
 
 
 def test_a_state_that_is_lost_comes_back_as_a_sessions(project: Workspace, session: Session) -> None:

@@ -54,7 +54,7 @@ def test_a_session_is_not_completed_in_the_middle_of_a_change(project: Workspace
     def end() -> None:
         other = Workspace.open(project.root)
         try:
-            said.append(store.complete(other, NAME).said)
+            said.append(store.complete(other, NAME).raw_status)
         except TransitionError as error:
             said.append(str(error))
         finally:
@@ -88,7 +88,7 @@ def test_what_was_completed_meanwhile_stays_so(
     with pytest.raises(TransitionError, match="is completed"):
         move(project, NAME)
     assert ended
-    assert store.get(project, NAME).said == "completed"
+    assert store.get(project, NAME).raw_status == "completed"
     assert markers.active(project) == []
 
 
@@ -98,14 +98,14 @@ def test_who_loses_the_marker_is_paused_unless_it_ended_meanwhile(
     """A completed one does not become paused by another that starts."""
 
     def late(folder: Path) -> object:
-        if folder.name == NAME and store.get(project, NAME).said == "active":
+        if folder.name == NAME and store.get(project, NAME).raw_status == "active":
             monkeypatch.setattr(store, "locked", locked)
             store.complete(project, NAME, anyway=True)
         return locked(folder)
 
     monkeypatch.setattr(store, "locked", late)
     store.create(project, "Another")
-    assert store.get(project, NAME).said == "completed"
+    assert store.get(project, NAME).raw_status == "completed"
     assert markers.active(project) == ["WFS-another"]
 
 
@@ -347,9 +347,9 @@ def test_a_task_that_cannot_be_read_keeps_its_session_from_its_end(project: Work
         transitions.complete(project, session, name)
     places.task(session.folder, "IMPL-7").write_text("{")
 
-    with pytest.raises(TransitionError, match=r"1 task that is not completed \(IMPL-7\.json, which cannot be read\)"):
+    with pytest.raises(TransitionError, match=r"1 task of \S+ is not completed \(IMPL-7\.json, which cannot be read\)"):
         store.complete(project, NAME)
-    assert store.complete(project, NAME, anyway=True).said == "completed"
+    assert store.complete(project, NAME, anyway=True).raw_status == "completed"
 
 
 @pytest.mark.parametrize("folder", ["archives", "active"])

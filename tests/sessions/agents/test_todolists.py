@@ -24,20 +24,20 @@ def project(tmp_path: Path) -> Workspace:
 
 def test_a_session_knows_the_last_list_it_was_told(project: Workspace) -> None:
     """Told once, when it changed: the digest of the last list is what counts."""
-    assert todolists.told(project, ME, KEY) is None
+    assert todolists.last_sent(project, ME, KEY) is None
 
     todolists.tell(project, ME, KEY, "first")
     todolists.tell(project, ME, KEY, "second")
 
-    assert todolists.told(project, ME, KEY) == "second"
+    assert todolists.last_sent(project, ME, KEY) == "second"
 
 
 def test_each_session_and_workflow_has_its_own_list(project: Workspace) -> None:
     """A list told to one session is news to another; a new workflow's list is news to all."""
     todolists.tell(project, ME, KEY, "first")
 
-    assert todolists.told(project, OTHER, KEY) is None
-    assert todolists.told(project, ME, ANOTHER) is None
+    assert todolists.last_sent(project, OTHER, KEY) is None
+    assert todolists.last_sent(project, ME, ANOTHER) is None
 
 
 def test_task_ids_are_found_by_subject(project: Workspace) -> None:

@@ -209,7 +209,7 @@ def test_they_are_listed_by_when_they_came(project: Workspace, at: Callable[[str
 
 
 def test_one_in_vain_long_ago_stays_so(project: Workspace, at: Callable[[str], None]) -> None:
-    """Whatever came after the compaction that took its seal, and whoever was compacted in between."""
+    """Whatever came after the compaction that took its snapshot, and whoever was compacted in between."""
     sealed(project)
     at("09:05:00")
     sealed(project, OTHER)
@@ -221,5 +221,5 @@ def test_one_in_vain_long_ago_stays_so(project: Workspace, at: Callable[[str], N
     sealed(project)
     assert snapshots.claim(project, ME, known=True)
     vain = snapshots.in_vain(snapshots.recent(project, 9))
-    assert [seal.sealed_at[11:16] for seal in snapshots.recent(project, 9) if seal.id in vain] == ["09:00"]
+    assert [snapshot.sealed_at[11:16] for snapshot in snapshots.recent(project, 9) if snapshot.id in vain] == ["09:00"]
     assert [came for session, _, _, came in told(project) if session == "1"] == ["10:00", "09:11", None]

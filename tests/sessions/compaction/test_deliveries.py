@@ -75,6 +75,25 @@ def test_a_later_delivery_ends_the_search_for_an_earlier_one(
     assert states(project, OTHER) == ["delivered"]
 
 
+@pytest.mark.parametrize("client", ["2.1.197", "2.1.329"])
+@pytest.mark.parametrize(("mark", "state"), [(MARK, "confirmed"), ("nowhere in it", "absent")])
+def test_a_later_delivery_looks_for_the_earlier_one_first(
+    project: Workspace, tmp_path: Path, client: str, mark: str, state: str
+) -> None:
+    """No prompt came since the client wrote its transcript, as in a turn that is compacted twice."""
+    transcript = tmp_path / "t.jsonl"
+    transcript.touch()
+    first = begin(project, str(transcript), mark=mark)
+    deliveries.written(project, first)
+    assert deliveries.settle(project, ME) is None  # at the last prompt, nothing was written yet
+    transcript.write_bytes((WRITTEN / f"guided-{client}.jsonl").read_bytes())
+
+    second = begin(project, str(transcript))
+
+    assert {each.id: each.state for each in deliveries.recent(project, 10)} == {first: state, second: "pending"}
+    assert deliveries.settle(project, ME) is None  # the earlier one's words are not the later one's
+
+
 def test_an_answer_that_was_never_written_can_be_proven_absent(project: Workspace, tmp_path: Path) -> None:
     """A process that was killed leaves it pending; the next prompt finds that nothing came."""
     transcript = tmp_path / "t.jsonl"

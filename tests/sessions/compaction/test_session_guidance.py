@@ -34,11 +34,9 @@ def test_what_the_guidance_says_of_agents(project: Workspace) -> None:
 
     said = session_guidance.agent_lines(agent_status.of_session(project, ME))
 
-    assert said[0] == (
-        'builder (run1) for phase_0 was started and has not reported its end; it runs already (launched for "Build it")'
-    )
-    assert "builder (run2) has finished; nothing shows that its result has reached this conversation" in said
-    assert "builder (run3) for phase_0 has failed; nothing shows that its result has reached this conversation" in said
+    assert said[0] == ('builder (run1) for phase_0 is running; don\'t start it again (launched for "Build it")')
+    assert "builder (run2) has finished; its result is still unused" in said
+    assert "builder (run3) for phase_0 has failed; its result is still unused" in said
     (words,) = [line for line in said if line.startswith("last words of run2")]
     assert words.startswith('last words of run2: "Line one. Line two. long') and words.endswith('…"')
     assert len(words) <= len('last words of run2: "…"') + 200
@@ -64,7 +62,7 @@ def test_many_that_ended_are_counted(project: Workspace, monkeypatch: pytest.Mon
     text = "\n".join(session_guidance.agent_lines(agent_status.of_session(project, ME)))
 
     assert [number for number in range(13) if f"run-{number:02}" in text] == list(range(3, 13))
-    assert "3 more have ended unused" in text
+    assert "3 more have ended" in text
 
 
 def test_no_name_can_end_its_line_or_its_quotation(project: Workspace) -> None:

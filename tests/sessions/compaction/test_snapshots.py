@@ -1,13 +1,14 @@
-"""A seal is claimed once, by the session whose compaction it announced."""
+"""A snapshot is claimed once, by the session whose compaction it announced."""
 
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.sessions.compaction import snapshots
+from holdfast.sessions.compaction import deliveries, snapshots
 from holdfast.sessions.workspace import Workspace
 from tests.handmade import ME, OTHER, THIRD, together, workflow, workspace
 
@@ -31,23 +32,23 @@ def test_a_seal_says_what_the_session_had(project: Workspace) -> None:
     release = workflow(project.root, raw=b'{"x": 1}')
     id_ = snapshots.leave(project, ME, "manual", [snapshots.of(release)])
 
-    (seal,) = snapshots.recent(project, 5)
-    assert (seal.id, seal.session, seal.why) == (id_, ME, "manual")
-    assert (seal.sealed_at, seal.claimed_by, seal.claimed_at) == ("2026-03-01T10:00:00.000000Z", None, None)
-    (sealed,) = seal.workflows
+    (snapshot,) = snapshots.recent(project, 5)
+    assert (snapshot.id, snapshot.session, snapshot.why) == (id_, ME, "manual")
+    assert (snapshot.sealed_at, snapshot.claimed_by, snapshot.claimed_at) == ("2026-03-01T10:00:00.000000Z", None, None)
+    (sealed,) = snapshot.workflows
     assert sealed.key == release.key
     assert (sealed.title, sealed.phase) == ("Release", "2/5 Build")
     assert sealed.digest == hashlib.sha256(b'{"x": 1}').hexdigest()
 
 
 def test_a_known_session_claims_its_own_seal_once(project: Workspace) -> None:
-    """The seal is spent by the restore: a second SessionStart finds none."""
+    """The snapshot is spent by the restore: a second SessionStart finds none."""
     id_ = leave(project, ME)
 
-    seal = snapshots.claim(project, ME, known=True)
+    snapshot = snapshots.claim(project, ME, known=True)
 
-    assert seal is not None
-    assert seal.id == id_
+    assert snapshot is not None
+    assert snapshot.id == id_
     assert snapshots.claim(project, ME, known=True) is None
     (spent,) = snapshots.recent(project, 5)
     assert (spent.claimed_by, spent.claimed_at) == (ME, "2026-03-01T10:00:00.000000Z")
@@ -65,10 +66,10 @@ def test_a_session_nobody_saw_claims_the_only_open_seal(project: Workspace) -> N
     """Survival, step 2: a compaction may change the session's id."""
     leave(project, OTHER)
 
-    seal = snapshots.claim(project, ME, known=False)
+    snapshot = snapshots.claim(project, ME, known=False)
 
-    assert seal is not None
-    assert (seal.session, snapshots.recent(project, 5)[0].claimed_by) == (OTHER, ME)
+    assert snapshot is not None
+    assert (snapshot.session, snapshots.recent(project, 5)[0].claimed_by) == (OTHER, ME)
 
 
 def test_between_seals_of_two_sessions_nobody_guesses(project: Workspace) -> None:
@@ -77,7 +78,7 @@ def test_between_seals_of_two_sessions_nobody_guesses(project: Workspace) -> Non
     leave(project, THIRD)
 
     assert snapshots.claim(project, ME, known=False) is None
-    assert [seal.claimed_by for seal in snapshots.recent(project, 5)] == [None, None]
+    assert [snapshot.claimed_by for snapshot in snapshots.recent(project, 5)] == [None, None]
 
 
 def test_all_open_seals_of_a_session_are_spent_together(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,10 +87,10 @@ def test_all_open_seals_of_a_session_are_spent_together(project: Workspace, monk
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:05:00Z")
     newest = leave(project, ME, "New")
 
-    seal = snapshots.claim(project, ME, known=True)
+    snapshot = snapshots.claim(project, ME, known=True)
 
-    assert seal is not None
-    assert seal.id == newest
+    assert snapshot is not None
+    assert snapshot.id == newest
     assert all(each.claimed_by == ME for each in snapshots.recent(project, 5))
 
 
@@ -112,6 +113,48 @@ def test_a_sessions_own_seal_lasts_longer(project: Workspace, monkeypatch: pytes
     assert snapshots.claim(project, ME, known=True) is not None
 
 
+TRAIL, REFUSED, WORKFLOW = "trail", "refused", "workflow"
+
+
+def give(project: Workspace, what: str) -> None:
+    """Note that the session got its trail or a workflow, or was refused one."""
+    release = workflow(project.root)
+    if what == REFUSED:
+        deliveries.refuse(project, ME, event="SessionStart", workflows=[release])
+    else:
+        key = release.key if what == WORKFLOW else ""
+        deliveries.begin(project, ME, event="SessionStart", workflow=key, title="", mark="", units=1, transcript="")
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ((), ""),
+        ((WORKFLOW,), ""),
+        ((TRAIL,), "only the session's own trail was given"),
+        ((REFUSED, TRAIL), "it could belong to another live session"),
+        ((REFUSED, WORKFLOW), ""),
+    ],
+)
+def test_a_claimed_snapshot_knows_why_nothing_was_restored(
+    project: Workspace, monkeypatch: pytest.MonkeyPatch, given: tuple[str, ...], reason: str
+) -> None:
+    """Only what the session got before its next compaction counts."""
+    leave(project, ME)
+    (unclaimed,) = snapshots.recent(project, 5)
+    snapshots.claim(project, ME, known=True)
+    (claimed,) = snapshots.recent(project, 5)
+    for what in given:
+        give(project, what)
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:05:00Z")
+    leave(project, ME)
+    give(project, WORKFLOW)
+
+    assert snapshots.not_restored(project, claimed) == reason
+    assert snapshots.not_restored(project, unclaimed) == ""
+    assert snapshots.not_restored(project, replace(claimed, why="none")) == ""
+
+
 def test_seals_of_another_worktree_are_not_claimed(tmp_path: Path) -> None:
     """Survival, step 2: of the same worktree."""
     for name in ("a", "b"):
@@ -125,14 +168,14 @@ def test_seals_of_another_worktree_are_not_claimed(tmp_path: Path) -> None:
 
 
 def test_of_many_claimants_at_once_one_wins(project: Workspace) -> None:
-    """Claims are atomic: three processes restore from one seal, and only one of them gets it."""
+    """Claims are atomic: three processes restore from one snapshot, and only one of them gets it."""
     leave(project, "gone")
     project.close()
 
     said = together(
         project.root,
         ["one", "two", "three"],
-        deed="seal = seals.claim(project, me, known=False); print(seal.session if seal else '-')",
+        deed="snapshot = seals.claim(project, me, known=False); print(snapshot.session if snapshot else '-')",
         before="from holdfast.sessions.compaction import snapshots as seals",
     )
 
@@ -158,9 +201,9 @@ def test_a_seal_that_was_claimed_stands_in_nobodys_way(project: Workspace) -> No
     snapshots.claim(project, OTHER, known=True)
     leave(project, THIRD)
 
-    seal = snapshots.claim(project, ME, known=False)
-    assert seal is not None
-    assert seal.session == THIRD
+    snapshot = snapshots.claim(project, ME, known=False)
+    assert snapshot is not None
+    assert snapshot.session == THIRD
 
 
 def test_the_oldest_seals_go(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,7 +213,7 @@ def test_the_oldest_seals_go(project: Workspace, monkeypatch: pytest.MonkeyPatch
         monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-01T10:{minute:02d}:00Z")
         leave(project, f"session-{minute}")
 
-    assert [seal.session for seal in snapshots.recent(project, 9)] == ["session-4", "session-3", "session-2"]
+    assert [snapshot.session for snapshot in snapshots.recent(project, 9)] == ["session-4", "session-3", "session-2"]
 
 
 def test_the_last_seals_are_counted_from_the_newest(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,13 +222,13 @@ def test_the_last_seals_are_counted_from_the_newest(project: Workspace, monkeypa
         monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-01T10:{minute:02d}:00Z")
         leave(project, f"session-{minute}")
 
-    assert [seal.session for seal in snapshots.recent(project, 2)] == ["session-2", "session-1"]
+    assert [snapshot.session for snapshot in snapshots.recent(project, 2)] == ["session-2", "session-1"]
 
 
 def test_a_seal_may_name_no_workflow(project: Workspace) -> None:
     """A compaction of a session that had none leaves its trace, so that nobody takes it for another's."""
     snapshots.leave(project, ME, "auto", [])
 
-    seal = snapshots.claim(project, ME, known=True)
-    assert seal is not None
-    assert seal.workflows == ()
+    snapshot = snapshots.claim(project, ME, known=True)
+    assert snapshot is not None
+    assert snapshot.workflows == ()

@@ -94,7 +94,7 @@ def test_a_ledger_that_refuses_costs_nobody_a_save(project: Workspace) -> None:
     assert project.ledger.file is not None
     project.ledger.close()
     assert generations.keep(project, project.root / "state.json", b"b", why="test") is None
-    assert "no generation kept" in log.tail(1)[0]
+    assert "was kept: " in log.tail(1)[0]
 
 
 def test_the_table_is_plain_sql(project: Workspace) -> None:

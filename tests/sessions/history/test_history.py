@@ -307,5 +307,5 @@ def test_a_ledger_that_refuses_costs_nothing(
     assert hybrid.done(project, workflow).position == "2/3"
     assert history.of(project, workflow) == history.History()
     said = "\n".join(log.tail(50))
-    assert "is not remembered" in said
-    assert "cannot be read" in said
+    assert "weren't remembered" in said
+    assert "can't be read" in said

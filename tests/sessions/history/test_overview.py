@@ -14,7 +14,7 @@ from holdfast.sessions.agents import lifecycle, notices, todolists
 from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.history import generations, history
 from holdfast.sessions.history.history import History
-from holdfast.sessions.history.overview import Restore, Save, Session, Told, as_json, gather
+from holdfast.sessions.history.overview import Recipient, Restore, Save, Session, as_json, gather
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import statefile, todos, views
@@ -64,7 +64,7 @@ def seen(project: Workspace, workflow: Workflow, *problems: Problem) -> Overview
 
 
 def compact(project: Workspace, *workflows: Workflow, session: str = ME, why: str = "auto") -> None:
-    """Leave a seal."""
+    """Leave a snapshot."""
     snapshots.leave(project, session, why, [snapshots.of(each) for each in workflows])
 
 
@@ -90,7 +90,7 @@ def test_a_workflow_the_ledger_never_saw(project: Workspace, release: Workflow) 
 
     assert overview.workflow is release
     assert overview.todos == tuple(todos.wanted(release))
-    assert (overview.history, overview.agents, overview.told) == (History(), (), ())
+    assert (overview.history, overview.agents, overview.recipients) == (History(), (), ())
     assert (overview.last_save, overview.last_restore, overview.owner) == (None, None, None)
     assert (overview.missing, overview.archived, overview.problems, overview.ledger) == (frozenset(), False, (), "")
 
@@ -117,12 +117,12 @@ def test_of_a_seal_and_a_write_the_newer_counts(
     at(kept)
     generations.keep(project, release.path, release.raw, why="done 1")
 
-    expected = Save(stamps["kept"], why="done 1") if newer else Save(stamps[""], "auto", ME)
+    expected = Save(stamps["kept"], reason="done 1") if newer else Save(stamps[""], "auto", ME)
     assert seen(project, release).last_save == expected
 
 
 def test_a_save_says_whether_the_file_has_changed_since(project: Workspace, at: Any, release: Workflow) -> None:
-    """A seal and a generation each know the content they hold."""
+    """A snapshot and a generation each know the content they hold."""
     compact(project, release)
     edited = replace(release, raw=b"edited by hand")
 
@@ -130,7 +130,7 @@ def test_a_save_says_whether_the_file_has_changed_since(project: Workspace, at: 
 
     when = at("10:01:00")
     generations.keep(project, release.path, b"something older", why="start")
-    assert seen(project, edited).last_save == Save(when, why="start", current=False)
+    assert seen(project, edited).last_save == Save(when, reason="start", current=False)
 
 
 def test_a_path_that_is_used_again_has_the_saves_of_each_content(
@@ -143,11 +143,11 @@ def test_a_path_that_is_used_again_has_the_saves_of_each_content(
     generations.keep(project, release.path, b"the next workflow", why="start")
 
     overview = gather(project, release, Found())
-    assert (overview.last_save, overview.archived) == (Save(when, why="done"), True)
+    assert (overview.last_save, overview.archived) == (Save(when, reason="done"), True)
 
 
 def test_the_last_restore_is_the_newest_seal_that_was_claimed(project: Workspace, at: Any, release: Workflow) -> None:
-    """Where, when, and when its seal was left; a compaction that never came restored nothing."""
+    """Where, when, and when its snapshot was left; a compaction that never came restored nothing."""
     compact(project, release)
     assert seen(project, release).last_restore is None
 
@@ -175,14 +175,14 @@ def test_what_a_write_that_failed_found_is_no_save(
         statefile.write(project, release.path, {"workflow": "X"}, statefile.read(project, release.path), why="update")
 
     assert [each["why"] for each in generations.all(project, release.path)] == ["before update", "start"]
-    expected = Save("2026-03-01T10:00:00.000000Z", why="start")
+    expected = Save("2026-03-01T10:00:00.000000Z", reason="start")
     by_hand = replace(release, raw=release.path.read_bytes())
     assert seen(project, by_hand).last_save == replace(expected, current=False)
     assert seen(project, replace(release, raw=written.document.raw)).last_save == expected
 
 
 def test_a_restore_without_a_precompact_is_no_save(project: Workspace, release: Workflow) -> None:
-    """Where PreCompact never fired, the spent seal says that something was restored, and no more."""
+    """Where PreCompact never fired, the spent snapshot says that something was restored, and no more."""
     compact(project, release, why="none")
     snapshots.claim(project, ME, known=True)
 
@@ -252,7 +252,7 @@ def test_agents_that_ended_unused_are_of_the_same_sessions(project: Workspace, a
     assert [each.agent_id for each in overview.unused] == ["free", "mine"]
     assert overview.agents == ()
     said = as_json(overview)["unused_results"]
-    assert [(each["agent_id"], each["fate"], each["words"]) for each in said] == [
+    assert [(each["agent_id"], each["status"], each["last_message"]) for each in said] == [
         ("free", "finished", "free is done."),
         ("mine", "finished", "mine is done."),
     ]
@@ -339,7 +339,7 @@ def test_a_copy_in_another_worktree_has_agents_seals_and_lists_of_its_own(
         project.ledger.run(f"UPDATE {table} SET worktree = '/elsewhere'")
 
     overview = seen(project, release)
-    assert (overview.agents, overview.last_save, overview.told) == ((), None, ())
+    assert (overview.agents, overview.last_save, overview.recipients) == ((), None, ())
 
 
 def test_the_owners_other_agents_do_not_work_for_what_is_finished(project: Workspace, release: Workflow) -> None:
@@ -359,9 +359,9 @@ def test_whether_sessions_were_told_the_present_list(project: Workspace, at: Any
     when = at("10:01:00")
     todolists.tell(project, OTHER, release.key, "an earlier one")
 
-    assert seen(project, release).told == (
-        Told(OTHER, when, current=False),
-        Told(ME, "2026-03-01T10:00:00.000000Z", current=True),
+    assert seen(project, release).recipients == (
+        Recipient(OTHER, when, current=False),
+        Recipient(ME, "2026-03-01T10:00:00.000000Z", current=True),
     )
 
 
@@ -504,8 +504,8 @@ def test_for_programs_all_of_it_is_json(project: Workspace, at: Any, release: Wo
         ],
         "unused_results": [],
         "todos": todos.wanted(reading),
-        "todos_told": [{"session": ME, "told_at": stamp, "current": False}],
-        "last_save": {"at": stamp, "trigger": "auto", "session": ME, "why": "", "current": True},
+        "todo_recipients": [{"session": ME, "sent_at": stamp, "current": False}],
+        "last_save": {"at": stamp, "trigger": "auto", "session": ME, "reason": "", "current": True},
         "last_restore": {"at": stamp, "session": ME, "saved_at": stamp},
         "owner": ME,
         "missing_reading": ["@gone.md"],
@@ -520,4 +520,4 @@ def test_for_programs_what_nobody_knows_is_null(project: Workspace, release: Wor
     assert (said["last_save"], said["last_restore"], said["owner"]) == (None, None, None)
     assert [phase["history"] for phase in said["phases"]] == [None, None]
     assert said["history"] == {"started_at": "", "ended_at": None, "seconds": 0.0}
-    assert (said["agents"], said["todos_told"], said["missing_reading"]) == ([], [], [])
+    assert (said["agents"], said["todo_recipients"], said["missing_reading"]) == ([], [], [])

@@ -291,7 +291,7 @@ def test_what_programs_get(project: HoldfastProject) -> None:
     keys = {"at", "kind", "what", "session", "workflow", "title", "phase", "detail", "worktree", "data"}
     assert {frozenset(row) for row in rows} == {frozenset(keys)}
     owner = next(row for row in rows if row["kind"] == "owner")
-    assert (owner["session"], owner["title"], owner["data"]) == (ME, "Alpha", {"before": None})
+    assert (owner["session"], owner["title"], owner["data"]) == (ME, "Alpha", {"previous_owner": None, "before": None})
     json.dumps(rows)
 
 
@@ -396,7 +396,7 @@ def test_no_secret_is_told_to_people_or_programs(project: HoldfastProject) -> No
     for text in (json.dumps(programs), "\n".join(people)):
         assert secret not in text
         assert text.count("[redacted]") >= 3
-    assert {"words": "The key is [redacted]"}.items() <= next(
+    assert {"last_message": "The key is [redacted]"}.items() <= next(
         each["data"] for each in programs if each["what"] == "agent completed"
     ).items()
 

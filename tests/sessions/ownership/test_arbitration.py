@@ -110,7 +110,7 @@ def test_a_dead_sessions_workflow_is_refused_while_another_lives(project: Worksp
 
 
 def test_a_session_id_that_changed_is_found_by_the_seal(project: Workspace) -> None:
-    """Step 2: the compaction gave the session a new id; the seal of the old one leads to its workflow."""
+    """Step 2: the compaction gave the session a new id; the snapshot of the old one leads to its workflow."""
     mine, theirs = workflow(project.root, "Mine"), workflow(project.root, "Theirs")
     sessions.seen(project, ME)
     owners.own(project, mine, ME)
@@ -120,7 +120,7 @@ def test_a_session_id_that_changed_is_found_by_the_seal(project: Workspace) -> N
 
     verdict = compacted(project, theirs, mine, session=THIRD, known=False)
 
-    assert (verdict.full, verdict.step, verdict.seal is not None) == (mine, 2, True)
+    assert (verdict.full, verdict.step, verdict.snapshot is not None) == (mine, 2, True)
     assert (verdict.others, verdict.refused) == ((), ())
 
 
@@ -155,7 +155,7 @@ def test_alone_the_newest_is_restored_and_the_others_get_a_line(project: Workspa
     verdict = compacted(project, old, new)
 
     assert (verdict.full, verdict.others, verdict.step) == (new, (old,), 5)
-    assert verdict.seal is None
+    assert verdict.snapshot is None
 
 
 @pytest.mark.parametrize("death", ["ended", "silent", "process gone"])
@@ -199,7 +199,7 @@ def test_freshness_counts_from_the_last_change_of_content(project: Workspace, mo
 
 
 def test_a_finished_workflow_is_never_restored(project: Workspace) -> None:
-    """A finished workflow is a line, whoever owns it and whatever a seal says."""
+    """A finished workflow is a line, whoever owns it and whatever a snapshot says."""
     finished = workflow(project.root, "Finished", status="completed", current=5, phase_status="completed")
     owners.own(project, finished, ME)
     snapshots.leave(project, ME, "auto", [snapshots.of(finished)])
@@ -255,7 +255,7 @@ def test_a_seal_of_a_workflow_that_is_gone_decides_nothing(project: Workspace) -
 
 
 def test_of_sessions_that_restore_at_once_at_most_one_gets_a_workflow(project: Workspace) -> None:
-    """Three sessions nobody saw before come out of compactions at the same moment, with one seal among them."""
+    """Three sessions nobody saw before come out of compactions at the same moment, with one snapshot among them."""
     mine = workflow(project.root)
     snapshots.leave(project, "gone", "auto", [snapshots.of(mine)])
     project.close()
@@ -393,7 +393,7 @@ PARENT, FORK, STRANGER = (
 
 @pytest.mark.parametrize("known", [False, True])
 def test_a_session_whose_id_changed_is_known_by_its_transcript(project: Workspace, known: bool) -> None:
-    """Step 3: no PreCompact left a seal, others are live, and the transcript goes on where the owner's was."""
+    """Step 3: no PreCompact left a snapshot, others are live, and the transcript goes on where the owner's was."""
     mine, theirs = workflow(project.root, "Mine"), workflow(project.root, "Theirs")
     sessions.seen(project, OTHER, transcript=PARENT)
     owners.own(project, mine, OTHER)
@@ -471,7 +471,7 @@ def test_what_is_paused_is_never_restored_in_full(project: Workspace, owned: boo
 
 
 def test_a_restore_that_nobody_got_is_given_again(project: Workspace) -> None:
-    """The process that claimed the seal of the session's old id died before it answered."""
+    """The process that claimed the snapshot of the session's old id died before it answered."""
     mine = workflow(project.root, "Mine")
     sessions.seen(project, ME)
     owners.own(project, mine, ME)
@@ -480,11 +480,11 @@ def test_a_restore_that_nobody_got_is_given_again(project: Workspace) -> None:
 
     for known in (False, True):
         verdict = compacted(project, mine, session=THIRD, known=known)
-        assert (verdict.full, verdict.step, verdict.seal is not None) == (mine, 2, True)
+        assert (verdict.full, verdict.step, verdict.snapshot is not None) == (mine, 2, True)
 
 
 def test_what_another_session_claimed_since_it_was_sealed_is_not_given_back(project: Workspace) -> None:
-    """A seal says what a session had; whose it is now counts."""
+    """A snapshot says what a session had; whose it is now counts."""
     mine = workflow(project.root, "Mine")
     for session in (ME, OTHER):
         sessions.seen(project, session)

@@ -216,7 +216,7 @@ def test_only_a_change_of_owner_is_noted(project: Workspace) -> None:
     owners.release(project, release)
 
     told = owners.happened(project, Asked(limit=10, workflow=release.key, worktree=project.worktree))
-    assert [(each.what, each.session, each.data["before"]) for each in told] == [
+    assert [(each.what, each.session, each.data["previous_owner"]) for each in told] == [
         ("ownership changed", ME, None),
         ("ownership changed", OTHER, ME),
         ("set free", "", OTHER),

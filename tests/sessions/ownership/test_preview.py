@@ -42,25 +42,25 @@ def test_what_is_restored_in_full_is_told_first(project: Workspace) -> None:
 
     assert foretold(project, older, over, newer, own) == [
         ("own", "full", "in full"),
-        ("newer", "line", 'in a line, beside "Own"'),
-        ("older", "line", 'in a line, beside "Own"'),
+        ("newer", "line", 'in one line, below "Own"'),
+        ("older", "line", 'in one line, below "Own"'),
     ]
 
 
 def test_a_paused_workflow_gets_a_line_only_beside_another(project: Workspace) -> None:
     """A compaction that restores nothing says nothing of it."""
     paused = workflow(project.root, "Paused", paused=True)
-    why = "it is paused, and waits until somebody resumes it"
+    why = "paused until you resume it"
     assert foretold(project, paused) == [("paused", "no", why)]
     assert foretold(project, paused, workflow(project.root, "Open"))[1] == ("paused", "line", why)
 
 
 def test_what_is_too_old_is_told_with_the_setting_that_says_so(project: Workspace) -> None:
-    """It is not restored by itself, and beside another in a line."""
+    """It is not restored by itself, and beside another in one line."""
     old = workflow(project.root, "Old", updated_at="2026-02-01T08:00:00.000000Z")
     why = "too old: it last changed at 2026-02-01T08:00:00.000000Z, more than 7 days ago (`freshness_days`)"
     assert foretold(project, old) == [("old", "no", f"not restored, {why}")]
-    assert foretold(project, old, workflow(project.root, "New"))[1] == ("old", "line", f"in a line; {why}")
+    assert foretold(project, old, workflow(project.root, "New"))[1] == ("old", "line", f"in one line; {why}")
 
 
 def test_beside_another_session_each_workflow_says_whose_it_is(project: Workspace) -> None:
@@ -71,7 +71,7 @@ def test_beside_another_session_each_workflow_says_whose_it_is(project: Workspac
     mine, theirs, orphan, nobodys = (workflow(project.root, name) for name in ("Mine", "Theirs", "Orphan", "Nobodys"))
     for each, session in ((mine, ME), (theirs, OTHER), (orphan, THIRD)):
         owners.own(project, each, session)
-    free = "not restored: it could belong to each of 2 live sessions. `holdfast list` shows it"
+    free = "not restored: it could belong to any of 2 live sessions. `holdfast resume` claims it for one"
 
     assert foretold(project, mine, theirs, orphan, nobodys) == [
         ("mine", "full", "in full"),
@@ -106,6 +106,6 @@ def test_what_precompact_writes_first_counts_as_it_will_be(project: Workspace) -
     now = workflow(project.root, "Saved", updated_at="2026-02-01T08:00:00.000000Z")
     then = replace(now, updated_at="2026-03-01T12:00:00.000000Z")
     assert foretold(project, now, workflow(project.root, "Other"), saved=then) == [
-        ("saved", "full", "in full, as PreCompact saves it before"),
-        ("other", "line", 'in a line, beside "Saved"'),
+        ("saved", "full", "in full, as PreCompact saves it first"),
+        ("other", "line", 'in one line, below "Saved"'),
     ]

@@ -188,16 +188,16 @@ def test_another_worktrees_sessions_are_not_in_the_way(tmp_path: Path) -> None:
 def test_a_session_rests_from_the_end_of_a_turn_to_its_next_event(project: Workspace) -> None:
     """Stop begins the rest; a prompt ends it. A session nobody saw does not rest."""
     sessions.rest(project, ME)
-    assert not sessions.resting(project, ME)
+    assert not sessions.is_idle(project, ME)
     assert not sessions.known(project, ME)
 
     sessions.seen(project, ME)
-    assert not sessions.resting(project, ME)
+    assert not sessions.is_idle(project, ME)
     sessions.rest(project, ME)
-    assert sessions.resting(project, ME)
-    assert not sessions.resting(project, OTHER)
+    assert sessions.is_idle(project, ME)
+    assert not sessions.is_idle(project, OTHER)
     sessions.seen(project, ME)
-    assert not sessions.resting(project, ME)
+    assert not sessions.is_idle(project, ME)
 
 
 def test_the_end_of_a_turn_is_a_sign_of_life(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -265,13 +265,15 @@ def test_of_very_many_sessions_the_newest_are_looked_at(project: Workspace, monk
     assert sessions.live_others(project, ME) == {OTHER}
 
 
-@pytest.mark.parametrize(("known", "said"), [(5, "abc-4; give"), (6, "abc-4 and more; give")])
+@pytest.mark.parametrize(("known", "said"), [(5, "abc-4$"), (6, "abc-4 and more$")])
 def test_an_ambiguous_beginning_names_some_of_the_sessions(project: Workspace, known: int, said: str) -> None:
     """Five of them, and that there are more where there are."""
     for number in range(known):
         sessions.seen(project, f"abc-{number}")
 
-    with pytest.raises(HoldfastError, match=f"several sessions begin with 'abc': abc-0, .*{said}"):
+    with pytest.raises(
+        HoldfastError, match=f"several sessions begin with 'abc'; name one with more characters: abc-0, .*{said}"
+    ):
         sessions.meant(project, "abc")
 
 
@@ -309,7 +311,7 @@ def test_the_whole_id_of_a_session_goes_before_a_beginning(project: Workspace) -
 
     assert sessions.meant(project, "same") == sessions.completed(project, "same") == "same"
     assert sessions.meant(project, "same-1") == "same-1"
-    with pytest.raises(HoldfastError, match="several sessions begin with 'sam': same, same-1, same-2; give more"):
+    with pytest.raises(HoldfastError, match="name one with more characters: same, same-1, same-2"):
         sessions.meant(project, "sam")
     assert sessions.completed(project, "new") == "new"
     with pytest.raises(HoldfastError, match="no session of this project begins with 'new'"):

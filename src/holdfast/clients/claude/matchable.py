@@ -87,7 +87,7 @@ def doubt(matcher: str | None, event: str) -> str:
 
 
 def _plausible(name: str, known: frozenset[str]) -> bool:
-    """Tell whether a plain name may be a value: a known one, or an MCP server's tool, whose names aren't known here."""
+    """Return whether a plain name may be a value: a known one, or an MCP server's tool, which can't be known here."""
     return name in known or (known is TOOLS and re.fullmatch(r"mcp__.+?__.+", name) is not None)
 
 

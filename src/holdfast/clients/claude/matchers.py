@@ -60,12 +60,12 @@ def alternatives(matcher: str, event: str) -> tuple[str, ...] | None:
 
 
 def selects_all(matcher: str | None) -> bool:
-    """Tell whether a matcher selects every value: absent, empty or `*` (client fact §4.2)."""
+    """Return whether a matcher selects every value: absent, empty or `*` (client fact §4.2)."""
     return matcher in (None, "", "*")
 
 
 def matches(matcher: str | None, value: str | None, event: str) -> bool:
-    """Tell whether the client's matcher selects an event (client fact §4.2).
+    """Return whether the client's matcher selects an event (client fact §4.2).
 
     Args:
         matcher: a matcher as in settings.json, or `None`.
@@ -89,7 +89,7 @@ def matches(matcher: str | None, value: str | None, event: str) -> bool:
 
 
 def valid(matcher: str | None, event: str) -> bool:
-    """Tell whether a matcher is valid; the client lets an invalid regular expression select nothing."""
+    """Return whether a matcher is valid; the client lets an invalid regular expression select nothing."""
     return matcher is None or alternatives(matcher, event) is not None or matcher == "*" or bool(_pattern(matcher))
 
 

@@ -15,11 +15,12 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from holdfast import clock
 from holdfast.clients.claude.entries import blocks, plain
 from holdfast.patterns import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from re import Pattern
 
     from holdfast.clients.claude.events.agents import Returned, TaskNotification
@@ -139,13 +140,15 @@ def _head(path: str) -> list[dict[str, Any]]:
         return [] if descriptor is None else _entries(_read(descriptor, 0, _BEGINNING_BYTES).split(b"\n"))
 
 
-def reached(path: str, mark: str, since: int, *, most: int = TAIL_BYTES) -> Reached:
-    """Tell whether a text with this mark has reached the model.
+def reached(path: str, mark: str, since: int, after: str = "", *, most: int = TAIL_BYTES) -> Reached:
+    """Return whether a text with this mark has reached the model.
 
     Args:
         path: the transcript.
         mark: words that stand in no other text.
         since: the transcript's size when the text was given to the client.
+        after: UTC stamp; entries that the client made before it are skipped. They stand after `since` too: the client
+            writes late, and 2.1.197 writes its whole history again at each compaction.
         most: how many bytes from there on are looked at.
 
     Returns:
@@ -153,24 +156,26 @@ def reached(path: str, mark: str, since: int, *, most: int = TAIL_BYTES) -> Reac
         on (`compacted`), and the text is not; else `unknown`, for the client writes late.
     """
     lines, rests = _since(path, since, most, mark.encode())
-    if any(_is_context(line) for line in lines if mark.encode() in line):
+    if any(_is_context(line, after) for line in lines if mark.encode() in line):
         return "confirmed"
-    return "absent" if _whole(lines, rests=rests) else "unknown"
+    return "absent" if _whole(lines, after, rests=rests) else "unknown"
 
 
-def compacted(path: str, since: int) -> bool:
-    """Tell whether a transcript notes a compaction whole from a place on, with all that hooks said of it.
+def compacted(path: str, since: int, after: str = "") -> bool:
+    """Return whether a transcript notes a compaction whole from a place on, with all that hooks said of it.
+
+    Compactions before the UTC stamp `after` are skipped, as in `reached`.
 
     It does where the model has answered after it, or where nothing was written for `REST_S`: the client writes the
     boundary and what hooks said in one go, after they have answered (seen on 2.1.329 and 2.1.197). A person who
     compacts by hand says something before the model does.
     """
     lines, rests = _since(path, since, TAIL_BYTES, BOUNDARY)
-    return _whole(lines, rests=rests)
+    return _whole(lines, after, rests=rests)
 
 
 def shares(path: str, other: str) -> bool:
-    """Tell whether two transcripts have entries in common: one session goes on where the other was (client fact §2.5).
+    """Return whether two transcripts share entries: one session goes on where the other was (client fact §2.5).
 
     A forked session's transcript begins with the entries it goes on from, under their old ids; one whose id changed
     with a compaction names the last entry before it in `logicalParentUuid`.
@@ -191,6 +196,12 @@ def trail(entries: Sequence[dict[str, Any]]) -> Trail:
     from holdfast.clients.claude import trail  # here, for most sessions have a workflow
 
     return trail.read(entries)
+
+
+def edited(path: str) -> Sequence[str]:
+    """Return the files that an agent edited, by its own transcript, whose entries all are a subagent's."""
+    entries = [{**each, "isSidechain": False} for each in tail(path) if isinstance(each, dict)]
+    return [each.path for each in reversed(trail(entries).edits)]
 
 
 @contextmanager
@@ -253,12 +264,20 @@ def _entries(lines: Iterable[bytes], until: float | None = None) -> list[dict[st
     return found
 
 
-def _is_context(line: bytes) -> bool:
-    """Tell whether a line notes what a hook gave to the model; its own stdout is noted too and proves nothing."""
+def _is_context(line: bytes, after: str) -> bool:
+    """Return whether a line notes what a hook gave to the model; its own stdout is noted too and proves nothing."""
     return any(
-        isinstance(entry.get("attachment"), dict) and entry["attachment"].get("type") == "hook_additional_context"
+        isinstance(entry.get("attachment"), dict)
+        and entry["attachment"].get("type") == "hook_additional_context"
+        and not _is_older(entry, after)
         for entry in _entries([line])
     )
+
+
+def _is_older(entry: Mapping[str, Any], after: str) -> bool:
+    """Return whether the client made an entry before a UTC stamp; not if either has no time."""
+    made, moment = clock.parse(str(entry.get("timestamp", ""))), clock.parse(after)
+    return made is not None and moment is not None and made < moment
 
 
 def _since(path: str, since: int, most: int, mark: bytes) -> tuple[list[bytes], bool]:
@@ -274,9 +293,16 @@ def _since(path: str, since: int, most: int, mark: bytes) -> tuple[list[bytes], 
         return data.split(b"\n") if mark in data or BOUNDARY in data else [], rests
 
 
-def _whole(lines: Sequence[bytes], *, rests: bool) -> bool:
-    """Tell whether lines note a compaction with all that belongs to it."""
-    begun = next((number for number, line in enumerate(lines) if BOUNDARY in line[:_HEAD_BYTES]), None)
+def _whole(lines: Sequence[bytes], after: str, *, rests: bool) -> bool:
+    """Return whether lines note a compaction with all that belongs to it, and not one before the UTC stamp `after`."""
+    begun = next(
+        (
+            number
+            for number, line in enumerate(lines)
+            if BOUNDARY in line[:_HEAD_BYTES] and not any(_is_older(entry, after) for entry in _entries([line]))
+        ),
+        None,
+    )
     return begun is not None and (rests or any(_answers(line) for line in lines[begun:]))
 
 

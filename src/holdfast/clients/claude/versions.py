@@ -39,12 +39,12 @@ def of_session() -> Version | None:
 
 
 def knows_all_events() -> bool:
-    """Tell whether the installed client is new enough for every event."""
+    """Return whether the installed client is new enough for every event."""
     return _new(version())
 
 
 def session_knows_all_events() -> bool:
-    """Tell whether this is a session of a client that is new enough for every event; starts no program."""
+    """Return whether this is a session of a client that is new enough for every event; starts no program."""
     return _new(of_session())
 
 
@@ -53,12 +53,12 @@ def why_not_registered() -> str:
     installed, since = version(), _words(ALL_EVENTS_SINCE)
     if installed is None:
         return (
-            f"older clients than {since} lack it, and no claude on PATH tells its version."
+            f"clients older than {since} don't know it, and there is no claude on PATH to ask for its version."
             " With claude on PATH: holdfast install"
         )
     if not _new(installed):
         return f"the installed client is {_words(installed)}. After an update to {since} or newer: holdfast install"
-    return "it was not when Holdfast was installed. Now: holdfast install"
+    return "it wasn't when you ran the last install. To register it: holdfast install"
 
 
 def _new(installed: Version | None) -> bool:

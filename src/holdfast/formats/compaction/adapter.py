@@ -16,7 +16,7 @@ from holdfast.formats.compaction.save import Saved, intend, save
 from holdfast.formats.compaction.spot import WORDS, Spot, moved, spot
 from holdfast.workflow import names, statefile, values, views
 from holdfast.workflow.model import Changes, Foreign, Found, Problem, Start, Step, Workflow
-from holdfast.workflow.wording import quoted
+from holdfast.workflow.wording import count, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -33,6 +33,7 @@ __all__ = [
     "find",
     "foreign",
     "intend",
+    "noted",
     "parsed",
     "restore",
     "save",
@@ -85,20 +86,26 @@ def start(project: Records, start: Start) -> Workflow:
     if a workflow of this name is unfinished, or without a name.
     """
     if not start.title.strip():
-        raise TransitionError("a workflow needs a name")
+        raise TransitionError('a workflow needs a title: `holdfast start "What you work on"`')
+    start = replace(start, kind=next((each for each in files.TYPES if each == start.kind.casefold()), start.kind))
     statefile.guard(project.root, files.folder(project))
     with locked(files.folder(project)):
         same = [each for each in find(project).workflows if names.key(each.title) == names.key(start.title)]
         before = [each for each in same if not each.finished]
         if before and not start.replace:
             raise TransitionError(
-                f"{quoted(before[0].title)} is at phase {before[0].position} in {before[0].place}; "
-                f"{views.ways(before[0])}"
+                f"{quoted(before[0].title)} is in the way: it is at phase {before[0].position} in {before[0].place}; "
+                f"{views.ways(project, before[0])}"
             )
         created = statefile.insist(lambda: _created(project, start))
         for workflow in before:  # only now, so that the old file stays if the new one can't be written
             project.shelve(workflow)
             statefile.discard(project, workflow.path, why="replaced")
+        if start.kind and created.kind != start.kind:
+            told = (
+                f"{quoted(start.kind)} is stored as custom; the {NAME} format knows the types {', '.join(files.TYPES)}"
+            )
+            created = replace(created, warnings=(*created.warnings, told))
         return created
 
 
@@ -116,15 +123,16 @@ def done(project: Records, workflow: Workflow, *, note: str = "", everything: bo
     """Complete the current phase and start the next one in the same file (R001-12).
 
     After the last phase, or with `everything`, the workflow is complete: a tombstone is left, and its state files are
-    removed (their content stays as generations), with the folder if it is empty (I001-3, R001-19, R001-20). Nothing
-    happens if somebody else completed the phase meanwhile. `note` is stored as the phase's hand-over to the next.
+    removed (their content stays as generations), with the folder if it is empty (I001-3, R001-19, R001-20). If phases
+    are left then, the content says that it was ended early (`file.ENDED_EARLY`). Nothing happens if somebody else
+    completed the phase meanwhile. `note` is stored as the phase's hand-over to the next.
 
     Raises TransitionError if the workflow was completed already, by hand (then only `everything` removes its files), or
     if the file doesn't tell whether this is the last phase.
     """
     if workflow.finished and not everything:
         raise TransitionError(
-            f"{quoted(workflow.title)} is completed already; `holdfast done --all {workflow.id}` removes its state file"
+            f"{quoted(workflow.title)} is completed; `{views.ending(project, workflow)}` removes its state file"
         )
     finished = False
 
@@ -138,7 +146,7 @@ def done(project: Records, workflow: Workflow, *, note: str = "", everything: bo
         if finished and not everything and not spot(data, []).sure:
             raise TransitionError(_unsure(now))
         if finished:
-            return _at(data, now, current=now.total, status="completed")
+            return _ended(data, now, worked_on=bool(note.strip()))
         return _at(data, now, current=current + 1, status="in_progress")
 
     with _held(project, workflow):
@@ -173,8 +181,15 @@ def step(workflow: Workflow) -> Step | None:
     handover = next((phase.handover for phase in workflow.phases if phase.number == number - 1), "")
     verb = {"blocked": "clear what blocks", "pending": "start"}.get(workflow.phase_status, "go on with")
     text = f'{verb if number == workflow.current else "start"} phase {number}/{workflow.total} "{title}"'
-    text += f" with the agent {agent}" if agent else ""
+    text += f" (agent {agent})" if agent else ""
     return Step(number, workflow.total, title, agent, f"{title}\n\nContext: {handover}" if handover else title, text)
+
+
+def noted(workflow: Workflow, changes: Changes, note: str) -> Changes:
+    """Return changes with a note added to what the current phase leaves for the next."""
+    current = changes.current or workflow.current
+    before = next((each.handover for each in workflow.phases if each.number == current), "")
+    return replace(changes, handover="\n".join(filter(None, (before, changes.handover, note))))
 
 
 @contextmanager
@@ -182,7 +197,7 @@ def _held(project: Records, workflow: Workflow) -> Iterator[None]:
     """Hold the lock on a workflow's file. Raises MissingError if the file is gone, StateError if it is unusable."""
     statefile.guard(project.root, workflow.path)
     if not workflow.path.exists():
-        raise MissingError(workflow.path, "the state file is gone; `holdfast list` shows what is left")
+        raise MissingError(workflow.path, "the state file is gone; `holdfast list` shows the workflows that are left")
     with locked(files.folder(project)):
         yield
 
@@ -200,8 +215,8 @@ def _created(project: Records, start: Start) -> Workflow:
 def _unsure(now: Workflow) -> str:
     """Say why a phase can't be taken for the last one."""
     return (
-        f"{now.place} does not say how many phases {quoted(now.title)} has, or is beyond the last, so it is not known "
-        f"whether this was the last one: `holdfast update --total N` says it, `holdfast done --all` completes all of it"
+        f"{now.place} doesn't say whether this is the last phase of {quoted(now.title)}; `holdfast update --total N` "
+        "says how many there are, `holdfast done --all` ends the workflow"
     )
 
 
@@ -226,13 +241,15 @@ def _check(now: Workflow, changes: Changes, *, counted: bool) -> None:
     current = changes.current if changes.current is not None else now.current or 1
     total = changes.total or (now.total if counted else max(now.total, current))
     if not 1 <= current <= total:
-        raise TransitionError(f"phase {current} is not one of the {total} phases of {quoted(now.title)}")
+        raise TransitionError(
+            f"there is no phase {current}; {quoted(now.title)} has {count(total, 'phase')}, and --total changes that"
+        )
     if changes.status and changes.status not in WORDS:
-        raise TransitionError(f"a {NAME} phase cannot be {changes.status}; it can be {', '.join(WORDS)}")
+        raise TransitionError(f"a phase can't be {changes.status} in the {NAME} format; it can be {', '.join(WORDS)}")
     if changes.error and (changes.status or now.phase_status) != "blocked":
-        raise TransitionError("an error belongs to a phase that is blocked; give --status blocked with it")
+        raise TransitionError("only a blocked phase has an error; add --status blocked")
     if changes.deliverables:
-        raise TransitionError(f"the {NAME} format keeps no deliverables; use a note or a context value")
+        raise TransitionError(f"the {NAME} format stores no deliverables; use --note or --set")
 
 
 def _at(
@@ -256,12 +273,25 @@ def _at(
     return data
 
 
+def _ended(data: dict[str, Any], now: Workflow, *, worked_on: bool) -> dict[str, Any]:
+    """Return the state of a workflow that is over; phases that nobody worked on don't become completed."""
+    current, known = now.current or 1, spot(data, []).sure
+    if not known or current == now.total:
+        return _at(data, now, current=now.total, status="completed")
+    data = _at(data, now, status="completed" if worked_on or now.phase_status != "pending" else None)
+    return {**data, "context": {**values.mapping(data.get("context"), "context", []), files.ENDED_EARLY: True}}
+
+
 def _touched(data: dict[str, Any]) -> dict[str, Any]:
-    """Return the state as an agent's own: a plan's workflow that somebody changes is no longer derived (I001-9)."""
+    """Return the state as an agent's own: a plan's workflow that somebody changes is no longer derived (I001-9).
+
+    One that was ended early, and put back since, goes on.
+    """
     context = values.mapping(data.get("context"), "context", [])
-    if files.DERIVED not in context:
+    if not {files.DERIVED, files.ENDED_EARLY} & set(context):
         return data
-    return {**data, "context": {key: value for key, value in context.items() if key != files.DERIVED}}
+    gone = (files.DERIVED, files.ENDED_EARLY)
+    return {**data, "context": {key: value for key, value in context.items() if key not in gone}}
 
 
 def _noted(data: dict[str, Any], now: Workflow, note: str) -> dict[str, Any]:

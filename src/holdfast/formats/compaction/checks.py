@@ -33,12 +33,10 @@ def _piled_up(project: Workspace, kept: Iterable[Workflow]) -> Iterator[Finding]
     current = {each.path for each in adapter.find(project).workflows}
     for workflow in kept:
         if workflow.path not in current:
-            text = (
-                f"{workflow.path} is an older state of {quoted(workflow.title)}, which has a newer file; it is not read"
-            )
+            text = f"{workflow.path} is an older state of {quoted(workflow.title)}, which has a newer file"
             yield notice(text, f"rm {shlex.quote(str(workflow.path))}")
         elif workflow.finished:
-            text = f"{workflow.path}: {quoted(workflow.title)} is finished, and its file is still there"
+            text = f"{workflow.path}: {quoted(workflow.title)} is finished, but its file is still there"
             yield notice(text, shlex.join(["holdfast", "done", "--all", workflow.id]))
 
 

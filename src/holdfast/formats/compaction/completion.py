@@ -48,7 +48,7 @@ def _bury(project: Records, workflow: Workflow) -> None:
         for name, digest in _claims(project, workflow):
             project.bury(name, digest)
     except LedgerError as error:
-        log.write("warning", f"no tombstone for {quoted(workflow.title)}: {error}")
+        log.write("warning", f"the completion of {quoted(workflow.title)} wasn't remembered: {error}")
 
 
 def _claims(project: Records, workflow: Workflow) -> set[tuple[str, str]]:

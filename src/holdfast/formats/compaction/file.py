@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 NAME = "compaction"
 FOLDER = "untracked/workflow-state"
 TYPES = ("planning", "qa-loop", "implementation", "custom")  # R001-06
-PHASES, NOTES, DERIVED = "phases", "phase_notes", "derived_from"  # Holdfast's keys in the free `context` (R001-05)
+# Holdfast's keys in the free `context` (R001-05). ENDED_EARLY says that the workflow is over although phases are left.
+PHASES, NOTES, DERIVED, ENDED_EARLY = "phases", "phase_notes", "derived_from", "ended_early"
 
 _COUNTS = {"planning": (6,), "qa-loop": (2, 3)}  # how many phases a type usually has (I001-22)
 _STAMP = regex(r"\d{8}_\d{6}")
@@ -65,7 +66,7 @@ def scan(project: Records, only: Iterable[Path] | None = None) -> tuple[list[Ent
             continue
         entries.append(entry)
         if entry.file.broken:
-            problems.append(Problem(path, f"{entry.file.broken}; its last generation is used"))
+            problems.append(Problem(path, entry.file.trouble))
     entries.sort(key=lambda entry: entry.workflow.path)
     entries.sort(key=lambda entry: (entry.file.document.mtime, _named_at(entry)), reverse=True)
     return entries, sorted(problems, key=lambda problem: problem.path)
@@ -152,7 +153,7 @@ def restore(project: Records, path: Path, raw: bytes, *, why: str, replace: bool
             other = names.key(there.title) != names.key(wanted.title)
             if other and not there.finished and not replace:
                 raise TransitionError(
-                    f"{there.place} holds {quoted(there.title)}, which is unfinished; complete it first, or give "
+                    f"{quoted(there.title)} is in the way: it is unfinished in {there.place}; complete it, or add "
                     "--replace"
                 )
             project.observe(there)  # what was moved by hand before keeps its own time
@@ -182,7 +183,7 @@ def view(project: Records, file: StateFile) -> Workflow:
         id=path.stem,
         title=title,
         kind=_kind(data, where.total, warnings),
-        status=_status(where),
+        status="completed" if context.get(ENDED_EARLY) is True else _status(where),
         phases=_phases(where, titles, notes),
         current=where.current,
         total=where.total,

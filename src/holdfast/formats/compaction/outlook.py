@@ -53,11 +53,11 @@ def looked_at(candidates: Sequence[Mapping[str, Any]], root: str, *, everything:
     lines = []
     for each in told:
         lines.append(
-            f"{'✓' if each['accepted'] else '✗'} {each['path'].removeprefix(root)}: {'; '.join(each['reasons'])}"
+            f"{'✓' if each['accepted'] else '-'} {each['path'].removeprefix(root)}: {'; '.join(each['reasons'])}"
         )
         lines += [f"    warning: {warning}" for warning in each["warnings"]]
     if not planned:
-        lines.append(f"✗ {plans.FOLDER}/*/{plans.FILE}: there is no plan at such a place")
+        lines.append(f"- {plans.FOLDER}/*/{plans.FILE}: no plan here")
     if len(told) < len(candidates):
         named = {each["path"] for each in told}
         lines += _grouped([each for each in candidates if each["path"] not in named], root)
@@ -78,10 +78,10 @@ def _grouped(candidates: list[Mapping[str, Any]], root: str) -> list[str]:
     for each in candidates:
         kinds.setdefault(each["kind"], []).append(each["path"].removeprefix(root))
     lines = [
-        f"✗ {len(paths):,} more: {kind}, such as {paths[0]}"
+        f"- {len(paths):,} more: {kind}, such as {paths[0]}"
         for kind, paths in sorted(kinds.items(), key=lambda group: -len(group[1]))
     ]
-    return [*lines, "`holdfast explain --all` gives the reason of each"]
+    return [*lines, "`holdfast explain --all` gives each reason"]
 
 
 def _candidate(candidate: Candidate) -> dict[str, Any]:

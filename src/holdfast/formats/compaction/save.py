@@ -100,7 +100,7 @@ def existing(project: Records, extract: Extract) -> Entry | None:
         return found
     wider, left = compaction_near.places(top, wanted, short, most=compaction_near.SEARCHED, anew=True)
     if left:
-        log.write("info", f"{left} older state files were not searched for {quoted(extract.name)}")
+        log.write("info", f"{left} older state files weren't searched for {quoted(extract.name)}")
     return _among(files.scan(project, wider)[0], extract, key, short, place)
 
 
@@ -132,7 +132,7 @@ def remember(project: Records, workflow: Workflow, extract: Extract) -> None:
     try:
         project.remember(path, names.key(extract.name), extract.digest, content)
     except LedgerError as error:
-        log.write("warning", f"the extract for {path} is not remembered: {error}")
+        log.write("warning", f"what other files say about {path} wasn't remembered: {error}")
 
 
 def _intend_new(project: Records, extract: Extract) -> Intent:
@@ -223,7 +223,7 @@ def _last(project: Records, path: Path) -> dict[str, Any] | None:
     try:
         return project.remembered(path)
     except LedgerError as error:
-        log.write("warning", f"the last extract of {path} is unknown: {error}")
+        log.write("warning", f"what other files last said about {path} is unknown: {error}")
         return None
 
 
@@ -239,5 +239,5 @@ def _is_buried(project: Records, extract: Extract) -> bool:
     try:
         return project.is_buried(names.key(extract.name), extract.digest)
     except LedgerError as error:
-        log.write("warning", f"whether {quoted(extract.name)} was completed is unknown: {error}")
+        log.write("warning", f"can't tell whether {quoted(extract.name)} is completed: {error}")
         return False

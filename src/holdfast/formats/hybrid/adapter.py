@@ -15,6 +15,7 @@ from holdfast.formats.hybrid.view import generate_markdown
 from holdfast.workflow import extras
 from holdfast.workflow.assignments import extract_result, match_phase
 from holdfast.workflow.model import Changes, Found, Judged, Phase, Problem, Start, Status, Step, Workflow
+from holdfast.workflow.wording import count, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -36,6 +37,7 @@ __all__ = [
     "judge",
     "match_phase",
     "move",
+    "noted",
     "parsed",
     "ready",
     "reopen",
@@ -62,7 +64,7 @@ def find(project: Records) -> Found:
         return Found()
     except StateError as error:
         return Found(problems=(Problem(error.path, error.reason),))
-    broken = (Problem(file.path, f"{file.broken}; its last generation is used"),) if file.broken else ()
+    broken = (Problem(file.path, file.trouble),) if file.broken else ()
     workflow, problems = extras.merged(project, files.view(project, file))
     return Found((workflow,), broken + problems)
 
@@ -97,13 +99,16 @@ def begin(project: Records, workflow: Workflow) -> Workflow:
 def done(project: Records, workflow: Workflow, *, note: str = "", everything: bool = False) -> Workflow:
     """Complete the current phase and start the next, which gets `note` (R000-34); the last completes the workflow.
 
-    Nothing happens if somebody else completed the phase meanwhile. Raises TransitionError if the phase failed, or if
-    the workflow was completed already or lists no phases.
+    With `everything`, the workflow is ended, and phases that never began stay pending, so that nothing claims to be
+    done that isn't. Nothing happens if somebody else completed the phase meanwhile. Raises TransitionError if the phase
+    failed, or if the workflow was completed already or lists no phases.
     """
     if workflow.finished:
-        raise TransitionError(f"{workflow.id} is completed; `holdfast hybrid reopen PHASE` makes a phase active again")
+        raise TransitionError(
+            f"{quoted(workflow.title)} is completed; `holdfast hybrid reopen PHASE` makes a phase active again"
+        )
     if not workflow.phases and not everything:
-        raise TransitionError(f"{workflow.place} lists no phases; `holdfast done --all` completes the workflow")
+        raise TransitionError(f"{workflow.place} lists no phases; `holdfast done --all` ends the workflow")
 
     def edit(data: dict[str, Any]) -> None:
         store.expect(data, workflow.id)
@@ -133,6 +138,17 @@ def update(project: Records, workflow: Workflow, changes: Changes) -> Workflow:
         return find(project).workflows[0]
 
 
+def noted(workflow: Workflow, changes: Changes, note: str) -> Changes:
+    """Return changes with a note on the current phase: what it hands over once it is completed, else a context value.
+
+    An unfinished phase has no hand-over (R000-12).
+    """
+    if changes.status == "completed" or (changes.status is None and workflow.phase_status == "completed"):
+        before = next((each.handover for each in workflow.phases if each.number == workflow.current), "")
+        return replace(changes, handover="\n".join(filter(None, (before, changes.handover, note))))
+    return changes.with_note(workflow, note)
+
+
 def step(workflow: Workflow) -> Step | None:
     """Return the active, failed or next pending phase with its agent's prompt (R000-34, R000-35); None at the end.
 
@@ -143,8 +159,8 @@ def step(workflow: Workflow) -> Step | None:
         return None
     handover = workflow.phases[phase.number - 2].handover if phase.number > 1 else ""
     verb = {"active": "go on with", "failed": "retry"}.get(phase.status, "start")
-    agent = f" with the agent {phase.agent}" if phase.agent else ""
-    text = f'{verb} phase {phase.number}/{workflow.total} "{phase.title}" ({phase.id}){agent}'
+    agent = f", agent {phase.agent}" if phase.agent else ""
+    text = f'{verb} phase {phase.number}/{workflow.total} "{phase.title}" ({phase.id}{agent})'
     prompt = f"{phase.title}\n\nContext: {handover}" if handover else phase.title
     return Step(phase.number, workflow.total, phase.title, phase.agent, prompt, text)
 
@@ -226,13 +242,18 @@ def _due(workflow: Workflow) -> Phase | None:
 
 def _apply(data: dict[str, Any], changes: Changes) -> None:
     if changes.total not in (None, len(data["phases"])):
-        raise TransitionError(f"a hybrid workflow has the phases it lists, {len(data['phases'])}")
+        raise TransitionError(
+            f"the file lists {count(len(data['phases']), 'phase')}, and --total can't change that; to have other "
+            "phases, start a new workflow"
+        )
     if changes.current is not None and not 1 <= changes.current <= len(data["phases"]):
-        raise TransitionError(f"phase {changes.current} is not one of the {len(data['phases'])} phases")
+        raise TransitionError(
+            f"there is no phase {changes.current}; the workflow has {count(len(data['phases']), 'phase')}, from 1 on"
+        )
     index = transitions.due(data) if changes.current is None else changes.current - 1
     wants_phase = changes.phase or changes.status or changes.deliverables or changes.handover is not None
     if index is None and wants_phase:
-        raise TransitionError("no phase is current; name one")
+        raise TransitionError("no phase is current; name one with --phase N")
     if index is not None and (wants_phase or changes.current is not None):
         status = changes.status or ("active" if changes.current is not None else None)
         transitions.move(data, index, status, deliverables=changes.deliverables, handover=changes.handover or "")

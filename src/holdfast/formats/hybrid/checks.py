@@ -12,7 +12,7 @@ from holdfast.files.lock import locked
 from holdfast.formats.hybrid import adapter, view
 from holdfast.formats.hybrid import file as hybrid_file
 from holdfast.formats.hybrid.foreign import foreign
-from holdfast.workflow import extras, statefile
+from holdfast.workflow import places, statefile
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
@@ -42,14 +42,15 @@ def look(project: Workspace) -> Iterator[Finding]:
 
 def _in_the_way(project: Workspace, path: Path) -> Finding:
     """Return the finding about a file in the state file's place, without which the format can't be used at all."""
-    hindered = "so no workflow of the hybrid format can be kept here"
+    hindered = "so the hybrid format can't be used here"
     try:
         data = document.load(path, within=project.root).data
     except StateError as error:
         return problem(f"{path}: {error.reason}, {hindered}", states.aside(path))
     faults = _faults(data)
     if not any(key in data for key in _NEEDED):  # another tool's file, which may be there
-        return notice(f"{path}: {_listed(list(faults.values()))}, {hindered}", states.aside(path))
+        back = states.putting_back(project, path, replace=True)
+        return notice(f"{path}: {_listed(list(faults.values()))}, {hindered}", back or states.aside(path))
     return problem(f"{path}: {_listed(list(faults.values()))}, {hindered}", f'correct "{next(iter(faults))}" in {path}')
 
 
@@ -61,7 +62,7 @@ def _faults(data: dict[str, Any]) -> dict[str, str]:
         if key not in data:
             found[key] = f'"{key}" is missing'
         elif not fits:
-            found[key] = f'"{key}" is {_A.get(type(data[key]), "a number")} where {wanted} must be'
+            found[key] = f'"{key}" is {_A.get(type(data[key]), "a number")} but must be {wanted}'
     if not found:
         names = [f"phases[{number}]" for number in range(len(data["phases"]))]
         found = {name: f'"{name}" has no "title"' for name in names}
@@ -85,8 +86,8 @@ def _view(project: Workspace) -> Iterator[Finding]:
     except StateError:
         return  # broken, or another program's: reported above
     if not file.broken and present != _wanted(file.data):
-        what = "is missing" if present is None else f"does not show what {file.path} says"
-        yield notice(f"{path}, the view of the workflow, {what}", "holdfast doctor --fix", partial(_redraw, project))
+        what = "is missing" if present is None else "is out of date"
+        yield notice(f"{path}, the workflow's view, {what}", "holdfast doctor --fix", partial(_redraw, project))
 
 
 def _wanted(data: dict[str, Any]) -> bytes:
@@ -99,13 +100,13 @@ def _redraw(project: Workspace) -> str:
         data = hybrid_file.load(project).data
         view.write(project, data)
     if document.read(path, within=project.root)[0] != _wanted(data):
-        raise StateError(path, "could not be written; holdfast status shows why")
-    return f"wrote {path} from the workflow's state"
+        raise StateError(path, "couldn't be written; holdfast status shows why")
+    return f"updated {path} from the workflow's state"
 
 
 def _extra(project: Workspace, found: Iterable[Workflow]) -> Iterator[Finding]:
     """Yield a finding if the file beside the state file belongs to another workflow."""
-    path = extras.beside(hybrid_file.path(project))
+    path = places.extras(project.root, hybrid_file.path(project))
     try:
         named = str(statefile.read(project, path).data.get("id", ""))
     except StateError:
@@ -113,5 +114,5 @@ def _extra(project: Workspace, found: Iterable[Workflow]) -> Iterator[Finding]:
     ids = {each.id for each in found}
     if named not in ids:
         present = f"{hybrid_file.FILE} holds {next(iter(ids))}" if ids else f"{hybrid_file.FILE} holds none"
-        text = f"{path} belongs to the workflow {quoted(named)}, and {present}; nothing reads it"
+        text = f"{path} belongs to the workflow {quoted(named)}, and {present}, so nothing reads it"
         yield notice(text, states.aside(path))

@@ -200,11 +200,11 @@ def _current(data: Mapping[str, Any], phases: tuple[Phase, ...], warnings: list[
 def _status(data: Mapping[str, Any], phases: tuple[Phase, ...], warnings: list[str]) -> Status:
     found = status(data.get("status"))
     running = [phase.id for phase in phases if phase.status == "active"]
-    left = [phase.id for phase in phases if phase.status != "completed"]
+    begun = [phase.id for phase in phases if phase.status in ("active", "failed")]
     if len(running) > 1:
         warnings.append(f"{', '.join(running)} are active at once; only one phase can be")
-    if found == "completed" and left:
-        warnings.append(f'"status" is "completed", but {", ".join(left)} {"is" if len(left) == 1 else "are"} not')
+    if found == "completed" and begun:  # it may have been ended before its last phases began
+        warnings.append(f'"status" is "completed", but {", ".join(begun)} {"is" if len(begun) == 1 else "are"} not')
     if phases and found != "completed" and all(phase.status == "completed" for phase in phases):
         warnings.append(f'"status" is "{values.text(data.get("status"))}", but all phases are completed')
         return "completed"

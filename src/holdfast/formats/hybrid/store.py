@@ -12,7 +12,6 @@ from holdfast.files.lock import locked
 from holdfast.formats.hybrid import file as files
 from holdfast.formats.hybrid import view as hybrid_view
 from holdfast.workflow import extras, statefile, values, views
-from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +29,9 @@ def create(project: Records, start: Start) -> Workflow:
     schema, StateError.
     """
     if not start.title.strip() or not start.phases or not all(title.strip() for title, _ in start.phases):
-        raise TransitionError("a hybrid workflow needs a task and at least one phase, each with a title")
+        raise TransitionError(
+            'the hybrid format needs a title and at least one phase, each with a title: --phase "TITLE"'
+        )
     path = files.path(project)
     statefile.guard(project.root, path)
     with locked(path.parent):
@@ -49,7 +50,7 @@ def change(
     path = files.path(project)
     statefile.guard(project.root, path)
     if not path.exists():
-        raise MissingError(path, "there is no hybrid workflow; `holdfast start TITLE --format hybrid` makes one")
+        raise MissingError(path, "is not there; `holdfast start TITLE --format hybrid --phase TITLE` makes one")
 
     def apply(file: StateFile) -> dict[str, Any]:
         files.check(file)
@@ -132,10 +133,7 @@ def _replaceable(project: Records, *, replace: bool) -> tuple[StateFile | None, 
         return None, statefile.set_aside(project, error.path)
     workflow = files.view(project, file)
     if not workflow.finished and not replace:
-        raise TransitionError(
-            f"{workflow.id} {quoted(workflow.title)} is {workflow.status} at phase {workflow.position} in "
-            f"{workflow.place}; {views.ways(workflow)}"
-        )
+        raise TransitionError(views.in_the_way(project, workflow))
     return file, None
 
 

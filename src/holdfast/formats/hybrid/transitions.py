@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from holdfast.errors import TransitionError
 from holdfast.formats.hybrid import file as files
 from holdfast.workflow import values
+from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,8 +59,9 @@ def move(
 def reopen(data: dict[str, Any], index: int) -> None:
     """Make a finished phase active again, for people only (I000-15); the active one becomes pending."""
     phase = _opened(data, index)
-    if files.status(phase["status"]) not in ("completed", "failed"):
-        raise TransitionError(f"phase {phase['id']} is {phase['status']}; only a finished phase can be reopened")
+    over = files.status(data.get("status")) == "completed"  # then a phase that never began can be reopened too
+    if not over and files.status(phase["status"]) not in ("completed", "failed"):
+        raise TransitionError(f"{_named(data, index)} is {phase['status']}; only a completed or failed phase reopens")
     for other in range(len(data["phases"])):
         if _statuses(data)[other] == "active":
             _opened(data, other)["status"] = "pending"
@@ -70,7 +72,7 @@ def reopen(data: dict[str, Any], index: int) -> None:
 def check_error(data: dict[str, Any], index: int | None, error: str) -> None:
     """Raise TransitionError for the error text of a phase that did not fail, because nobody would ever see it."""
     if error and (index is None or _statuses(data)[index] != "failed"):
-        raise TransitionError("an error belongs to a phase that failed; give --status failed with it")
+        raise TransitionError("only a failed phase has an error; add --status failed")
 
 
 def due(data: dict[str, Any]) -> int | None:
@@ -99,21 +101,19 @@ def done(data: dict[str, Any], seen: int | None, note: str) -> None:
 
 
 def finish(data: dict[str, Any], note: str) -> None:
-    """Complete all remaining phases, for people only; `note` becomes the hand-over of the one that was due.
+    """End the workflow, for people only: complete the active phase, and leave those that never began as they are.
 
-    Raises TransitionError if a phase failed: only a retry lets it go on, and nothing turns it into a success (R000-14).
+    `note` becomes the hand-over of the phase that was due, which is completed for it even if it never began. Raises
+    TransitionError if a phase failed: only a retry lets it go on, and nothing turns it into a success (R000-14).
     """
     failed = next((number for number, status in enumerate(_statuses(data)) if status == "failed"), None)
     if failed is not None:
-        name = _opened(data, failed)["id"]
-        raise TransitionError(
-            f"phase {name} failed and is not completed by this; retry it (`holdfast hybrid phase {name} --status "
-            "active`), or let the workflow go as it is (`holdfast start TITLE --replace`)"
-        )
-    last = due(data)
+        said = f"{_named(data, failed)} failed, so the workflow can't end as completed; {_retry(failed)}"
+        raise TransitionError(f"{said}, or `holdfast start TITLE --replace` lets the workflow go as it is")
+    last = due(data) if note else None
     if last is not None:
         _write(_opened(data, last), (), note, only_empty=False)
-    for index in range(len(data["phases"])):
+    for index in (number for number, status in enumerate(_statuses(data)) if status == "active" or number == last):
         _opened(data, index)["status"] = "completed"
     data["status"], data["current_phase"] = "completed", None
 
@@ -132,15 +132,15 @@ def _statuses(data: dict[str, Any]) -> list[Status]:
 
 def _refusal(data: dict[str, Any], index: int, old: Status, new: Status | None) -> str:
     """Say why a phase can't go from one status to another now; empty if it can."""
-    name = data["phases"][index]["id"]
+    name = _named(data, index)
     if new not in files.STATUSES:
-        return f"a phase cannot be {new!r}; it can be {', '.join(files.STATUSES)}"
+        return f"a phase can't be {new} in hybrid; it can be {', '.join(files.STATUSES)}; for a reason, use --note"
     if old == "completed" or files.status(data.get("status")) == "completed":
-        return f"phase {name} or its workflow is completed; `holdfast hybrid reopen {name}` undoes that"
+        return f"{name} or its workflow is completed; `holdfast hybrid reopen {index + 1}` makes it active again"
     if old == "failed" and new == "completed":
-        return f"phase {name} failed; retry it first: `holdfast hybrid phase {name} --status active`"
+        return f"{name} failed; {_retry(index)} first"
     if new not in _EDGES[old]:
-        return f"phase {name} cannot go from {old} to {new}"
+        return f"{name} can't go from {old} to {new}"
     if new == "active":
         return _obstacle(data, index)
     return ""
@@ -155,15 +155,13 @@ def _early(
     because the agents of several phases can run side by side, and what they did is done. There is no hand-over before a
     phase is completed (R000-12), and no deliverable before it began (R000-11).
     """
-    name, after = data["phases"][index]["id"], new or old
+    name, after = _named(data, index), new or old
     if old == "pending" and new in ("completed", "failed") and (obstacle := _obstacle(data, index)):
         return obstacle
     if handover and after != "completed":
-        return (
-            f"phase {name} is {after}, and only a completed one hands something over; give --status completed with it"
-        )
+        return f"{name} is {after}, and only a completed phase hands something over; add --status completed"
     if deliverables and after == "pending":
-        return f"phase {name} is pending, so it delivered nothing yet; begin it first with --status active"
+        return f"{name} is pending, so it has delivered nothing; begin it with --status active"
     return ""
 
 
@@ -171,12 +169,21 @@ def _obstacle(data: dict[str, Any], index: int) -> str:
     """Say what keeps a phase from becoming active: one at a time (R000-15), none past a failed one (I000-9)."""
     statuses = _statuses(data)
     for other, status in enumerate(statuses):
-        name = files.complete(data["phases"][other], other)["id"]
+        name = _named(data, other)
         if other != index and status == "active":
-            return f"phase {name} is active, and only one can be; complete or fail it first"
+            return f"{name} is active, and only one phase can be; `holdfast done` completes it"
         if other != index and status == "failed" and statuses[index] != "failed":
-            return f"phase {name} failed; retry it first: `holdfast hybrid phase {name} --status active`"
+            return f"{name} failed; {_retry(other)} first"
     return ""
+
+
+def _named(data: dict[str, Any], index: int) -> str:
+    """Return a phase's name in a message: its number, counted from 1 as everywhere people see it, and its title."""
+    return f"phase {index + 1} {quoted(values.text(files.complete(data['phases'][index], index)['title']))}"
+
+
+def _retry(index: int) -> str:
+    return f"retry it with `holdfast hybrid phase {index + 1} --status active`"
 
 
 def _write(phase: dict[str, Any], deliverables: Sequence[str], handover: str, *, only_empty: bool) -> None:

@@ -51,7 +51,7 @@ def write(project: Records, workflow: Mapping[str, Any]) -> None:
     try:
         insist(project, workflow)
     except StateError as error:
-        log.write("warning", f"the view of the workflow was not written: {error}")
+        log.write("warning", f"the workflow's view wasn't written: {error}")
 
 
 def insist(project: Records, workflow: Mapping[str, Any]) -> None:
@@ -61,7 +61,7 @@ def insist(project: Records, workflow: Mapping[str, Any]) -> None:
     wanted = generate_markdown(workflow).encode("utf-8", "replace")
     before = _present(project)
     if before is not None and not before.startswith(_HEADING.encode()):
-        log.write("warning", f"{path}: is not a view of ours, so it is not overwritten; rename it to get one")
+        log.write("warning", f"{path}: isn't a view that Holdfast wrote, so it isn't overwritten. Rename it to get one")
     elif before != wanted:
         atomic.write(path, wanted)
 

@@ -88,16 +88,18 @@ def start(project: Records, start: Start) -> Workflow:
         StateError: it can't be written.
     """
     if start.kind and start.kind not in choice.COMPLEXITIES:
-        raise TransitionError(f"a wfs session's type is one of {', '.join(choice.COMPLEXITIES)}, not {start.kind!r}")
+        raise TransitionError(
+            f"the {NAME} format has no type {quoted(start.kind)}; it knows {', '.join(choice.COMPLEXITIES)}"
+        )
     same = [each for each in find(project).workflows if each.title == start.title and not each.finished]
     if same and not start.replace:
-        raise TransitionError(f"{same[0].id} {quoted(start.title)} is unfinished; {outlines.ways(same[0])}")
-    if start.total is not None and not start.phases:
         raise TransitionError(
-            "a wfs session has the tasks that are made in it; give --phase for each instead of --total"
+            f"{quoted(start.title)} ({same[0].id}) is in the way: it is unfinished; {outlines.ways(project, same[0])}"
         )
+    if start.total is not None and not start.phases:
+        raise TransitionError(f"the {NAME} format has no --total, because it lists each task; name them with --phase")
     if not start.replace:
-        turns.leave(project, turns.active(project), start.session, "--replace pauses it all the same")
+        turns.leave(project, turns.active(project), start.session, "add --replace to pause it all the same")
 
     def fill(session: Session) -> None:
         with extras.begun(project, places.state(session.folder), session.name, start):
@@ -148,9 +150,12 @@ def update(project: Records, workflow: Workflow, changes: Changes) -> Workflow:
     """
     session, notes = _session(project, workflow), list[str]()
     if changes.total not in (None, workflow.total) or changes.deliverables:
-        raise TransitionError(f"{session.name} has the tasks it lists, {workflow.total}, and their summaries")
+        raise TransitionError(
+            f"the {NAME} format has no --total and no --deliverable; `holdfast wfs task add TITLE` adds a task, and "
+            "--context writes a summary"
+        )
     if changes.error and changes.status not in ("blocked", "failed"):  # else it would belong to any blocked task
-        raise TransitionError("an error belongs to a task that is blocked; give --status blocked with it")
+        raise TransitionError("only a blocked task has an error; add --status blocked")
     task, title = _task_meant(workflow, changes)
     jump = changes.current is not None or (title is None and changes.phase is not None)
     status = changes.status or ("active" if jump else None)
@@ -176,8 +181,8 @@ def _task_meant(workflow: Workflow, changes: Changes) -> tuple[Phase | None, str
     task = next((each for each in workflow.phases if each.number == number), None)
     wanted = changes.phase or changes.status or changes.handover is not None or changes.current is not None
     if task is None and wanted:
-        which = "no task is current" if number is None else f"there is no phase {number}"
-        raise TransitionError(f"{workflow.id}: {which}; it has {workflow.total} tasks, which are its phases")
+        which = "no task is current" if number is None else f"no task is phase {number}"
+        raise TransitionError(f"{workflow.id}: {which}; `holdfast wfs task list` shows the tasks")
     return (task if wanted else None), title
 
 
@@ -200,7 +205,7 @@ def _move(
     elif status in ("blocked", "failed"):
         done.append(transitions.block(project, session, task.id))
     elif status == "pending":
-        raise TransitionError("a task that was begun does not become pending again; block it instead")
+        raise TransitionError("a task can't become pending again; add --status blocked instead")
     if title or (summary and status != "completed"):
         rest = "" if status == "completed" else summary
         done.append(transitions.note(project, session, task.id, title=title, summary=rest))
@@ -239,8 +244,6 @@ def judge(project: Records, workflow: Workflow, phase_id: str, status: Status, w
 
 def brief(project: Records, workflow: Workflow, phase: Phase) -> Brief | None:
     """Return a task as its agent gets it, with everything it inherits (R002-44); None if it can't be read."""
-    import json
-
     from holdfast.formats.wfs import context as contexts
     from holdfast.formats.wfs import steps
 
@@ -254,8 +257,7 @@ def brief(project: Records, workflow: Workflow, phase: Phase) -> Brief | None:
         given = contexts.given(project, session, board, task, steps.outputs(taken))
     except HoldfastError:
         return None
-    text = json.dumps(given.as_json(), ensure_ascii=False, indent=1)
-    return Brief(tuple(text.split("\n")), f"holdfast wfs task show {task.id} --for-agent --session {session.name}")
+    return Brief(given.lines(), f"holdfast wfs task show {task.id} --for-agent --session {session.name}")
 
 
 def undoing(phase_id: str) -> str:
@@ -283,11 +285,15 @@ def _read(project: Records, folders: Iterable[Path], total: int, room: Room | No
             problems.append(Problem(error.path, error.reason))
             continue
         if session.file.broken:
-            problems.append(Problem(session.file.path, f"{session.file.broken}; its last generation is used"))
+            problems.append(
+                Problem(session.file.path, f"{session.file.broken}{statefile.KEPT_IS_USED}{statefile.DOCTOR_SAYS_HOW}")
+            )
         problems += board.problems
         workflow = views.workflow(project, session, board)
         if len(active) > 1 and session.name in active:
-            said = f"several sessions are marked as active; {last[0]} was marked last and counts: holdfast wfs repair"
+            said = (
+                f"several sessions are marked as active, and {last[0]} counts; `holdfast wfs repair` unmarks the others"
+            )
             rests = session.name not in last
             status: Status = "pending" if rests else workflow.status
             workflow = replace(workflow, paused=rests, status=status, warnings=(said, *workflow.warnings))
@@ -316,7 +322,7 @@ def _going(project: Records, workflow: Workflow) -> Session:
     """Return a session. Raises TransitionError if it is paused, so that nobody goes on with it by accident."""
     session = _session(project, workflow)
     if session.standing == "paused":
-        raise TransitionError(f"{session.name} is paused; holdfast wfs resume {session.name} goes on with it")
+        raise TransitionError(f"{session.name} is paused; `holdfast wfs resume {session.name}` continues it")
     return session
 
 

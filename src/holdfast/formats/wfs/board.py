@@ -56,19 +56,22 @@ class Board:
         return found or next((each for each in self.tasks if id_ in (each.id, each.name)), None)
 
     def find(self, id_: str) -> Brief:
-        """Return the task with an id. Raises HoldfastError if there is none, naming the known ones, or several."""
-        found = self.get(id_)
+        """Return the task with an id, in any case.
+
+        Raises HoldfastError if there is none, naming the known ones, or several.
+        """
+        found = self.get(id_) or self.get(id_.upper())
         if found is None:
             known = ", ".join(each.id for each in self.tasks[:20]) or "none"
             more = f" and {len(self.tasks) - 20} more" if len(self.tasks) > 20 else ""
             unread = next((each for each in self.problems if ids.key(each.path.stem) == ids.key(id_)), None)
             if unread and ids.key(id_):
-                raise HoldfastError(f"{unread.path.name} is there but cannot be read: {unread.reason}")
-            raise HoldfastError(f"there is no task {id_!r}; there are {known}{more}")
+                raise HoldfastError(f"{unread.path.name} can't be read: {unread.reason}")
+            raise HoldfastError(f"there is no task {id_!r}; these are there: {known}{more}")
         twins = [each.name for each in self.tasks if each.key == found.key] if found.key else []
         if len(twins) > 1:
             raise HoldfastError(
-                f"{' and '.join(f'{name}.json' for name in twins)} are files of one task; rename or remove one of them"
+                f"{' and '.join(f'{name}.json' for name in twins)} are files of the same task; rename or remove one"
             )
         return found
 

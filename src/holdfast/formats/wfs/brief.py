@@ -41,7 +41,7 @@ class Brief(NamedTuple):
         id: the id in the file; without one, the file's name.
         title: its title.
         status: the meaning of its status; `pending` for a container, whose own status says nothing.
-        said: its status as written.
+        raw_status: its status as written.
         kind: `meta.type`.
         agent: `meta.agent`.
         parent: `context.parent`; without one, the parent in its id.
@@ -52,7 +52,7 @@ class Brief(NamedTuple):
     id: str
     title: str
     status: Status
-    said: str
+    raw_status: str
     kind: str
     agent: str
     parent: str
@@ -66,7 +66,7 @@ class Brief(NamedTuple):
     @property
     def is_container(self) -> bool:
         """Whether its file calls it one; a task with subtasks is one anyway (`Board.is_container`)."""
-        return self.said == "container"
+        return self.raw_status == "container"
 
 
 def of(name: str, data: Mapping[str, Any]) -> Brief:
@@ -84,7 +84,7 @@ def of(name: str, data: Mapping[str, Any]) -> Brief:
         id=id_,
         title=" ".join(values.text(data.get("title")).split()) or id_,
         status=meaning(said),
-        said=said,
+        raw_status=said,
         kind=values.text(meta.get("type")).strip(),
         agent=values.text(meta.get("agent")).strip(),
         parent=values.text(context.get("parent")).strip() or ids.parent(id_),

@@ -38,7 +38,7 @@ def changing(project: Records, session: Session, *, why: str) -> Iterator[Change
         raise StateError(session.folder, "has been moved or removed, so nothing is written there")
     with locked(session.folder):
         now = sessions.load(project, session.folder, marked=session.marked)
-        now.must_be_open(f"its tasks stay as they are; `holdfast wfs resume {now.name}` opens it again")
+        now.must_be_open(f"`holdfast wfs resume {now.name}` opens it again")
         change = Change(project, now, why)
         try:
             yield change

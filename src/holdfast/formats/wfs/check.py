@@ -97,15 +97,15 @@ def _session(project: Records, folder: Path, marked: Sequence[str]) -> Iterator[
         return
     board = index.board(project, folder)
     if session.file.broken:
-        problem = f"{session.file.broken}; its last generation is used"
+        problem = f"{session.file.broken}{statefile.KEPT_IS_USED}"
         yield Finding(0, places.SESSION, "", None, problem, _remedy(project, session.file.path), unread=True)
     yield from _fields(session)
     over = session.standing == "completed"
     if session.drift:
         stale = over and folder.name in marked  # the marker makes other tools take it for active
-        yield Finding(0, places.SESSION, "status", session.said, session.drift, MEND, wrong=stale)
+        yield Finding(0, places.SESSION, "status", session.raw_status, session.drift, MEND, wrong=stale)
     for said, remedy in views.contradictions(session, board):
-        yield Finding(0, places.SESSION, "status", session.said, said, remedy)
+        yield Finding(0, places.SESSION, "status", session.raw_status, said, remedy)
     if not over and changes.followed(session.file.data, board) != session.file.data:
         said = "it does not say what follows from its tasks (type, current_phase, progress)"
         yield Finding(0, places.SESSION, "", None, said, MEND)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from holdfast.checks import folders, notice, ok, problem
 from holdfast.formats.wfs import check, places, store
 from holdfast.formats.wfs import repair as wfs_repair
+from holdfast.workflow.wording import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,7 +39,7 @@ def look(project: Workspace) -> Iterator[Finding]:
     yield from told
     if not told:
         over = sum(map(places.is_archived, places.elsewhere(project)))
-        yield ok(f"{len(kept)} session(s), and their files agree{f'; {over} archived' if over else ''}")
+        yield ok(f"{count(len(kept), 'session')}, with consistent files{f'; {over} archived' if over else ''}")
 
 
 def _repair(project: Workspace, repair: wfs_repair.Repair) -> Finding:

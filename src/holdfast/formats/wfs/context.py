@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _MAY_BE_EMPTY = (*rules.CONTEXT, *variables.ALIASES)
 _APPROACH = "implementation_approach"
+_LINE_CHARS = 200  # characters of a line of JSON, if a value can be divided
 _READ_LIMIT_BYTES = 64 * 1024  # bytes of a summary that are read
 
 
@@ -47,6 +49,10 @@ class Given(NamedTuple):
         workflow = {"session": self.session, "phase": self.phase, **self.held}
         said: dict[str, Any] = {"task": self.task, "workflow": workflow}
         return said | ({"unresolved": list(self.unresolved)} if self.unresolved else {})
+
+    def lines(self) -> tuple[str, ...]:
+        """Return `as_json` as text for a model: few lines, and no indentation."""
+        return tuple(_json_lines(self.as_json()))
 
 
 def given(project: Records, session: Session, board: Board, task: Brief, outputs: Mapping[str, str]) -> Given:
@@ -236,3 +242,15 @@ def _missing_dependencies(session: Session, board: Board, task: Brief) -> Iterat
 def read(project: Records, session: Session, name: str) -> dict[str, Any]:
     """Return the content of a task's file, or its last generation if it is broken. Raises StateError."""
     return statefile.read(project, places.task(session.folder, name)).data
+
+
+def _json_lines(value: Any, name: str = "") -> list[str]:
+    """Return `name` and a JSON value on one line; a long object or list gets lines for each of its members."""
+    line = name + json.dumps(value, ensure_ascii=False)
+    if len(line) <= _LINE_CHARS or not value or not isinstance(value, (dict, list)):
+        return [line]
+    members = value.items() if isinstance(value, dict) else (("", each) for each in value)
+    parts = [_json_lines(each, f"{json.dumps(key, ensure_ascii=False)}: " if key else "") for key, each in members]
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    told = [[*lines[:-1], f"{lines[-1]},"] for lines in parts[:-1]] + parts[-1:]
+    return [name + opening, *(line for lines in told for line in lines), closing]

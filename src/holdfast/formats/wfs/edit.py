@@ -87,7 +87,7 @@ def refuse(
     known = {_same(each) for each in rules.check_one(name, before, board, exists)} if before else set()
     new = [each for each in rules.check_one(name, after, board, exists) if _same(each) not in known]
     if broken := [each.text for each in new if each.rule]:
-        raise HoldfastError("nothing was changed: " + "\n".join(broken))
+        raise HoldfastError("nothing changed: " + "\n".join(broken))
     return [each.text for each in new]
 
 
@@ -102,7 +102,7 @@ def _remove(data: dict[str, Any], name: str, entry: str | None) -> Iterator[str]
     if entry is None or isinstance(now, str):
         if now:
             holder[key] = type(field.empty)()
-            yield f"{name}: all taken away"
+            yield f"{name}: all removed"
         return
     kept = (
         {each: value for each, value in now.items() if each != entry}
@@ -111,9 +111,9 @@ def _remove(data: dict[str, Any], name: str, entry: str | None) -> Iterator[str]
     )
     if len(kept) == len(now):
         known = ", ".join(repr(_name(each, field)) for each in now) or "nothing"
-        raise HoldfastError(f"{field.path} has no {entry!r}; it has {known}")
+        raise HoldfastError(f"{field.path} has no {entry!r}; these are there: {known}")
     holder[key] = kept
-    yield f"{name}: {entry!r} taken away"
+    yield f"{name}: {entry!r} removed"
 
 
 def _give(data: dict[str, Any], name: str, value: Any) -> Iterator[str]:
@@ -157,12 +157,12 @@ def _reach(data: dict[str, Any], field: _Field) -> tuple[dict[str, Any], str, An
         if inner is None:
             inner = holder[part] = {}
         if not isinstance(inner, dict):
-            raise HoldfastError(f"{'.'.join(walked)} is not an object, so it is changed in the file itself")
+            raise HoldfastError(f"{'.'.join(walked)} is not an object; change it in the file itself")
         holder = inner
     now = holder.get(key)
     if now is None:
         now = type(field.empty)()
     if not isinstance(now, type(field.empty)):
         kind = _KINDS[type(field.empty)]
-        raise HoldfastError(f"{field.path} is not {kind}, so it is changed in the file itself")
+        raise HoldfastError(f"{field.path} is not {kind}; change it in the file itself")
     return holder, key, now

@@ -79,7 +79,7 @@ def board(project: Records, folder: Path, room: Room | None = None) -> Board:
         brief = briefs.of(path.stem, data)
         tasks.append(brief)
         if broken:
-            problems.append(Problem(path, f"{broken}; its last generation is used"))
+            problems.append(Problem(path, broken))
         elif fit:
             fresh[name] = (seen, brief)
             read += 1
@@ -105,7 +105,7 @@ def _said(project: Records, path: Path) -> tuple[Mapping[str, Any], str]:
         raise
     except StateError:
         file = statefile.read(project, path)
-        return file.data, file.broken
+        return file.data, f"{file.broken}{statefile.KEPT_IS_USED}{statefile.DOCTOR_SAYS_HOW}" if file.broken else ""
 
 
 def _in_order(tasks: Iterable[Brief]) -> list[Brief]:

@@ -44,7 +44,7 @@ def write(project: Records, session: Session, board: Board, *, before: bytes | N
     try:
         return insist(project, session, board, before=before, anyway=anyway)
     except StateError as error:  # a failed view must not fail the state
-        log.write("warning", f"the list of {session.name} was not written: {error}")
+        log.write("warning", f"the list of {session.name} wasn't written: {error}")
         return str(error)
 
 

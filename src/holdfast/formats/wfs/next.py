@@ -26,7 +26,7 @@ def step(workflow: Workflow) -> Step | None:
         text = _waiting(workflow, left)
         return Step(left[0].number if left else 0, workflow.total, text, "", text, text)
     verb = "go on with" if task.status == "active" else "start"
-    agent = f" with the agent {task.agent}" if task.agent else ""
+    agent = f" (agent {task.agent})" if task.agent else ""
     text = f'{verb} task {task.id} "{task.title}"{agent}'
     return Step(task.number, workflow.total, task.title, task.agent, _prompt(workflow, task.id, task.title), text)
 
@@ -50,25 +50,28 @@ def ready(workflow: Workflow) -> tuple[Phase, ...]:
 def nothing_due(board: Board) -> str:
     """Say why no task can be begun."""
     if not board.tasks:
-        return "it has no tasks; holdfast wfs task add TITLE makes one"
+        return "it has no tasks; `holdfast wfs task add TITLE` adds one"
     if board.finished:
-        return "all its tasks are completed; holdfast wfs complete ends it"
+        return "all its tasks are completed; `holdfast wfs complete` ends it"
     blocked = [each.id for each in board.leaves if each.status == "blocked"]
     waiting = [f"{each.id} for {', '.join(board.waits_for(each))}" for each in board.leaves if each.status == "pending"]
     said = [f"blocked: {', '.join(blocked)}"] if blocked else []
     said += [f"unreadable: {', '.join(problem.path.name for problem in board.problems)}"] if board.problems else []
     said += [f"waiting: {'; '.join(waiting[:5])}{'; …' if len(waiting) > 5 else ''}"] if waiting else []
-    return f"no task can be begun ({'; '.join(said)})"
+    return f"no task can be begun ({'; '.join(said)}); `holdfast wfs task start ID` begins a blocked one again"
 
 
 def _waiting(workflow: Workflow, left: Sequence[Phase]) -> str:
     if not workflow.phases:
-        return "plan its tasks; holdfast wfs task add TITLE makes one"
+        return "plan its tasks; `holdfast wfs task add TITLE` adds one"
     if not left and len(workflow.phases) == workflow.total:
-        return "all its tasks are completed; holdfast wfs complete ends it"
+        return "all its tasks are completed; `holdfast wfs complete` ends it"
     if not left:
-        return "a task's file cannot be read; holdfast wfs check names it"
-    return "no task can be begun: those that are left are blocked or wait for one that is; holdfast wfs task list"
+        return "a task's file can't be read; `holdfast wfs check` names it"
+    return (
+        "no task can be begun, because those that are left are blocked or wait for a blocked one; `holdfast wfs task "
+        "list` shows them"
+    )
 
 
 def _prompt(workflow: Workflow, id_: str, title: str) -> str:
@@ -80,6 +83,4 @@ def _prompt(workflow: Workflow, id_: str, title: str) -> str:
             lines += ["", f"{heading}:", *(f"- {each}" for each in listed)]
     told = [each for each in workflow.phases if each.id in workflow.needs and each.handover]
     lines += ["", *(_handed(workflow, each) for each in told)] if told else []
-    return "\n".join(
-        [*lines, "", f"Everything on it: holdfast wfs task show {id_} --for-agent --session {workflow.id}"]
-    )
+    return "\n".join([*lines, "", f"Full task: holdfast wfs task show {id_} --for-agent --session {workflow.id}"])

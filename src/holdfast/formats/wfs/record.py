@@ -22,12 +22,11 @@ LISTS: tuple[str, ...] = (".workflow/WFS-*/TODO_LIST.md",)
 SOURCES: tuple[str, ...] = ()
 SHARED = ".workflow"
 VERBS: tuple[str, ...] = (
-    "Its state is moved on with the command line: `holdfast wfs task next` says what is next, `holdfast wfs task start"
-    ' ID` begins a task, `holdfast wfs task complete ID --summary "…"` completes it, `holdfast update` adds reminders,'
-    " reading, context.",
+    'Commands: `holdfast next`, `holdfast done --note "…"` (task done), `holdfast wfs task --help`,'
+    " `holdfast update --help`.",
 )
 REOPENING = "`holdfast wfs resume {id}` opens it again"
-COMMANDS = "What only the wfs format has."
+COMMANDS = "Manage sessions and their tasks."
 MODEL_VERBS: tuple[str, ...] = (
     *(f"wfs {verb}" for verb in ("start", "list", "active", "switch", "pause", "resume", "check", "todo", "scratch")),
     *(f"wfs task {verb}" for verb in ("add", "set", "decompose", "start", "complete", "block", "list", "show")),

@@ -212,9 +212,9 @@ def _wanted(folder: Path, task: Brief, board: Board) -> dict[str, Any]:
     """Return the values to write into a task's file, by the words that describe each change."""
     wanted: dict[str, Any] = {}
     if board.children(task) and not task.is_container:
-        wanted[f"it has subtasks: its status {task.said or 'nothing'} becomes container"] = "container"
-    elif task.said and task.said not in briefs.STATUSES:
-        wanted[f"its status {task.said} becomes {task.status}"] = task.status
+        wanted[f"it has subtasks: its status {task.raw_status or 'nothing'} becomes container"] = "container"
+    elif task.raw_status and task.raw_status not in briefs.STATUSES:
+        wanted[f"its status {task.raw_status} becomes {task.status}"] = task.status
     own = _own_parent(task)
     if own and ids.key(task.parent) != ids.key(own):
         wanted[f"its parent {task.parent} becomes {own}"] = own
@@ -254,7 +254,7 @@ def _mend(project: Records, folder: Path, task: Brief) -> None:
         now = briefs.of(task.name, data)
         if board.children(now):
             data["status"] = "container"
-        elif now.said and now.said not in briefs.STATUSES:
+        elif now.raw_status and now.raw_status not in briefs.STATUSES:
             data["status"] = now.status
         own = _own_parent(now)
         context = data.get("context")

@@ -35,7 +35,7 @@ class Session:
         topic: what it is about.
         kind: its type: simple, medium, complex, or what somebody wrote.
         phase: PLAN, IMPLEMENT or REVIEW, or what somebody wrote.
-        said: its status as written.
+        raw_status: its status as written.
         marked: whether a marker names it as active.
     """
 
@@ -45,13 +45,13 @@ class Session:
     topic: str
     kind: str
     phase: str
-    said: str
+    raw_status: str
     marked: bool
 
     @property
     def standing(self) -> Standing:
         """Its status: `completed` if its file says so, else the marker decides (R002-04, I002-14)."""
-        if self.said.casefold() in _OVER:
+        if self.raw_status.casefold() in _OVER:
             return "completed"
         return "active" if self.marked else "paused"
 
@@ -59,17 +59,17 @@ class Session:
     def drift(self) -> str:
         """How marker and status differ, in a sentence; empty if they don't."""
         if self.standing == "completed":
-            return f"its status is {self.said}, but it is marked as active" if self.marked else ""
-        if self.marked and self.said != "active":
-            return f"it is marked as active, but its status is {self.said or 'missing'}; the marker counts"
-        if not self.marked and self.said != "paused":
-            return f"its status is {self.said or 'missing'}, but no marker names it, so it is paused"
+            return f"its status is {self.raw_status}, but it is marked as active" if self.marked else ""
+        if self.marked and self.raw_status != "active":
+            return f"it is marked as active, but its status is {self.raw_status or 'missing'}; the marker counts"
+        if not self.marked and self.raw_status != "paused":
+            return f"its status is {self.raw_status or 'missing'}, but no marker names it, so it is paused"
         return ""
 
     def must_be_open(self, remedy: str) -> None:
         """Raise TransitionError with a remedy if the session is completed."""
         if self.standing == "completed":
-            raise TransitionError(f"{self.name} is completed: {remedy}")
+            raise TransitionError(f"{self.name} is completed; {remedy}")
 
 
 def fresh(name: str, topic: str, kind: str) -> dict[str, Any]:
@@ -138,7 +138,7 @@ def view(file: StateFile, folder: Path, *, marked: bool) -> Session:
         topic=_topic(data) or name,
         kind=values.text(data.get("type")).strip(),
         phase=values.text(data.get("current_phase")).strip(),
-        said=values.text(data.get("status")).strip(),
+        raw_status=values.text(data.get("status")).strip(),
         marked=marked,
     )
 

@@ -85,7 +85,7 @@ def record(
         raise HoldfastError(f"{task} has no step {name!r}; its steps are: {known}")
     before = [each.step.name for each in found[:position] if not each.over]
     if before:
-        raise TransitionError(f"{task}: the steps are taken in their order, and {before[0]} comes before {name}")
+        raise TransitionError(f"{before[0]} comes before {name}; record {before[0]} first, or skip it with --skipped")
     project.record_step(workflow, task, name, outcome, output)
 
 

@@ -14,6 +14,7 @@ from holdfast.files.lock import locked
 from holdfast.formats.wfs import choice, index, markers, names, places
 from holdfast.formats.wfs import session as sessions
 from holdfast.workflow import statefile
+from holdfast.workflow.wording import count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,19 +31,22 @@ def folders(project: Records) -> list[Path]:
 
 
 def get(project: Records, name: str) -> Session:
-    """Return the session with a name; the prefix `WFS-` may be left out.
+    """Return the session with a name, in any case; the prefix `WFS-` may be left out.
 
     Raises:
         HoldfastError: there is no session of this name.
         StateError: its state file can't be read.
     """
-    wanted = name if name.startswith(names.PREFIX) else f"{names.PREFIX}{name}"
+    wanted = name if name.upper().startswith(names.PREFIX) else f"{names.PREFIX}{name}"
+    if not places.has(project, wanted):
+        alike = [each.name for each in folders(project) if each.name.casefold() == wanted.casefold()]
+        wanted = alike[0] if len(alike) == 1 else wanted
     folder = places.top(project) / wanted
     if not places.has(project, wanted):
         if there := [each for each in places.elsewhere(project) if each.name == wanted]:
             raise HoldfastError(f"{places.inner(project, there[0])}: {misplaced(there[0])}")
         known = ", ".join(each.name for each in folders(project)) or "none"
-        raise HoldfastError(f"there is no session {name!r} in {places.TOP}/; there are: {known}")
+        raise HoldfastError(f"there is no session {name!r} in {places.TOP}/; these are there: {known}")
     return sessions.load(project, folder, marked=wanted in markers.active(project))
 
 
@@ -69,9 +73,9 @@ def current(project: Records, name: str | None = None) -> Session:
     if len(marked) == 1:
         return get(project, marked[0])
     how = (
-        "holdfast wfs start TOPIC begins one, holdfast wfs switch NAME marks one"
+        "`holdfast wfs start TOPIC` starts one, `holdfast wfs switch NAME` makes one active"
         if not marked
-        else "give --session NAME"
+        else "add --session NAME, or make one active with `holdfast wfs switch NAME`"
     )
     raise HoldfastError(f"{markers.detected(marked)}; {how}")
 
@@ -134,7 +138,7 @@ def switch(project: Records, name: str) -> Session:
     """Make a session active, in its marker and its state (R002-07, I002-14). Raises HoldfastError, StateError."""
     with _standing(project, name) as session:
         session.must_be_open("holdfast wfs resume opens it again")
-        return _activate(project, session, "resumed_at" if session.said == "paused" else "")
+        return _activate(project, session, "resumed_at" if session.raw_status == "paused" else "")
 
 
 def pause(project: Records, name: str) -> Session:
@@ -171,8 +175,8 @@ def complete(project: Records, name: str, *, anyway: bool = False) -> Session:
         if left and not anyway:
             named = ", ".join(left[:5]) + (", …" if len(left) > 5 else "")
             raise TransitionError(
-                f"{session.name} has {len(left)} {'task' if len(left) == 1 else 'tasks'} that "
-                f"{'is' if len(left) == 1 else 'are'} not completed ({named}); --anyway ends it as it is"
+                f"{count(len(left), 'task')} of {session.name} {'is' if len(left) == 1 else 'are'} not completed "
+                f"({named}); add --anyway to complete the session as it is"
             )
         phases = sessions.PHASES if board.finished else None
         changed = _say(project, session, "completed", "completed_at", phases=phases)

@@ -84,7 +84,7 @@ def drift(text: str, wanted: str, board: Board, session: str = "") -> tuple[str,
         elif match["mark"] and ticked != (board.status(task) == "completed"):
             seen_as = "ticked" if ticked else "not ticked"
             said.append(
-                f"{task.id} is {seen_as}, and its file says {task.said or 'nothing'}{_verb(task, board, session)}"
+                f"{task.id} is {seen_as}, and its file says {task.raw_status or 'nothing'}{_verb(task, board, session)}"
             )
     if not is_generated(text):
         return tuple(said)

@@ -37,7 +37,7 @@ class After(NamedTuple):
         tasks: the tasks that were changed or added.
         changed: whether anything was changed.
         notes: notes for the user.
-        said: the changes in a task, a sentence each.
+        changes: the changes in a task, a sentence each.
     """
 
     session: Session
@@ -45,7 +45,7 @@ class After(NamedTuple):
     tasks: tuple[Brief, ...]
     changed: bool = True
     notes: tuple[str, ...] = ()
-    said: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
 
 
 def add(project: Records, session: Session, new: New, parent: str = "", edit: Edit = NOTHING) -> After:
@@ -110,10 +110,12 @@ def begin(project: Records, session: Session, id_: str, *, anyway: bool = False,
         _refuse_container(task, change.board, "begun")
         waits = change.board.waits_for(task)
         if waits and not anyway:
-            raise TransitionError(f"{task.id} depends on {', '.join(waits)}, not completed yet; --anyway begins it now")
+            raise TransitionError(
+                f"{task.id} depends on {', '.join(waits)}, which is not completed; add --anyway to begin it now"
+            )
         if task.status == "completed" and not reopen:
-            raise TransitionError(f"{task.id} is completed; holdfast wfs task reopen {task.id} begins it again")
-        changed = task.said != "active" and change.edit(task.name, lambda data: data.update(status="active"))
+            raise TransitionError(f"{task.id} is completed; `holdfast wfs task reopen {task.id}` begins it again")
+        changed = task.raw_status != "active" and change.edit(task.name, lambda data: data.update(status="active"))
     return _after(change, [task.id], changed=changed)
 
 
@@ -133,7 +135,7 @@ def complete(project: Records, session: Session, id_: str, summary: str = "") ->
         if summary.strip() and (task.status != "completed" or not has):
             change.summarise(task.id, _summary(task, summary))  # first, because a completed task isn't redone
             changed = True
-        if task.said != "completed":
+        if task.raw_status != "completed":
             changed = change.edit(task.name, lambda data: data.update(status="completed")) or changed
     return _after(change, [task.id], changed=changed)
 
@@ -144,8 +146,8 @@ def block(project: Records, session: Session, id_: str) -> After:
         task = change.board.find(id_)
         _refuse_container(task, change.board, "blocked")
         if task.status == "completed":
-            raise TransitionError(f"{task.id} is completed; holdfast wfs task reopen {task.id} begins it again")
-        changed = task.said != "blocked" and change.edit(task.name, lambda data: data.update(status="blocked"))
+            raise TransitionError(f"{task.id} is completed; `holdfast wfs task reopen {task.id}` begins it again")
+        changed = task.raw_status != "blocked" and change.edit(task.name, lambda data: data.update(status="blocked"))
     return _after(change, [task.id], changed=changed)
 
 
@@ -186,7 +188,7 @@ def change(project: Records, session: Session, id_: str, edit: Edit) -> After:
 
         changed = change.edit(task.name, apply)
     after = _after(change, [task.id], changed=changed)
-    return after._replace(notes=(*remarks, *after.notes), said=tuple(said))
+    return after._replace(notes=(*remarks, *after.notes), changes=tuple(said))
 
 
 def _edited(change: Change, name: str, data: dict[str, Any], edit: Edit) -> dict[str, Any]:
@@ -212,29 +214,33 @@ def _known(board: Board) -> list[str]:
 
 def _refuse_new(new: New, change: Change) -> None:
     if not new.title.strip():
-        raise HoldfastError("a task needs a title")
+        raise HoldfastError("a task needs a title: `holdfast wfs task add TITLE`")
     if new.kind and new.kind not in choice.TYPES:
-        raise HoldfastError(f"{new.kind!r} is no type of task; there are {', '.join(choice.TYPES)}")
+        raise HoldfastError(f"{new.kind!r} is not a type of task; the types are {', '.join(choice.TYPES)}")
     unknown = [each for each in new.depends_on if change.board.get(each) is None]
     if unknown:
-        raise HoldfastError(f"there is no task {', '.join(unknown)} to depend on")
+        raise HoldfastError(
+            f"there is no task {', '.join(unknown)} to depend on; `holdfast wfs task list` shows the tasks"
+        )
     for path in new.focus_paths:
         if wrong := rules.inexact(path, change.exists):
-            raise HoldfastError(f"the focus path {path!r} cannot be used: {wrong[0]}; {wrong[1]}")
+            raise HoldfastError(f"the focus path {path!r} can't be used: {wrong[0]}; {wrong[1]}")
 
 
 def _refuse_parent(above: Brief, board: Board) -> None:
     if above.key and above.key.is_sub:
-        raise TransitionError(f"{above.id} is a subtask itself, and there are two levels at most")
+        raise TransitionError(f"{above.id} is a subtask, and a subtask has no subtasks; add a task of its own")
     if not board.is_container(above) and above.status == "completed":
-        raise TransitionError(f"{above.id} is completed, so it is not taken apart; add a task of its own")
+        raise TransitionError(
+            f"{above.id} is completed; add a task of its own, or reopen it with `holdfast wfs task reopen {above.id}`"
+        )
 
 
 def _refuse_container(task: Brief, board: Board, what: str) -> None:
     if board.is_container(task):
         children = ", ".join(each.id for each in board.children(task)) or "none yet"
         raise TransitionError(
-            f"{task.id} is a container and cannot be {what} itself; it follows from its subtasks ({children})"
+            f"{task.id} is a container and can't be {what} itself; its status follows from its subtasks ({children})"
         )
 
 

@@ -36,7 +36,7 @@ def leave(project: Records, names: Iterable[str], session: str | None, remedy: s
         except StateError:
             continue
         if owner in live:
-            raise TransitionError(f"{name} is worked on in session {owner}, which is live; {remedy}")
+            raise TransitionError(f"session {owner}, which is live, works on {name}; {remedy}")
 
 
 def active(project: Records, *, but: str = "") -> list[str]:

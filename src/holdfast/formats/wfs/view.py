@@ -160,7 +160,7 @@ def _context(project: Records, session: Session, board: Board, current: Brief | 
 
 def _warnings(session: Session, board: Board) -> list[str]:
     drift = [session.drift] if session.drift else []
-    contradicted = [": ".join(each) for each in contradictions(session, board)]
+    contradicted = [f"{said}: `{command}`" for said, command in contradictions(session, board)]
     broken = [f"{problem.path.name} cannot be read: {problem.reason}" for problem in board.problems]
     return [*drift, *contradicted, *broken]
 
@@ -170,9 +170,9 @@ def contradictions(session: Session, board: Board) -> list[tuple[str, str]]:
     number = len(board.leaves)
     left = sum(each.status != "completed" for each in board.leaves)
     if session.standing == "completed" and left:
-        said = f"the session is {session.said}, but {left} of {number} tasks are not completed"
+        said = f"the session is {session.raw_status}, but {left} of {number} tasks are not completed"
         return [(said, f"holdfast wfs resume {session.name}")]
     if session.standing != "completed" and board.finished:
-        said = f"all {number} tasks are completed, but the session is {session.said or 'not'}"
+        said = f"all {number} tasks are completed, but the session is {session.raw_status or 'not'}"
         return [(said, f"holdfast wfs complete {session.name}")]
     return []

@@ -68,6 +68,10 @@ class Agent(NamedTuple):
     changed_at: str | None
     background: bool = True
 
+    def row(self, *names: str) -> dict[str, Any]:
+        """Return some of these values for `--json`: attributes, with `status` for the fate and `last_message`."""
+        return {name: getattr(self, {"status": "fate", "last_message": "words"}.get(name, name)) for name in names}
+
     @property
     def unused(self) -> bool:
         """Whether it has ended and nothing shows that its result reached the main conversation."""

@@ -5,6 +5,7 @@ Most events move nothing, so the code that moves a phase is loaded only when one
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import HoldfastError, MissingError, SchemaMismatch, StateError
@@ -180,7 +181,9 @@ def launch(
     workflow, phase = _meant(project, session, _all_mine(project, session), text, agent, begun)
     if workflow is None:
         workflow, phase = _meant(project, session, _nobodys(project, session), text, agent, begun)
-    key = workflow.key if workflow and phase else None
+    if workflow is None:
+        workflow = _joined(project, session, text, agent)
+    key = workflow.key if workflow else None
     said = {"description": description, "prompt": prompt}
     lifecycle.launched(project, session, tool_use_id, agent, key, phase.id if phase else None, **said)
     if workflow is None or phase is None:
@@ -260,8 +263,37 @@ def _apply(project: OpenProject, session: str, due: Agent) -> Moved | None:
     moved = _finish(project, workflow, phase, due) if workflow and phase and not doubtful else None
     if moved and moved.unwritten:
         return moved if lifecycle.unwritten(project, session, due.tool_use_id) else None
+    if due.workflow and not due.phase:
+        _left(project, session, due)
     lifecycle.judged(project, session, due.tool_use_id, "completed" if doubtful else due.outcome)
     return moved
+
+
+def _joined(project: OpenProject, session: str, text: str, agent: str) -> Workflow | None:
+    """Return the session's workflow that lists an agent which was launched for none of its phases; None for none."""
+    from holdfast.sessions.workspace import Workspace
+    from holdfast.workflow import registry
+
+    for workflow in _all_mine(project, session):
+        keeper = registry.of_agents(workflow.format)
+        if isinstance(keeper, registry.ListsOverseers):
+            with suppress(HoldfastError):  # an agent that isn't listed works all the same
+                if keeper.joined(Workspace.of(project), workflow, text, agent):
+                    return workflow
+    return None
+
+
+def _left(project: OpenProject, session: str, due: Agent) -> None:
+    """Tell a workflow that an agent which it lists for none of its phases has ended."""
+    from holdfast.sessions.workspace import Workspace
+    from holdfast.workflow import registry
+
+    for workflow in _all_mine(project, session, paused=True):
+        keeper = registry.of_agents(workflow.format)
+        if workflow.key == due.workflow and isinstance(keeper, registry.ListsOverseers):
+            text = f"{' '.join(due.description.split())}\n{due.prompt}"
+            with suppress(HoldfastError):  # what is wrong with the state is told elsewhere; `agents prune` removes it
+                keeper.left(Workspace.of(project), workflow, text, due.agent_type)
 
 
 def _is_unreadable(project: OpenProject, key: str) -> bool:
@@ -287,8 +319,25 @@ def _finish(project: OpenProject, workflow: Workflow, phase: Phase, due: Agent) 
     if phase.status == "failed" and due.verdict != agent_status.UNWRITTEN:
         return None  # it was not launched again; the error from its failure stays
     words = due.words or (agent_status.MISSING if due.outcome == "failed" else "")
+    _credit(project, workflow, phase, due)
     moved = _judge(project, workflow, phase.id, due.outcome, words)
     return moved and moved._replace(words=moved.words or (words if due.outcome == "failed" else ""))
+
+
+def _credit(project: OpenProject, workflow: Workflow, phase: Phase, due: Agent) -> None:
+    """Tell the format which of the project's files an agent edited, if it keeps that and the transcript is known."""
+    from pathlib import Path
+
+    from holdfast.sessions.workspace import Workspace
+    from holdfast.workflow import registry
+
+    keeper = registry.of_agents(workflow.format)
+    if not due.transcript or not isinstance(keeper, registry.CreditsEdits):
+        return
+    paths = [Path(each) for each in project.transcripts.edited(due.transcript)]
+    files = [each.relative_to(project.root).as_posix() for each in paths if each.is_relative_to(project.root)]
+    with suppress(HoldfastError):  # whatever is wrong with the state is told when the phase is judged
+        keeper.credit(Workspace.of(project), workflow, phase.id, files)
 
 
 def _judge(project: OpenProject, workflow: Workflow, phase_id: str, status: Status, words: str = "") -> Moved | None:

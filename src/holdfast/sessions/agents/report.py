@@ -44,7 +44,7 @@ def report(event: Event, context: Context, moved: Sequence[Moved]) -> list[wordi
         lines += _next(session, context, workflow, step) if step else []
     if not lines:
         return listed
-    text = wording.fenced("What changed in this session's workflow, and what comes next.", lines)
+    text = wording.fenced("Workflow update.", lines)
     return [wording.Message(text), *listed]
 
 
@@ -66,14 +66,14 @@ def report_unmoved(event: Call, context: Context) -> list[wording.Message]:
 
     key, step = workflow.key, registry.get(workflow.format).step(workflow)
     due = next((each for each in workflow.phases if step and each.number == step.number), None)
-    if due is None or hints.told(project, session, _UNMOVED, key):
+    if due is None or hints.was_told(project, session, _UNMOVED, key):
         return []
     unit = workflow.unit
-    lead = f"No {unit} of this session's workflow moved: nothing ties this agent to the one that is due."
+    lead = f"No {unit} moved: nothing ties this agent to the {unit} that is due."
     given = wording.fenced(lead, [f"Due: {workflow.named(due)} {wording.quoted(due.title)}"])
     text = (
-        f"{given}\nIf that {unit} is done, run `holdfast done`. To launch an agent for a {unit}, make its id or exact "
-        "title the description or the prompt's first line."
+        f"{given}\nIf that {unit} is done, run `holdfast done`. To launch an agent for a {unit}, use its id or exact "
+        "title as the description or the prompt's first line."
     )
     return [wording.Message(text, on_delivered=lambda: hints.tell(project, session, _UNMOVED, key))]
 
@@ -97,13 +97,13 @@ def _next(session: str, context: Context, workflow: Workflow, step: Step) -> lis
     if beside:
         named = [f"{workflow.named(each)} {wording.quoted(each.title)} ({each.agent or 'no agent'})" for each in beside]
         more = f" and {len(beside) - NAMED} more" if len(beside) > NAMED else ""
-        lines.append(f"Ready beside it, to be worked on in parallel: {', '.join(named[:NAMED])}{more}.")
+        lines.append(f"Also ready, to work on in parallel: {', '.join(named[:NAMED])}{more}.")
     return lines
 
 
 def _running(launch: Agent) -> str:
     named = ", ".join(filter(None, (wording.one_line(launch.agent_type), launch.agent_id)))
-    return f"its agent ({named}) was started already and is running"
+    return f"its agent ({named}) is already running"
 
 
 def _doubt(launch: Agent, words: str) -> str:
@@ -126,7 +126,7 @@ def _sentence(moved: Moved) -> str:
         sentence += f"; deliverables: {wording.one_line(', '.join(phase.deliverables))}"
     if moved.words:
         sentence += f" ({wording.one_line(moved.words)})"
-    return f"{sentence}. Its state is in {phase.place or moved.workflow.place}."
+    return f"{sentence}."
 
 
 def _wanted_list(session: str, context: Context, workflow: Workflow, moved: bool) -> list[wording.Message]:
@@ -137,7 +137,7 @@ def _wanted_list(session: str, context: Context, workflow: Workflow, moved: bool
         return []
     project, key = context.project, workflow.key
     digest = todos.digest(todos.wanted(workflow))
-    known = todolists.told(project, session, key)
+    known = todolists.last_sent(project, session, key)
     if known == digest or (known is None and not moved):
         return []
     text = todos.request(workflow, todolists.task_ids(project, session))

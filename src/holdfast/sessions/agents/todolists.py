@@ -45,7 +45,7 @@ def correct_todos(event: Call, context: Context) -> Corrected | None:
         return None
     named = [f"- {wording.one_line(title)}" for title in titles[:NAMED]]
     named += [f"+{len(titles) - NAMED} more"] if len(titles) > NAMED else []
-    lead = f"Holdfast set the status of these to-dos to their {workflow.unit}'s status, as the workflow has it."
+    lead = f"Holdfast set the status of these to-dos to their {workflow.unit}'s status."
     return Corrected(corrected, [wording.Message(wording.fenced(lead, named))])
 
 
@@ -72,7 +72,7 @@ def note_task(event: Returned, context: Context) -> None:
         )
 
 
-def told(project: OpenProject, session: str, workflow: str) -> str | None:
+def last_sent(project: OpenProject, session: str, workflow: str) -> str | None:
     """Return the digest of the list that a session was last told, or wrote itself, for a workflow; None for none."""
     row = project.ledger.one(
         "SELECT digest FROM todo_lists WHERE project = ? AND session = ? AND workflow = ?",
@@ -81,7 +81,7 @@ def told(project: OpenProject, session: str, workflow: str) -> str | None:
     return str(row["digest"]) if row else None
 
 
-def all_told(project: OpenProject, workflow: str) -> list[dict[str, str]]:
+def recipients(project: OpenProject, workflow: str) -> list[dict[str, str]]:
     """Return a row (session, digest, told_at) for each session that knows a list of a workflow, the last told first."""
     return project.ledger.rows(
         "SELECT session, digest, told_at FROM todo_lists WHERE project = ? AND worktree = ? AND workflow = ?"

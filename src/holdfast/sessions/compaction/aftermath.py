@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from holdfast.project import OpenProject
     from holdfast.sessions.compaction.deliveries import Delivery
     from holdfast.sessions.compaction.losses import Loss
-    from holdfast.sessions.compaction.snapshots import Seal, Sealed
+    from holdfast.sessions.compaction.snapshots import Sealed, Snapshot
 
 Ending = Literal["confirmed", "given", "lost", "nothing", "open"]
 _AT_ONCE_S = 60.0  # seconds after a compaction in which a SessionStart's guidance answers it, and not a later resume
@@ -77,55 +77,63 @@ def recent(project: OpenProject) -> list[Compaction]:
     """Return the compactions that the ledger still holds, of all worktrees, newest first. Raises LedgerError."""
     found = snapshots.recent(project, snapshots.KEPT)
     vain = snapshots.in_vain(found)
-    found = [replace(seal, claimed_by=None, claimed_at=None) if seal.id in vain else seal for seal in found]
+    found = [
+        replace(snapshot, claimed_by=None, claimed_at=None) if snapshot.id in vain else snapshot for snapshot in found
+    ]
     given = _answers(found, deliveries.recent(project, deliveries.KEPT), project.client.PROMPT_EVENT)
     lost = _reports(found, losses.recent(project, losses.KEPT))
-    last: dict[str, Seal] = {}
-    for seal in found:
-        last.setdefault(seal.session, seal)
+    last: dict[str, Snapshot] = {}
+    for snapshot in found:
+        last.setdefault(snapshot.session, snapshot)
     told = [
         Compaction(
-            session=seal.session,
-            trigger=seal.why,
-            announced_at=None if seal.why == "none" else seal.sealed_at,
-            came_at=seal.claimed_at,
-            restored_in=seal.claimed_by or "",
-            workflows=seal.workflows,
-            missed=not seal.claimed_at and last[seal.session] is seal and snapshots.missed(project, seal.session),
-            given=tuple(given.get(seal.id, ())),
-            losses=tuple(lost.get(seal.id, ())),
+            session=snapshot.session,
+            trigger=snapshot.why,
+            announced_at=None if snapshot.why == "none" else snapshot.sealed_at,
+            came_at=snapshot.claimed_at,
+            restored_in=snapshot.claimed_by or "",
+            workflows=snapshot.workflows,
+            missed=not snapshot.claimed_at
+            and last[snapshot.session] is snapshot
+            and snapshots.missed(project, snapshot.session),
+            given=tuple(given.get(snapshot.id, ())),
+            losses=tuple(lost.get(snapshot.id, ())),
         )
-        for seal in found
+        for snapshot in found
     ]
     return sorted(told, key=lambda each: each.at, reverse=True)
 
 
-def _answers(found: Sequence[Seal], all_of: Sequence[Delivery], prompt: str) -> dict[str, list[Delivery]]:
-    """Return, by seal id, what the session that claimed the seal was given before its next compaction."""
+def _answers(found: Sequence[Snapshot], all_of: Sequence[Delivery], prompt: str) -> dict[str, list[Delivery]]:
+    """Return, by snapshot id, what the session that claimed the snapshot was given before its next compaction."""
     answers: dict[str, list[Delivery]] = {}
     for delivery in reversed(all_of):
         before = [
-            seal
-            for seal in found
-            if seal.claimed_by == delivery.session and seal.claimed_at and seal.claimed_at <= delivery.made_at
+            snapshot
+            for snapshot in found
+            if snapshot.claimed_by == delivery.session
+            and snapshot.claimed_at
+            and snapshot.claimed_at <= delivery.made_at
         ]
-        seal = max(before, key=lambda each: each.claimed_at or "", default=None)
-        if seal is None:
+        snapshot = max(before, key=lambda each: each.claimed_at or "", default=None)
+        if snapshot is None:
             continue
         again = delivery.event == prompt  # the second attempt waits for the next prompt
-        if again or _between(seal.claimed_at, delivery.made_at) <= _AT_ONCE_S:
-            answers.setdefault(seal.id, []).append(delivery)
+        if again or _between(snapshot.claimed_at, delivery.made_at) <= _AT_ONCE_S:
+            answers.setdefault(snapshot.id, []).append(delivery)
     return answers
 
 
-def _reports(found: Sequence[Seal], all_of: Sequence[Loss]) -> dict[str, list[Loss]]:
-    """Return, by seal id, the loss reports of its session that are nearest to it in time."""
+def _reports(found: Sequence[Snapshot], all_of: Sequence[Loss]) -> dict[str, list[Loss]]:
+    """Return, by snapshot id, the loss reports of its session that are nearest to it in time."""
     reports: dict[str, list[Loss]] = {}
     for loss in reversed(all_of):
         near = {
-            seal.id: min(_between(each, loss.noted_at) for each in (seal.sealed_at, seal.claimed_at) if each)
-            for seal in found
-            if loss.session in (seal.session, seal.claimed_by)
+            snapshot.id: min(
+                _between(each, loss.noted_at) for each in (snapshot.sealed_at, snapshot.claimed_at) if each
+            )
+            for snapshot in found
+            if loss.session in (snapshot.session, snapshot.claimed_by)
         }
         nearest = min(near, key=lambda each: near[each], default=None)
         if nearest is not None and near[nearest] <= _NEAR_S:

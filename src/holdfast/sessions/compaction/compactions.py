@@ -18,7 +18,7 @@ SUMMARY_LIMIT_CHARS = 200_000  # characters of a summary that are kept; real one
 
 
 def compacts_agent(event: Event, context: Context) -> bool:
-    """Tell whether it is a subagent that is compacted, not the main conversation, also where no client says so.
+    """Return whether it is a subagent that is compacted, not the main conversation, also where no client says so.
 
     A subagent shares its parent's session, whose workflow is neither saved nor restored then.
 
@@ -83,7 +83,7 @@ def take_summary(project: OpenProject, session: str) -> str:
 
 
 def is_an_agents(project: OpenProject, session: str, environ: Mapping[str, str]) -> bool:
-    """Tell whether an unmarked compaction event is a subagent's own.
+    """Return whether an unmarked compaction event is a subagent's own.
 
     Never where the client marks such events. Else it is an agent's while the main thread waits for a foreground agent,
     or rests after a Stop with an agent still running. While the main thread works beside a background agent nothing
@@ -91,8 +91,8 @@ def is_an_agents(project: OpenProject, session: str, environ: Mapping[str, str])
     """
     if project.client.marks_agents(environ):
         return False
-    resting = sessions.resting(project, session) and bool(agent_status.running(project, session))
-    return resting or in_foreground(project, session)
+    idle = sessions.is_idle(project, session) and bool(agent_status.running(project, session))
+    return idle or in_foreground(project, session)
 
 
 def whose(project: OpenProject, session: str) -> str | None:
@@ -105,7 +105,7 @@ def whose(project: OpenProject, session: str) -> str | None:
 
 
 def in_foreground(project: OpenProject, session: str) -> bool:
-    """Tell whether the main thread waits for a foreground agent right now.
+    """Return whether the main thread waits for a foreground agent right now.
 
     Then a compaction can only be the agent's own: clients before the one that marks such events with `agent_id`
     send them unmarked.

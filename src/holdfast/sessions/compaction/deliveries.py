@@ -13,15 +13,16 @@ from holdfast.sessions.history.timeline_event import TimelineEvent
 from holdfast.workflow.wording import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Protocol
+    from collections.abc import Mapping, Sequence
+    from typing import Any, Protocol
 
+    from holdfast.files.transcript import Reached
     from holdfast.project import OpenProject
     from holdfast.sessions.history.timeline_event import Asked
     from holdfast.workflow.model import Workflow
 
     class Announced(Protocol):
-        """The part of a compaction's seal that this module needs."""
+        """The part of a compaction's snapshot that this module needs."""
 
         @property
         def transcript(self) -> str:
@@ -86,12 +87,12 @@ def begin(
     omitted: int = 0,
     step: int = 0,
     transcript: str,
-    seal: Announced | None = None,
+    snapshot: Announced | None = None,
 ) -> str:
     """Note that guidance is on its way, before the reply that holds it is written.
 
-    An earlier delivery of this session that is still open becomes `unconfirmed`: from now on the transcript could hold
-    the new one's words in place of its own.
+    An earlier delivery of this session that is still open is looked for one last time: from now on the transcript could
+    hold the new one's words in place of its own. If the transcript shows nothing, it becomes `unconfirmed`.
 
     Args:
         project: the project.
@@ -104,8 +105,8 @@ def begin(
         omitted: how many lines are only in the sidecar.
         step: the step of the order that decided.
         transcript: the path of the session's transcript. The guidance is looked for from its present size on, or from
-            the size in `seal` if possible: the client may end this process and write on before this call.
-        seal: the seal of the compaction that this answers, if any.
+            the size in `snapshot` if possible: the client may end this process and write on before this call.
+        snapshot: the snapshot of the compaction that this answers, if any.
 
     Returns:
         The delivery's id.
@@ -113,6 +114,7 @@ def begin(
     from holdfast.files.redact import redact  # imported here, because most events deliver nothing
 
     delivery, now = new_id(), clock.stamp()
+    _look_again(project, session)
     with project.ledger.transaction():
         project.ledger.run(
             "UPDATE deliveries SET state = 'unconfirmed', changed_at = ?"
@@ -131,7 +133,7 @@ def begin(
                 omitted,
                 step,
                 transcript,
-                _begins(project, transcript, seal),
+                _begins(project, transcript, snapshot),
                 now,
                 now,
             ),
@@ -140,15 +142,39 @@ def begin(
     return delivery
 
 
-def _begins(project: OpenProject, transcript: str, seal: Announced | None) -> int:
+def _look_again(project: OpenProject, session: str) -> None:
+    """Note for a session's open deliveries what the transcript shows by now.
+
+    Only prompts ask for it otherwise. The client may write after the last of them, and one turn may be compacted twice.
+    """
+    for row in project.ledger.rows(
+        "SELECT * FROM deliveries WHERE project = ? AND session = ? AND state IN ('pending', 'delivered')",
+        *(project.key, session),
+    ):
+        found = _reached(project, row)
+        if found != "unknown":
+            _move(project, row["id"], found, row["state"])
+
+
+def _reached(project: OpenProject, row: dict[str, Any]) -> Reached:
+    """Return what the transcript shows of a delivery, by entries since PreCompact announced its compaction."""
+    announced = project.ledger.one(
+        "SELECT MAX(sealed_at) AS at FROM seals WHERE project = ? AND claimed_by = ? AND claimed_at <= ?",
+        *(project.key, row["session"], row["made_at"]),
+    )
+    after = (announced and announced["at"]) or ""
+    return project.transcripts.reached(row["transcript"], row["mark"], row["size"], after)
+
+
+def _begins(project: OpenProject, transcript: str, snapshot: Announced | None) -> int:
     """Return the byte of a transcript from which guidance that is on its way now is looked for."""
     size = project.transcripts.size(transcript)
     near = (
-        seal is not None
-        and seal.transcript == transcript
-        and 0 <= size - seal.size <= project.transcripts.TAIL_BYTES // 2
+        snapshot is not None
+        and snapshot.transcript == transcript
+        and 0 <= size - snapshot.size <= project.transcripts.TAIL_BYTES // 2
     )
-    return seal.size if seal and near else size
+    return snapshot.size if snapshot and near else size
 
 
 def refuse(project: OpenProject, session: str, *, event: str, workflows: Sequence[Workflow]) -> None:
@@ -193,7 +219,7 @@ def settle(project: OpenProject, session: str) -> Delivery | None:
     if row["state"] == "absent":
         told_at = clock.parse(row["changed_at"])
         return _delivery(row) if told_at is None or clock.now() - told_at > ABANDONED else None
-    found = project.transcripts.reached(row["transcript"], row["mark"], row["size"])
+    found = _reached(project, row)
     if found == "unknown":
         made = clock.parse(row["made_at"])
         if made is not None and clock.now() - made > PATIENCE:
@@ -255,12 +281,18 @@ def _how(row: dict[str, Any]) -> str:
     return f"{row['units']} characters with {row['event']}{rest}{lost}"
 
 
+def as_json(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a delivery's values with the keys that they have in `--json`."""
+    names = {"units": "characters", "mark": "digest", "step": "decided_by"}
+    return {names.get(name, name): value for name, value in values.items()}
+
+
 def _happening(row: dict[str, Any], at: str, what: str, detail: str = "") -> TimelineEvent:
     return TimelineEvent(
         *(at, "delivery", what, row["session"], row["workflow"], row["title"]),
         detail=detail,
         worktree=row["worktree"],
-        data={name: row[name] for name in ("state", "event", "units", "omitted", "step", "mark")},
+        data=as_json({name: row[name] for name in ("state", "event", "units", "omitted", "step", "mark")}),
     )
 
 

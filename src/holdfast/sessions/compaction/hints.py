@@ -84,8 +84,8 @@ def news(event: Event, context: Context) -> list[Message]:
     if not mine:
         told()
         return []
-    listed = wording.fenced("What the user gave to this session from a terminal.", [guidance.line(e) for e in mine])
-    ways = "`holdfast show` shows it, `holdfast next` says what to do. Ask the user if you should begin."
+    listed = wording.fenced("The user gave you this from a terminal.", [guidance.line(each) for each in mine])
+    ways = "Read it with `holdfast show`. Ask the user whether to begin; `holdfast next` then says what to do."
     return [wording.Message(f"{listed}\n{ways}", on_delivered=told)]
 
 
@@ -102,7 +102,7 @@ def former_ledger(context: Context) -> list[Message]:
 def unreadable(event: Event, context: Context, found: Found) -> list[Message]:
     """Tell the user about state files that could not be read, once in a session for each (I001-11)."""
     project, session = context.project, event.session_id
-    new = [each for each in found.problems if not told(project, session, _UNREADABLE, str(each.path))]
+    new = [each for each in found.problems if not was_told(project, session, _UNREADABLE, str(each.path))]
     if not new:
         return []
     for each in new:
@@ -135,7 +135,7 @@ def vanished(event: Event, context: Context) -> list[Message]:
     return [wording.Message(f"Holdfast: {line}", to_user=True) for line in lines if line]
 
 
-def told(project: OpenProject, session: str, topic: str, workflow: str = "") -> bool:
+def was_told(project: OpenProject, session: str, topic: str, workflow: str = "") -> bool:
     """Return whether a session was given a hint.
 
     Args:
@@ -152,12 +152,12 @@ def told(project: OpenProject, session: str, topic: str, workflow: str = "") -> 
 
 
 def tell(project: OpenProject, session: str, topic: str, workflow: str = "") -> None:
-    """Note that a session was given a hint; see `told`."""
+    """Note that a session was given a hint; see `was_told`."""
     _note(project, session, topic, workflow, clock.stamp())
 
 
 def owe(project: OpenProject, session: str, topic: str, workflow: str = "") -> None:
-    """Note that a session still has to be told something, even if it was told before; see `told`."""
+    """Note that a session still has to be told something, even if it was told before; see `was_told`."""
     _note(project, session, topic, workflow, None)
 
 
@@ -167,6 +167,15 @@ def owed(project: OpenProject, session: str, topic: str) -> list[str]:
         "SELECT workflow FROM hints WHERE project = ? AND session = ? AND topic = ? AND told_at IS NULL"
         " ORDER BY noted_at, workflow",
         *(project.key, session, topic),
+    )
+    return [str(row["workflow"]) for row in rows]
+
+
+def unread_files(project: OpenProject, session: str) -> list[str]:
+    """Return the paths of the state files of which a session was told that they could not be read."""
+    rows = project.ledger.rows(
+        "SELECT workflow FROM hints WHERE project = ? AND session = ? AND topic = ?",
+        *(project.key, session, _UNREADABLE),
     )
     return [str(row["workflow"]) for row in rows]
 

@@ -12,7 +12,7 @@ from holdfast.workflow import registry, wording
 from holdfast.workflow.wording import Message, units
 
 if TYPE_CHECKING:
-    from holdfast.sessions.compaction.snapshots import Lost, Seal
+    from holdfast.sessions.compaction.snapshots import Lost, Snapshot
     from holdfast.sessions.hook import Context, Event
     from holdfast.workflow.model import Found, Workflow
 
@@ -60,7 +60,7 @@ def restore_agent(event: Event, context: Context) -> list[Message]:
     found = registry.candidates(project, session).workflows if launch.phase else ()
     workflow = next((each for each in found if each.key == launch.workflow), None)
     phase = next((each for each in workflow.phases if each.id == launch.phase), None) if workflow else None
-    context.log(f"gave {launch.agent_type} ({agent}) back what it was launched for", session=session)
+    context.log(f"restored the task of {launch.agent_type} ({agent})", session=session)
     told = (launch.agent_type, launch.description, launch.prompt, workflow, phase)
     brief = registry.of_agents(workflow.format).brief(project, workflow, phase) if workflow and phase else None
     return [Message(briefs.given_back(*told, root=context.root, brief=brief), must_keep=True)]
@@ -90,10 +90,10 @@ def _restored(event: Event, context: Context, known: bool) -> list[Message]:
     told += _mention(found, verdict.others)
     told += [Message(f"Holdfast: {line}", to_user=True) for line in _skipped(context)]
     told += hints.vanished(event, context) + _outdated(event, context)
-    return told + _trail(event, context, verdict.seal)
+    return told + _trail(event, context, verdict.snapshot)
 
 
-def _trail(event: Event, context: Context, seal: Seal | None = None) -> list[Message]:
+def _trail(event: Event, context: Context, snapshot: Snapshot | None = None) -> list[Message]:
     """Give a session that got no workflow back what it did, as its own transcript tells it, unless `trail` is off.
 
     Where the compaction changed the session's id or its transcript, or the event names none, it is the one that was
@@ -101,7 +101,7 @@ def _trail(event: Event, context: Context, seal: Seal | None = None) -> list[Mes
     """
     project, session = context.project, event.session_id
     own = event.transcript_path or sessions.transcript(project, session)
-    before = seal.transcript if seal else ""
+    before = snapshot.transcript if snapshot else ""
     if not context.config.trail or not (own or before):
         return []
     from holdfast.trail import text as trail
@@ -123,9 +123,9 @@ def _trail(event: Event, context: Context, seal: Seal | None = None) -> list[Mes
         mark=trail.mark(text),
         units=units(text),
         transcript=own,
-        seal=seal,
+        snapshot=snapshot,
     )
-    context.log(f"gave the session's trail, {units(text)} characters", session=session)
+    context.log(f"restored the session's trail ({units(text)} characters)", session=session)
     return [Message(text, must_keep=True, on_delivered=lambda: deliveries.written(project, delivery))]
 
 
@@ -144,7 +144,7 @@ def _mention(found: Found, others: tuple[Workflow, ...]) -> list[Message]:
     lines = [guidance.line(other) for other in others if other.resumable]
     if not lines:
         return []
-    lead = "Workflows of this project that were not restored, being too old."
+    lead = "Too old to restore. To continue one, run `holdfast next NAME`."
     return [Message(wording.fenced(lead, [*lines, *_left(found)]))]
 
 
@@ -168,7 +168,7 @@ def _outdated(event: Event, context: Context) -> list[Message]:
         return []
     project = Workspace.of(context.project)
     lines = [line for line in registry.detected(lambda each: each.outdated(project, places[-1])) if line]
-    return [Message(wording.fenced("An old plan of this project was not taken up.", lines))] if lines else []
+    return [Message(wording.fenced("An old plan wasn't loaded.", lines))] if lines else []
 
 
 def _refused(event: Event, context: Context, refused: tuple[Workflow, ...]) -> list[Message]:
@@ -176,16 +176,17 @@ def _refused(event: Event, context: Context, refused: tuple[Workflow, ...]) -> l
     if not refused:
         return []
     deliveries.refuse(context.project, event.session_id, event=event.hook_event_name, workflows=refused)
-    context.log(f"refused: {len(refused)} workflow(s) another live session could own", level="warning")
+    found = wording.count(len(refused), "workflow")
+    context.log(f"restored nothing: {found} could belong to another live session", level="warning")
     return [
         Message(
-            f"Holdfast restored nothing: {len(refused)} workflow(s) here could belong to another live session. "
+            f"Holdfast restored nothing: {found} here could belong to another live session. "
             "`holdfast list` shows them; `holdfast next NAME`, asked of this session's model, takes one.",
             to_user=True,
         ),
         Message(
             f"Holdfast restored no workflow: {len(refused)} here could belong to another live session. If you worked "
-            "on one, find it with `holdfast list` and claim it with `holdfast next ID`; else leave it alone."
+            "on one, find it with `holdfast list` and claim it with `holdfast next ID`. Otherwise leave it alone."
         ),
     ]
 
@@ -193,15 +194,16 @@ def _refused(event: Event, context: Context, refused: tuple[Workflow, ...]) -> l
 def _taken(event: Event, context: Context, taken: tuple[Workflow, ...]) -> list[Message]:
     """Tell the user, once for each, that another live session has a workflow, and how to move it; not what it is."""
     project, session = context.project, event.session_id
-    new = [each for each in taken if not hints.told(project, session, _TAKEN, each.key)]
+    new = [each for each in taken if not hints.was_told(project, session, _TAKEN, each.key)]
     if not new:
         return []
     for each in new:
         hints.tell(project, session, _TAKEN, each.key)
     holders = sorted({(owners.owner(project, each) or "")[:8] for each in new})
+    belong = "belongs" if len(new) == 1 else "belong"
     return [
         Message(
-            f"Holdfast restored nothing: {len(new)} workflow(s) here belong to another live session "
+            f"Holdfast restored nothing: {wording.count(len(new), 'workflow')} here {belong} to another live session "
             f"({', '.join(holders)}). `holdfast list` shows them; "
             f"`holdfast resume NAME --session {session[:8]} --anyway` moves one here.",
             to_user=True,

@@ -1,4 +1,4 @@
-"""Save before a compaction: what other files newly describe, a generation of each state file, and a seal."""
+"""Save before a compaction: what other files newly describe, a generation of each state file, and a snapshot."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def save(event: Event, context: Context, trigger: str) -> str:
         if not workflow.finished and not workflow.recovered:
             generations.keep(project, workflow.path, workflow.raw, why=f"PreCompact {trigger}")
     mine = arbitration.settle(project, session, found.workflows)
-    # Leave a seal even without a workflow: else, if the compaction changes the session's id, the new id would claim the
-    # seal of another session's compaction.
+    # Leave a snapshot even without a workflow: else, if the compaction changes the session's id, the new id would claim
+    # the snapshot of another session's compaction.
     had = [snapshots.of(workflow) for workflow in mine]
     snapshots.leave(project, session, trigger or "unknown", had, event.transcript_path)
     from holdfast.workflow import guidance
@@ -52,7 +52,7 @@ def save(event: Event, context: Context, trigger: str) -> str:
 
 
 def _detect(context: Context, session: str) -> None:
-    """Save what people describe in files of their own (I001-6). If merging fails, the seal is still left."""
+    """Save what people describe in files of their own (I001-6). If merging fails, the snapshot is still left."""
     project = Workspace.of(context.project)
     for found in registry.detected(lambda detector: detector.save(project)):
         if found.report:
@@ -71,5 +71,5 @@ def _miss(context: Context, session: str, workflow: str) -> None:
     """Make sure that the session is told once that a workflow's state file was removed."""
     from holdfast.sessions.compaction import hints  # imported here, because this is rare
 
-    if not hints.told(context.project, session, hints.GONE, workflow):
+    if not hints.was_told(context.project, session, hints.GONE, workflow):
         hints.owe(context.project, session, hints.GONE, workflow)

@@ -88,9 +88,9 @@ def give(event: Event, context: Context, workflow: Workflow, verdict: Verdict, n
     notices.catch_up(project, session, event.transcript_path)
     notes = list(notes)
     if unread := workflow.key in hints.owed(project, session, hints.UNREAD):
-        notes.append("required reading may be missing: CLAUDE.local.md was not read to its end (`holdfast explain`)")
+        notes.append("required reading may be missing: CLAUDE.local.md wasn't read to its end (`holdfast explain`)")
     if branch and branch != project.branch:
-        notes.append(f"it was last worked on in branch {branch!r}; now it is {project.branch or 'a detached head'!r}")
+        notes.append(f"last worked on in branch {branch!r}; this is {project.branch or 'a detached head'!r}")
     back = compile(project, session, workflow, others=verdict.others, notes=notes, recap=recap)
     made = back.guidance
     delivery = deliveries.begin(
@@ -104,7 +104,7 @@ def give(event: Event, context: Context, workflow: Workflow, verdict: Verdict, n
         omitted=made.omitted,
         step=verdict.step,
         transcript=event.transcript_path,
-        seal=verdict.seal if event.hook_event_name == project.client.START_EVENT else None,
+        snapshot=verdict.snapshot if event.hook_event_name == project.client.START_EVENT else None,
     )
     if recap:
         losses.note(project, session, workflow, recap)
@@ -116,8 +116,8 @@ def give(event: Event, context: Context, workflow: Workflow, verdict: Verdict, n
         if unread:
             hints.tell(project, session, hints.UNREAD, workflow.key)
         required_files.inlined(project, session, back.known, made.inlined)
-        if verdict.seal is None and event.hook_event_name == project.client.START_EVENT:
-            # No PreCompact left a seal. A claimed one makes `holdfast status` show that there was a compaction.
+        if verdict.snapshot is None and event.hook_event_name == project.client.START_EVENT:
+            # No PreCompact left a snapshot. A claimed one makes `holdfast status` show that there was a compaction.
             snapshots.leave(project, session, "none", [snapshots.of(workflow)])
             snapshots.claim(project, session, known=True)
 
@@ -131,16 +131,16 @@ def agent_lines(listed: Iterable[Agent]) -> list[str]:
     The same agents give the same lines, because they hold no times.
     """
     given = list(listed)
-    told = "was started and has not reported its end; it runs already"
+    told = "is running; don't start it again"
     running = [f"{_name(each)} {told}{_task(each)}" for each in given if each.fate == "running"]
     ended = sorted((each for each in given if each.unused), key=lambda each: each.ended_at or "", reverse=True)
-    more = [f"{len(ended) - AGENTS} more have ended unused: `holdfast show` names them"] if len(ended) > AGENTS else []
+    more = [f"{len(ended) - AGENTS} more have ended: `holdfast show` lists them"] if len(ended) > AGENTS else []
     return [*running, *(line for each in ended[:AGENTS] for line in _ended(each)), *more]
 
 
 def _ended(agent: Agent) -> list[str]:
     how = "has finished" if agent.fate == "finished" else "has failed"
-    said = [f"{_name(agent)} {how}; nothing shows that its result has reached this conversation{_task(agent)}"]
+    said = [f"{_name(agent)} {how}; its result is still unused{_task(agent)}"]
     who = wording.one_line(agent.agent_id, 80)
     words = (
         [f"last words of {who}: {wording.quoted(agent.words, wording.VALUE_LIMIT_CHARS)}"]

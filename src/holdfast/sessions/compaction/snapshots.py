@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from holdfast.sessions.hook import Context, Event
     from holdfast.workflow.model import Workflow
 
-LASTING = timedelta(days=1)  # the compaction of an older seal of another session won't come any more
-KEPT = 200  # seals per project; the oldest go
+LASTING = timedelta(days=1)  # the compaction of an older snapshot of another session won't come any more
+KEPT = 200  # snapshots per project; the oldest go
 
 
 @dataclass(frozen=True, slots=True)
 class Sealed:
-    """A workflow as a seal records it: its key, its title, its phase, and the SHA-256 of its file's content."""
+    """A workflow as a snapshot records it: its key, its title, its phase, and the SHA-256 of its file's content."""
 
     key: str
     title: str
@@ -38,7 +38,7 @@ class Sealed:
 
 
 @dataclass(frozen=True, slots=True)
-class Seal:
+class Snapshot:
     """The snapshot that a PreCompact left.
 
     Attributes:
@@ -88,20 +88,20 @@ def lost(event: Event, context: Context) -> Lost | None:
     delivery = deliveries.settle(project, session)
     if delivery is None and not missed(project, session):
         return None
-    context.log(f"the guidance {delivery.mark if delivery else 'of a compaction'} never arrived; given again")
+    context.log(f"the guidance {delivery.mark if delivery else 'of a compaction'} never arrived, so it was sent again")
     return Lost(delivery)
 
 
 def of(workflow: Workflow) -> Sealed:
-    """Return a workflow as a seal records it."""
-    from holdfast.files.redact import redact  # imported here, because most events leave no seal
+    """Return a workflow as a snapshot records it."""
+    from holdfast.files.redact import redact  # imported here, because most events leave no snapshot
 
     phase = redact(f"{workflow.position} {workflow.current_name}".strip())
     return Sealed(workflow.key, redact(workflow.title), phase, hashlib.sha256(workflow.raw).hexdigest())
 
 
 def leave(project: OpenProject, session: str, why: str, workflows: Sequence[Sealed], transcript: str = "") -> str:
-    """Leave a seal.
+    """Leave a snapshot.
 
     Args:
         project: the project.
@@ -111,35 +111,35 @@ def leave(project: OpenProject, session: str, why: str, workflows: Sequence[Seal
         transcript: the path of the session's transcript, whose present size is stored.
 
     Returns:
-        The seal's id.
+        The snapshot's id.
     """
-    seal = new_id()
+    snapshot = new_id()
     listed = json.dumps([[each.key, each.title, each.phase, each.digest] for each in workflows])
     with project.ledger.transaction():
         project.ledger.run(
             "INSERT INTO seals (id, project, worktree, host, client, session, why, workflows, sealed_at, transcript,"
             " size) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            *(seal, project.key, project.worktree, project.host, project.client.NAME),
+            *(snapshot, project.key, project.worktree, project.host, project.client.NAME),
             *(session, why, listed, clock.stamp(), transcript, project.transcripts.size(transcript)),
         )
         project.ledger.prune(project.key, "seals", "sealed_at", KEPT)
-    return seal
+    return snapshot
 
 
-def unanswered(project: OpenProject, session: str) -> Seal | None:
-    """Return the seal that a session claimed last if nothing was given for it, because the claiming process died."""
+def unanswered(project: OpenProject, session: str) -> Snapshot | None:
+    """Return the snapshot that a session claimed last if it got nothing for it, because the claiming process died."""
     row = _last(project, session)
     if row is None or row["claimed_by"] != session or deliveries.answered(project, session, row["claimed_at"]):
         return None
-    return _seal(row)
+    return _snapshot(row)
 
 
-def claim(project: OpenProject, session: str, *, known: bool) -> Seal | None:
-    """Claim the seal of the compaction that a session comes from.
+def claim(project: OpenProject, session: str, *, known: bool) -> Snapshot | None:
+    """Claim the snapshot of the compaction that a session comes from.
 
-    A known session claims only its own seals. A session that the ledger had not seen claims another session's of the
-    same worktree, and only if just one session left any. Each claim is one conditional update, so one of two claimants
-    wins.
+    A known session claims only its own snapshots. A session that the ledger had not seen claims another session's of
+    the same worktree, and only if just one session left any. Each claim is one conditional update, so one of two
+    claimants wins.
 
     Args:
         project: the project.
@@ -147,62 +147,90 @@ def claim(project: OpenProject, session: str, *, known: bool) -> Seal | None:
         known: whether the ledger had seen it before this compaction.
 
     Returns:
-        The newest seal claimed, or None.
+        The newest snapshot claimed, or None.
     """
-    open_seals = _unclaimed(project, session if known else None)
-    if not known and len({seal.session for seal in open_seals}) != 1:
+    open_snapshots = _unclaimed(project, session if known else None)
+    if not known and len({snapshot.session for snapshot in open_snapshots}) != 1:
         return None
-    claimed = [seal for seal in open_seals if _take(project, seal, session)]
+    claimed = [snapshot for snapshot in open_snapshots if _take(project, snapshot, session)]
     return claimed[0] if claimed else None
 
 
 def missed(project: OpenProject, session: str) -> bool:
-    """Return whether a session was compacted and nothing was restored: its last seal is open, and a compaction came.
+    """Return whether a session was compacted but not restored: its last snapshot is open, and a compaction came.
 
-    The transcript shows whether it came, since a PreCompact without a compaction leaves an open seal too. A seal counts
-    as open if the process that claimed it was killed before it could give anything.
+    The transcript shows whether it came, since a PreCompact without a compaction leaves an open snapshot too. A
+    snapshot counts as open if the process that claimed it was killed before it could give anything.
     """
     row = _last(project, session)
     if row is None or not json.loads(row["workflows"]):
         return False
     if row["claimed_at"] and deliveries.answered(project, session, row["claimed_at"]):
         return False
-    return project.transcripts.compacted(row["transcript"], row["size"])
+    return project.transcripts.compacted(row["transcript"], row["size"], row["sealed_at"])
 
 
-def recent(project: OpenProject, count: int) -> list[Seal]:
-    """Return up to `count` seals, newest first."""
+def recent(project: OpenProject, count: int) -> list[Snapshot]:
+    """Return up to `count` snapshots, newest first."""
     rows = project.ledger.rows(
         "SELECT * FROM seals WHERE project = ? ORDER BY sealed_at DESC, id LIMIT ?", project.key, count
     )
-    return [_seal(row) for row in rows]
+    return [_snapshot(row) for row in rows]
 
 
-def in_vain(found: Iterable[Seal]) -> set[str]:
-    """Return the ids of the seals that no compaction followed: their session left another seal first.
+def not_restored(project: OpenProject, snapshot: Snapshot) -> str:
+    """Return why a session that claimed a snapshot was given none of its workflows; empty if it got one.
 
-    `found` holds all seals, newest first.
+    Also empty where the ledger doesn't tell.
     """
-    later: dict[str, str] = {}  # session -> when it left its next seal
+    if not (snapshot.claimed_by and snapshot.claimed_at and snapshot.workflows) or snapshot.why == "none":
+        return ""
+    next_ = project.ledger.one(
+        "SELECT MIN(sealed_at) AS at FROM seals WHERE project = ? AND session = ? AND sealed_at > ?",
+        *(project.key, snapshot.claimed_by, snapshot.claimed_at),
+    )
+    rows = project.ledger.rows(
+        "SELECT workflow, state FROM deliveries WHERE project = ? AND session = ? AND made_at >= ? AND made_at < ?",
+        *(project.key, snapshot.claimed_by, snapshot.claimed_at, (next_ and next_["at"]) or "9"),
+    )
+    if any(row["workflow"] and row["state"] != "refused" for row in rows):
+        return ""
+    if any(row["state"] == "refused" for row in rows):
+        return "it could belong to another live session"
+    from holdfast.sessions.compaction import hints  # imported here, because no event asks this
+
+    places = [each.key.partition(":")[2].rpartition("#")[0] for each in snapshot.workflows]
+    for path in hints.unread_files(project, snapshot.claimed_by):
+        if place := next((each for each in places if each and f"/{path}".endswith(f"/{each}")), ""):
+            return f"{place} could not be read"
+    return "only the session's own trail was given" if rows else ""
+
+
+def in_vain(found: Iterable[Snapshot]) -> set[str]:
+    """Return the ids of the snapshots that no compaction followed: their session left another snapshot first.
+
+    `found` holds all snapshots, newest first.
+    """
+    later: dict[str, str] = {}  # session -> when it left its next snapshot
     vain = set[str]()
-    for seal in found:
-        if seal.claimed_at and seal.session in later and later[seal.session] <= seal.claimed_at:
-            vain.add(seal.id)
-        later[seal.session] = seal.sealed_at
+    for snapshot in found:
+        if snapshot.claimed_at and snapshot.session in later and later[snapshot.session] <= snapshot.claimed_at:
+            vain.add(snapshot.id)
+        later[snapshot.session] = snapshot.sealed_at
     return vain
 
 
-def naming(project: OpenProject, workflow: str) -> list[Seal]:
-    """Return the seals of this worktree that name the workflow with this key, newest first."""
+def naming(project: OpenProject, workflow: str) -> list[Snapshot]:
+    """Return the snapshots of this worktree that name the workflow with this key, newest first."""
     rows = project.ledger.rows(
         "SELECT * FROM seals WHERE project = ? AND worktree = ? ORDER BY sealed_at DESC, id",
         *(project.key, project.worktree),
     )
-    return [seal for seal in map(_seal, rows) if workflow in {each.key for each in seal.workflows}]
+    return [snapshot for snapshot in map(_snapshot, rows) if workflow in {each.key for each in snapshot.workflows}]
 
 
 def forget(project: OpenProject, workflow: str, worktree: str, *, dry: bool = False) -> int:
-    """Remove a workflow from the seals that name it, and return their number; the seals stay. `dry` only counts."""
+    """Remove a workflow from the snapshots that name it, which stay, and return their number. `dry` only counts."""
     rows = project.ledger.rows(
         "SELECT id, workflows FROM seals WHERE project = ? AND worktree = ?", project.key, worktree
     )
@@ -214,7 +242,7 @@ def forget(project: OpenProject, workflow: str, worktree: str, *, dry: bool = Fa
 
 
 def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
-    """Return the events that are asked for: compactions announced, whether they came, and who claimed their seals."""
+    """Return the events that are asked for: compactions announced, whether they came, and who claimed them."""
     rows = project.ledger.rows(
         "SELECT * FROM seals WHERE project = ? AND (sealed_at >= ? OR claimed_at >= ?) AND (? = '' OR session = ?"
         " OR claimed_by = ?) AND (? = '' OR worktree = ?) ORDER BY sealed_at DESC, id LIMIT ?",
@@ -222,44 +250,47 @@ def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
         *(asked.worktree, asked.worktree, KEPT),
     )
     found: list[TimelineEvent] = []
-    vain = in_vain(map(_seal, rows))
+    vain = in_vain(map(_snapshot, rows))
     for row in rows:
-        seal = _seal(row)
-        if not asked.workflow or asked.workflow in {each.key for each in seal.workflows}:
-            found = _told(project, seal, row, seal.id in vain) + found
+        snapshot = _snapshot(row)
+        if not asked.workflow or asked.workflow in {each.key for each in snapshot.workflows}:
+            found = _told(project, snapshot, row, snapshot.id in vain) + found
     return [each for each in found if each.at >= asked.since]
 
 
-def _told(project: OpenProject, seal: Seal, row: dict[str, Any], vain: bool) -> list[TimelineEvent]:
-    had = ", ".join(f"{quoted(each.title)} {each.phase}".strip() for each in seal.workflows) or "no workflow"
-    data = {"trigger": seal.why, "workflows": [each.title for each in seal.workflows]}
+def _told(project: OpenProject, snapshot: Snapshot, row: dict[str, Any], vain: bool) -> list[TimelineEvent]:
+    had = ", ".join(f"{quoted(each.title)} {each.phase}".strip() for each in snapshot.workflows) or "no workflow"
+    data = {"trigger": snapshot.why, "workflows": [each.title for each in snapshot.workflows]}
     place = row["worktree"]
+    why = not_restored(project, snapshot)
+    lacking = f"; not restored: {why}" if why else ""
     taken = TimelineEvent(
-        seal.claimed_at or "",
+        snapshot.claimed_at or "",
         "compaction",
         "compaction came",
-        seal.claimed_by or "",
-        detail=f"of session {seal.session[:8]}: {had}" if seal.claimed_by != seal.session else had,
+        snapshot.claimed_by or "",
+        detail=(f"of session {snapshot.session[:8]}: {had}" if snapshot.claimed_by != snapshot.session else had)
+        + lacking,
         worktree=place,
-        data=data | {"announced_by": None if seal.why == "none" else seal.session},
+        data=data | {"announced_by": None if snapshot.why == "none" else snapshot.session},
     )
-    if seal.why == "none":
+    if snapshot.why == "none":
         return [replace(taken, what="compaction came, not announced")]
     if vain:
         came = "it never came"
-    elif seal.claimed_at:
+    elif snapshot.claimed_at:
         came = ""
-    elif project.transcripts.compacted(row["transcript"], row["size"]):
+    elif project.transcripts.compacted(row["transcript"], row["size"], row["sealed_at"]):
         came = "it came, and nothing was restored"
     else:
         came = "it has not come"
     announced = TimelineEvent(
-        *(seal.sealed_at, "compaction", f"compaction announced ({seal.why})", seal.session),
+        *(snapshot.sealed_at, "compaction", f"compaction announced ({snapshot.why})", snapshot.session),
         detail="; ".join(filter(None, (had, came))),
         worktree=place,
-        data=data | {"came": bool(seal.claimed_at) and not vain},
+        data=data | {"restored": bool(snapshot.claimed_at) and not vain and not why},
     )
-    return [announced] if vain or not seal.claimed_at else [announced, taken]
+    return [announced] if vain or not snapshot.claimed_at else [announced, taken]
 
 
 def _last(project: OpenProject, session: str) -> dict[str, Any] | None:
@@ -269,25 +300,25 @@ def _last(project: OpenProject, session: str) -> dict[str, Any] | None:
     )
 
 
-def _unclaimed(project: OpenProject, session: str | None) -> list[Seal]:
+def _unclaimed(project: OpenProject, session: str | None) -> list[Snapshot]:
     left = "session = ?" if session is not None else "sealed_at >= ?"
     rows = project.ledger.rows(
         f"SELECT * FROM seals WHERE project = ? AND worktree = ? AND claimed_by IS NULL AND {left}"
         " ORDER BY sealed_at DESC, id",
         *(project.key, project.worktree, clock.stamp(clock.now() - LASTING) if session is None else session),
     )
-    return [_seal(row) for row in rows]
+    return [_snapshot(row) for row in rows]
 
 
-def _take(project: OpenProject, seal: Seal, session: str) -> bool:
+def _take(project: OpenProject, snapshot: Snapshot, session: str) -> bool:
     changed = project.ledger.run(
         "UPDATE seals SET claimed_by = ?, claimed_at = ? WHERE id = ? AND claimed_by IS NULL",
-        *(session, clock.stamp(), seal.id),
+        *(session, clock.stamp(), snapshot.id),
     )
     return changed == 1
 
 
-def _seal(row: dict[str, Any]) -> Seal:
+def _snapshot(row: dict[str, Any]) -> Snapshot:
     workflows = tuple(Sealed(*each) for each in json.loads(row["workflows"]))
     fields = ("id", "session", "why", "sealed_at", "claimed_by", "claimed_at", "transcript", "size")
-    return Seal(workflows=workflows, **{name: row[name] for name in fields})
+    return Snapshot(workflows=workflows, **{name: row[name] for name in fields})

@@ -97,7 +97,7 @@ def _go(project: Workspace, scope: Scope, *, dry: bool) -> Forgotten:
     insist_on_ledger(project)
     tables = ledger_rows.tables(project) if known else {}
     roots = ledger_rows.checkouts(project, tables)
-    reports = tuple(_reports(roots))
+    reports = tuple(_reports(project, roots))
     files = tuple(sorted({*_sidecars(project, scope, roots), *_damaged(project), *(reports * scope.everything)}))
     rows = ledger_rows.rows(project, scope, tables, dry=dry) if known else {}
     insist_on_ledger(project)  # it may have failed meanwhile, and its changes with it
@@ -136,8 +136,9 @@ def _sidecars(project: Workspace, scope: Scope, roots: Sequence[Path]) -> Iterat
                 yield file
 
 
-def _reports(roots: Sequence[Path]) -> Iterator[Path]:
-    """Yield the HTML reports in Holdfast's folders of these checkouts."""
+def _reports(project: Workspace, roots: Sequence[Path]) -> Iterator[Path]:
+    """Yield the HTML reports beside the ledger and in Holdfast's folders of these checkouts."""
+    yield from filter(ownfolder.wrote, [ownfolder.beside(project.ledger_file)])
     for root in roots:
         folder = ownfolder.existing(root)
         yield from filter(ownfolder.wrote, folder.glob("*.html") if folder else ())
@@ -193,7 +194,8 @@ def _staying(scope: Scope, roots: Sequence[Path]) -> Iterator[Path]:
         if scope.workflow.spread:
             yield from (file for file in sorted(own.parent.rglob("*")) if file.is_file())
         else:
-            views = (root / place for place in (scope.workflow.beside, *RECORDS[scope.workflow.format].VIEWS))
+            held = filter(None, (scope.workflow.beside, *RECORDS[scope.workflow.format].VIEWS))
+            views = (file for pattern in held for file in sorted(root.glob(pattern)))
             asides = (file for each in places.ASIDE for file in own.parent.glob(each))
             yield from filter(Path.is_file, [own, *views, *asides])
     if not scope.everything:

@@ -62,7 +62,7 @@ def shelve(project: OpenProject, workflow: Workflow) -> None:
         if workflow.key not in {each.workflow.key for each in kept(project)}:
             keep(project, workflow, clock.stamp())
     except LedgerError as error:
-        log.write("warning", f"{workflow.place} is not in the archive: {error}")
+        log.write("warning", f"{workflow.place} wasn't archived: {error}")
 
 
 def drop(project: OpenProject, workflow: Workflow) -> None:

@@ -31,7 +31,7 @@ def save(event: Event, context: Context, path: Path, why: str) -> list[wording.M
         history.observe(project, now)
         owners.take(project, now, event.session_id)
         said += [each for each in now.warnings if each not in workflow.warnings]
-    lead = "What was written is not all that counts in this session's workflow."
+    lead = "Your edit alone doesn't change this workflow."
     return [wording.Message(wording.fenced(lead, [f"{each}." for each in said]))] if said else []
 
 
@@ -40,7 +40,7 @@ def _followed(context: Context, workflow: Workflow, saved: Path, why: str) -> Wo
     try:
         return registry.get(workflow.format).written(Workspace.of(context.project), workflow, saved, why=why)
     except HoldfastError as error:
-        context.log(f"{workflow.place} does not follow {saved.name}: {error}", level="warning")
+        context.log(f"{workflow.place} wasn't updated from {saved.name}: {error}", level="warning")
         return workflow
 
 

@@ -42,7 +42,7 @@ def keep(project: OpenProject, path: Path, raw: bytes, *, why: str) -> str | Non
                 return None
             return _insert(project, path, raw, digest, why, (last["number"] if last else 0) + 1)
     except LedgerError as error:
-        log.write("warning", f"no generation kept of {path}: {error}")
+        log.write("warning", f"no generation of {path} was kept: {error}")
         return None
 
 
@@ -70,6 +70,12 @@ def all(project: OpenProject, path: Path) -> list[dict[str, Any]]:
     """
     columns = "id, number, digest, why, at, LENGTH(content) AS size"
     return project.ledger.rows(f"SELECT {columns} {_OF_PATH} ORDER BY number DESC", *_key(project, path))
+
+
+def paths(project: OpenProject) -> list[str]:
+    """Return the paths in this checkout of which generations were kept. Raises LedgerError."""
+    sql = "SELECT DISTINCT path FROM generations WHERE project = ? AND worktree = ? ORDER BY path"
+    return [str(row["path"]) for row in project.ledger.rows(sql, project.key, project.worktree)]
 
 
 def changed_at(project: OpenProject, path: Path, raw: bytes) -> str | None:
@@ -117,7 +123,7 @@ def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
             *(row["at"], "generation", f"generation {row['number']} kept"),
             detail=f"{row['path']} ({row['why']})",
             worktree=row["worktree"],
-            data={name: row[name] for name in ("path", "number", "digest", "why")},
+            data={name: row[name] for name in ("path", "number", "digest")} | {"reason": row["why"]},
         )
         for row in timeline_event.newest(project, asked, **wanted)
     ]

@@ -89,7 +89,7 @@ def observe(project: OpenProject, workflow: Workflow, *, error: str = "", at: st
             with project.ledger.transaction():
                 _note(project, workflow, beginning(error.strip(), _ERROR_LIMIT_CHARS), at)
     except LedgerError as refused:
-        log.write("warning", f"what moved in {workflow.place} is not remembered: {refused}")
+        log.write("warning", f"the changes in {workflow.place} weren't remembered: {refused}")
 
 
 def of(project: OpenProject, workflow: Workflow) -> History:
@@ -100,7 +100,7 @@ def of(project: OpenProject, workflow: Workflow) -> History:
             *_key(project, workflow),
         )
     except LedgerError as refused:
-        log.write("warning", f"the history of {workflow.place} cannot be read: {refused}")
+        log.write("warning", f"the history of {workflow.place} can't be read: {refused}")
         return History()
     by_phase: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
@@ -178,7 +178,7 @@ def _states(workflow: Workflow, before: _Seen | None) -> dict[str, tuple[int, st
     """Return the number and status of every phase, including past phases that the file no longer lists."""
     states = {phase.id: (phase.number, str(phase.status)) for phase in workflow.phases}
     for phase, (number, _) in before.phases.items() if before else ():
-        passed = workflow.status == "completed" or number < (workflow.current or 0)
+        passed = workflow.completed == workflow.total or number < (workflow.current or 0)
         states.setdefault(phase, (number, "completed" if passed else "pending"))
     return states
 

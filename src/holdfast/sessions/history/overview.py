@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
-from holdfast.errors import LedgerError
+from holdfast.errors import LedgerError, StateError
+from holdfast.files import document
+from holdfast.formats import RECORDS
 from holdfast.sessions.agents import agent_status, todolists
 from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.history import generations, history
@@ -18,13 +21,25 @@ from holdfast.workflow import facts, outside_reading, todos, views
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
+    from pathlib import Path
 
     from holdfast.project import OpenProject
     from holdfast.sessions.agents.agent_status import Agent
     from holdfast.workflow.model import Found, Problem, Workflow
 
 
-_RESULT = ("session", "agent_type", "agent_id", "phase", "fate", "ended_at", "words", "digest", "output", "transcript")
+_RESULT = (
+    "session",
+    "agent_type",
+    "agent_id",
+    "phase",
+    "status",
+    "ended_at",
+    "last_message",
+    "digest",
+    "output",
+    "transcript",
+)
 _BEFORE = "before "  # how the reason begins of a generation that a write found in the file (`statefile.write`)
 
 
@@ -36,14 +51,14 @@ class Save:
         at: UTC stamp.
         trigger: the trigger of the PreCompact that saved it (`auto`, `manual`); empty if a write did.
         session: the session that was to be compacted; None if a write saved it.
-        why: the reason of the write that saved it; empty if a PreCompact did.
+        reason: why a write saved it; empty if a PreCompact did.
         current: whether the saved content is the file's present content.
     """
 
     at: str
     trigger: str = ""
     session: str | None = None
-    why: str = ""
+    reason: str = ""
     current: bool = True
 
 
@@ -54,7 +69,7 @@ class Restore:
     Attributes:
         at: UTC stamp.
         session: the session it was restored in.
-        saved_at: when its seal was left (UTC stamp); None if PreCompact never fired.
+        saved_at: when its snapshot was left (UTC stamp); None if PreCompact never fired.
     """
 
     at: str
@@ -63,11 +78,11 @@ class Restore:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Recipient:
     """A session that knows a to-do list of the workflow, since when (UTC stamp), and whether the list is current."""
 
     session: str
-    told_at: str
+    sent_at: str
     current: bool
 
 
@@ -88,7 +103,7 @@ class _Known:
     agents: tuple[Agent, ...] = ()
     unused: tuple[Agent, ...] = ()
     outside: frozenset[str] = frozenset()
-    told: tuple[Told, ...] = ()
+    recipients: tuple[Recipient, ...] = ()
     last_save: Save | None = None
     last_restore: Restore | None = None
     owner: Session | None = None
@@ -105,7 +120,7 @@ class Overview:
         agents: its running agents, of all sessions that may still run. Agents launched for no workflow count if they
             are the owner's or, without an owner, if their live session owns no unfinished workflow.
         todos: its to-do list.
-        told: the sessions that know a to-do list of it, the last told first.
+        recipients: the sessions that know a to-do list of it, the last told first.
         last_save: the last time its content was saved, None if never.
         last_restore: the last time it was restored, None if never.
         owner: the session that owns it, None for none.
@@ -116,13 +131,14 @@ class Overview:
         ledger: what is wrong with the ledger; empty if nothing is.
         at: when this was gathered; running times count up to then.
         unused: the agents of the same sessions that have ended and whose results are not known to be used.
+        moved: where its file was moved when it ended, None if it wasn't.
     """
 
     workflow: Workflow
     history: History
     agents: tuple[Agent, ...]
     todos: tuple[Mapping[str, str], ...]
-    told: tuple[Told, ...]
+    recipients: tuple[Recipient, ...]
     last_save: Save | None
     last_restore: Restore | None
     owner: Session | None
@@ -133,6 +149,12 @@ class Overview:
     at: datetime
     unused: tuple[Agent, ...] = ()
     outside: frozenset[str] = frozenset()
+    moved: Path | None = None
+
+    @property
+    def place(self) -> str:
+        """The path of its file now: relative to the root, or absolute if it is outside."""
+        return replace(self.workflow, path=self.moved).place if self.moved else self.workflow.place
 
     def at_rest(self) -> Overview:
         """Return the overview without running times. Two that are equal then differ only in the time that passed."""
@@ -156,12 +178,13 @@ def gather(project: OpenProject, workflow: Workflow, found: Found) -> Overview:
         history=known.history,
         agents=known.agents,
         todos=tuple(todos.wanted(workflow)),
-        told=known.told,
+        recipients=known.recipients,
         last_save=known.last_save,
         last_restore=known.last_restore,
         owner=known.owner,
         missing=missing(project, workflow),
         outside=outside(project, workflow),
+        moved=_moved(project, workflow),
         archived=workflow.key not in {each.key for each in found.workflows},
         problems=found.problems,
         ledger=known.problem,
@@ -186,19 +209,32 @@ def as_json(overview: Overview) -> dict[str, Any]:
     workflow, seen = overview.workflow, overview.history
     whole = views.whole(workflow)
     return whole | {
+        "path": str(overview.moved or workflow.path),
         "percent": workflow.percent,
         "phases": [phase | {"history": _phase_history(seen, phase["id"])} for phase in whole["phases"]],
         "history": {name: getattr(seen, name) for name in ("started_at", "ended_at", "seconds")},
         "agents": [_in_flight(each) for each in overview.agents],
-        "unused_results": [_named(each, *_RESULT) for each in overview.unused],
+        "unused_results": [each.row(*_RESULT) for each in overview.unused],
         "todos": list(overview.todos),
-        "todos_told": [_named(each, *Told.__slots__) for each in overview.told],
+        "todo_recipients": [_named(each, *Recipient.__slots__) for each in overview.recipients],
         "last_save": overview.last_save and _named(overview.last_save, *Save.__slots__),
         "last_restore": overview.last_restore and _named(overview.last_restore, *Restore.__slots__),
         "owner": overview.owner and overview.owner.id,
         "missing_reading": [entry for entry in workflow.reading if entry in overview.missing],
         "outside_reading": [entry for entry in workflow.reading if entry in overview.outside],
     }
+
+
+def _moved(project: OpenProject, workflow: Workflow) -> Path | None:
+    """Return where a finished workflow's file is now, if the format moved it: same name, same content."""
+    if not workflow.finished or workflow.path.exists():
+        return None
+    for pattern in RECORDS[workflow.format].VIEWS:
+        path = project.root / pattern.replace("*.json", workflow.path.name)
+        with suppress(StateError, OSError):
+            if path.name == workflow.path.name and document.read(path, within=project.root)[0] == workflow.raw:
+                return path
+    return None
 
 
 def _known(project: OpenProject, workflow: Workflow, found: Found) -> _Known:
@@ -214,9 +250,9 @@ def _known(project: OpenProject, workflow: Workflow, found: Found) -> _Known:
             history=history.of(project, workflow),
             agents=tuple(each for each in flying if each.session not in gone),
             unused=tuple(each for each in landed if each.session not in gone),
-            told=_told(project, workflow),
+            recipients=_recipients(project, workflow),
             last_save=_last_save(project, workflow, sealed),
-            last_restore=_last_restore(sealed),
+            last_restore=_last_restore([each for each in sealed if not snapshots.not_restored(project, each)]),
             owner=Session(owner, owner in live, str(listed.get(owner, {}).get("last_seen", ""))) if owner else None,
             problem=project.ledger.problem or "",
         )
@@ -236,34 +272,35 @@ def _free(
     return lambda session: session in live and session not in busy
 
 
-def _told(project: OpenProject, workflow: Workflow) -> tuple[Told, ...]:
+def _recipients(project: OpenProject, workflow: Workflow) -> tuple[Recipient, ...]:
     present = todos.digest(todos.wanted(workflow))
-    rows = todolists.all_told(project, workflow.key)
-    return tuple(Told(row["session"], row["told_at"], row["digest"] == present) for row in rows)
+    rows = todolists.recipients(project, workflow.key)
+    return tuple(Recipient(row["session"], row["told_at"], row["digest"] == present) for row in rows)
 
 
-def _last_save(project: OpenProject, workflow: Workflow, sealed: list[snapshots.Seal]) -> Save | None:
+def _last_save(project: OpenProject, workflow: Workflow, sealed: list[snapshots.Snapshot]) -> Save | None:
     present = hashlib.sha256(workflow.raw).hexdigest()
     saves = [
-        Save(seal.sealed_at, seal.why, seal.session, current=each.digest == present)
-        for seal in sealed
-        for each in seal.workflows
-        if each.key == workflow.key and seal.why != "none"  # else it only marks a restore whose PreCompact never fired
+        Save(snapshot.sealed_at, snapshot.why, snapshot.session, current=each.digest == present)
+        for snapshot in sealed
+        for each in snapshot.workflows
+        if each.key == workflow.key
+        and snapshot.why != "none"  # else it only marks a restore whose PreCompact never fired
     ]
     # A generation of what a write found doesn't prove that the write happened; only written content is a save.
     kept = [each for each in generations.all(project, workflow.path) if not each["why"].startswith(_BEFORE)]
     # The path may be used again by another workflow, so a generation with this very content comes first.
     same = next((each for each in kept if each["digest"] == present), None)
     if last := same or next(iter(kept), None):
-        saves.append(Save(last["at"], why=last["why"], current=same is not None))
+        saves.append(Save(last["at"], reason=last["why"], current=same is not None))
     return max(saves, key=lambda save: save.at, default=None)
 
 
-def _last_restore(sealed: list[snapshots.Seal]) -> Restore | None:
+def _last_restore(sealed: list[snapshots.Snapshot]) -> Restore | None:
     restores = [
-        Restore(seal.claimed_at, seal.claimed_by, None if seal.why == "none" else seal.sealed_at)
-        for seal in sealed
-        if seal.claimed_by and seal.claimed_at
+        Restore(snapshot.claimed_at, snapshot.claimed_by, None if snapshot.why == "none" else snapshot.sealed_at)
+        for snapshot in sealed
+        if snapshot.claimed_by and snapshot.claimed_at
     ]
     return max(restores, key=lambda restore: restore.at, default=None)
 

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import difflib
+import shlex
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast.errors import HoldfastError, StateError
+from holdfast.errors import HoldfastError, SchemaMismatch, StateError
 from holdfast.files import document
+from holdfast.files.lock import locked
 from holdfast.sessions.history import generations
 from holdfast.sessions.ownership import selection
-from holdfast.workflow import places, registry
+from holdfast.workflow import places, registry, statefile, typed_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from holdfast.sessions.workspace import Workspace
-    from holdfast.workflow.model import Restored
+    from holdfast.workflow.model import Restored, Workflow
 
 NOW = "now"  # in place of a generation's number: the file's present content
 
@@ -46,7 +49,12 @@ def find(project: Workspace, wanted: str | None, session: str | None) -> Path:
         return path
     if wanted is None:
         return selection.select(project, None, session).path
-    return project.root / selection.anywhere(project, wanted)[0].place
+    try:
+        return project.root / selection.anywhere(project, wanted)[0].place
+    except HoldfastError:
+        if path := _formerly(project, wanted):
+            return path
+        raise
 
 
 def read(project: Workspace, path: Path, number: str) -> Content:
@@ -56,13 +64,24 @@ def read(project: Workspace, path: Path, number: str) -> Content:
         HoldfastError: there is no such generation; the message says which there are.
         StateError: the file can't be read.
     """
-    place = path.relative_to(project.root) if path.is_relative_to(project.root) else path
+    place = _place(project, path)
     if number == NOW:
-        return Content(f"{place.as_posix()} now", document.read(path, within=project.root)[0])
+        return Content(f"{place} now", document.read(path, within=project.root)[0])
     row = generations.numbered(project, path, int(number)) if number.isascii() and number.isdigit() else None
     if row is None:
-        raise HoldfastError(f"there is no generation {number} of {place.as_posix()}; {_known(project, path)}")
-    return Content(f"{place.as_posix()} generation {row['number']}, {row['at']}", row["content"])
+        raise HoldfastError(f"there is no generation {number} of {place}; {_known(project, path)}")
+    return Content(f"{place} generation {row['number']}, {row['at']}", row["content"])
+
+
+def last_two(project: Workspace, path: Path) -> tuple[str, str]:
+    """Return the numbers of the last two generations of a state file; of a single one, that and `NOW`.
+
+    Raises HoldfastError if none was kept.
+    """
+    numbers = [str(row["number"]) for row in generations.all(project, path)][:2]
+    if not numbers:
+        raise HoldfastError(f"no generation of {_place(project, path)} was kept, so there is nothing to compare")
+    return (numbers[1], numbers[0]) if len(numbers) > 1 else (numbers[0], NOW)
 
 
 def diff(before: Content, after: Content) -> Iterator[str]:
@@ -93,9 +112,11 @@ def restore(project: Workspace, path: Path, number: str, *, replace: bool = Fals
     )
     if name is None:
         raise HoldfastError(
-            f"{content.name} is no workflow's state, so it is not put back; `holdfast log show` prints it"
+            f"{content.name} isn't a workflow's state, so it can't be put back; `holdfast log show` prints it"
         )
-    return registry.get(name).restore(project, path, content.raw, why=f"restore of {number}", replace=replace)
+    aside = _clear(project, name, path, number, replace=replace)
+    put = registry.get(name).restore(project, path, content.raw, why=f"restore of {number}", replace=replace)
+    return put._replace(aside=aside) if aside else put
 
 
 def whole(project: Workspace, path: Path) -> str:
@@ -118,6 +139,47 @@ def _parses(project: Workspace, name: str, path: Path, raw: bytes) -> bool:
         return False
 
 
+def _clear(project: Workspace, name: str, path: Path, number: str, *, replace: bool) -> Path | None:
+    """Set a file aside that is JSON but no workflow's state, and return where it is; None if there is none.
+
+    It may be another program's, so this raises SchemaMismatch without `replace`.
+    """
+    try:
+        registry.get(name).parsed(project, path, document.read(path, within=project.root)[0])
+    except SchemaMismatch as error:
+        if not replace:
+            way = f"`{putting_back(path, number)}` keeps it aside and puts generation {number} in its place"
+            raise SchemaMismatch(path, f"{error.reason}; {way}") from None
+        statefile.guard(project.root, path)
+        with locked(path.parent):
+            return document.set_aside(path)
+    except StateError:  # no file, or a broken one, which the format replaces
+        return None
+    return None
+
+
+def putting_back(path: Path, number: str) -> str:
+    """Return the command that restores a generation over a file that is no workflow's state."""
+    return shlex.join(["holdfast", "log", "restore", number, "--replace", "--of", str(path)])
+
+
+def _formerly(project: Workspace, wanted: str | None) -> Path | None:
+    """Return the path of the one state file that held the workflow named, and that is gone or holds no state now."""
+    found: list[Workflow] = []
+    for place in generations.paths(project) if wanted else ():
+        path = project.root / place
+        if not (number := whole(project, path)):
+            continue
+        row = generations.numbered(project, path, int(number))
+        for name in places.keepers(project.root, path):
+            with suppress(StateError):
+                before = registry.get(name).parsed(project, path, row["content"] if row else b"")
+                if before.path == path:
+                    found.append(before)
+    meant = typed_names.named(found, wanted or "", whole=True)
+    return meant[0].path if len(meant) == 1 else None
+
+
 def _kept(project: Workspace, wanted: str) -> Path | None:
     """Return `wanted` as a path if generations of it were kept, else None."""
     try:
@@ -125,6 +187,10 @@ def _kept(project: Workspace, wanted: str) -> Path | None:
         return path if generations.all(project, path) else None
     except (OSError, ValueError):
         return None
+
+
+def _place(project: Workspace, path: Path) -> str:
+    return (path.relative_to(project.root) if path.is_relative_to(project.root) else path).as_posix()
 
 
 def _known(project: Workspace, path: Path) -> str:

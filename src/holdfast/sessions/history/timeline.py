@@ -128,7 +128,7 @@ def _of_agent(row: Mapping[str, Any], at: str, what: str, words: str) -> Timelin
         *(at, "agent", what, row["session"], row["workflow"] or "", "", row["phase"] or ""),
         detail=": ".join(filter(None, (row["agent_type"] or row["agent_id"] or "", said))),
         worktree=row["worktree"],
-        data={"agent_id": row["agent_id"], "agent_type": row["agent_type"], "words": words},
+        data={"agent_id": row["agent_id"], "agent_type": row["agent_type"], "last_message": words},
     )
 
 

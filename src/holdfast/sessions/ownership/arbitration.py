@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from holdfast.project import OpenProject
-    from holdfast.sessions.compaction.snapshots import Seal
+    from holdfast.sessions.compaction.snapshots import Snapshot
     from holdfast.workflow.model import Workflow
 
 
@@ -26,9 +26,9 @@ class Verdict:
         others: workflows that get a line each.
         refused: workflows that no live session owns but another live session could, so that nothing is restored.
         taken: workflows that other live sessions own, if nothing is restored.
-        step: the step of the order that decided: 1 owner, 2 seal, 3 ancestry, 4 branch, 5 newest; 0 if nothing is
+        step: the step of the order that decided: 1 owner, 2 snapshot, 3 ancestry, 4 branch, 5 newest; 0 if nothing is
             restored.
-        seal: the seal that announced this compaction; None if PreCompact never fired.
+        snapshot: the snapshot that announced this compaction; None if PreCompact never fired.
     """
 
     full: Workflow | None = None
@@ -36,16 +36,16 @@ class Verdict:
     refused: tuple[Workflow, ...] = ()
     taken: tuple[Workflow, ...] = ()
     step: int = 0
-    seal: Seal | None = None
+    snapshot: Snapshot | None = None
 
 
 def settle(project: OpenProject, session: str, workflows: Sequence[Workflow]) -> list[Workflow]:
-    """Return the workflows that a session seals before a compaction, its own first.
+    """Return the workflows that a session saves before a compaction, its own first.
 
     These are its own and, if no other session is live, all fresh ones. If it owns none, it becomes the owner of the
     newest that has none. The rest stay without an owner, because another session may come for them.
     """
-    sealed = _to_seal(project, session, workflows)
+    sealed = _to_save(project, session, workflows)
     holders = {each.key: owners.owner(project, each) for each in sealed}
     holders |= _owning(session, sealed, holders)
     own = [each for each in sealed if holders[each.key] == session]
@@ -64,36 +64,36 @@ def judge(project: OpenProject, session: str, workflows: Sequence[Workflow], *, 
         known: whether the ledger had seen the session before this compaction.
 
     Returns:
-        The verdict. A seal that it used is claimed by now.
+        The verdict. A snapshot that it used is claimed by now.
     """
-    seal = snapshots.claim(project, session, known=known) or snapshots.unanswered(project, session)
-    sealed = [each.key for each in seal.workflows] if seal else []
-    if seal and seal.session != session:  # the compaction changed the session's id, so the old id isn't another session
-        _succeed(project, (seal.session,), session)
+    snapshot = snapshots.claim(project, session, known=known) or snapshots.unanswered(project, session)
+    sealed = [each.key for each in snapshot.workflows] if snapshot else []
+    if snapshot and snapshot.session != session:  # the compaction changed the id, so the old one is no other session
+        _succeed(project, (snapshot.session,), session)
     holders = {each.key: owners.owner(project, each) for each in workflows}
-    verdict, before = _decide(project, session, workflows, holders, sealed, seal.session if seal else "")
+    verdict, before = _decide(project, session, workflows, holders, sealed, snapshot.session if snapshot else "")
     _succeed(project, before, session)
-    return replace(verdict, seal=seal)
+    return replace(verdict, snapshot=snapshot)
 
 
 def foresee(project: OpenProject, session: str, workflows: Sequence[Workflow]) -> Verdict:
     """Return what `judge` would decide if a session were compacted now; nothing is written.
 
-    It assumes that PreCompact comes first, seals what the session may save, and makes it the owner of what `settle`
+    It assumes that PreCompact comes first, saves what the session may save, and makes it the owner of what `settle`
     gives it.
     """
-    sealed = _to_seal(project, session, workflows)
+    sealed = _to_save(project, session, workflows)
     holders = {each.key: owners.owner(project, each) for each in workflows}
     holders |= _owning(session, sealed, holders)
     return _decide(project, session, workflows, holders, [each.key for each in sealed], session)[0]
 
 
-def _to_seal(project: OpenProject, session: str, workflows: Sequence[Workflow]) -> list[Workflow]:
+def _to_save(project: OpenProject, session: str, workflows: Sequence[Workflow]) -> list[Workflow]:
     return [each for each in owners.of_session(project, session, workflows) if each.resumable]
 
 
 def _owning(session: str, sealed: Sequence[Workflow], holders: Mapping[str, str | None]) -> dict[str, str | None]:
-    """Return the workflow without an owner that a session comes to own when it seals: the newest, if it owns none.
+    """Return the workflow without an owner that a session comes to own when it saves: the newest, if it owns none.
 
     The branch doesn't decide here, since it is known only for workflows with an owner.
     """
@@ -113,7 +113,7 @@ def _decide(
 ) -> tuple[Verdict, set[str]]:
     """Return the verdict, with the ids that this session turns out to have had before.
 
-    The order: the session's own workflows (1), those that an unclaimed seal of this worktree names (2), those of a
+    The order: the session's own workflows (1), those that an unclaimed snapshot of this worktree names (2), those of a
     session whose transcript this one continues (3) and, if no other session is live, those of the branch that is
     checked out (4) and the newest (5). All of them are in this worktree.
 
@@ -122,8 +122,8 @@ def _decide(
         session: the session that starts again.
         workflows: all workflows that could be read, of all formats.
         holders: the session that owns each, by the workflow's key.
-        sealed: the keys of the workflows that this compaction's seal names, its session's own first.
-        sealer: the session that left the seal; empty without a seal.
+        sealed: the keys of the workflows that this compaction's snapshot names, its session's own first.
+        sealer: the session that left the snapshot; empty without a snapshot.
     """
     unfinished = [each for each in owners.ranked(workflows) if each.resumable]
     before = set[str]()

@@ -9,6 +9,7 @@ from holdfast.errors import HoldfastError
 from holdfast.formats import RECORDS
 from holdfast.sessions.compaction import hints
 from holdfast.sessions.ownership import owners, selection, sessions
+from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
@@ -59,12 +60,12 @@ def claim(
     if workflow.finished:
         reopening = RECORDS[workflow.format].REOPENING.format(id=workflow.id)
         raise HoldfastError(
-            f"{workflow.title[:60]!r} is completed, so there is nothing to resume; `holdfast show {workflow.id}` shows "
-            f"it, and {reopening}"
+            f"{quoted(workflow.title)} is completed, so there is nothing to resume; `holdfast show {workflow.id}` "
+            f"shows it, and {reopening}"
         )
     if workflow.paused:
         raise HoldfastError(
-            f"{workflow.title[:60]!r} is paused; `holdfast {workflow.format} resume {workflow.id}` goes on with it"
+            f"{quoted(workflow.title)} is paused; `holdfast {workflow.format} resume {workflow.id}` continues it"
         )
     live = sessions.live_others(project, session or "")
     before = owners.owner(project, workflow)
@@ -74,7 +75,7 @@ def claim(
         before = None
     if before in live and not anyway:
         raise HoldfastError(
-            f"{workflow.title[:60]!r} belongs to session {before}, which is live; give --anyway to take it from there"
+            f"{quoted(workflow.title)} belongs to session {before}, which is live; add --anyway to take it from there"
         )
     if session is None:
         owners.release(project, workflow, by_hand=True)
@@ -88,6 +89,6 @@ def claim(
 def _only(live: set[str]) -> str | None:
     if len(live) > 1:
         raise HoldfastError(
-            f"{len(live)} sessions are live here ({', '.join(sorted(live))}); name the one that goes on with --session"
+            f"{len(live)} sessions are live here; name the one that continues with --session: {', '.join(sorted(live))}"
         )
     return next(iter(live), None)

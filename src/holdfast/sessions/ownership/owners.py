@@ -111,7 +111,7 @@ def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
             *(row["workflow"], row["title"]),
             detail=f"before: session {row['before'][:8]}" if row["before"] else "",
             worktree=row["worktree"],
-            data={"before": row["before"] or None},
+            data={"previous_owner": row["before"] or None},
         )
         for row in found
     ]

@@ -66,16 +66,16 @@ def _alone(project: OpenProject, each: Workflow, verdict: Verdict, *, coming: bo
     """Return a workflow's prospect if no other session is live."""
     full = verdict.full
     if each.paused:
-        return Prospect(each.ref, "line" if full else "no", "it is paused, and waits until somebody resumes it")
+        return Prospect(each.ref, "line" if full else "no", "paused until you resume it")
     if each is full:
-        return Prospect(each.ref, "full", "in full, as PreCompact saves it before" if coming else "in full")
+        return Prospect(each.ref, "full", "in full, as PreCompact saves it first" if coming else "in full")
     changed = owners.changed_at(project, each)
     days = f"{project.config.freshness_days:g}"
     age = f"too old: it last changed at {changed}, more than {days} days ago (`freshness_days`)"
     if full is None:
         return Prospect(each.ref, "no", f"not restored, {age}")
     beside = owners.fresh(project, each)
-    return Prospect(each.ref, "line", f"in a line, beside {quoted(full.title)}" if beside else f"in a line; {age}")
+    return Prospect(each.ref, "line", f"in one line, below {quoted(full.title)}" if beside else f"in one line; {age}")
 
 
 def _shared(each: Workflow, holder: str | None, verdicts: Mapping[str, Verdict], everyone: set[str]) -> Prospect:
@@ -85,8 +85,8 @@ def _shared(each: Workflow, holder: str | None, verdicts: Mapping[str, Verdict],
         if each is verdict.full:
             return Prospect(each.ref, "full", f"in full{where}")
         if each in verdict.others:
-            return Prospect(each.ref, "line", f"in a line{where}")
+            return Prospect(each.ref, "line", f"in one line{where}")
     if holder in everyone:
         return Prospect(each.ref, "no", f"not restored: it belongs to session {str(holder)[:8]}, which is live")
-    why = f"not restored: it could belong to each of {len(everyone)} live sessions. `holdfast list` shows it"
+    why = f"not restored: it could belong to any of {len(everyone)} live sessions. `holdfast resume` claims it for one"
     return Prospect(each.ref, "no", why)

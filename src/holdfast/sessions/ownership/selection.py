@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.errors import HoldfastError, LedgerError
+from holdfast.errors import ChoiceError, HoldfastError, LedgerError
 from holdfast.sessions.history import archive
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.workflow import registry, wording
+from holdfast.workflow.typed_names import named, short
+from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,7 +29,8 @@ def select(
 
     Args:
         project: the project.
-        wanted: an id, a title, a path or the unambiguous beginning of an id or title; None means the current workflow.
+        wanted: an id, a title (in any spelling), a path or the unambiguous beginning of an id or title; None means the
+            current workflow.
         session: the session that asks, None for a person. Its own workflow is the current one. Another live session's
             never is, except with `anyway`.
         whole: whether only a whole id, title or path counts, as for a command that changes the workflow.
@@ -47,7 +50,9 @@ def select(
     taken = len(unfinished) - len(free)
     if not taken or (anyway and not free):
         return _only(unfinished, "unfinished", workflows, unread)
-    return _only(free, f"free for this session ({taken} belong to other live sessions)", unfinished, unread)
+    if not free:
+        raise _choice(f"no workflow is free for this session; {_taken(taken)}", unfinished)
+    return _only(free, f"free for this session ({_taken(taken)})", unfinished, unread)
 
 
 def archived(project: Workspace, wanted: str, *, whole: bool = False) -> Archived | None:
@@ -92,13 +97,6 @@ def candidates(
     return own, [each for each in unfinished if owner[each.key] not in others]
 
 
-def named(workflows: Sequence[Workflow], wanted: str, *, whole: bool = False) -> list[Workflow]:
-    """Return the workflows with this id, title or path; without one, and unless `whole`, those that begin with it."""
-    exact = [each for each in workflows if wanted in (each.id, each.title, each.place, str(each.path), each.ref)]
-    begins = [each for each in workflows if each.id.startswith(wanted) or each.title.startswith(wanted)]
-    return exact if exact or whole else begins
-
-
 def _waiting(workflows: Iterable[Workflow]) -> list[Workflow]:
     unfinished = [each for each in workflows if not each.finished]
     return [each for each in unfinished if each.resumable] or unfinished
@@ -120,25 +118,45 @@ def _named(project: Workspace, workflows: Sequence[Workflow], wanted: str, whole
     over = over or (None if found else archived(project, wanted))
     if over is not None:
         raise HoldfastError(
-            f"{over.workflow.title!r} was completed at {over.completed_at}; `holdfast show {over.workflow.id}` shows it"
+            f"{quoted(over.workflow.title)} was completed at {over.completed_at}; `holdfast show {over.workflow.id}` "
+            "shows it"
         )
-    if whole and len(found) == 1 and not named(found, wanted, whole=True):
-        raise HoldfastError(
-            f"no workflow is named {wanted!r}; {found[0].id} ({found[0].title[:60]!r}) begins so: "
-            "to change it, name it whole"
-        )
-    return _only(found, f"named {wanted!r}", workflows, unread)
+    if whole and found and not named(found, wanted, whole=True):
+        raise _choice(f"no workflow is named {quoted(wanted)}; did you mean", found, wanted, workflows)
+    return _only(found, f"named {quoted(wanted)}", workflows, unread, wanted)
 
 
-def _only(candidates: Sequence[Workflow], what: str, workflows: Sequence[Workflow], unread: str) -> Workflow:
+def _only(
+    candidates: Sequence[Workflow], what: str, workflows: Sequence[Workflow], unread: str, wanted: str | None = None
+) -> Workflow:
     if len(candidates) == 1:
         return candidates[0]
-    named = candidates or workflows
-    listed = ", ".join(f"{each.id} ({each.title[:60]!r})" for each in named[:LISTED])
-    listed += f" and {len(named) - LISTED} more" if len(named) > LISTED else ""
     if candidates:
-        raise HoldfastError(f"several workflows are {what}: {listed}; name one by its id")
-    if candidates is not workflows and workflows and all(each.finished for each in workflows):
-        listed = f"{listed}, completed; start one with holdfast start TITLE"
-    known = f"; there are: {listed}" if listed else "; start one with holdfast start TITLE"
-    raise HoldfastError(f"no workflow is {what}{unread}{known}")
+        raise _choice(f"{len(candidates)} workflows are {what}; name one", candidates, wanted, workflows)
+    unfinished = [each for each in workflows if not each.finished]
+    if wanted is not None and (unfinished or workflows):
+        raise _choice(f"no workflow is {what}{unread}; these are here", unfinished or workflows, wanted, workflows)
+    raise HoldfastError(f"no workflow is {what}{unread}; `holdfast start TITLE` starts one")
+
+
+def _choice(
+    reason: str, candidates: Sequence[Workflow], wanted: str | None = None, among: Sequence[Workflow] = ()
+) -> ChoiceError:
+    """Return the error that lists workflows with what can be typed for each.
+
+    Args:
+        reason: why one has to be named.
+        candidates: the workflows to list.
+        wanted: the name that was given.
+        among: all workflows, from which a name must tell one; the candidates by default.
+    """
+    choices = [(short(each, among or candidates), _label(each)) for each in candidates[:LISTED]]
+    return ChoiceError(reason, choices, more=max(len(candidates) - LISTED, 0), wanted=wanted)
+
+
+def _label(workflow: Workflow) -> str:
+    return f"{quoted(workflow.title, 60)}, {workflow.word}, {workflow.progress_text}"
+
+
+def _taken(count: int) -> str:
+    return "1 belongs to another live session" if count == 1 else f"{count} belong to other live sessions"

@@ -28,7 +28,7 @@ SILENCE = timedelta(minutes=60)  # a session without an event for this long is n
 
 
 def known(project: OpenProject, session: str) -> bool:
-    """Tell whether the ledger has seen this session before."""
+    """Return whether the ledger has seen this session before."""
     return _row(project, session) is not None
 
 
@@ -104,8 +104,8 @@ def rest(project: OpenProject, session: str) -> None:
     )
 
 
-def resting(project: OpenProject, session: str) -> bool:
-    """Tell whether a session's last event was the end of a turn."""
+def is_idle(project: OpenProject, session: str) -> bool:
+    """Return whether a session's last event was the end of a turn."""
     row = _row(project, session)
     return bool(row and row["resting"])
 
@@ -118,7 +118,7 @@ def ended(project: OpenProject, session: str) -> None:
 
 
 def crashed(event: Event, context: Context) -> bool:
-    """Tell whether a session broke off: no SessionEnd came, and the process it ran in on this host is gone.
+    """Return whether a session broke off: no SessionEnd came, and the process it ran in on this host is gone.
 
     Args:
         event: the `SessionStart` that resumes it; ask before `join` notes the new process.
@@ -128,13 +128,13 @@ def crashed(event: Event, context: Context) -> bool:
 
 
 def has_crashed(project: OpenProject, session: str) -> bool:
-    """Tell whether a session broke off (`crashed`). One whose process was never noted may still run."""
+    """Return whether a session broke off (`crashed`). One whose process was never noted may still run."""
     row = _row(project, session)
     return row is not None and not row["ended_at"] and _is_gone(project, row)
 
 
 def process_gone(project: OpenProject, session: str) -> bool:
-    """Tell whether the process a session was last seen in, on this host, is gone; see `crashed` for when to ask."""
+    """Return whether the process a session was last seen in, on this host, is gone; see `crashed` for when to ask."""
     row = _row(project, session)
     return row is not None and _is_gone(project, row)
 
@@ -160,7 +160,7 @@ def live_others(project: OpenProject, session: str) -> set[str]:
 
 
 def silent(row: Mapping[str, Any]) -> bool:
-    """Tell whether nothing was heard of a session within 60 minutes (`last_seen`, `transcript`)."""
+    """Return whether nothing was heard of a session within 60 minutes (`last_seen`, `transcript`)."""
     since = clock.now() - SILENCE
     if str(row["last_seen"]) >= clock.stamp(since):
         return False
@@ -178,7 +178,7 @@ def transcript(project: OpenProject, session: str) -> str:
 
 
 def superseded(project: OpenProject, session: str, by: str) -> bool:
-    """Tell whether a session can have become another one: it does not run elsewhere for certain, nor went on beside it.
+    """Return whether a session can have become another one: it doesn't certainly run elsewhere, nor went on beside it.
 
     A session whose process on this host runs, and does not run the other one, goes on. Where no process was noted,
     one that had an event after the other was first seen goes on.
@@ -216,10 +216,10 @@ def meant(project: OpenProject, beginning: str) -> str:
     if found[:1] == [beginning] or len(found) == 1:
         return found[0]
     if not found:
-        raise HoldfastError(f"no session of this project begins with {beginning!r}; `holdfast log` shows them")
+        raise HoldfastError(f"no session of this project begins with {beginning!r}; `holdfast log` shows the sessions")
     more = " and more" if len(found) > _NAMED else ""
     raise HoldfastError(
-        f"several sessions begin with {beginning!r}: {', '.join(found[:_NAMED])}{more}; give more of it"
+        f"several sessions begin with {beginning!r}; name one with more characters: {', '.join(found[:_NAMED])}{more}"
     )
 
 
@@ -275,7 +275,7 @@ def _beginning(project: OpenProject, text: str) -> list[str]:
 
 
 def _is_gone(project: OpenProject, row: Mapping[str, Any]) -> bool:
-    """Tell whether a session's process was noted on this host, and runs no more."""
+    """Return whether a session's process was noted on this host, and runs no more."""
     return row["host"] == project.host and not _runs(row["process"])
 
 
@@ -303,7 +303,7 @@ def _goes_on(process: int | None, same: int | None) -> bool:
 
 
 def _runs(process: int | None) -> bool:
-    """Tell whether a process runs; one that was not noted is taken to run."""
+    """Return whether a process runs; one that was not noted is taken to run."""
     if process is None:
         return True
     with suppress(PermissionError, OverflowError):  # it runs, as somebody else's

@@ -15,7 +15,7 @@ from holdfast.errors import ConfigError, HoldfastError, LedgerError, MissingErro
 from holdfast.files import tomlfile
 from holdfast.pydantic_plugins import unplugged
 from holdfast.sessions.history import archive
-from holdfast.workflow import registry
+from holdfast.workflow import registry, typed_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -91,24 +91,32 @@ def _folders(project: Workspace) -> list[tuple[Path, Path | None]]:
 
 
 def get(project: Workspace, name: str) -> Template:
-    """Return the template of this name: a template file, else a workflow of the project by id or title.
+    """Return the template of this name, in any case: a template file, else a workflow of the project by id or title.
 
     A workflow gives its phases, agents, type, reading and reminders, but not its context, which was its own. Raises
     ConfigError for an invalid file, HoldfastError if there is no such template.
     """
     if not name.strip():
-        raise HoldfastError("a template needs a name; `holdfast list --templates` shows what there is")
+        raise HoldfastError("a template needs a name; `holdfast list --templates` lists the templates")
     if Path(name).name == name:
         for folder, within in _folders(project):
             try:
-                return _from_file(folder / f"{name}.toml", within)
+                return _from_file(_spelt(folder, name), within)
             except MissingError:
                 continue
-    for workflow in _workflows(project):
-        if name in (workflow.id, workflow.title):
-            return _from_workflow(workflow)
+    if workflows := typed_names.named(_workflows(project), name, whole=True):
+        return _from_workflow(workflows[0])
     known = ", ".join(dict.fromkeys(template.name for template in from_files(project)[0]))
-    raise HoldfastError(f"there is no template {name!r}; there are {known}, and every workflow by its id or title")
+    raise HoldfastError(
+        f"there is no template {name!r}; these are there: {known}, and every workflow by its id or title"
+    )
+
+
+def _spelt(folder: Path, name: str) -> Path:
+    """Return the path of a template file; if there is none of this name, of one that differs only in case."""
+    file = folder / f"{name}.toml"
+    alike = [] if file.exists() else [each for each in folder.glob("*.toml") if each.stem.casefold() == name.casefold()]
+    return alike[0] if alike else file
 
 
 def from_files(project: Workspace) -> tuple[list[Template], list[str]]:

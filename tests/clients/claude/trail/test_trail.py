@@ -32,7 +32,7 @@ def test_what_the_clients_wrote_is_understood(client: str, tool: str) -> None:
     ]
     assert found.edits == (Edit(f"{HOME}/new.py", 1, created=True), Edit(f"{HOME}/app.py", 1, created=False))
     assert found.reads == (f"{HOME}/docs/req.md",)
-    assert words.decided(found.said) == ("I chose SQLite because it is small.",)
+    assert words.decided(found.statements) == ("I chose SQLite because it is small.",)
     assert [(job.text, job.kind, job.status, job.result) for job in found.finished] == [
         ("Look around", "general-purpose", "completed", "AGENT REPORT")
     ]
@@ -324,7 +324,7 @@ def test_decisions_are_the_newest_and_a_persons_answers_among_them() -> None:
     made.answer("I chose tabs. I chose JSON.")
     made.answer("I chose tabs.")
     made.add({**made.entries[0], "isApiErrorMessage": True, "message": {"content": "I decided to fail."}})
-    found = words.decided(read(made.entries).said)
+    found = words.decided(read(made.entries).statements)
     assert found[:4] == (
         "I chose tabs.",
         "I chose JSON.",

@@ -75,6 +75,14 @@ def test_the_odd_samples_are_as_odd_as_their_names_say() -> None:
             raw[name].decode()
 
 
+def test_the_plan_in_the_guide_counts(project: Workspace, put: Put) -> None:
+    """It names the workflow that its title says."""
+    guide = (Path(__file__).parents[4] / "docs/guides/format-compaction.md").read_text("utf-8")
+    put("CLAUDE/Plan/001/PLAN.md", guide.split("## In a plan")[1].split("```markdown\n")[1].split("```")[0])
+
+    assert names(project) == ["User auth"]
+
+
 def test_the_most_recently_changed_plan_in_progress_counts(project: Workspace, put: Put) -> None:
     """I001-13: of several, the last changed; the others say which one is preferred."""
     put("CLAUDE/Plan/001-old/PLAN.md", PLAN.replace("User Auth", "Old"), age=100)

@@ -166,7 +166,7 @@ class TaskNotification(NamedTuple):
 
 
 def _says_failed(response: Mapping[str, Any]) -> bool:
-    """Tell whether a response, or a block of its content, has an error mark or an error status."""
+    """Return whether a response, or a block of its content, has an error mark or an error status."""
     content = response.get("content")
     parts = [response, *(content if isinstance(content, list) else ())]
     return any(
@@ -178,7 +178,7 @@ def _says_failed(response: Mapping[str, Any]) -> bool:
 
 
 def _is_api_error(text: str, tokens: int | None) -> bool:
-    """Tell whether an agent died of an API error although it is "completed" (client 2.1.197, seen by running it)."""
+    """Return whether an agent died of an API error although it is "completed" (client 2.1.197, seen by running it)."""
     return text.lstrip().startswith("API Error") and not tokens
 
 

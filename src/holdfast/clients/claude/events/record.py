@@ -64,7 +64,7 @@ class Record(BaseModel):
 
 
 def _is_text(key: object) -> bool:
-    """Tell whether pydantic can keep a key: JavaScript can split an emoji, and half of one can't be encoded."""
+    """Return whether pydantic can keep a key: JavaScript can split an emoji, and half of one can't be encoded."""
     if not isinstance(key, str):
         return False
     try:

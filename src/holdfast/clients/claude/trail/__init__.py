@@ -48,7 +48,7 @@ class _Reader:
         self.edits: dict[str, Edit] = {}
         self.reads: dict[str, None] = {}
         self.plan = self.plan_title = self.branch = ""
-        self.said: list[str | Answer] = []
+        self.statements: list[str | Answer] = []
 
     def take(self, entry: dict[str, Any]) -> None:
         self.branch = text(entry, "gitBranch") or self.branch
@@ -73,7 +73,7 @@ class _Reader:
             plan=self.plan,
             plan_title=self.plan_title,
             branch=self.branch,
-            said=tuple(reversed(self.said)),
+            statements=tuple(reversed(self.statements)),
             reads=tuple(path for path in reversed(self.reads) if path not in self.edits),
         )
 
@@ -96,7 +96,7 @@ class _Reader:
             if block.get("type") == "tool_use":
                 self.calls[text(block, "id")] = (text(block, "name"), mapping(block, "input"))
             elif words := text(block, "text"):
-                self.said.append(words)
+                self.statements.append(words)
 
     def _result(self, result: dict[str, Any], data: dict[str, Any]) -> None:
         name, given = self.calls.pop(text(result, "tool_use_id"), ("", {}))
@@ -118,7 +118,7 @@ class _Reader:
         elif name in TASK_TOOLS:
             self.todos.task(given, data)
         elif name == "AskUserQuestion":
-            self.said += [Answer(question, str(answer)) for question, answer in mapping(data, "answers").items()]
+            self.statements += [Answer(question, str(answer)) for question, answer in mapping(data, "answers").items()]
         elif name == "ExitPlanMode":
             self._planned(text(data, "filePath") or text(given, "planFilePath"), text(data, "plan"))
         else:

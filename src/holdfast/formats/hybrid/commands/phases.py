@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -11,23 +12,32 @@ from holdfast.errors import HoldfastError
 from holdfast.formats.hybrid import adapter
 from holdfast.sessions.agents import todolists
 from holdfast.workflow import todos as lists
+from holdfast.workflow import views
+from holdfast.workflow.wording import one_line, quoted
 
 if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
-    from holdfast.workflow.model import Status, Workflow
+    from holdfast.workflow.model import Phase, Status, Workflow
+
+_MARKED = {"completed": "completed", "in_progress": "active", "pending": "pending"}
 
 
 @click.group(name="hybrid")
 def command() -> None:
-    """Phases with agents, deliverables and a Markdown view (.claude/state/workflow.json)."""
+    """Manage phases with agents and deliverables (.claude/state/workflow.json).
+
+    \b
+    Example:
+      holdfast hybrid phase 2 --status completed --deliverable src/login.py
+    """
 
 
 @command.command()
 @click.argument("phase")
-@click.option("--status", type=click.Choice(["active", "completed", "failed"]), help="The phase's new status.")
-@click.option("--deliverable", "deliverables", multiple=True, metavar="D", help="What the phase delivered.")
-@click.option("--context", "handover", metavar="C", help="What the next phase needs to know.")
-@click.option("--error", default="", metavar="TEXT", help="What went wrong in a phase that failed.")
+@click.option("--status", type=click.Choice(["active", "completed", "failed"]), help="A new status for the phase.")
+@click.option("--deliverable", "deliverables", multiple=True, metavar="D", help="What the phase delivered. Repeat it.")
+@click.option("--context", "handover", metavar="TEXT", help="Tell the next phase what it needs to know.")
+@click.option("--error", default="", metavar="TEXT", help="Why the phase failed.")
 @options.json_option
 @options.project_option
 def phase(
@@ -39,22 +49,29 @@ def phase(
     as_json: bool,
     project_dir: str | None,
 ) -> None:
-    """Set a phase's status, deliverables and hand-over.
+    """Set the status, deliverables and hand-over of PHASE.
 
-    PHASE is its id, such as phase_0, its number in the Markdown view, or its title.
-    Completing a phase begins the following one; the last one completes the workflow.
+    PHASE is a number from 1 on, a title, or an id. The ids count from 0, because the format demands it: phase_0 is
+    phase 1. So does the Markdown view, where it is called Phase 0.
+
+    Completing a phase begins the next one. The last phase completes the workflow.
+
+    \b
+    Examples:
+      holdfast hybrid phase 2 --status completed --deliverable src/login.py
+      holdfast hybrid phase "Write tests" --status failed --error "No database"
     """
     project = options.open_project(project_dir)
     before = _only(project)
     found = _phase_id(before, phase)
     if status is None and not deliverables and handover is None and not error:
-        raise HoldfastError("nothing to change was given; see holdfast hybrid phase --help")
+        raise HoldfastError("nothing to change; `holdfast hybrid phase --help` lists what you can change")
     verbs.take(project, before)
     workflow, _ = adapter.move(
         project, found, status, deliverables=deliverables, handover=handover or "", error=error, by="person"
     )
     (changed,) = [each for each in workflow.phases if each.id == found]
-    verbs.tell(workflow, as_json, f'Phase {changed.id} "{changed.title}" is {changed.status}.')
+    verbs.tell(workflow, as_json, f"{_named(workflow, changed)} is {changed.status}.")
 
 
 @command.command()
@@ -62,26 +79,44 @@ def phase(
 @options.json_option
 @options.project_option
 def reopen(phase: str, as_json: bool, project_dir: str | None) -> None:
-    """Make a completed or failed PHASE active again; for people, no hook ever does this."""
+    """Make a completed or failed PHASE active again.
+
+    This is for people. No hook does it. In a workflow that was ended early, it begins a phase that was left.
+
+    \b
+    Example:
+      holdfast hybrid reopen 1
+    """
     project = options.open_project(project_dir)
     before = _only(project)
     found = _phase_id(before, phase)
     verbs.take(project, before)
     workflow = adapter.reopen(project, found)
     waits = [each for each in before.phases if each.status == "active" and each.id != found]
-    verbs.tell(workflow, as_json, " ".join(["Reopened.", *(f"Phase {each.id} waits again." for each in waits)]))
+    (changed,) = [each for each in workflow.phases if each.id == found]
+    news = [f"{_named(workflow, changed)} is active again."]
+    news += [f"{_named(workflow, each)} is pending again." for each in waits]
+    verbs.tell(workflow, as_json, " ".join(news))
 
 
 @command.command()
 @options.json_option
 @options.project_option
 def todos(as_json: bool, project_dir: str | None) -> None:
-    """Print the to-do list the workflow stands for."""
+    """Print the workflow's to-do list.
+
+    \b
+    Example:
+      holdfast hybrid todos
+    """
     project = options.open_project(project_dir)
     verbs.settle(project)
     workflow = _only(project)
     if as_json:
         options.print_json(lists.wanted(workflow))
+    elif sys.stdout.isatty() and not options.session():
+        for each in lists.wanted(workflow):
+            options.say(f"{views.MARKS[_MARKED[each['status']]]} {one_line(each['content'])}")
     else:
         session = options.session()
         options.say(lists.request(workflow, todolists.task_ids(project, session) if session else {}))
@@ -90,14 +125,25 @@ def todos(as_json: bool, project_dir: str | None) -> None:
 def _only(project: Workspace) -> Workflow:
     workflows = adapter.find(project).workflows
     if not workflows:
-        raise HoldfastError(f"{project.root} has no hybrid workflow; holdfast start TITLE --format hybrid makes one")
+        raise HoldfastError(
+            "there is no workflow in the hybrid format here; `holdfast start TITLE --format hybrid --phase TITLE` "
+            "starts one"
+        )
     return workflows[0]
 
 
 def _phase_id(workflow: Workflow, wanted: str) -> str:
-    """Return a phase's id, given its id, its number in the Markdown view (from 0), or its title."""
-    for each in workflow.phases:
-        if wanted in (each.id, each.title) or wanted == each.id.removeprefix("phase_"):
-            return each.id
-    known = ", ".join(f"{each.id} ({each.title})" for each in workflow.phases)
-    raise HoldfastError(f"no phase is called {wanted!r}; there are: {known}")
+    """Return a phase's id, given its id or title in any case, or its number from 1."""
+    folded = wanted.strip().casefold()
+    names = ([each.id, str(each.number), each.title] for each in workflow.phases)
+    for column in zip(*names, strict=True):
+        same = [each.id for each, name in zip(workflow.phases, column, strict=True) if name.casefold() == folded]
+        if same:
+            return same[0]
+    known = ", ".join(f"{each.number} {quoted(each.title)}" for each in workflow.phases)
+    zero = "phases count from 1" if folded == "0" else f"there is no phase {quoted(wanted)}"
+    raise HoldfastError(f"{zero}; these are there: {known or 'none'}")
+
+
+def _named(workflow: Workflow, phase: Phase) -> str:
+    return f"Phase {phase.number}/{workflow.total} {quoted(phase.title)} ({phase.id})"

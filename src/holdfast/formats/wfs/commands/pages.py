@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.commands import options
 from holdfast.formats.wfs import flow
+from holdfast.workflow import views
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -44,7 +45,7 @@ def task_row(board: Board, each: Brief) -> dict[str, Any]:
     return {
         "id": each.id,
         "title": each.title,
-        "status": "container" if board.is_container(each) else each.said or each.status,
+        "status": "container" if board.is_container(each) else each.raw_status or each.status,
         "progress": board.status(each),
         "type": each.kind,
         "agent": each.agent,
@@ -57,7 +58,7 @@ def task_row(board: Board, each: Brief) -> dict[str, Any]:
 def line(board: Board, each: Brief) -> str:
     """Return a task as one line; a subtask is indented."""
     indent = "  " if each.key and each.key.is_sub else ""
-    sign = "▸" if board.is_container(each) else {"completed": "✓", "active": ">", "blocked": "!"}.get(each.status, "·")
+    sign = "[+]" if board.is_container(each) else views.MARKS.get(each.status, views.MARKS["pending"])
     waits = board.waits_for(each) if each.status == "pending" and not board.is_container(each) else []
     behind = f"  (waits for {', '.join(waits)})" if waits else ""
     return f"{indent}{sign} {each.id}  {each.title}  [{board.status(each)}]  {each.agent}{behind}".rstrip()
@@ -82,7 +83,7 @@ def page(board: Board, found: Brief, given: Given, steps: Sequence[Standing]) ->
     lines += _listed("Context of its session", [f"{name}: {each}" for name, each in held.items()] if held else [])
     lines += ["", "Shared:", *(f"- {name}: {value}" for name, value in shared.items())] if shared else []
     if steps:
-        lines += ["", "Steps before it (Holdfast records them, and runs none):"]
+        lines += ["", "Steps before it (Holdfast records them and runs none):"]
         for number, each in enumerate(steps, 1):
             lines += [step_line(number, each), *(f"   {command}" for command in each.step.commands)]
     lines += _approach(data)
@@ -114,7 +115,7 @@ def step_row(each: Standing) -> dict[str, Any]:
 
 def step_line(number: int, each: Standing) -> str:
     """Return a step as one line, with its state."""
-    variable = f" → [{each.step.output_to}]" if each.step.output_to else ""
+    variable = f" -> [{each.step.output_to}]" if each.step.output_to else ""
     error = f", on error {each.step.on_error}" if each.step.on_error != "fail" else ""
     return f"{number}. {each.step.name}: {each.step.action}{variable} ({each.state}{error})"
 

@@ -9,14 +9,11 @@ import click
 from holdfast import clock
 from holdfast.commands import options
 from holdfast.errors import HoldfastError, StateError
-from holdfast.formats.wfs import check as wfs_check
 from holdfast.formats.wfs import choice, index, markers, places, store, turns
-from holdfast.formats.wfs import list as lists
-from holdfast.formats.wfs import repair as wfs_repair
 from holdfast.formats.wfs import scratch as wfs_scratch
 from holdfast.formats.wfs import session as wfs_session
 from holdfast.formats.wfs import view as views
-from holdfast.formats.wfs.commands import pages, tasks
+from holdfast.formats.wfs.commands import pages, targets, tasks, upkeep
 from holdfast.sessions.history import history
 from holdfast.sessions.ownership import owners
 
@@ -27,23 +24,25 @@ if TYPE_CHECKING:
     from holdfast.formats.wfs.session import Session
     from holdfast.sessions.workspace import Workspace
 
-anyway_option = click.option(
-    "--anyway", is_flag=True, help="Also where another client's session, which is live, works in it."
-)
-name_argument = click.argument("name", metavar="[SESSION]", required=False)
+anyway_option = click.option("--anyway", is_flag=True, help="Do it even if another live client session works in it.")
 
 
 @click.group(name="wfs")
 def command() -> None:
-    """Sessions with hierarchical tasks (.workflow/WFS-…/.task/IMPL-*.json).
+    """Manage sessions with tasks and subtasks (.workflow/WFS-*/.task/IMPL-*.json).
 
-    The JSON files are the only authority; TODO_LIST.md is generated from them
-    and never read back. Holdfast plans and records the steps in a task's
-    flow_control: it does not run the commands that stand in task files.
+    The JSON files count. TODO_LIST.md is generated from them and never read back. Holdfast records the steps in a
+    task's flow_control. It never runs the commands in task files.
+
+    \b
+    Examples:
+      holdfast wfs start "User auth"
+      holdfast wfs task add "Write the login form" --agent @code-developer
     """
 
 
-command.add_command(tasks.task)
+for each in (tasks.task, upkeep.check, upkeep.repair, upkeep.todo):
+    command.add_command(each)
 
 
 @command.command()
@@ -52,30 +51,42 @@ command.add_command(tasks.task)
     "--type",
     "kind",
     type=click.Choice(choice.COMPLEXITIES),
-    help="At least so complex; it is upgraded with its tasks.",
+    help="How complex the session is at least. It rises with the number of tasks.",
 )
 @anyway_option
 @options.json_option
 @options.project_option
 def start(topic: str, kind: str | None, anyway: bool, as_json: bool, project_dir: str | None) -> None:
-    """Start a session about TOPIC and make it the active one; another active one is paused."""
+    """Start a session about TOPIC and make it active.
+
+    Another active session is paused.
+
+    \b
+    Example:
+      holdfast wfs start "User auth"
+    """
     project = options.open_project(project_dir)
     before = turns.active(project)
     _leave(project, before, anyway)
     seen = options.seen_by_git(project, "wfs")
     session = store.create(project, topic, kind or "")
     _own(project, session)
-    news = [f"Started {session.name} in {places.TOP}/{session.name}."]
+    news = [f"Started {session.name} in {places.TOP}/{session.name}/."]
     news += [f"{name} is paused." for name in before]
     news += [seen] if seen else []
-    _tell(project, session, as_json, *news, "Next: holdfast wfs task add TITLE makes its first task.")
+    _tell(project, session, as_json, *news, 'Next, add a task: holdfast wfs task add "What is to be done"')
 
 
 @command.command(name="list")
 @options.json_option
 @options.project_option
 def listed(as_json: bool, project_dir: str | None) -> None:
-    """List the sessions."""
+    """List the sessions with status, completed tasks and phase.
+
+    \b
+    Example:
+      holdfast wfs list
+    """
     project = options.open_project(project_dir)
     rows, problems = list[dict[str, Any]](), list[str]()
     for folder in store.folders(project):
@@ -87,7 +98,7 @@ def listed(as_json: bool, project_dir: str | None) -> None:
             continue
         rows.append(pages.session_row(session, board))
         if session.file.broken:
-            problems.append(f"problem: {session.file.path}: {session.file.broken}; its last generation is used")
+            problems.append(f"problem: {session.file.path}: {session.file.broken}, so its last good content is used")
         problems += [f"problem: {problem.path}: {problem.reason}" for problem in board.problems]
     for folder in places.elsewhere(project):
         rows.append(_beside(project, folder))
@@ -100,7 +111,7 @@ def listed(as_json: bool, project_dir: str | None) -> None:
         f"{row['status']:<9} {row['done']:>4}/{row['tasks']:<4} {row['phase']:<9}  {row['session']}  {row['project']}"
         for row in rows
     ]
-    none = f"There are no sessions in {places.TOP}/; holdfast wfs start TOPIC begins one."
+    none = f"There is no session in {places.TOP}/. `holdfast wfs start TOPIC` starts one."
     options.say("\n".join([*lines, *problems]) or none)
 
 
@@ -118,7 +129,12 @@ def _beside(project: Workspace, folder: Path) -> dict[str, Any]:
 @options.json_option
 @options.project_option
 def active(as_json: bool, project_dir: str | None) -> None:
-    """Say which session is active."""
+    """Print the active session.
+
+    \b
+    Example:
+      holdfast wfs active
+    """
     project = options.open_project(project_dir)
     names = wfs_session.active(project)
     if as_json:
@@ -128,12 +144,19 @@ def active(as_json: bool, project_dir: str | None) -> None:
 
 
 @command.command()
-@click.argument("name", metavar="SESSION")
+@click.argument("name", metavar="SESSION", shell_complete=targets.session_names)
 @anyway_option
 @options.json_option
 @options.project_option
 def switch(name: str, anyway: bool, as_json: bool, project_dir: str | None) -> None:
-    """Make SESSION the active one; the one that was is paused."""
+    """Make SESSION the active one.
+
+    The one that was active is paused.
+
+    \b
+    Example:
+      holdfast wfs switch user-auth
+    """
     project = options.open_project(project_dir)
     wanted = store.get(project, name).name
     _leave(project, [wanted, *turns.active(project, but=wanted)], anyway)
@@ -143,26 +166,38 @@ def switch(name: str, anyway: bool, as_json: bool, project_dir: str | None) -> N
 
 
 @command.command()
-@name_argument
+@targets.session_argument
 @anyway_option
 @options.json_option
 @options.project_option
 def pause(name: str | None, anyway: bool, as_json: bool, project_dir: str | None) -> None:
-    """Pause the active session, or SESSION."""
+    """Pause the active session, or SESSION.
+
+    \b
+    Example:
+      holdfast wfs pause
+    """
     project = options.open_project(project_dir)
     wanted = store.current(project, name).name
     _leave(project, [wanted], anyway)
     session = store.pause(project, wanted)
-    _tell(project, session, as_json, f"{session.name} is paused; holdfast wfs resume {session.name} goes on with it.")
+    _tell(project, session, as_json, f"{session.name} is paused. `holdfast wfs resume {session.name}` continues it.")
 
 
 @command.command()
-@name_argument
+@targets.session_argument
 @anyway_option
 @options.json_option
 @options.project_option
 def resume(name: str | None, anyway: bool, as_json: bool, project_dir: str | None) -> None:
-    """Go on with SESSION, or the only one that is paused; one that is completed is opened again."""
+    """Continue SESSION, or the only paused one.
+
+    A completed session is opened again.
+
+    \b
+    Example:
+      holdfast wfs resume user-auth
+    """
     project = options.open_project(project_dir)
     wanted = store.get(project, name or _only_paused(project)).name
     _leave(project, [wanted, *turns.active(project, but=wanted)], anyway)
@@ -172,100 +207,47 @@ def resume(name: str | None, anyway: bool, as_json: bool, project_dir: str | Non
 
 
 @command.command()
-@name_argument
+@targets.session_argument
 @click.option(
     "--anyway",
     is_flag=True,
-    help="Also with tasks that are not completed, which stay as they are, or where another live session works in it.",
+    help="Do it even if tasks are left, which stay as they are, or another live client session works in it.",
 )
 @options.json_option
 @options.project_option
 def complete(name: str | None, anyway: bool, as_json: bool, project_dir: str | None) -> None:
-    """Complete the active session, or SESSION: from then on nothing is written in it."""
+    """Complete the active session, or SESSION.
+
+    From then on, Holdfast writes nothing in it.
+
+    \b
+    Example:
+      holdfast wfs complete
+    """
     project = options.open_project(project_dir)
     before = store.current(project, name)
     _leave(project, [before.name], anyway)
     session = store.complete(project, before.name, anyway=anyway)
     history.observe(project, views.shown(project, session))
-    already = " already" if before.standing == "completed" else ""
-    _tell(project, session, as_json, f"{session.name} is completed{already}.")
-
-
-@command.command()
-@name_argument
-@options.json_option
-@options.project_option
-def check(name: str | None, as_json: bool, project_dir: str | None) -> None:
-    """Check sessions: markers, states, tasks against the nine rules, lists. Exits with 1 on more than a remark."""
-    project = options.open_project(project_dir)
-    found = list(wfs_check.look(project, [store.get(project, name).folder] if name else store.folders(project)))
-    found += () if name else wfs_check.elsewhere(project)
-    pages.print_findings(found, "Nothing is wrong.", as_json=as_json)
-
-
-@command.command()
-@click.option("--dry-run", is_flag=True, help="Say what would be done.")
-@options.json_option
-@options.project_option
-def repair(dry_run: bool, as_json: bool, project_dir: str | None) -> None:
-    """Set right what has come apart; what a file held before is kept, beside it or as a generation."""
-    project = options.open_project(project_dir)
-    done, failed = list[str](), list[str]()
-    for each in wfs_repair.found(project):
-        try:
-            if not dry_run:
-                each.do()
-            done.append(each.what)
-        except HoldfastError as error:
-            failed.append(f"{each.what}: {error}")
-    if as_json:
-        options.print_json({"dry_run": dry_run, "repairs": done, "failed": failed})
-    else:
-        head = "would be done: " if dry_run else ""
-        options.say(
-            "\n".join([*(f"{head}{each}" for each in done), *(f"not done: {each}" for each in failed)])
-            or "Nothing is to be set right."
-        )
-        if dry_run and done:
-            click.echo("What follows from these shows when they are done.", err=True)
-    if failed:
-        raise SystemExit(1)
-
-
-@command.command()
-@name_argument
-@click.option("--anyway", is_flag=True, help="Also over a list with lines of somebody's own, which is kept.")
-@options.json_option
-@options.project_option
-def todo(name: str | None, anyway: bool, as_json: bool, project_dir: str | None) -> None:
-    """Generate TODO_LIST.md from the tasks, and print it; what it said otherwise is told, and kept as a generation."""
-    project = options.open_project(project_dir)
-    session = store.current(project, name)
-    board = index.board(project, session.folder)
-    drift = lists.drift(session, board)
-    refused = lists.renew(project, session, anyway=anyway)
-    if refused:
-        raise HoldfastError(refused)
-    text = lists.content(session, board).decode("utf-8", "replace")
-    if as_json:
-        options.print_json({"session": session.name, "drift": list(drift), "text": text})
-        return
-    for line in drift:
-        click.echo(f"it was different: {line}", err=True)
-    options.say(text.removesuffix("\n"))
+    said = "was completed before" if before.standing == "completed" else "is completed"
+    _tell(project, session, as_json, f"{session.name} {said}.")
 
 
 @command.command()
 @click.argument("command_name", metavar="COMMAND")
 @click.argument("description")
-@click.option("--unrelated", is_flag=True, help="It has nothing to do with the active session.")
+@click.option("--unrelated", is_flag=True, help="The output has nothing to do with the active session.")
 @options.json_option
 @options.project_option
 def scratch(command_name: str, description: str, unrelated: bool, as_json: bool, project_dir: str | None) -> None:
-    """Say where the output of COMMAND belongs: in the active session's .chat/, else in .scratchpad/.
+    """Print the path for the output of COMMAND.
 
-    The folder is made; the file is yours to write. A leading verb of DESCRIPTION
-    is left out: "trace auth flow" becomes auth-flow.
+    It is in the .chat/ of the active session, else in .scratchpad/. Holdfast makes the folder. You write the file. A
+    leading verb of DESCRIPTION is left out: "trace auth flow" becomes auth-flow.
+
+    \b
+    Example:
+      holdfast wfs scratch code-analysis "trace auth flow"
     """
     project = options.open_project(project_dir)
     path = wfs_scratch.route(project, command_name, description, clock.now(), unrelated=unrelated)
@@ -286,15 +268,15 @@ def _only_paused(project: Workspace) -> str:
             found.append(session.name)
     if len(found) == 1:
         return found[0]
-    raise HoldfastError(
-        f"several sessions are paused: {', '.join(found)}; name one" if found else "no session is paused"
-    )
+    if not found:
+        raise HoldfastError("no session is paused; `holdfast wfs list` shows the sessions")
+    raise HoldfastError(f"{len(found)} sessions are paused; name one: {', '.join(found)}")
 
 
 def _leave(project: Workspace, names: Iterable[str], anyway: bool) -> None:
     """Refuse to interrupt other clients' live sessions, unless `anyway`."""
     if not anyway:
-        turns.leave(project, names, options.session(), "--anyway does it all the same")
+        turns.leave(project, names, options.session(), "add --anyway to do it all the same")
 
 
 def _own(project: Workspace, session: Session) -> None:

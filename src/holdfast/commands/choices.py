@@ -1,0 +1,50 @@
+"""The commands to choose from where one has to name a workflow."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from holdfast.errors import ChoiceError
+
+_METAVAR = "WORKFLOW"  # of arguments and options that take a workflow
+
+
+def lines(error: ChoiceError, program: click.Command, given: Sequence[str]) -> Iterator[str]:
+    """Yield a line for each workflow: what it is, and the command that was given with its name, ready to copy.
+
+    Args:
+        error: what can be named.
+        program: the `holdfast` command.
+        given: its arguments.
+    """
+    width = max((len(label) for _, label in error.choices), default=0)
+    for name, label in error.choices:
+        yield f"  {label:<{width}}  {shlex.join(['holdfast', *_named(program, given, name, error.wanted)])}"
+    if error.more:
+        yield f"  and {error.more} more: holdfast list"
+
+
+def _named(program: click.Command, given: Sequence[str], name: str, wanted: str | None) -> list[str]:
+    """Return the arguments with a workflow's name in place of the wanted one or, if none was given, added."""
+    if wanted is not None and wanted in given:
+        last = len(given) - 1 - list(reversed(given)).index(wanted)
+        return [*given[:last], name, *given[last + 1 :]]
+    if wanted is not None:
+        return [name if each == wanted else each.replace(f"={wanted}", f"={name}") for each in given]
+    return [*given, *_option(program, given), name]
+
+
+def _option(program: click.Command, given: Sequence[str]) -> list[str]:
+    """Return the option that takes a workflow, if the command has one; none if its last argument is the workflow."""
+    command, context = program, click.Context(program)
+    for word in given:
+        if isinstance(command, click.Group) and (found := command.get_command(context, word)):
+            command = found
+    options = [each for each in command.params if isinstance(each, click.Option)]
+    return next((each.opts[:1] for each in options if each.metavar == _METAVAR), [])

@@ -1,0 +1,109 @@
+"""`holdfast config`: show, check and describe the configuration."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from holdfast import config, paths, relay, trust
+from holdfast.commands import options
+from holdfast.files import access
+from holdfast.plugins import config_schema
+
+if TYPE_CHECKING:
+    from holdfast.config import Loaded
+
+_COLUMN = 36  # where the sources begin, if the value leaves room
+
+
+@click.group(name="config")
+def command() -> None:
+    """Show, check and describe the configuration: your holdfast.toml and the project's."""
+
+
+@command.command()
+@options.json_option
+@options.project_option
+def show(as_json: bool, project_dir: str | None) -> None:
+    """Print the value of every key, and where it comes from.
+
+    The output is itself TOML, with what doesn't count in comments.
+    """
+    root = options.open_project(project_dir, tell=False).root
+    loaded = config.load(root, trusted=trust.config_trusted(root))
+    rows = [_row(key, field.get_default(), loaded) for key, field in config.fields().items()]
+    if as_json:
+        options.print_json({"keys": rows, "problems": loaded.problems, "untrusted": loaded.ignored})
+        return
+    for row in rows:
+        if row["value"] is None:  # TOML has no word for that
+            click.echo(f"# {row['key']} is not set")
+            continue
+        source = row["variable"] or paths.shown(" and ".join(row["files"])) or "default"
+        line = f"{row['key']} = {_toml(row['value'])}"
+        options.say(f"{line:<{_COLUMN}} # {source}")
+    for problem in loaded.problems:
+        options.say(paths.shown(f"# Problem: {problem}"))
+    if loaded.ignored:
+        file = paths.shown(str(paths.project_config(root)))
+        options.say(f"# Not used until you trust {file}: {', '.join(loaded.ignored)}")
+        click.echo("# Read that file, then run: holdfast handlers trust")
+
+
+@command.command()
+@click.argument("files", nargs=-1, type=click.Path(exists=True, path_type=Path))
+@options.project_option
+def check(files: tuple[Path, ...], project_dir: str | None) -> None:
+    """Name what is wrong in your file and the project's, or in FILES.
+
+    A project's file is checked as if you trusted it. Exit code 1 if anything is wrong.
+    """
+    root = options.open_project(project_dir, tell=False).root
+    within = {paths.user_config(): None, paths.project_config(root): root}
+    named = [Path(os.path.abspath(file)) for file in files]  # noqa: PTH100 - `..` goes, a link stays
+    chosen = named or [file for file in within if access.is_there(file)]
+    problems = {file: config.check(file, within.get(file)) for file in chosen}
+    for file, found in problems.items():
+        for line in found or [f"{file}: every key is valid"]:
+            options.say(paths.shown(line))
+    if not chosen:
+        click.echo("There is no holdfast.toml, and none is needed.")
+    sys.exit(1 if any(problems.values()) else 0)
+
+
+@command.command()
+def schema() -> None:
+    """Print the JSON schema of holdfast.toml, for your editor.
+
+    To use it in a project, run the first line and begin .claude/holdfast.toml with the second:
+
+    \b
+        holdfast config schema > .claude/holdfast.schema.json
+        #:schema ./holdfast.schema.json
+    """
+    click.echo(config_schema.text(), nl=False)
+
+
+def _row(key: str, default: Any, loaded: Loaded) -> dict[str, Any]:
+    """Return a key with its value in force, and the files or the variable that it comes from."""
+    table, _, name = key.rpartition(".")
+    value = getattr(getattr(loaded.config, table) if table else loaded.config, name)
+    off = key == "server" and relay.off(os.environb)
+    return {
+        "key": key,
+        "value": False if off else value,
+        "default": default,
+        "files": [str(file) for file in loaded.sources.get(key, ())],
+        "variable": "HOLDFAST_SERVER" if off else None,
+    }
+
+
+def _toml(value: Any) -> str:
+    """Return a value as TOML, which for those of the configuration is as JSON."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text.removesuffix(".0") if isinstance(value, float) else text

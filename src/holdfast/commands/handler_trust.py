@@ -1,0 +1,183 @@
+"""Trust a project's handlers and its configuration by their content, or stop trusting them."""
+
+from __future__ import annotations
+
+import difflib
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from holdfast import paths, trust
+from holdfast.clients import claude
+from holdfast.commands import handler_registration, options
+from holdfast.errors import HoldfastError, StateError
+from holdfast.files import document, tomlfile
+from holdfast.install import format_index
+from holdfast.plugins import loader, scan, strictness
+from holdfast.terminal_text import printable
+from holdfast.workflow import wording
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from holdfast.sessions.workspace import Workspace
+
+_DIFF_LIMIT_LINES = 400  # of a diff shown before a file is trusted
+
+
+@click.command(name="trust")
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--yes", is_flag=True, help="Don't ask.")
+@options.project_option
+def grant(files: tuple[Path, ...], yes: bool, project_dir: str | None) -> None:
+    """Trust a project's handlers and its holdfast.toml.
+
+    Trust holds for exactly the content that the files have now. Without FILES, it is for all that aren't trusted yet.
+    First you see what changed since you trusted a file, what it answers, and what it would replace.
+
+    \b
+    Examples:
+      holdfast handlers trust
+      holdfast handlers trust guard.py --yes
+    """
+    project = options.open_project(project_dir)
+    for line in format_index.refresh():
+        click.echo(line)
+    chosen = _choose(project, files)
+    for file in [] if files else _gone(project):
+        click.echo(f"{file.name} is gone, but still trusted. Put it back, or run: {_letting_go(project, file)}")
+    if not chosen:
+        click.echo("Nothing to trust: you trust every file of this project as it is.")
+        return
+    for path, content in chosen.items():
+        _describe(project, path, content)
+    if not yes and not _confirmed(len(chosen)):
+        raise HoldfastError("nothing was trusted")
+    entries = {trust.relative_name(project.root, path): trust.digest(content) for path, content in chosen.items()}
+    trust.grant(project.root, entries, chosen.values())
+    click.echo(f"Trusted: {', '.join(entries)}. If a file changes, trust it again.")
+    handler_registration.refresh(options.open_project(project_dir))
+
+
+@click.command(name="untrust")
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
+@options.project_option
+def revoke(files: tuple[Path, ...], project_dir: str | None) -> None:
+    """Stop trusting FILES, or all files of the project.
+
+    A strict handler that refuses because it changed or is gone refuses nothing after this.
+
+    \b
+    Examples:
+      holdfast handlers untrust guard.py
+      holdfast handlers untrust
+    """
+    project = options.open_project(project_dir)
+    names = {trust.relative_name(project.root, _inside(project, path)) for path in files}
+    known = trust.granted(project.root)
+    count = trust.revoke(project.root, names or None)
+    for name in names or known:
+        strictness.remember(project.root / name, ())
+    click.echo(f"{wording.count(count, 'file')} no longer trusted." if count else "No trusted file: nothing changed.")
+    handler_registration.refresh(options.open_project(project_dir))
+
+
+def _choose(project: Workspace, files: Sequence[Path]) -> dict[Path, bytes]:
+    """Return the files to trust, each with the bytes that are shown and hashed."""
+    known = [file.path for file in loader.find(claude, project) if file.place == "project" and file.path.exists()]
+    config = paths.project_config(project.root)
+    candidates = [_inside(project, path) for path in files] or [*known, *([config] if config.exists() else [])]
+    chosen: dict[Path, bytes] = {}
+    for path in candidates:
+        if path not in known and path != config:
+            raise HoldfastError(f"{path} is neither a handler of {project.root} nor its holdfast.toml")
+        try:
+            limit = tomlfile.LIMIT_BYTES if path == config else loader.SIZE_LIMIT_BYTES
+            content, _ = document.read(path, limit, within=project.root)
+        except StateError as error:
+            if files:
+                raise
+            click.echo(f"Left out: {error}")
+            continue
+        if files or not trust.trusted(project.root, trust.relative_name(project.root, path), trust.digest(content)):
+            chosen[path] = content
+    return chosen
+
+
+def _gone(project: Workspace) -> list[Path]:
+    """Return the project's trusted handlers that no longer exist."""
+    folder = paths.project_handlers(project.root)
+    there = [project.root / name for name in trust.granted(project.root)]
+    return [path for path in there if path.parent == folder and not path.exists()]
+
+
+def _letting_go(project: Workspace, path: Path) -> str:
+    return shlex.join(["holdfast", "handlers", "untrust", "--project", str(project.root), path.name])
+
+
+def _inside(project: Workspace, path: Path) -> Path:
+    """Return the absolute path of a file in the project; a file that is gone counts while it is trusted.
+
+    Raises:
+        HoldfastError: there is no such file, or it lies outside the project.
+    """
+    places = (Path.cwd() / path, project.root / path, paths.project_handlers(project.root) / path)
+    known = {project.root / name for name in trust.granted(project.root)}
+    whole = next((place for place in places if place.exists() or place in known), None)
+    if whole is None:
+        raise HoldfastError(f"{path} does not exist")
+    absolute = whole.parent.resolve() / whole.name
+    if not absolute.is_relative_to(project.root):
+        raise HoldfastError(f"{path} isn't in {project.root}")
+    return absolute
+
+
+def _describe(project: Workspace, path: Path, content: bytes) -> None:
+    name = trust.relative_name(project.root, path)
+    click.echo(f"{name}  sha256 {trust.digest(content)[:12]}")
+    for line in _changed(project, name, content):
+        click.echo(f"  {printable(line)}")  # click would remove control characters; here you must see them
+    if path.suffix != ".py":
+        said = ", ".join(content.decode(errors="replace").split("\n"))[:300]
+        click.echo(f"  configuration: {said}")
+        if project.untrusted_ledger:
+            known = wording.quoted(project.untrusted_id)
+            click.echo(f"  joins the ledger of project.id {known}: {project.untrusted_ledger}")
+        return
+    read = scan.scan(content, claude)
+    for route in read.routes:
+        marks = f" ({route.match})" * bool(route.match) + " strict" * route.strict
+        click.echo(f"  answers {route.event}{marks}")
+    for other in loader.find(claude, project):
+        if other.name == path.stem and other.place != "project":
+            guard = other.place == "user" and other.strict
+            click.echo(f"  {'would not replace' if guard else 'replaces'} {other.path}{' (strict)' if guard else ''}")
+    for fault in read.faults.values():
+        click.echo(f"  at fault: {fault}")
+
+
+def _changed(project: Workspace, name: str, content: bytes) -> Iterator[str]:
+    """Yield a unified diff from the trusted content of a file to the present one; nothing if it wasn't trusted."""
+    granted = trust.granted(project.root).get(name)
+    if granted in (None, trust.digest(content)):
+        return
+    before = trust.content(project.root, name)
+    if before is None:
+        yield "changed since you trusted it; the earlier content wasn't kept, so read all of it"
+        return
+    old, new = (text.decode(errors="backslashreplace").split("\n") for text in (before, content))
+    lines = list(difflib.unified_diff(old, new, "as trusted", "as it is now", lineterm=""))
+    yield from lines[:_DIFF_LIMIT_LINES]
+    if len(lines) > _DIFF_LIMIT_LINES:
+        yield f"… and {len(lines) - _DIFF_LIMIT_LINES} more lines; read the file"
+
+
+def _confirmed(count: int) -> bool:
+    if not sys.stdin.isatty():
+        raise HoldfastError("there is no terminal to ask on; read the files, then add --yes")
+    return click.confirm(
+        f"{wording.count(count, 'file')} will run in every session here. Trust {'it' if count == 1 else 'them'}?"
+    )

@@ -1,0 +1,58 @@
+"""What a session gets when a prompt is a slash command that an unfinished workflow is about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.patterns import regex
+from holdfast.sessions.compaction import hints
+from holdfast.sessions.ownership import owners, sessions
+from holdfast.sessions.workspace import Workspace
+from holdfast.workflow import registry, wording
+from holdfast.workflow.wording import Message, quoted
+
+if TYPE_CHECKING:
+    from holdfast.sessions.hook import Context, Event
+    from holdfast.workflow.model import Workflow
+
+_COMMAND = regex(r"\s*/(?:[\w.-]{1,64}:)?([\w.-]{1,64})[ \t]+([^\n]{1,4000})")
+_ASKED = "asked"  # the hint that a workflow was given to a session that asked for it
+LISTED = 10  # workflows that are listed
+
+
+def asked(event: Event, context: Context, prompt: str) -> list[Message]:
+    """Give a session the unfinished workflow that a slash command such as `/dev features/login.md` is about, once.
+
+    Several are listed. One that another live session owns is only named, with the command that moves it here.
+
+    Args:
+        event: a `UserPromptSubmit`.
+        context: its context.
+        prompt: the prompt.
+    """
+    match = _COMMAND.match(prompt)
+    if match is None:
+        return []
+    project, session = Workspace.of(context.project), event.session_id
+    found = registry.asked(project, match[1], match[2].strip().strip("\"'"))
+    if len(found) > 1:
+        lines = [f"{quoted(each.title)} ({each.id}): {each.progress_text}" for each in found[:LISTED]]
+        lines += [f"+{len(found) - LISTED} more"] if len(found) > LISTED else []
+        return [Message(wording.fenced("Several unfinished workflows fit. Ask the user which one is meant.", lines))]
+    if not found or hints.was_told(project, session, _ASKED, found[0].key):
+        return []
+    return _given(event, context, project, found[0])
+
+
+def _given(event: Event, context: Context, project: Workspace, workflow: Workflow) -> list[Message]:
+    session = event.session_id
+    owner = owners.owner(project, workflow)
+    if owner in sessions.live_others(project, session):
+        moves = f"`holdfast resume {workflow.id} --session {session[:8]} --anyway` moves it here"
+        whose = f"{quoted(workflow.title)} belongs to session {str(owner)[:8]}, which is live"
+        return [Message(f"Holdfast: {whose}; {moves}.", to_user=True)]
+    from holdfast.sessions.compaction import session_guidance
+    from holdfast.sessions.ownership.arbitration import Verdict
+
+    hints.tell(project, session, _ASKED, workflow.key)
+    return [session_guidance.give(event, context, workflow, Verdict(workflow), ())]

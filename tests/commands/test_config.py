@@ -1,0 +1,119 @@
+"""`holdfast config` shows what is in force and from where, checks files, and prints their schema."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from holdfast import config, paths
+from holdfast.plugins import config_schema
+from tests.commandline import holdfast
+
+
+@pytest.fixture
+def user_file() -> Path:
+    paths.config_dir().mkdir(parents=True)
+    return paths.user_config()
+
+
+@pytest.fixture
+def project_file(tmp_path: Path) -> Path:
+    (tmp_path / ".claude").mkdir()
+    return paths.project_config(tmp_path)
+
+
+def line(out: str, key: str) -> list[str]:
+    """Return the value and the source that `config show` prints of a key."""
+    (found,) = (each for each in out.splitlines() if each.startswith(f"{key} = "))
+    return [part.strip() for part in found.removeprefix(f"{key} = ").split(" # ")]
+
+
+def test_show_prints_the_values_in_force_as_toml(
+    user_file: Path, project_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the file of each, short; a list of both files names both; what needs trust is named."""
+    monkeypatch.delenv("HOLDFAST_SERVER")
+    monkeypatch.chdir(tmp_path)
+    user_file.write_text('exclude = ["*.pem"]\nfreshness_days = 2.5\n[handlers]\noff = ["a \\"b\\" é"]\n')
+    project_file.write_text('format = "hybrid"\nexclude = ["*.key"]\nreading = "hold"\nserver = false\n')
+
+    shown = holdfast("config", "show", root=tmp_path).out
+
+    assert line(shown, "format") == ['"hybrid"', ".claude/holdfast.toml"]
+    assert line(shown, "exclude") == ['["*.pem"]', "~/.config/holdfast/holdfast.toml"]
+    assert line(shown, "reading") == ['"remind"', "default"]
+    assert "\n# project.id is not set\n" in shown
+    assert shown.splitlines()[-3:] == [
+        "# Problem: .claude/holdfast.toml: key 'server' counts only in ~/.config/holdfast/holdfast.toml",
+        "# Not used until you trust .claude/holdfast.toml: exclude, reading",
+        "# Read that file, then run: holdfast handlers trust",
+    ]
+    values = config.load(tmp_path, trusted=False).config.model_dump()
+    del values["project"]
+    assert tomllib.loads(shown) == values
+
+    holdfast("handlers", "trust", "--yes", root=tmp_path)
+    sources = "~/.config/holdfast/holdfast.toml and .claude/holdfast.toml"
+    assert line(holdfast("config", "show", root=tmp_path).out, "exclude") == ['["*.pem", "*.key"]', sources]
+
+
+def test_show_for_programs(user_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same with whole paths; the environment's switch of the server counts over the file."""
+    user_file.write_text("trail = false\nserver = true\n")
+    monkeypatch.setenv("HOLDFAST_SERVER", "off")
+
+    shown = holdfast("config", "show", "--json", root=tmp_path).json
+    rows = {row.pop("key"): row for row in shown["keys"]}
+
+    assert (shown["problems"], shown["untrusted"]) == ([], [])
+    assert list(rows) == list(config.fields())
+    assert rows["trail"] == {"value": False, "default": True, "files": [str(user_file)], "variable": None}
+    assert rows["server"]["value"] is False
+    assert rows["server"]["variable"] == "HOLDFAST_SERVER"
+    assert line(holdfast("config", "show", root=tmp_path).out, "server") == ["false", "HOLDFAST_SERVER"]
+
+
+def test_check_without_any_file(tmp_path: Path) -> None:
+    """Nothing is wrong."""
+    assert holdfast("config", "check", root=tmp_path).out == "There is no holdfast.toml, and none is needed.\n"
+
+
+def test_check_names_what_is_wrong_in_both_files(user_file: Path, project_file: Path, tmp_path: Path) -> None:
+    """The project's needs no trust for that, and may not lead out of the project; exit code 1."""
+    user_file.write_text("trail = true\n")
+    project_file.write_text('reading = "never"\nexclude_patterns = ["("]\n[handlers]\ntimeout = 60\n')
+
+    said = holdfast("config", "check", root=tmp_path, code=1).out.splitlines()
+
+    assert said[0] == "~/.config/holdfast/holdfast.toml: every key is valid"
+    assert said[1].startswith(f"{project_file}: key 'reading': input should be 'off', 'remind' or 'hold'")
+    assert said[2].startswith(f"{project_file}: key 'exclude_patterns': '(' is no regular expression")
+    assert said[3].startswith(f"{project_file}: handlers.timeout is 60 seconds")
+    assert len(said) == 4
+
+    project_file.unlink()
+    project_file.symlink_to(user_file)
+    assert "leads out of" in holdfast("config", "check", root=tmp_path, code=1).out
+
+
+def test_check_of_named_files(user_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each by its path from here, wherever it lies; a file that isn't there is wrong usage."""
+    monkeypatch.chdir(tmp_path)
+    Path("team.toml").write_text("server = true\n")
+    user_file.write_text("server = true\n")
+
+    assert (
+        holdfast("config", "check", str(user_file), root=tmp_path).out
+        == "~/.config/holdfast/holdfast.toml: every key is valid\n"
+    )
+    assert "does not exist" in holdfast("config", "check", "gone.toml", root=tmp_path, code=2).err
+    said = holdfast("config", "check", "team.toml", str(user_file), root=tmp_path, code=1).out
+    assert said.startswith("team.toml: key 'server' counts only in ~/.config/holdfast/holdfast.toml")
+
+
+def test_schema_prints_the_schema(tmp_path: Path) -> None:
+    """As JSON, and nothing else."""
+    assert holdfast("config", "schema", root=tmp_path).json == json.loads(config_schema.text())

@@ -1,0 +1,171 @@
+"""The JSON schema of holdfast.toml says what the loader accepts, and lies beside the file that Holdfast writes."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import TYPE_CHECKING, Any, get_args
+
+import pytest
+import tomlkit
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft7Validator
+
+from holdfast import config, formats, paths
+from holdfast.plugins import config_schema, switches
+from tests.commandline import holdfast
+from tests.processes import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SCHEMA = config_schema.schema()
+VALIDATOR = Draft7Validator(SCHEMA)
+# A holdfast.toml as pages show it: no table but the configuration's own, and no key that another kind of file has.
+EXAMPLES = [
+    (page.name, block)
+    for page in (
+        *ROOT.glob("README.md"),
+        *sorted((ROOT / "docs").rglob("*.md")),
+        *sorted((ROOT / "examples").rglob("*.md")),
+    )
+    for block in re.findall(r"^```toml\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    if not {"phases", "type"} & set(tomllib.loads(block)) and "entry-points" not in block
+]
+
+
+def leaves(schema: dict[str, Any] = SCHEMA, prefix: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    for name, part in schema["properties"].items():
+        if part["type"] == "object":
+            yield from leaves(part, f"{prefix}{name}.")
+        else:
+            yield prefix + name, part
+
+
+def refused(text: str) -> bool:
+    """Tell whether the schema refuses a file's content."""
+    return not VALIDATOR.is_valid(tomllib.loads(text))
+
+
+def test_the_schema_is_one() -> None:
+    """Of the draft that editors of TOML know, without references, which not all of them follow."""
+    Draft7Validator.check_schema(SCHEMA)
+    assert "$ref" not in config_schema.text()
+
+
+def test_it_has_every_key_with_its_description_default_and_values() -> None:
+    """As the reference has them; a key without a default says none."""
+    found = dict(leaves())
+    assert set(found) == set(config.fields())
+    for key, field in config.fields().items():
+        assert found[key]["description"] == field.description
+        assert found[key].get("default") == field.get_default()
+    assert found["format"]["enum"] == list(formats.NAMES)
+    assert found["log_level"]["enum"] == list(get_args(config.Config.model_fields["log_level"].annotation))
+    assert "null" not in config_schema.text()  # TOML has none
+
+
+@pytest.mark.parametrize(("page", "block"), EXAMPLES)
+def test_the_examples_of_the_pages_are_valid(page: str, block: str) -> None:
+    """Each holdfast.toml that a page shows."""
+    assert list(VALIDATOR.iter_errors(tomllib.loads(block))) == []
+
+
+def test_a_page_shows_an_example() -> None:
+    """Else the test above would test nothing."""
+    assert "configuration.md" in dict(EXAMPLES)
+
+
+KEYS = [*config.fields(), "handlers.onn", "project.name", "colour", "handlers", "project"]
+WORDS = ["off", "remind", "hold", "tell", "info", "fatal", "hybrid", "", "/", "/ ", " ", "a", "/a", "a/", "x" * 501]
+SINGLE = [*WORDS, *formats.NAMES, True, False, -1, 0, 3, -0.5, 0.0, 0.5]
+VALUES = [*SINGLE, [], *([each] for each in SINGLE), ["a", "/"], [["a"]]]
+
+
+def agrees(values: dict[str, Any]) -> bool:
+    """Tell whether schema and loader both accept a file with these keys, or both refuse it."""
+    text = "".join(f"{key} = {tomlkit.item(value).as_string()}\n" for key, value in values.items())
+    paths.user_config().parent.mkdir(parents=True, exist_ok=True)
+    paths.user_config().write_text(text, "utf-8")
+    return refused(text) == bool(config.check(paths.user_config()))
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_the_schema_refuses_what_the_loader_refuses(key: str) -> None:
+    """And accepts what it accepts: each value for each key."""
+    assert [value for value in VALUES if not agrees({key: value})] == []
+
+
+@given(st.dictionaries(st.sampled_from(KEYS), st.sampled_from(VALUES), max_size=4))
+def test_the_schema_agrees_about_several_keys(values: dict[str, Any]) -> None:
+    """One wrong key makes a file wrong, whatever the others are."""
+    tops = {key.partition(".")[0] for key in values if "." in key}
+    assert agrees({key: value for key, value in values.items() if key not in tops})  # TOML has a key once
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'exclude_patterns = ["("]',
+        'exclude_patterns = ["a?"]',
+        "handlers.timeout = 60",
+        "freshness_days = nan",
+        "freshness_days = inf",
+    ],
+)
+def test_what_a_schema_cannot_say(text: str) -> None:
+    """All that only the loader refuses; the page of the configuration names it."""
+    paths.user_config().parent.mkdir(parents=True)
+    paths.user_config().write_text(text)
+
+    assert not refused(text)
+    assert config.check(paths.user_config())
+
+
+def test_a_file_that_holdfast_writes_names_the_schema_beside_it() -> None:
+    """By a relative path, which needs no network; both are private to nobody but you."""
+    switches.set_listed("todos", off=True)
+
+    first, *_ = paths.user_config().read_text("utf-8").splitlines()
+    named = paths.user_config().parent / first.removeprefix("#:schema ")
+    assert (first, named.read_text("utf-8")) == (config_schema.LINE, config_schema.text())
+    assert tomllib.loads(paths.user_config().read_text("utf-8")) == {"handlers": {"off": ["todos"]}}
+    assert config.check(paths.user_config()) == []
+
+
+def test_nothing_is_written_where_nothing_changes() -> None:
+    """Neither file."""
+    assert not switches.set_listed("todos", off=False)
+    assert not paths.user_config().exists()
+    assert not config_schema.place().exists()
+
+
+def test_a_file_of_your_own_gets_no_line_and_no_neighbour() -> None:
+    """It is yours."""
+    paths.config_dir().mkdir(parents=True)
+    paths.user_config().write_text("# mine\n")
+    switches.set_listed("todos", off=True)
+    holdfast("install")
+
+    assert paths.user_config().read_text("utf-8").startswith("# mine\n")
+    assert not config_schema.place().exists()
+
+
+def test_an_earlier_versions_schema_is_brought_up_to_date() -> None:
+    """By install, and by the next switch."""
+    switches.set_listed("todos", off=True)
+    for again in (lambda: holdfast("install"), lambda: switches.set_listed("todos", off=False)):
+        config_schema.place().write_text("{}")
+        again()
+        assert config_schema.place().read_text("utf-8") == config_schema.text()
+
+
+def test_a_handler_is_switched_off_even_where_the_schema_cannot_be_written() -> None:
+    """A folder in its place costs only the editor's help."""
+    config_schema.place().mkdir(parents=True)
+
+    switches.set_listed("todos", off=True)
+    holdfast("install")
+
+    assert config.load(None, trusted=False).config.handlers.off == ["todos"]
