@@ -114,9 +114,10 @@ plugin: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/python plugin/lock.py
 
-# The real client, several versions and under its Python SDK, against a scripted model on loopback.
+# The real client, several versions and under its Python SDK, against a scripted model on loopback. To try another version:
+# make client CLIENTS=2.1.400
 client: $(READY) clients
-	tests/client/alone $(BIN)/python -m pytest tests/client -n 2 --timeout 200 -W default
+	HOLDFAST_CLIENT_VERSIONS="$(CLIENTS)" tests/client/alone $(BIN)/python -m pytest tests/client -n 2 --timeout 200 -W default
 
 # Fetches them from the package registries; needs npm.
 clients: $(CLIENTS:%=.clients/%/package/claude) .clients/sdk/.ready
