@@ -93,24 +93,31 @@ def _text(fired: Fired) -> str:
 
 
 def table(folder: Path) -> str:
-    """Return the table of the formats that were measured before; their projects are made in `folder`."""
-    columns = [(name, rich) for name in BEFORE[COMPACTION] for rich in (False, True)]
-    counted = []
-    for name, rich in columns:
-        project = HoldfastProject(folder / f"{name}-{rich}")
-        (project.root / ".claude").mkdir(parents=True)
-        counted.append({event: units(text) for event, text in told(project, name, rich=rich).items()})
-    lines = ["| event | " + " | ".join(f"{name}{', rich' * rich}" for name, rich in columns) + " |"]
-    lines += ["|---" * (1 + len(columns)) + "|"]
-    for event in counted[0]:
-        cells = [_cell(count[event], name, rich, event) for (name, rich), count in zip(columns, counted, strict=True)]
+    """Return the table of all formats with a sample; their projects are made in `folder`."""
+    counted: dict[str, list[dict[str, int]]] = {}
+    for name in formats.samples():
+        for rich in (False, True):
+            project = HoldfastProject(folder / f"{name}-{rich}")
+            (project.root / ".claude").mkdir(parents=True)
+            costs = {event: units(text) for event, text in told(project, name, rich=rich).items()}
+            counted.setdefault(name, []).append(costs)
+    lines = [f"| event | {' | '.join(counted)} |", "|---" * (1 + len(counted)) + "|"]
+    for event in next(iter(counted.values()))[0]:
+        cells = [
+            _cell(plain[event], rich[event], BEFORE.get(event, {}).get(name)) for name, (plain, rich) in counted.items()
+        ]
         lines.append(f"| {event} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def _cell(count: int, name: str, rich: bool, event: str) -> str:
-    before = BEFORE[event][name][rich] if event in BEFORE else count
-    return f"{count:,}" if before == count else f"{count:,} ({before:,})"
+def _cell(plain: int, rich: int, before: tuple[int, int] | None) -> str:
+    """Return the costs of both workflows, as one number if they agree, and what they were before."""
+    now = _numbers(plain, rich)
+    return now if before in (None, (plain, rich)) else f"{now} (was {_numbers(*before)})"
+
+
+def _numbers(plain: int, rich: int) -> str:
+    return f"{plain:,}" if plain == rich else f"{plain:,} / {rich:,}"
 
 
 def written(page: str, counted: str) -> str:

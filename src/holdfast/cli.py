@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 _PURPOSES = {
     "Set up": ("install", "uninstall", "doctor", "config", "demo"),
     "Keep a workflow": ("start", "next", "done", "update", "resume"),
-    "See what there is and what happened": ("status", "list", "show", "watch", "log", "explain", "report"),
+    "See what happens and what happened": ("status", "list", "show", "watch", "log", "explain", "report"),
     "Measure": ("cost", "profile", "simulate"),
-    "Take out and delete": ("export", "forget"),
+    "Export and delete": ("export", "forget"),
     "Run handlers": ("handlers", "server"),
 }
 _LAST = "dispatch"
@@ -38,7 +38,7 @@ def _sections() -> dict[str, list[tuple[str, str]]]:
     """Return the names and lines of help by purpose, each other module of `holdfast.commands` under "Others"."""
     known = {name for names in _PURPOSES.values() for name in names} | {_LAST}
     others = tuple(name for name in paths.modules("commands") if name not in known)
-    names = _PURPOSES | {"Others": others, "What only one format has": tuple(RECORDS), "For the client": (_LAST,)}
+    names = _PURPOSES | {"Others": others, "One format only": tuple(RECORDS), "For Claude Code": (_LAST,)}
     return {purpose: [(name, line) for name in each if (line := help_line(name))] for purpose, each in names.items()}
 
 

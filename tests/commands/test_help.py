@@ -55,24 +55,12 @@ def test_every_option_says_what_it_is_for(words: tuple[str, ...]) -> None:
             assert re.fullmatch(r".+\.", option.help or ""), option.name
 
 
-@pytest.mark.parametrize("group", ["handlers", "log", "server"])
-def test_a_group_lists_its_commands_in_whole_lines(group: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At 80 columns; each command shows an example."""
-    monkeypatch.setenv("COLUMNS", "80")
-    listed = holdfast(group, "--help").out.partition("\nCommands:\n")[2].splitlines()
-    names = import_module(cli.module(group)).command.commands
-    assert [line.split()[0] for line in listed] == sorted(names)
-    assert all(line.endswith(".") and not line.endswith("...") for line in listed)
-    for name in names:
-        assert re.search(rf"\n  Examples?:\n    holdfast {group} {name}\b", holdfast(group, name, "--help").out), name
-
-
 def test_the_commands_stand_by_purpose() -> None:
     """Each of ours has a place that was chosen; what a package or a new module adds comes behind them."""
     said = holdfast("--help").out
     assert "\nKeep a workflow:\n  start " in said
     assert "\nOthers:" not in said
-    assert said.index("\nSet up:") < said.index("\nKeep a workflow:") < said.index("\nFor the client:")
+    assert said.index("\nSet up:") < said.index("\nKeep a workflow:") < said.index("\nFor Claude Code:")
 
 
 def test_a_misspelt_command_is_told_the_right_one() -> None:
@@ -81,17 +69,11 @@ def test_a_misspelt_command_is_told_the_right_one() -> None:
     assert "there is no command 'qqq'\n" in holdfast("qqq", code=2).err
 
 
-OTHERS = {  # their examples are still to come
-    *("config", "cost", "doctor", "explain", "handlers", "log", "report", "simulate", "orchestrator", "skills"),
-}
-
-
 def mine(command: click.Command | None = None, *above: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    """Return the words of each command of a workflow, however deep, with the command."""
+    """Return the words of each command, however deep, with the command."""
     if command is None:
         for name in cli.commands():
-            if name not in OTHERS:
-                yield from mine(import_module(cli.module(name)).command, name)
+            yield from mine(import_module(cli.module(name)).command, name)
         return
     yield above, command
     for name, each in command.commands.items() if isinstance(command, click.Group) else ():

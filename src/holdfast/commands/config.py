@@ -23,7 +23,13 @@ _COLUMN = 36  # where the sources begin, if the value leaves room
 
 @click.group(name="config")
 def command() -> None:
-    """Show, check and describe the configuration: your holdfast.toml and the project's."""
+    """Show, check and describe the configuration: your holdfast.toml and the project's.
+
+    \b
+    Examples:
+      holdfast config show
+      holdfast config check
+    """
 
 
 @command.command()
@@ -32,7 +38,11 @@ def command() -> None:
 def show(as_json: bool, project_dir: str | None) -> None:
     """Print the value of every key, and where it comes from.
 
-    The output is itself TOML, with what doesn't count in comments.
+    The output is TOML. What has no effect is in comments.
+
+    \b
+    Example:
+      holdfast config show
     """
     root = options.open_project(project_dir, tell=False).root
     loaded = config.load(root, trusted=trust.config_trusted(root))
@@ -61,7 +71,12 @@ def show(as_json: bool, project_dir: str | None) -> None:
 def check(files: tuple[Path, ...], project_dir: str | None) -> None:
     """Name what is wrong in your file and the project's, or in FILES.
 
-    A project's file is checked as if you trusted it. Exit code 1 if anything is wrong.
+    A project's file is checked as if you trusted it. The exit code is 1 if
+    anything is wrong.
+
+    \b
+    Example:
+      holdfast config check
     """
     root = options.open_project(project_dir, tell=False).root
     within = {paths.user_config(): None, paths.project_config(root): root}
@@ -80,11 +95,12 @@ def check(files: tuple[Path, ...], project_dir: str | None) -> None:
 def schema() -> None:
     """Print the JSON schema of holdfast.toml, for your editor.
 
-    To use it in a project, run the first line and begin .claude/holdfast.toml with the second:
+    To use it in a project, write it there, and begin .claude/holdfast.toml with
+    the line `#:schema ./holdfast.schema.json`.
 
     \b
-        holdfast config schema > .claude/holdfast.schema.json
-        #:schema ./holdfast.schema.json
+    Example:
+      holdfast config schema > .claude/holdfast.schema.json
     """
     click.echo(config_schema.text(), nl=False)
 

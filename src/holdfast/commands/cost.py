@@ -1,4 +1,4 @@
-"""`holdfast cost`: say what was put into the model's context."""
+"""`holdfast cost`: show what Holdfast put into the model's context."""
 
 from __future__ import annotations
 
@@ -21,14 +21,19 @@ if TYPE_CHECKING:
 
 @click.command(name="cost")
 @options.session_option
-@click.option("--since", type=options.Moment(), metavar="TIME", help="Not before this time, or so long ago: 2h, 3d.")
+@click.option("--since", type=options.Moment(), metavar="TIME", help="Not before this time or age: 30m, 2h, 3d.")
 @options.json_option
 @options.project_option
 def command(session_id: str | None, since: datetime | None, as_json: bool, project_dir: str | None) -> None:
-    """Say what Holdfast put into the model's context, by session, event and handler.
+    """Show what Holdfast put into the model's context, by session, event and handler.
 
-    It counts what the model is told: advice and guidance, reasons of refusals, what PreCompact adds to the
-    summariser's instructions, changed results of tools. What only you see costs nothing, and silence costs nothing.
+    It counts what the model is told: guidance, advice, reasons of refusals,
+    changed results of tools, and what PreCompact adds to the instructions of the
+    summariser. What only you see costs nothing.
+
+    \b
+    Example:
+      holdfast cost --since 2h
     """
     project = options.open_project(project_dir)
     options.insist_on_ledger(project)

@@ -1,4 +1,4 @@
-"""`holdfast dispatch`: answer one event from stdin, as the entrypoint does."""
+"""`holdfast dispatch`: answer one event from stdin, as a hook does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`holdfast explain`: say what is detected, saved and restored here, and why."""
+"""`holdfast explain`: explain what a compaction would save and restore here."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from holdfast.sessions.explain import explain, text
 @options.json_option
 @options.project_option
 def command(protocol: bool, everything: bool, as_json: bool, project_dir: str | None) -> None:
-    """Say which workflows a compaction would save and restore here, which it wouldn't, and why.
+    """Explain which workflows a compaction would save and restore here, and why.
 
     \b
     Examples:

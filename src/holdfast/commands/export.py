@@ -1,4 +1,4 @@
-"""`holdfast export`: print all that Holdfast knows of a project as JSON."""
+"""`holdfast export`: print everything that Holdfast knows of a project as JSON."""
 
 from __future__ import annotations
 

@@ -198,7 +198,13 @@ def check(files: tuple[Path, ...], as_json: bool, project_dir: str | None) -> No
 
 @command.command()
 @click.argument("name")
-@click.option("--event", required=True, type=click.Choice(list(events.EVENTS)), help="The event it answers.")
+@click.option(
+    "--event",
+    required=True,
+    type=click.Choice(list(events.EVENTS), case_sensitive=False),
+    metavar="EVENT",
+    help="The event it answers, such as PreToolUse.",
+)
 @click.option("--in-project", is_flag=True, help="Write it into the project, trusted, not into your own folder.")
 @options.project_option
 def new(name: str, event: str, in_project: bool, project_dir: str | None) -> None:

@@ -1,4 +1,4 @@
-"""`holdfast log`: say what happened; show, compare or put back what was kept."""
+"""`holdfast log`: print what happened, and show or restore earlier contents."""
 
 from __future__ import annotations
 

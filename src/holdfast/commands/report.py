@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 )
 @click.option("--open", "opens", is_flag=True, help="Open it in the browser.")
 @options.session_option
-@click.option("--since", type=options.Moment(), metavar="TIME", help="Not before this time, or so long ago: 2h, 3d.")
+@click.option("--since", type=options.Moment(), metavar="TIME", help="Not before this time or age: 30m, 2h, 3d.")
 @options.number_option("--limit", story.LIMIT, "List at most N events, the newest.", most=100_000)
 @options.project_option
 def command(
@@ -42,10 +42,16 @@ def command(
     limit: int,
     project_dir: str | None,
 ) -> None:
-    """Write what happened as one HTML page: a timeline of sessions, compactions, agents and phases, and the log.
+    """Write what happened as one HTML page.
 
-    The page holds everything it needs and runs no scripts. Secrets are masked in it. Times are UTC.
-    A project without a .claude folder gets none: the page then lies in your state folder.
+    It shows a timeline of sessions, compactions, agents and phases, and the log.
+    The page loads nothing and runs no scripts. Secrets are masked. Times are UTC.
+    In a project without a .claude folder, the page goes to your state folder.
+
+    \b
+    Examples:
+      holdfast report --open
+      holdfast report --since 2d --output report.html
     """
     project = options.open_project(project_dir)
     session = sessions.meant(project, session_id) if session_id else ""

@@ -1,4 +1,4 @@
-"""`holdfast simulate`: plant facts, compact again and again, and see what survives."""
+"""`holdfast simulate`: compact planted workflows, and show what survives."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ QUICK = 1  # compactions of each row of a quick run, before the one that is repe
 
 
 @click.command(name="simulate")
-@click.option("--full", is_flag=True, help="Play every row in every format; takes minutes.")
+@click.option("--full", is_flag=True, help="Play every row in every format. This takes minutes.")
 @click.option(
     "--cycles",
     type=click.IntRange(1),
     metavar="N",
-    help=f"Compactions of the long row; by default {CYCLES}, in a quick run {QUICK}.",
+    help=f"How many compactions the long row has. Default: {CYCLES}, or {QUICK} in a quick run.",
 )
-@options.number_option("--facts", 29, "Facts planted in a workflow.", least=trials.LEAST)
-@click.option("--kill", is_flag=True, help="Also kill the entrypoint at every write; takes minutes.")
-@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="What the planted words are made of.")
+@options.number_option("--facts", 29, "How many facts a workflow gets.", least=trials.LEAST)
+@click.option("--kill", is_flag=True, help="Also kill the entrypoint at every write. This takes minutes.")
+@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="The seed of the planted words.")
 @click.option(
-    "--format", "formats", type=click.Choice(FORMATS), multiple=True, help="Only this format; may be repeated."
+    "--format", "formats", type=click.Choice(FORMATS), multiple=True, help="Play only this format. Repeat it."
 )
 @click.option(
     "--row",
@@ -50,11 +50,9 @@ QUICK = 1  # compactions of each row of a quick run, before the one that is repe
     type=click.Choice(tuple(ROWS)),
     multiple=True,
     metavar="NAME",
-    help="Only this row of the table; may be repeated.",
+    help="Play only this row. Repeat it.",
 )
-@click.option(
-    "--here", is_flag=True, help="Take your own configuration and handlers, and the project's trusted ones, along."
-)
+@click.option("--here", is_flag=True, help="Use your own configuration and handlers, and the project's trusted ones.")
 @options.json_option
 @options.project_option
 def command(
@@ -71,15 +69,20 @@ def command(
 ) -> None:
     """Plant facts in workflows, compact again and again, and see what reaches the model.
 
-    Every event goes through the registered command, as a process of its own, in a
-    throw-away home and project; your own are not touched. No model, no network.
+    Each event runs the registered command, in a throw-away home and project.
+    Holdfast leaves your own alone and uses no model and no network.
 
     Each row is something that goes wrong. A quick run plays a few of them, each in
-    one format; --full plays all. Exit code 1 if in any of them a fact is
-    lost, something false is said, or guidance comes twice or unasked.
+    one format. --full plays all. The exit code is 1 if a row loses a fact, says
+    something false, or gives guidance twice or unasked.
 
-    The row "no workflow" has no format but the trail, and always 29 facts, of
-    which 27 must stand in the text; the percentages are of all 29.
+    The row "no workflow" has no format. It plants 29 facts for the trail, of which
+    27 must arrive.
+
+    \b
+    Examples:
+      holdfast simulate
+      holdfast simulate --full --format hybrid
     """
     quick = not (full or names)
     rows = names or tuple(

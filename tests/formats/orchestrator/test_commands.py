@@ -74,7 +74,7 @@ def test_a_run_from_start_to_archive(root: Path, started: Command) -> None:
         (("task", "finish", "1.2", "--cost", "$0.10"), 'start task 2.1 "Create the endpoints"'),
         (("phase", "finish", "1", "--issue-url", "https://x/1"), "Phase 1 is finished."),
         (("task", "skip", "2.1"), "review the whole run"),
-        (("review",), "outer review runs"),
+        (("review",), "outer review has begun"),
         (("complete",), "The run is completed."),
         (("archive",), ".claude/archive/run_"),
     ]
@@ -125,10 +125,10 @@ def test_each_verb_prints_json(started: Command, words: tuple[str, ...]) -> None
     ("words", "said"),
     [
         (("start", "none.md"), "no such file"),
-        (("start", "auth\0.md"), "no path"),
+        (("start", "auth\0.md"), "isn't a path"),
         (("task", "start", "9.9"), "there are 1.1, 1.2, 2.1"),
         (("task", "finish", "1.1", "--cost", "ten"), "such as $0.20"),
-        (("task", "finish", "1.1", "--met", "a", "--unmet", "a"), "met or not: a"),
+        (("task", "finish", "1.1", "--met", "a", "--unmet", "a"), "not both: a"),
         (("task", "iterate", "1.1"), "task start 1.1"),
         (("task", "retry", "1.1"), "only one that failed"),
         (("supervise", "pre_task", "--conflict", "api"), "needs --severity"),

@@ -592,18 +592,18 @@ def test_what_is_given_wrongly_is_refused_with_what_to_do(root: Path) -> None:
     start(root)
     given = (
         (("task", "0", "--done"), "tasks are numbered 1 to 2"),
-        (("task", "1", "--done", "--commit", "a b"), "no commit's id"),
+        (("task", "1", "--done", "--commit", "a b"), "isn't a commit id"),
         (("task", "1"), "--start, --done or --reopen"),
         (("checkpoint", "lint"), "--passed or --failed"),
         (("checkpoint", "nope", "--passed"), "there are lint, test"),
         (("step", "lint"), "has no step 'lint'; it has none"),
         (("phase", "create_branch", "--set", "x=1"), "has no field 'x'"),
         (("pr",), "--number N, --url URL"),
-        (("block", " "), "needs a reason"),
+        (("block", " "), "REASON is empty"),
     )
     for arguments, said in given:
         usage = said in (
-            "no commit's id",
+            "isn't a commit id",
             "--start, --done or --reopen",
             "--passed or --failed",
             "--number N, --url URL",

@@ -28,7 +28,7 @@ VERBS: tuple[str, ...] = (
     " `holdfast update --help`.",
 )
 REOPENING = "`holdfast log restore` puts an earlier content of its file back"
-COMMANDS = "What only the orchestrator format has."
+COMMANDS = "Run a task document: tasks, bounds, learnings, checkpoints."
 MODEL_VERBS: tuple[str, ...] = tuple(
     f"orchestrator {verb}"
     for verb in ("start", "task", "phase", "supervise", "learn", "checkpoint", "review", "complete", "query", "check")

@@ -22,7 +22,7 @@ VERBS: tuple[str, ...] = (
     " `holdfast update --help`.",
 )
 REOPENING = "its file in .claude/workflow-state/completed, which is kept for a day"
-COMMANDS = "What only the skills format has."
+COMMANDS = "Manage workflows of skills such as /dev and /tdd."
 MODEL_VERBS: tuple[str, ...] = (
     *(f"skills {verb}" for verb in ("start", "resume", "phase", "step", "task", "tdd", "checkpoint", "pr", "pending")),
     *(f"skills {verb}" for verb in ("block", "unblock", "complete", "check", "machines")),

@@ -9,7 +9,13 @@ from holdfast.formats.orchestrator.commands import notes, runs, states, tasks
 
 @click.group(name="orchestrator")
 def command() -> None:
-    """Runs of a task document with phases, safety bounds and learnings (.claude/agent-state.json)."""
+    """Run a task document with phases, safety bounds and learnings (.claude/agent-state.json).
+
+    \b
+    Examples:
+      holdfast orchestrator start docs/tasks/user-auth.md
+      holdfast orchestrator task finish 1.1 --cost 0.20
+    """
 
 
 for each in (

@@ -15,15 +15,15 @@ from holdfast.formats.orchestrator.commands.change import change, opened
 if TYPE_CHECKING:
     from holdfast.formats.orchestrator.run import Run
 
-task_option = click.option("--task", "task_id", default="", metavar="ID", help="Whose; by default the one at work.")
+task_option = click.option(
+    "--task", "task_id", default="", metavar="ID", help="The task that it belongs to. Default: the active one."
+)
 
 
 @click.command()
 @click.argument("check_type", type=click.Choice(schema.CHECK_TYPES))
 @task_option
-@click.option(
-    "--conflict", type=click.Choice(schema.CONFLICT_TYPES), help="What the conflict is about, if there is one."
-)
+@click.option("--conflict", type=click.Choice(schema.CONFLICT_TYPES), help="What the conflict is about.")
 @click.option("--severity", type=click.Choice(schema.SEVERITIES), help="How bad it is.")
 @click.option("--action", type=click.Choice(schema.ACTIONS), help="What was done.")
 @click.option("--resolution", default="", metavar="TEXT", help="How it was resolved.")
@@ -39,14 +39,15 @@ def supervise(
     as_json: bool,
     project_dir: str | None,
 ) -> None:
-    """Record a supervisor's check and its conflict.
+    """Record a supervisor's check, and the conflict that it found.
 
-    Before a re-plan or a fix is recorded, a checkpoint is written.
+    Holdfast writes a checkpoint before it records a re-plan or a fix.
 
     \b
-    holdfast orchestrator supervise pre_task --task 1.2
-    holdfast orchestrator supervise post_task --conflict pattern --severity low \\
-        --action auto_fix --resolution "Fixed naming in 3 files"
+    Examples:
+      holdfast orchestrator supervise pre_task --task 1.2
+      holdfast orchestrator supervise post_task --conflict pattern \\
+          --severity low --action auto_fix --resolution "Fixed naming in 3 files"
     """
     found = None
     if conflict is None and (severity or action or resolution):
@@ -81,9 +82,13 @@ def supervise(
 def learn(
     kind: str, lesson: str, pattern: str, context: str, task_id: str, as_json: bool, project_dir: str | None
 ) -> None:
-    """Record a LESSON, for agents of its task and phase.
+    """Record a LESSON for the agents of its task and phase.
 
     TYPE is pattern, antipattern or insight.
+
+    \b
+    Example:
+      holdfast orchestrator learn pattern "Tests need a database"
     """
     project = opened(project_dir)
 
@@ -99,9 +104,11 @@ def learn(
 @options.json_option
 @options.project_option
 def checkpoint(task_id: str, as_json: bool, project_dir: str | None) -> None:
-    """Write a checkpoint.
+    """Write a checkpoint: a copy of the state with its commit.
 
-    It is a whole copy of the state, with the commit that the project is at.
+    \b
+    Example:
+      holdfast orchestrator checkpoint
     """
     project = opened(project_dir)
 
@@ -119,16 +126,28 @@ def checkpoint(task_id: str, as_json: bool, project_dir: str | None) -> None:
 
 @click.group()
 def agents() -> None:
-    """The agents that the state lists."""
+    """Remove agents that a crash left behind.
+
+    \b
+    Example:
+      holdfast orchestrator agents prune --older 1h
+    """
 
 
 @agents.command()
 @click.argument("ids", nargs=-1, metavar="[ID]…")
-@click.option("--older", default="", metavar="TIME", help="Only those that were started longer ago, such as 1h.")
+@click.option("--older", default="", metavar="TIME", help="Only agents that were started longer ago, such as 1h.")
 @options.json_option
 @options.project_option
 def prune(ids: tuple[str, ...], older: str, as_json: bool, project_dir: str | None) -> None:
-    """Remove agents that are gone: those of tasks ID, or all. Their tasks become pending again."""
+    """Remove agents that are gone from the state.
+
+    Without ID, it removes all of them. Their tasks become pending again.
+
+    \b
+    Example:
+      holdfast orchestrator agents prune 1.2
+    """
     age = amounts.seconds(amounts.asked_time(older)) if older else 0
     project = opened(project_dir)
     gone = list[str]()

@@ -19,10 +19,10 @@ from holdfast.workflow.model import Start
 
 @click.command()
 @click.argument("task_doc")
-@click.option("--max-iterations", type=click.IntRange(min=1), metavar="N", help="The most iterations of a task.")
-@click.option("--max-cost", metavar="$N", help="The most that the run may cost.")
-@click.option("--max-time", metavar="TIME", help="The longest that it may take, such as 2h.")
-@click.option("--replace", is_flag=True, help="Let an unfinished run in its way go, as it is, to the archive.")
+@click.option("--max-iterations", type=click.IntRange(min=1), metavar="N", help="How many iterations a task may take.")
+@click.option("--max-cost", metavar="$N", help="What the run may cost.")
+@click.option("--max-time", metavar="TIME", help="How long the run may take, such as 2h.")
+@click.option("--replace", is_flag=True, help="Archive an unfinished run that is in the way.")
 @options.content_options
 @options.json_option
 @options.project_option
@@ -41,11 +41,12 @@ def start(
     """Start a run of TASK_DOC.
 
     Its headings name phases (### Phase 1: NAME) and tasks (#### Task 1.1: NAME).
-    The bounds are those of its section "Safety Bounds", else 30 iterations of a
-    task, $10 and 2h.
+    Its section "Safety Bounds" sets the bounds. Without one, a task may take 30
+    iterations, and the run $10 and 2h.
 
     \b
-    holdfast orchestrator start docs/tasks/user-auth.md --max-cost 5
+    Example:
+      holdfast orchestrator start docs/tasks/user-auth.md --max-cost 5
     """
     project = options.open_project(project_dir)
     given: dict[str, Any] = {
@@ -73,8 +74,13 @@ def start(
 @options.json_option
 @options.project_option
 def approve(as_json: bool, project_dir: str | None) -> None:
-    """Approve the plan: the run goes from planning to executing."""
-    change(opened(project_dir), transitions.approve, "approve", as_json, "Approved.")
+    """Approve the plan. The run goes from planning to executing.
+
+    \b
+    Example:
+      holdfast orchestrator approve
+    """
+    change(opened(project_dir), transitions.approve, "approve", as_json, "The plan is approved.")
 
 
 @click.command()
@@ -83,13 +89,21 @@ def approve(as_json: bool, project_dir: str | None) -> None:
 def review(as_json: bool, project_dir: str | None) -> None:
     """Begin the outer review of a run whose tasks are done.
 
-    A checkpoint is written first.
+    Holdfast writes a checkpoint first.
+
+    \b
+    Example:
+      holdfast orchestrator review
     """
     project = opened(project_dir)
 
     store.change(project, _checkpointed, why="orchestrator review")
     change(
-        project, transitions.review, "review", as_json, "The outer review runs. End it: holdfast orchestrator complete."
+        project,
+        transitions.review,
+        "review",
+        as_json,
+        "The outer review has begun. To end it: `holdfast orchestrator complete`.",
     )
 
 
@@ -97,7 +111,12 @@ def review(as_json: bool, project_dir: str | None) -> None:
 @options.json_option
 @options.project_option
 def complete(as_json: bool, project_dir: str | None) -> None:
-    """Complete a run whose tasks are completed or skipped."""
+    """Complete a run whose tasks are completed or skipped.
+
+    \b
+    Example:
+      holdfast orchestrator complete
+    """
     change(opened(project_dir), transitions.complete, "complete", as_json, "The run is completed.")
 
 
@@ -106,7 +125,12 @@ def complete(as_json: bool, project_dir: str | None) -> None:
 @options.json_option
 @options.project_option
 def fail(reason: str, as_json: bool, project_dir: str | None) -> None:
-    """End the run without success, for REASON; this is final."""
+    """End the run as failed, for good.
+
+    \b
+    Example:
+      holdfast orchestrator fail "The API is gone"
+    """
     change(opened(project_dir), transitions.abort, "fail", as_json, f"The run failed: {reason}", error=reason)
 
 
@@ -115,7 +139,12 @@ def fail(reason: str, as_json: bool, project_dir: str | None) -> None:
 @options.project_option
 @click.pass_context
 def bounds(context: click.Context, as_json: bool, project_dir: str | None) -> None:
-    """Show the safety bounds, and how much of each is used."""
+    """Show the safety bounds, and how much of each is used.
+
+    \b
+    Example:
+      holdfast orchestrator bounds
+    """
     if context.invoked_subcommand:
         return
     _, run = store.current(options.open_project(project_dir))
@@ -132,15 +161,22 @@ def bounds(context: click.Context, as_json: bool, project_dir: str | None) -> No
 
 
 @bounds.command()
-@click.option("--iterations", type=click.IntRange(min=1), metavar="N", help="The most iterations of a task.")
-@click.option("--cost", metavar="$N", help="The most that the run may cost.")
-@click.option("--time", metavar="TIME", help="The longest that it may take, such as 3h.")
+@click.option("--iterations", type=click.IntRange(min=1), metavar="N", help="How many iterations a task may take.")
+@click.option("--cost", metavar="$N", help="What the run may cost.")
+@click.option("--time", metavar="TIME", help="How long the run may take, such as 3h.")
 @options.json_option
 @options.project_option
 def extend(iterations: int | None, cost: str | None, time: str | None, as_json: bool, project_dir: str | None) -> None:
-    """Set bounds anew. Warnings that hold no more go, and come again when the new bound is near."""
+    """Set a bound of the run.
+
+    Warnings that no longer hold go. They come again when the new bound is near.
+
+    \b
+    Example:
+      holdfast orchestrator bounds extend --cost 20 --time 3h
+    """
     if iterations is None and cost is None and time is None:
-        raise HoldfastError("give what to extend: --cost, --time or --iterations")
+        raise HoldfastError("say what to extend: --cost, --time or --iterations")
     project = opened(project_dir)
     change(
         project,
@@ -159,5 +195,5 @@ def _checkpointed(run: Any) -> None:
 def _absolute(task_doc: str) -> Path:
     """Return the document's absolute path (R003-05). Raises HoldfastError for a text that can't be a path."""
     if "\0" in task_doc or not task_doc.strip():
-        raise HoldfastError(f"{task_doc!r} is no path of a task document")
+        raise HoldfastError(f"{task_doc!r} isn't a path of a task document")
     return (Path.cwd() / Path(task_doc).expanduser()).resolve()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from holdfast import paths
 from holdfast.commands import options, verbs
 from holdfast.errors import StateError
 from holdfast.formats.orchestrator import check as checks
@@ -25,7 +26,12 @@ if TYPE_CHECKING:
 @options.json_option
 @options.project_option
 def query(question: str, as_json: bool, project_dir: str | None) -> None:
-    """Answer one of the document's questions; nothing is written."""
+    """Answer a question about the run.
+
+    \b
+    Example:
+      holdfast orchestrator query progress
+    """
     file, _ = store.current(options.open_project(project_dir))
     answer = queries.QUERIES[question](file.data)
     if as_json:
@@ -43,6 +49,10 @@ def check(context: click.Context, as_json: bool, project_dir: str | None) -> Non
     """Check the state and its task document.
 
     The exit code is 1 if anything is wrong.
+
+    \b
+    Example:
+      holdfast orchestrator check
     """
     project = options.open_project(project_dir)
     file, run = store.current(project)
@@ -56,13 +66,17 @@ def check(context: click.Context, as_json: bool, project_dir: str | None) -> Non
 
 
 @click.command()
-@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+@click.option("--dry-run", is_flag=True, help="Print what would be repaired, and change nothing.")
 @options.json_option
 @options.project_option
 def repair(dry_run: bool, as_json: bool, project_dir: str | None) -> None:
-    """Mend the state where there is only one answer.
+    """Repair what can be repaired safely.
 
-    That is lists that overlap, sums, counters, and tasks that are in no list.
+    That is overlapping lists, sums, counters, and tasks that are in no list.
+
+    \b
+    Example:
+      holdfast orchestrator repair --dry-run
     """
     done = list[str]()
     project = options.open_project(project_dir) if dry_run else opened(project_dir)
@@ -87,17 +101,22 @@ def repair(dry_run: bool, as_json: bool, project_dir: str | None) -> None:
 
 @click.command()
 @click.argument("name", required=False, default="", metavar="[CHECKPOINT]")
-@click.option("--dry-run", is_flag=True, help="Only say what would be restored.")
-@click.option("--replace", is_flag=True, help="Also over another, unfinished run, which goes to the archive.")
+@click.option("--dry-run", is_flag=True, help="Print what would be restored, and change nothing.")
+@click.option("--replace", is_flag=True, help="Archive another unfinished run that is in the way.")
 @options.json_option
 @options.project_option
 def restore(name: str, dry_run: bool, replace: bool, as_json: bool, project_dir: str | None) -> None:
     """Restore the state from a checkpoint.
 
-    CHECKPOINT is called checkpoint-003.json or so; by default it is the newest
-    that holds a state.
+    CHECKPOINT is a name such as checkpoint-003.json. Default: the newest one that
+    holds a state.
 
-    Files of the project stay as they are: Holdfast never runs git.
+    Only the state changes. Your project's files stay: Holdfast never runs git.
+
+    \b
+    Examples:
+      holdfast orchestrator restore --dry-run
+      holdfast orchestrator restore checkpoint-003.json
     """
     project = options.open_project(project_dir)
     snapshot = restoration.chosen(project, name)
@@ -126,24 +145,27 @@ def restore(name: str, dry_run: bool, replace: bool, as_json: bool, project_dir:
 
 @click.command(name="import")
 @click.argument("file", required=False, default="", metavar="[FILE]")
-@click.option("--task-doc", default="", metavar="PATH", help="Its task document, if the state names none.")
-@click.option("--replace", is_flag=True, help="Let an unfinished run in its way go, as it is, to the archive.")
+@click.option("--task-doc", default="", metavar="PATH", help="The task document, if the state names none.")
+@click.option("--replace", is_flag=True, help="Archive an unfinished run that is in the way.")
 @options.json_option
 @options.project_option
 def take_over(file: str, task_doc: str, replace: bool, as_json: bool, project_dir: str | None) -> None:
-    """Take over a state that was kept by hand.
+    """Import a state that was kept by hand.
 
-    FILE is .claude/agent-state.json itself by default.
+    Without FILE, it is .claude/agent-state.json itself. Tasks may be texts
+    ("1.1: Name"), and money and times may be numbers. The original is kept. A
+    warning names what can't be imported.
 
-    Tasks may be texts ("1.1: Name"), money and times numbers. The original is
-    kept. What can't be taken over is said.
+    \b
+    Example:
+      holdfast orchestrator import old-state.json --task-doc docs/tasks/auth.md
     """
     project = options.open_project(project_dir)
     source = (Path.cwd() / file).resolve() if file else schema.state_path(project.root)
     doc = str((Path.cwd() / Path(task_doc).expanduser()).resolve()) if task_doc else ""
     taken = restoration.take_over(project, source, doc, replace=replace)
     verbs.take(project, taken.workflow)
-    news = [f"Took over {source}."]
+    news = [f"Imported {paths.shown(str(source))}."]
     news += [f"The original is kept as {taken.aside.name}."] if taken.aside else []
     verbs.tell(store.told(taken.workflow, [f"left out: {each}" for each in taken.lost]), as_json, " ".join(news))
 
@@ -152,9 +174,13 @@ def take_over(file: str, task_doc: str, replace: bool, as_json: bool, project_di
 @options.json_option
 @options.project_option
 def archive(as_json: bool, project_dir: str | None) -> None:
-    """Move a run that is over into .claude/archive/RUN.
+    """Move a finished run into .claude/archive/.
 
-    The log of learnings is copied and stays, because later runs add to it.
+    The log of learnings is copied and also stays, because later runs add to it.
+
+    \b
+    Example:
+      holdfast orchestrator archive
     """
     project = options.open_project(project_dir)
     folder = restoration.put_away(project).relative_to(project.root).as_posix()

@@ -15,12 +15,19 @@ if TYPE_CHECKING:
     from holdfast.formats.orchestrator.run import Run
 
 id_argument = click.argument("id_", metavar="ID")
-cost_option = click.option("--cost", metavar="$N", help="What the attempt cost; without it the cost is unknown.")
+cost_option = click.option("--cost", metavar="$N", help="What the attempt cost. Default: unknown.")
 
 
 @click.group()
 def task() -> None:
-    """The tasks of the run, named as in the task document: 1.2."""
+    """Move the tasks of the run.
+
+    A task has the number that the task document gives it, such as 1.2.
+
+    \b
+    Example:
+      holdfast orchestrator task start 1.2
+    """
 
 
 @task.command()
@@ -28,7 +35,12 @@ def task() -> None:
 @options.json_option
 @options.project_option
 def start(id_: str, as_json: bool, project_dir: str | None) -> None:
-    """Start task ID."""
+    """Start task ID.
+
+    \b
+    Example:
+      holdfast orchestrator task start 1.2
+    """
     change(
         opened(project_dir), lambda run: transitions.begin(run, id_), "task start", as_json, f"Task {id_} is active."
     )
@@ -39,7 +51,12 @@ def start(id_: str, as_json: bool, project_dir: str | None) -> None:
 @options.json_option
 @options.project_option
 def iterate(id_: str, as_json: bool, project_dir: str | None) -> None:
-    """Begin the next iteration of task ID."""
+    """Begin the next iteration of task ID.
+
+    \b
+    Example:
+      holdfast orchestrator task iterate 1.2
+    """
     project = opened(project_dir)
     change(
         project,
@@ -53,10 +70,10 @@ def iterate(id_: str, as_json: bool, project_dir: str | None) -> None:
 @task.command()
 @id_argument
 @cost_option
-@click.option("--file", "files", multiple=True, metavar="PATH", help="A file that it modified; repeat it.")
-@click.option("--met", multiple=True, metavar="NAME", help="A success criterion that is met; repeat it.")
-@click.option("--unmet", multiple=True, metavar="NAME", help="One that is not; repeat it.")
-@click.option("--note", default="", metavar="TEXT", help="What the next task needs to know.")
+@click.option("--file", "files", multiple=True, metavar="PATH", help="A file that it modified. Repeat it.")
+@click.option("--met", multiple=True, metavar="NAME", help="A success criterion that is met. Repeat it.")
+@click.option("--unmet", multiple=True, metavar="NAME", help="A success criterion that isn't met. Repeat it.")
+@click.option("--note", default="", metavar="TEXT", help="Tell the next task what it needs to know.")
 @options.json_option
 @options.project_option
 def finish(
@@ -71,11 +88,16 @@ def finish(
 ) -> None:
     """Complete task ID.
 
-    The last task of a phase writes its milestone and a checkpoint. The last of
-    all leaves the run in review: it ends with `holdfast orchestrator complete`.
+    After the last task of a phase, Holdfast writes the phase's milestone and a
+    checkpoint. After the last task of all, the run is in review: `holdfast
+    orchestrator complete` ends it.
+
+    \b
+    Example:
+      holdfast orchestrator task finish 1.2 --cost 0.20 --met tests_pass
     """
     if both := sorted(set(met) & set(unmet)):
-        raise HoldfastError(f"a criterion is met or not: {', '.join(both)}")
+        raise HoldfastError(f"name a criterion with --met or --unmet, not both: {', '.join(both)}")
     criteria = {**dict.fromkeys(met, True), **dict.fromkeys(unmet, False)}
 
     def edit(run: Run) -> None:
@@ -91,11 +113,16 @@ def finish(
 @options.json_option
 @options.project_option
 def fail(id_: str, reason: str, cost: str | None, as_json: bool, project_dir: str | None) -> None:
-    """End an attempt at task ID without success; retry or skip it then."""
+    """Record that an attempt at task ID failed. Then retry or skip the task.
+
+    \b
+    Example:
+      holdfast orchestrator task fail 1.2 --reason "No database"
+    """
     project = opened(project_dir)
     news = (
-        f"Task {id_} failed. Go on with `holdfast orchestrator task retry {id_}`, "
-        f"or leave it out with `holdfast orchestrator task skip {id_}`."
+        f"Task {id_} failed. To try again: `holdfast orchestrator task retry {id_}`. "
+        f"To leave it out: `holdfast orchestrator task skip {id_}`."
     )
     change(project, lambda run: transitions.fail(run, id_, reason, cost=cost), "task fail", as_json, news, error=reason)
 
@@ -105,7 +132,12 @@ def fail(id_: str, reason: str, cost: str | None, as_json: bool, project_dir: st
 @options.json_option
 @options.project_option
 def retry(id_: str, as_json: bool, project_dir: str | None) -> None:
-    """Go on with task ID, which failed or was skipped; it is its next iteration."""
+    """Try failed or skipped task ID again, as its next iteration.
+
+    \b
+    Example:
+      holdfast orchestrator task retry 1.2
+    """
     change(
         opened(project_dir), lambda run: transitions.retry(run, id_), "task retry", as_json, f"Task {id_} is active."
     )
@@ -116,7 +148,12 @@ def retry(id_: str, as_json: bool, project_dir: str | None) -> None:
 @options.json_option
 @options.project_option
 def skip(id_: str, as_json: bool, project_dir: str | None) -> None:
-    """Leave task ID out of the run; `task retry` takes it in again."""
+    """Leave task ID out of the run. `task retry` brings it back.
+
+    \b
+    Example:
+      holdfast orchestrator task skip 1.2
+    """
     change(opened(project_dir), lambda run: transitions.skip(run, id_), "task skip", as_json, f"Task {id_} is skipped.")
 
 
@@ -125,13 +162,20 @@ def skip(id_: str, as_json: bool, project_dir: str | None) -> None:
 @options.json_option
 @options.project_option
 def show(id_: str, as_json: bool, project_dir: str | None) -> None:
-    """Show task ID as its agent gets it: the document's section, its success criteria, learnings."""
+    """Show what the agent of task ID is told.
+
+    That is the document's section, the success criteria and the learnings.
+
+    \b
+    Example:
+      holdfast orchestrator task show 1.2
+    """
     project = options.open_project(project_dir)
     store.current(project)[1].task(id_)
     workflow = adapter.find(project).workflows[0]
     phase = next((each for each in workflow.phases if each.id == id_), None)
     if phase is None:
-        raise HoldfastError(f"task {id_} is skipped; `holdfast orchestrator task retry {id_}` takes it in again")
+        raise HoldfastError(f"task {id_} is skipped; `holdfast orchestrator task retry {id_}` brings it back")
     brief = adapter.brief(project, workflow, phase)
     lines = list(brief.lines) if brief else []
     if as_json:
@@ -142,16 +186,28 @@ def show(id_: str, as_json: bool, project_dir: str | None) -> None:
 
 @click.group()
 def phase() -> None:
-    """The phases of the run, counted from 1 as in the task document."""
+    """Finish a phase of the run. Phases count from 1.
+
+    \b
+    Example:
+      holdfast orchestrator phase finish 1
+    """
 
 
 @phase.command(name="finish")
 @click.argument("number", type=click.IntRange(min=1))
-@click.option("--issue-url", default="", metavar="URL", help="The milestone's issue.")
+@click.option("--issue-url", default="", metavar="URL", help="The URL of the milestone's issue.")
 @options.json_option
 @options.project_option
 def finish_phase(number: int, issue_url: str, as_json: bool, project_dir: str | None) -> None:
-    """Write the milestone of phase NUMBER, once its tasks are completed, or the URL of its issue into it."""
+    """Write the milestone of a phase whose tasks are completed.
+
+    Run it again with --issue-url to add the URL of the milestone's issue.
+
+    \b
+    Example:
+      holdfast orchestrator phase finish 1
+    """
     project = opened(project_dir)
     news = f"Phase {number} is finished."
     change(project, lambda run: transitions.finish_phase(run, number, issue_url), "phase finish", as_json, news)

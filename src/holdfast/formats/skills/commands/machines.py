@@ -19,7 +19,14 @@ _ROW_LIMIT_CHARS = 8_000  # of phases and a path
 @options.json_option
 @options.project_option
 def machines(as_json: bool, project_dir: str | None) -> None:
-    """List the machines: yours, the project's, and the shipped ones. The first of a name is used."""
+    """List the machines: yours, the project's and the shipped ones.
+
+    If several have the same name, the first one is used.
+
+    \b
+    Example:
+      holdfast skills machines
+    """
     project = options.open_project(project_dir)
     found = library.listed(project.root)
     if as_json:
@@ -45,7 +52,14 @@ def machines(as_json: bool, project_dir: str | None) -> None:
 @click.option("--yes", is_flag=True, help="Don't ask.")
 @options.project_option
 def trust(skill: str, yes: bool, project_dir: str | None) -> None:
-    """Trust the project's machine for SKILL, with exactly the content it has now. For people."""
+    """Trust the project's machine for SKILL.
+
+    This is for people. Trust holds for exactly the content that the file has now.
+
+    \b
+    Example:
+      holdfast skills trust release
+    """
     project = options.open_project(project_dir)
     path = library.project_folder(project.root) / f"{skill}.toml"
     if path.parent != library.project_folder(project.root) or not path.is_file():
@@ -56,11 +70,11 @@ def trust(skill: str, yes: bool, project_dir: str | None) -> None:
         raise HoldfastError(str(error)) from error
     options.say(raw.decode("utf-8", "replace"))
     if not yes and not sys.stdin.isatty():
-        raise HoldfastError("this is no terminal to ask at; read the file, then add --yes")
+        raise HoldfastError("there is no terminal to ask on; read the file, then add --yes")
     if not yes and not click.confirm(f"Trust {path}?"):
         raise HoldfastError("nothing was trusted")
     trusting.grant(project.root, {trusting.relative_name(project.root, path): trusting.digest(raw)}, [raw])
-    click.echo(f"Trusted: {path}. A change of content ends the trust.")
+    click.echo(f"Trusted: {path}. If its content changes, trust it again.")
 
 
 def _row(found: library.Listed) -> str:

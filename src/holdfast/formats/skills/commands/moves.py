@@ -20,17 +20,25 @@ PARTS = ("red", "green", "refactor", "commit")
 
 @click.command()
 @click.argument("name")
-@click.option("--done", is_flag=True, help="Complete it, without beginning another one.")
-@click.option("--set", "assignments", multiple=True, metavar="FIELD=VALUE", help="A field of it; VALUE may be JSON.")
+@click.option("--done", is_flag=True, help="Complete this phase, and begin no other.")
+@click.option(
+    "--set", "assignments", multiple=True, metavar="FIELD=VALUE", help="A field of the phase. VALUE may be JSON."
+)
 @workflow_option
 @options.json_option
 @options.project_option
 def phase(
     name: str, done: bool, assignments: tuple[str, ...], wanted: str | None, as_json: bool, project_dir: str | None
 ) -> None:
-    """Go to phase NAME; the phase before it is completed.
+    """Go to phase NAME, and complete the phase before it.
 
-    A transition that the skill's machine doesn't allow is refused, with those that it does.
+    A transition that the skill's machine doesn't allow is refused. The message
+    names those that it allows.
+
+    \b
+    Examples:
+      holdfast skills phase create_branch
+      holdfast skills phase quality_gate --done
     """
     project = options.open_project(project_dir)
     fields = options.as_context(assignments)
@@ -53,7 +61,12 @@ def phase(
 @options.json_option
 @options.project_option
 def step(name: str, wanted: str | None, as_json: bool, project_dir: str | None) -> None:
-    """Say that step NAME of the current phase is being worked on."""
+    """Record that work on step NAME of the phase has begun.
+
+    \b
+    Example:
+      holdfast skills step write_tests
+    """
     project = options.open_project(project_dir)
     workflow, changed = targets.move(
         project, wanted, lambda data, _, at: results.step(data, name, at), why=f"step {name}"
@@ -65,21 +78,27 @@ def step(name: str, wanted: str | None, as_json: bool, project_dir: str | None) 
 @click.argument("number", type=int)
 @click.option("--start", "action", flag_value="start", help="Begin it.")
 @click.option("--done", "action", flag_value="done", help="Complete it.")
-@click.option("--reopen", "action", flag_value="reopen", help="Make it active again, though it is completed.")
-@click.option("--commit", default="", metavar="SHA", help="The commit that has it; for --done.")
+@click.option("--reopen", "action", flag_value="reopen", help="Make a completed task active again.")
+@click.option("--commit", default="", metavar="SHA", help="The commit of the task. Use it with --done.")
 @workflow_option
 @options.json_option
 @options.project_option
 def task(
     number: int, action: str | None, commit: str, wanted: str | None, as_json: bool, project_dir: str | None
 ) -> None:
-    """Begin or complete task NUMBER, counted from 1."""
+    """Begin, complete or reopen a task. Tasks count from 1.
+
+    \b
+    Examples:
+      holdfast skills task 1 --start
+      holdfast skills task 1 --done --commit 172c0b0
+    """
     if action is None:
         raise click.UsageError("say what to do with the task: --start, --done or --reopen")
     if commit and action != "done":
-        raise click.UsageError("--commit belongs to a task that is completed; give it with --done")
+        raise click.UsageError("--commit needs --done")
     if any(each.isspace() for each in commit) or len(commit) > 64:
-        raise click.BadParameter(f"{commit!r} is no commit's id", param_hint="--commit")
+        raise click.BadParameter(f"{commit!r} isn't a commit id", param_hint="--commit")
     project = options.open_project(project_dir)
 
     def edit(data: dict[str, Any], rules: Machine, at: str) -> None:
@@ -97,12 +116,19 @@ def task(
 
 @click.command()
 @click.argument("part", type=click.Choice(PARTS))
-@click.option("--test-file", "--file", "file", default="", metavar="FILE", help="The test's file; in green the code's.")
-@click.option("--test-name", "name", default="", metavar="NAME", help="The test's name.")
+@click.option(
+    "--test-file",
+    "--file",
+    "file",
+    default="",
+    metavar="FILE",
+    help="The file of the test; in green, the file of the code.",
+)
+@click.option("--test-name", "name", default="", metavar="NAME", help="The name of the test.")
 @click.option("--reason", default="", metavar="TEXT", help="Why the test fails.")
 @click.option("--command", "ran", default="", metavar="COMMAND", help="The command that ran the tests.")
-@click.option("--failing", multiple=True, metavar="TEST", help="A test that fails; repeat it.")
-@click.option("--passing", multiple=True, metavar="TEST", help="A test that passes; repeat it.")
+@click.option("--failing", multiple=True, metavar="TEST", help="A test that fails. Repeat it.")
+@click.option("--passing", multiple=True, metavar="TEST", help="A test that passes. Repeat it.")
 @workflow_option
 @options.json_option
 @options.project_option
@@ -118,9 +144,14 @@ def tdd(
     as_json: bool,
     project_dir: str | None,
 ) -> None:
-    """Go to a part of the cycle, and record its test: red, green, refactor or commit.
+    """Go to a part of the test-driven cycle, and record its test.
 
-    In a /tdd workflow these are the phases. In a /dev workflow they are parts of the task that is in progress.
+    In a /tdd workflow the parts are the phases. In a /dev workflow they are parts
+    of the active task.
+
+    \b
+    Example:
+      holdfast skills tdd red --test-name test_login --reason "no method login"
     """
     project = options.open_project(project_dir)
     tests, doubts = results.Tests(file, name, reason, ran, failing, passing), list[str]()
@@ -134,10 +165,10 @@ def tdd(
 
 @click.command()
 @click.argument("name")
-@click.option("--passed/--failed", "passed", default=None, help="What came of it.")
+@click.option("--passed/--failed", "passed", default=None, help="The result.")
 @click.option("--count", type=int, help="How many tests ran.")
-@click.option("--findings", metavar="TEXT", help="What a review found; may be JSON.")
-@click.option("--issues", metavar="TEXT", help="What is to be simplified; may be JSON.")
+@click.option("--findings", metavar="TEXT", help="What a review found. It may be JSON.")
+@click.option("--issues", metavar="TEXT", help="What is to be simplified. It may be JSON.")
 @workflow_option
 @options.json_option
 @options.project_option
@@ -151,9 +182,16 @@ def checkpoint(
     as_json: bool,
     project_dir: str | None,
 ) -> None:
-    """Record whether checkpoint NAME passed. One that failed keeps its phase from being completed."""
+    """Record whether checkpoint NAME passed.
+
+    A phase can't be completed while one of its checkpoints is pending or failed.
+
+    \b
+    Example:
+      holdfast skills checkpoint full_test_suite --passed --count 42
+    """
     if passed is None:
-        raise click.UsageError("say what came of it: --passed or --failed")
+        raise click.UsageError("say how it ended: --passed or --failed")
     project = options.open_project(project_dir)
     given = [f"{key}={value}" for key, value in (("findings", findings), ("issues", issues)) if value is not None]
     more = ({} if count is None else {"count": count}) | options.as_context(given)
@@ -168,12 +206,17 @@ def checkpoint(
 
 @click.command()
 @click.option("--number", type=click.IntRange(min=1), help="The pull request's number.")
-@click.option("--url", default="", metavar="URL", help="Its address.")
+@click.option("--url", default="", metavar="URL", help="The URL of the pull request.")
 @workflow_option
 @options.json_option
 @options.project_option
 def pr(number: int | None, url: str, wanted: str | None, as_json: bool, project_dir: str | None) -> None:
-    """Record the pull request."""
+    """Record the pull request.
+
+    \b
+    Example:
+      holdfast skills pr --number 7
+    """
     if number is None and not url:
         raise click.UsageError("name the pull request: --number N, --url URL, or both")
     project = options.open_project(project_dir)
@@ -189,9 +232,14 @@ def pr(number: int | None, url: str, wanted: str | None, as_json: bool, project_
 @options.json_option
 @options.project_option
 def block(reason: str, wanted: str | None, as_json: bool, project_dir: str | None) -> None:
-    """Block the workflow because of REASON: nothing moves until it is unblocked."""
+    """Block the workflow until `unblock`.
+
+    \b
+    Example:
+      holdfast skills block "The API key is missing"
+    """
     if not reason.strip():
-        raise HoldfastError("a blocked workflow needs a reason, which is shown at its resumption")
+        raise HoldfastError("say what blocks the workflow; REASON is empty")
     project = options.open_project(project_dir)
     workflow, changed = targets.move(
         project, wanted, lambda data, _, at: transitions.block(data, reason, at), why="block", error=reason
@@ -204,7 +252,12 @@ def block(reason: str, wanted: str | None, as_json: bool, project_dir: str | Non
 @options.json_option
 @options.project_option
 def unblock(wanted: str | None, as_json: bool, project_dir: str | None) -> None:
-    """Let a blocked workflow go on where it stopped."""
+    """Continue a blocked workflow where it stopped.
+
+    \b
+    Example:
+      holdfast skills unblock
+    """
     project = options.open_project(project_dir)
     workflow, changed = targets.move(project, wanted, lambda data, _, at: transitions.unblock(data, at), why="unblock")
     targets.tell(workflow, as_json, "The workflow is unblocked.", changed=changed)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
 
 workflow_option = click.option(
-    "--workflow", "wanted", metavar="KEY", help="Its feature, task or id, if it is not the current one."
+    "--workflow", "wanted", metavar="KEY", help="The feature, task or id of another workflow than the current one."
 )
 
 

@@ -13,13 +13,19 @@ from holdfast.workflow.wording import count
 
 
 @click.command()
-@click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
+@click.option("--dry-run", is_flag=True, help="Print what would be removed, and change nothing.")
 @options.json_option
 @options.project_option
 def cleanup(dry_run: bool, as_json: bool, project_dir: str | None) -> None:
-    """Remove workflows finished more than 24 hours ago, and those that nobody touched for 7 days.
+    """Remove old workflows.
 
-    A workflow that a live session owns stays. What a file held is kept: `holdfast log` shows it.
+    These are workflows that were finished more than 24 hours ago or that nobody
+    touched for 7 days. A workflow that a live session owns stays. `holdfast log`
+    shows what a removed file held.
+
+    \b
+    Example:
+      holdfast skills cleanup --dry-run
     """
     project = options.open_project(project_dir)
     old = retention.due(project, options.session() or "")
@@ -38,12 +44,19 @@ def cleanup(dry_run: bool, as_json: bool, project_dir: str | None) -> None:
 @options.json_option
 @options.project_option
 def clear(yes: bool, as_json: bool, project_dir: str | None) -> None:
-    """Remove all workflows, finished or not; for people. What the files held is kept in Holdfast's ledger."""
+    """Remove all workflows, finished or not.
+
+    This is for people. `holdfast log` shows what the removed files held.
+
+    \b
+    Example:
+      holdfast skills clear
+    """
     project = options.open_project(project_dir)
     every = retention.due(project, options.session() or "", everything=True)
     if every and not yes:
         if not sys.stdin.isatty():
-            raise HoldfastError(f"this is no terminal to ask at; --yes removes {count(len(every), 'workflow')}")
+            raise HoldfastError(f"there is no terminal to ask on; --yes removes {count(len(every), 'workflow')}")
         click.confirm(f"Remove {count(len(every), 'workflow')}?", abort=True)
     gone = [each for each in every if retention.remove(project, each)]
     if as_json:
@@ -56,7 +69,14 @@ def clear(yes: bool, as_json: bool, project_dir: str | None) -> None:
 @options.json_option
 @options.project_option
 def check(as_json: bool, project_dir: str | None) -> None:
-    """Say what is wrong with the files, and what to do. Exits with 1 if a workflow can't be read."""
+    """Check the files, and say how to repair them.
+
+    The exit code is 1 if a workflow can't be read.
+
+    \b
+    Example:
+      holdfast skills check
+    """
     project = options.open_project(project_dir)
     found = inspection.findings(project)
     if as_json:
@@ -71,7 +91,15 @@ def check(as_json: bool, project_dir: str | None) -> None:
 @options.json_option
 @options.project_option
 def repair(as_json: bool, project_dir: str | None) -> None:
-    """Move finished workflows away, make the index agree with the files, and remove what killed writers left."""
+    """Repair what can be repaired safely.
+
+    That is the index, finished workflows in the wrong folder, and files that
+    interrupted writes left behind.
+
+    \b
+    Example:
+      holdfast skills repair
+    """
     project = options.open_project(project_dir)
     done = inspection.repair(project)
     if as_json:

@@ -38,10 +38,15 @@ if TYPE_CHECKING:
 
 @click.group(name="skills")
 def command() -> None:
-    """Workflows of skills such as /dev and /tdd (.claude/workflow-state/).
+    """Manage workflows of skills such as /dev and /tdd (.claude/workflow-state/).
 
-    A skill's phases, checkpoints and transitions are its machine, a TOML file:
-    dev and tdd are shipped, and your own needs no code.
+    A skill's phases, checkpoints and transitions are its machine, a TOML file.
+    Holdfast ships dev and tdd. Your own skill needs no code.
+
+    \b
+    Examples:
+      holdfast skills start dev --feature features/login.md
+      holdfast skills resume
     """
 
 
@@ -51,11 +56,21 @@ for each in (*moves.COMMANDS, *upkeep.COMMANDS, *machines.COMMANDS):
 
 @command.command()
 @click.argument("skill")
-@click.option("--feature", default="", metavar="FILE", help="The feature file it is about, or a folder of such files.")
-@click.option("--task", "about", default="", metavar="TEXT", help="The task it is about, if there is no feature file.")
-@click.option("--item", "items", multiple=True, metavar="TEXT", help="A task of it; by default its file's checkboxes.")
-@click.option("--phase", "phases", multiple=True, metavar="NAME", help="A phase, for a skill without a machine.")
-@click.option("--index", "index_", type=click.IntRange(min=1), metavar="N", help="The task's number in its feature.")
+@click.option("--feature", default="", metavar="FILE", help="The feature file, or a folder of feature files.")
+@click.option("--task", "about", default="", metavar="TEXT", help="The task, if there is no feature file.")
+@click.option(
+    "--item",
+    "items",
+    multiple=True,
+    metavar="TEXT",
+    help="A task of the workflow. Repeat it. Default: the checkboxes of the feature file.",
+)
+@click.option(
+    "--phase", "phases", multiple=True, metavar="NAME", help="A phase of a skill without a machine. Repeat it."
+)
+@click.option(
+    "--index", "index_", type=click.IntRange(min=1), metavar="N", help="The number of the task in its feature."
+)
 @options.json_option
 @options.project_option
 def start(
@@ -68,9 +83,15 @@ def start(
     as_json: bool,
     project_dir: str | None,
 ) -> None:
-    """Start a workflow of SKILL, or go on with the one that there is.
+    """Start a workflow of SKILL, or continue the unfinished one.
 
-    Workflows that were finished more than a day ago, and those that nobody touched for a week, are removed before.
+    First it removes workflows that were finished more than a day ago or that
+    nobody touched for a week.
+
+    \b
+    Examples:
+      holdfast skills start dev --feature features/login.md
+      holdfast skills start tdd --task "Add a login method"
     """
     project = options.open_project(project_dir)
     rules = _rules(project, skill, phases)
@@ -81,7 +102,7 @@ def start(
     found = list({each.key: each for each in present}.values())
     if len(found) > 1:
         raise HoldfastError(
-            f"several workflows fit: {lookup.listing(found)}; go on with one by `holdfast skills resume ID`"
+            f"several workflows fit: {lookup.listing(found)}; choose one with `holdfast skills resume ID`"
         )
     gone = _clean(project, keep=[each.path.stem for each in found])
     if found and not found[0].recovered:
@@ -110,14 +131,20 @@ def start(
 
 @command.command()
 @click.argument("key", metavar="[KEY]", required=False)
-@click.option("--yes", is_flag=True, help="Don't ask, and say what to go on with.")
+@click.option("--yes", is_flag=True, help="Don't ask; resume it.")
 @options.json_option
 @options.project_option
 def resume(key: str | None, yes: bool, as_json: bool, project_dir: str | None) -> None:
-    """Show the unfinished workflow, or the one of KEY, and go on with it.
+    """Show the unfinished workflow, and resume it.
 
-    KEY is a feature, a folder of features, a task or an id. On a terminal it asks. Elsewhere it prints and ends: --yes
-    goes on.
+    KEY chooses one: a feature, a folder of features, a task or an id. On a
+    terminal, the command asks before it resumes. Elsewhere it only shows the
+    workflow, unless you add --yes.
+
+    \b
+    Examples:
+      holdfast skills resume
+      holdfast skills resume features/login.md --yes
     """
     project = options.open_project(project_dir)
     workflow = targets.find(project, key)
@@ -135,7 +162,7 @@ def resume(key: str | None, yes: bool, as_json: bool, project_dir: str | None) -
     if yes or not sys.stdin.isatty():
         options.say("\n".join(lines if yes else [*lines, display.question(seen)]))
         if not yes:
-            options.note("`holdfast skills resume --yes` resumes it; without a terminal nobody can answer.")
+            options.note("To resume it without a terminal: `holdfast skills resume --yes`.")
     else:
         options.say("\n".join(lines))
         if not click.confirm(display.question(seen).removesuffix(" [Y/n]"), default=True, prompt_suffix=" "):
@@ -151,7 +178,12 @@ def resume(key: str | None, yes: bool, as_json: bool, project_dir: str | None) -
 @options.json_option
 @options.project_option
 def pending(wanted: str | None, as_json: bool, project_dir: str | None) -> None:
-    """Print the names of the checkpoints that were not run yet, in order."""
+    """Print the checkpoints that haven't run yet, in order.
+
+    \b
+    Example:
+      holdfast skills pending
+    """
     project = options.open_project(project_dir)
     names = display.pending(view.of(targets.find(project, wanted)).data)
     if as_json:
@@ -161,12 +193,19 @@ def pending(wanted: str | None, as_json: bool, project_dir: str | None) -> None:
 
 
 @command.command()
-@click.option("--all", "everything", is_flag=True, help="Complete what is open with it.")
+@click.option("--all", "everything", is_flag=True, help="Also complete the phases and tasks that are open.")
 @workflow_option
 @options.json_option
 @options.project_option
 def complete(everything: bool, wanted: str | None, as_json: bool, project_dir: str | None) -> None:
-    """Complete the workflow: its file moves to completed/, where it is kept for a day."""
+    """Complete the workflow.
+
+    Its file moves to completed/ and stays there for a day.
+
+    \b
+    Example:
+      holdfast skills complete
+    """
     project = options.open_project(project_dir)
     workflow = targets.find(project, wanted)
     verbs.take(project, workflow)
@@ -191,7 +230,12 @@ def complete(everything: bool, wanted: str | None, as_json: bool, project_dir: s
 @options.json_option
 @options.project_option
 def abandon(reason: str, wanted: str | None, as_json: bool, project_dir: str | None) -> None:
-    """Give the workflow up for good, because of REASON: its file moves to completed/."""
+    """Give up the workflow for good. Its file moves to completed/.
+
+    \b
+    Example:
+      holdfast skills abandon "Superseded by the new login"
+    """
     project = options.open_project(project_dir)
     workflow = targets.find(project, wanted)
     verbs.take(project, workflow)
