@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 import venv
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,10 +19,9 @@ from tests import contract, processes
 from tests.processes import ENTRYPOINT, INTERPRETER, ROOT, SOURCE
 
 if TYPE_CHECKING:
-    from tests.processes import Ended, Place
+    from tests.processes import Place
 
 SPEAKS = "from holdfast import *\n@hookimpl\ndef on_pre_tool_use(event):\n    return advise('it works')\n"
-WORKERS = 4  # processes at a time
 
 
 @pytest.fixture
@@ -60,25 +58,16 @@ def fake_package(folder: Path) -> None:
 # --- every recorded payload ---------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def replies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ended]:
-    """Every recorded payload through the entrypoint, with the shipped handlers and nobody else's."""
-
-    def fire(name: str) -> Ended:
-        place = processes.make(tmp_path_factory.mktemp("recorded"))
-        place.write(place.home / ".config" / "holdfast" / "holdfast.toml", "")
-        environ = place.environ(CLAUDE_ENV_FILE=str(place.root / "env.sh"))
-        return place.fire(place.payload(name), name.partition("-")[0], environ=environ)
-
-    tmp_path_factory.getbasetemp()  # made here once, and not by several threads at a time
-    with ThreadPoolExecutor(WORKERS) as pool:
-        return dict(zip(recorded.names(), pool.map(fire, recorded.names()), strict=True))
-
-
 @pytest.mark.parametrize("name", recorded.names())
-def test_every_recorded_payload_is_answered_acceptably(replies: dict[str, Ended], name: str) -> None:
-    """What the real client sent gets exit 0, and a stdout that is empty or what that event takes."""
-    ended = replies[name]
+def test_every_recorded_payload_is_answered_acceptably(tmp_path: Path, name: str) -> None:
+    """What the real client sent gets exit 0, and a stdout that is empty or what that event takes.
+
+    The shipped handlers answer, and nobody else's.
+    """
+    made = processes.make(tmp_path)
+    made.write(made.home / ".config" / "holdfast" / "holdfast.toml", "")
+    environ = made.environ(CLAUDE_ENV_FILE=str(made.root / "env.sh"))
+    ended = made.fire(made.payload(name), name.partition("-")[0], environ=environ)
 
     assert (ended.exit_code, ended.stderr) == (0, "")
     contract.assert_acceptable(name.partition("-")[0], ended.stdout)

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -38,20 +37,12 @@ if TYPE_CHECKING:
     from tests.processes import Ended, Place
 
 HEAD = "import os, signal, subprocess, sys, time\nfrom holdfast import *\n@hookimpl({1})\ndef on_{0}({2}):\n    "
-WORKERS = 4  # processes at a time
 
 
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
     """A home and a project of the test's own."""
     return processes.make(tmp_path)
-
-
-@pytest.fixture(scope="module")
-def new_place(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Place]:
-    """Make a home and a project for a run that several tests look at."""
-    tmp_path_factory.getbasetemp()  # made here once, and not by several threads at a time
-    return lambda: processes.make(tmp_path_factory.mktemp("place"))
 
 
 def handler(body: str, event: str = "pre_tool_use", options: str = "", arguments: str = "event, context") -> str:
@@ -101,9 +92,9 @@ LOUD = {
 
 
 @pytest.fixture(scope="module")
-def crowd(new_place: Callable[[], Place]) -> tuple[Place, Ended]:
+def crowd(tmp_path_factory: pytest.TempPathFactory) -> tuple[Place, Ended]:
     """One event with two good handlers among all the bad ones, and another event after it that nobody wants."""
-    place = new_place()
+    place = processes.make(tmp_path_factory.mktemp("place"))
     place.configure("timeout = 20.0\ndeadline = 50.0\n")
     place.user_handler("a_good", handler("return advise('first good one')"))
     place.user_handler("z_good", handler("return [advise('last good one'), tell_user('and a word')]"))
@@ -982,23 +973,14 @@ STDIN: dict[str, tuple[bytes, str]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def inputs(new_place: Callable[[], Place]) -> dict[str, tuple[Place, Ended]]:
-    """Every strange stdin through the entrypoint, with a handler there that would answer a true event."""
-
-    def fire(data: bytes) -> tuple[Place, Ended]:
-        place = new_place()
-        place.user_handler("loud", handler("return advise('a true event')"))
-        return place, place.fire(data, "PreToolUse")
-
-    with ThreadPoolExecutor(WORKERS) as pool:
-        return dict(zip(STDIN, pool.map(fire, (data for data, _ in STDIN.values())), strict=True))
-
-
 @pytest.mark.parametrize("name", STDIN)
-def test_what_is_no_event_gets_exit_0_and_silence(inputs: dict[str, tuple[Place, Ended]], name: str) -> None:
-    """Exit 0, empty stdout and stderr, and one line in the log that says what came, and to which project."""
-    place, ended = inputs[name]
+def test_what_is_no_event_gets_exit_0_and_silence(place: Place, name: str) -> None:
+    """Exit 0, empty stdout and stderr, and one line in the log that says what came, and to which project.
+
+    A handler is there that would answer a true event.
+    """
+    place.user_handler("loud", handler("return advise('a true event')"))
+    ended = place.fire(STDIN[name][0], "PreToolUse")
 
     assert (ended.exit_code, ended.stdout, ended.stderr) == (0, "", "")
     assert STDIN[name][1] in place.log()

@@ -336,6 +336,13 @@ def test_a_snapshots_number_is_free(scene: Scene) -> None:
     assert scene.data["checkpoints"][0]["state_snapshot"] == "checkpoint-042.json"
 
 
+def test_a_checkpoint_between_tasks_is_one_of_the_current_phase(scene: Scene) -> None:
+    """No task is named in it, and so no task's phase either."""
+    scene.start()
+    scene.do(lambda run: setattr(run, "checkpoint", ""))
+    assert (scene.data["checkpoints"][-1]["task"], scene.data["checkpoints"][-1]["phase"]) == ("", 0)
+
+
 def test_the_state_holds_the_last_learnings_and_the_log_all(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also those that somebody wrote into the state alone; none is logged twice."""
     monkeypatch.setattr(learnings, "KEPT", 3)

@@ -29,6 +29,7 @@ LISTS = ("active_agents", "completed_tasks", "pending_tasks", "learnings", "mile
 TOP = ("orchestrator", "supervisor", *LISTS[:3], "safety_bounds", *LISTS[3:])  # R003-02, in the document's order
 BOUNDS = {"max_iterations_per_task": 30, "max_cost": "$10", "max_time": "2h"}  # R003-17, I003-19
 
+_NUMBERED = re.compile(r"(\d{1,9})\.(\d{1,9})")
 IMPORT = "`holdfast orchestrator import` turns it into one"
 _MEANINGS: dict[Kind, str] = {
     "drifted": f"is a state that was kept by hand, with values of other types; it is left alone, and {IMPORT}",
@@ -121,14 +122,14 @@ def task_of(entry: Mapping[str, Any]) -> str:
 
 def key(task: str) -> tuple[int, int, str]:
     """Return what task ids are sorted by (R003-21): `1.10` comes after `1.9`, an id of another form last."""
-    match = re.fullmatch(r"(\d{1,9})\.(\d{1,9})", task)
+    match = _NUMBERED.fullmatch(task)
     return (int(match[1]), int(match[2]), "") if match else (10**9, 0, task)
 
 
 def phase_of(task: str) -> int | None:
-    """Return the number of a task's phase as the document counts, from 1; None for an id of another form (I003-1)."""
-    found = key(task)
-    return None if found[2] else found[0]
+    """Return the number of a task's phase as the document counts, from 1; None for another form or none (I003-1)."""
+    match = _NUMBERED.fullmatch(task)
+    return int(match[1]) if match else None
 
 
 def run_id(data: Mapping[str, Any]) -> str:

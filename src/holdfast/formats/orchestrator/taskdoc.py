@@ -11,7 +11,7 @@ from holdfast.formats.orchestrator import amounts, schema
 from holdfast.workflow import scanner
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
     from holdfast.workflow.markdown import Line
@@ -133,7 +133,7 @@ def parse(text: str) -> TaskDocument:
             tasks.setdefault(id_, Task(id_, task[2]))
         elif not title and line.depth == 1 and (found := _TITLE.fullmatch(heading)):
             title = found[1]
-    faults += _gaps(list(phases), list(tasks))
+    faults += _gaps(phases, tasks)
     named = tuple(sorted(phases.items()))
     bounds, unread = _bounds(lines)
     return TaskDocument(title, named, tuple(tasks.values()), bounds, tuple(dict.fromkeys([*faults, *unread])))
@@ -185,15 +185,15 @@ def _misplaced(id_: str, above: int, tasks: dict[str, Task]) -> Iterator[str]:
         )
 
 
-def _gaps(phases: list[int], tasks: list[str]) -> Iterator[str]:
+def _gaps(phases: Collection[int], tasks: Collection[str]) -> Iterator[str]:
     """Yield what is missing between numbers that should follow one another."""
     highest = max(phases, default=0)
     missing = [number for number in range(1, min(highest, 10_000)) if number not in phases]
     yield from (f"phase {number} is missing" for number in missing[:5])
-    numbers = dict[int, list[int]]()
+    numbers = dict[int, set[int]]()  # sets, because a document can name a hundred thousand
     for each in tasks:
         phase, number, _ = schema.key(each)
-        numbers.setdefault(phase, []).append(number)
+        numbers.setdefault(phase, set()).add(number)
     for phase, there in numbers.items():
         left = [number for number in range(1, min(max(there), 10_000)) if number not in there]
         yield from (f"task {phase}.{number} is missing" for number in left[:5])
