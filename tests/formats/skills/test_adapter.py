@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from holdfast.errors import HoldfastError, MissingError, SchemaMismatch, Transit
 from holdfast.files import atomic
 from holdfast.files.lock import locked
 from holdfast.formats.skills import adapter as skills
-from holdfast.formats.skills import index, library, lookup, places, record, store, transitions
+from holdfast.formats.skills import index, inspection, library, lookup, places, record, store, transitions
 from holdfast.sessions.history import archive
 from holdfast.workflow import guidance
 from holdfast.workflow import places as kept_at
@@ -497,6 +498,33 @@ def test_a_broken_index_is_made_anew_from_the_files(project: Workspace) -> None:
 
     assert sorted(listed(project)) == sorted([made.path.stem, other.stem])
     assert len(list(places.top(project).glob("index.json.corrupt-*"))) == 1
+
+
+@pytest.mark.parametrize("planted", ["pipe", "link", "sparse file"])
+def test_an_index_that_cannot_be_read_stops_no_workflow(project: Workspace, planted: str) -> None:
+    """It is never the only source (R004-07): the state moves, nothing is written there, and `check` names it."""
+    workflow = start(project, "One", "Two")
+    place = places.index(project)
+    place.unlink()
+    if planted == "pipe":
+        os.mkfifo(place)
+    elif planted == "link":
+        place.symlink_to(project.root.parent / "elsewhere.json")
+    else:
+        place.touch()
+        os.truncate(place, 2 * 1024**3)
+    before = place.lstat()
+
+    begun = skills.begin(project, workflow)
+    assert begun.phase_status == "active"
+    assert [each.id for each in lookup.named(project, "./" + KEY)] == [workflow.id]
+    assert skills.done(project, begun, everything=True).finished
+
+    assert place.lstat().st_mtime_ns == before.st_mtime_ns
+    assert not (project.root.parent / "elsewhere.json").exists()
+    (finding,) = inspection.findings(project)
+    assert finding.text.startswith("index.json ") and str(place) in finding.remedy
+    assert inspection.repair(project) == []
 
 
 def test_what_the_index_says_wrongly_is_named_and_mended(project: Workspace) -> None:

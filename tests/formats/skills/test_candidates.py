@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import pytest
 
@@ -12,6 +13,7 @@ from holdfast import paths
 from holdfast.files import file_memo
 from holdfast.formats.skills import adapter as skills
 from holdfast.formats.skills import candidates, index, places
+from holdfast.formats.skills import file as files
 from tests.formats.skills import documents
 
 if TYPE_CHECKING:
@@ -64,6 +66,23 @@ def test_the_folder_is_listed_again_only_after_a_change_in_it(
 
     assert "dev-99999999" in found(project)
     assert many[-1].stem not in found(project)
+
+
+@pytest.mark.parametrize("indexed", [True, False])
+def test_a_slash_command_reads_no_more_files_than_an_event_may(
+    project: Workspace, many: list[Path], monkeypatch: pytest.MonkeyPatch, indexed: bool
+) -> None:
+    """A folder that a repository fills with ten thousands would otherwise cost the prompt its answer."""
+    feature = documents.state("dev")["context"]["feature_file"]
+    if indexed:
+        rows = [{"id": each.stem, "skill": "dev", "feature": feature} for each in many]
+        places.index(project).write_text(json.dumps({"active_workflows": rows}))
+    reads = Mock(side_effect=files.load)
+    monkeypatch.setattr(files, "load", reads)
+
+    given = skills.asked(project, "dev", feature.rpartition("/")[0])
+
+    assert len(given) == len({call.args[1] for call in reads.call_args_list}) == candidates.MOST
 
 
 def test_a_folder_behind_a_link_is_a_problem_and_not_followed(

@@ -174,3 +174,26 @@ def test_an_empty_text_is_null_in_a_new_file() -> None:
     given = {"a": "", "b": "x", "c": False, "d": [], "e": {"f": ""}}
 
     assert machine.initial(given) == {"a": None, "b": "x", "c": False, "d": [], "e": {"f": None}}
+
+
+def test_a_phase_is_found_without_looking_at_the_others() -> None:
+    """A state file can list ten thousands, and each of them is looked up. Of two of one name the first counts."""
+
+    class Counted(str):
+        """A name that counts how often it is compared."""
+
+        compared = 0
+
+        def __eq__(self, other: object) -> bool:
+            Counted.compared += 1
+            return str.__eq__(self, other)
+
+        __hash__ = str.__hash__
+
+    stages = tuple(machine.Stage(Counted(f"p{number}"), label=str(number)) for number in range(1000))
+    rules = machine.Machine("review", (*stages, machine.Stage("p5", label="again")))
+    Counted.compared = 0
+
+    assert [rules.stage(f"p{number}").label for number in range(1000)] == [str(number) for number in range(1000)]
+    assert Counted.compared < 5_000
+    assert rules.stage("unknown") == machine.Stage("unknown")

@@ -184,7 +184,7 @@ def match_phase(workflow: Workflow, text: str, agent: str) -> Phase | None:
 def asked(project: Records, command: str, argument: str) -> list[Workflow]:
     """Return the unfinished workflows of the skill `command` that its argument means (R004-30, I004-17)."""
     try:
-        return lookup.named(project, argument, command) if places.is_skill(command) else []
+        return lookup.named(project, argument, command, briefly=True) if places.is_skill(command) else []
     except StateError:  # what can't be looked at is told where workflows are listed
         return []
 

@@ -15,7 +15,7 @@ from holdfast.formats.skills import library, machine, places
 from holdfast.workflow import statefile, values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from holdfast.files.document import Document
@@ -97,15 +97,13 @@ def drop(project: Records, path: Path, data: Mapping[str, Any]) -> None:
 
 
 def rebuild(project: Records, wanted: Sequence[Listed]) -> list[str]:
-    """Make the list agree with the files; return what was wrong, a line each. Hold the lock on the top folder."""
+    """Make the list agree with the files; return what was mended, a line each. Hold the lock on the top folder."""
     said = differences(project, wanted)
-    if said:
-        _change(project, lambda rows: _agreeing(rows, wanted), anew=True)
-    return said
+    return said if said and _change(project, lambda rows: _agreeing(rows, wanted), anew=True) else []
 
 
 def differences(project: Records, wanted: Sequence[Listed]) -> list[str]:
-    """Return what the list says wrongly, a line each. A list of another program is left alone and said nothing of.
+    """Return what the list says wrongly, a line each; nothing of one that is another program's, or `unreadable`.
 
     Args:
         project: the project.
@@ -115,10 +113,10 @@ def differences(project: Records, wanted: Sequence[Listed]) -> list[str]:
         counts = Counter(each.id for each in entries(project))
     except MissingError:
         return ["index.json is missing"] if wanted else []
-    except SchemaMismatch:
-        return []
     except BrokenError as error:
         return [f"index.json {error.reason}"]
+    except StateError:
+        return []
     known = {id_ for each in wanted for id_ in each.ids}
     said = [f"{id_} is listed, but has no state file" for id_ in counts if id_ not in known]
     for entry, ids in wanted:
@@ -128,6 +126,17 @@ def differences(project: Records, wanted: Sequence[Listed]) -> list[str]:
     return said
 
 
+def unreadable(project: Records) -> str:
+    """Return why the list can't be read, if neither its content nor its absence is the reason; else empty."""
+    try:
+        _load(project)
+    except (MissingError, BrokenError, SchemaMismatch):
+        return ""
+    except StateError as error:
+        return f"index.json {error.reason}"
+    return ""
+
+
 def listed(project: Records, path: Path, data: Mapping[str, Any]) -> list[Listed]:
     """Return what the list should say of a state file: nothing if its workflow is finished."""
     if files.status(data) in files.FINAL:
@@ -135,10 +144,10 @@ def listed(project: Records, path: Path, data: Mapping[str, Any]) -> list[Listed
     return [Listed(entry(project, path, data), _ids(path, data))]
 
 
-def from_files(project: Records) -> list[Listed]:
-    """Return what the list should say, without the files that can't be read."""
+def from_files(project: Records, those: Iterable[str] | None = None) -> list[Listed]:
+    """Return what the list should say, without the files that can't be read; of `those` files only, if given."""
     found: list[Listed] = []
-    for name in names(project):
+    for name in names(project) if those is None else those:
         path = places.active(project) / f"{name}.json"
         with suppress(StateError):
             found += listed(project, path, files.load(project, path).data)
@@ -167,19 +176,19 @@ def _agreeing(rows: list[dict[str, Any]], wanted: Sequence[Listed]) -> list[dict
 
 def _change(
     project: Records, edit: Callable[[list[dict[str, Any]]], list[dict[str, Any]]], *, anew: bool = False
-) -> None:
-    """Change the list, unless it is another program's. A broken one is set aside and written anew from the files."""
+) -> bool:
+    """Change the list, unless it is another program's. A broken one is set aside and written anew from the files.
+
+    It is never the only source, so what makes it unreadable or unwritable stops no workflow: `check` names it. Return
+    whether it is up to date now.
+    """
     path = places.index(project)
-    statefile.guard(project.root, path)
 
     def attempt() -> None:
         try:
             before: Document | None = _load(project)
         except MissingError:
             before = None
-        except SchemaMismatch as error:
-            log.write("warning", f"{path}: {error.reason}")
-            return
         except BrokenError:
             document.set_aside(path)
             before = None
@@ -192,7 +201,12 @@ def _change(
             data |= {"updated_at": files.stamp(), LISTED: changed}
             document.replace(path, data, before.raw if before else None, like=before, limit=LIMIT_BYTES)
 
-    statefile.insist(attempt)
+    try:
+        statefile.insist(attempt)
+    except StateError as error:
+        log.write("warning", f"the list of workflows was not brought up to date: {error}")
+        return False
+    return True
 
 
 def _load(project: Records) -> Document:

@@ -58,6 +58,8 @@ def findings(project: Records, *, ours: bool = True) -> list[Finding]:
     found = [each for name in names for each in _of(project, places.active(project) / f"{name}.json", listed)]
     found += _misnamed(project, [each.entry for each in listed])
     found += [Finding(said, REPAIR) for said in index.differences(project, listed)]
+    if why := index.unreadable(project):
+        found.append(Finding(why, f"move {places.index(project)} away, then run `{REPAIR}`"))
     left = [*(_ours(project) if ours else ()), *_theirs(project)]
     return found + [Finding(f"{path.name} was left by a process that was killed", REPAIR) for path in left]
 

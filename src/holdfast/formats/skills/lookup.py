@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError, StateError
-from holdfast.formats.skills import index, places, view
+from holdfast.formats.skills import candidates, index, places, view
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _LISTED = 10  # workflows that an error message names
 
 
-def named(project: Records, wanted: str, skill: str = "") -> list[Workflow]:
+def named(project: Records, wanted: str, skill: str = "", *, briefly: bool = False) -> list[Workflow]:
     """Return the unfinished workflows that a text means.
 
     The literal key counts first, as the file is named after it. Then come an id, another spelling of a feature's path,
@@ -30,17 +30,19 @@ def named(project: Records, wanted: str, skill: str = "") -> list[Workflow]:
         project: the project.
         wanted: a key, an id, a feature's path or a folder.
         skill: the skill it has to be of; empty for any.
+        briefly: read no more files than an event may (`candidates.MOST`).
     """
-    names = index.names(project)
+    there = dict.fromkeys(index.names(project))
     ending = f"-{places.hashed(wanted)}"
-    found = [each for each in names if each.endswith(ending) and _is_of(each, skill)]
-    found = found or [each for each in (wanted, wanted.partition("@")[0]) if each in names and _is_of(each, skill)][:1]
-    if not found:
-        listed = [each for each in _listed(project) if skill in ("", each.skill)]
-        path = one_spelling(project, wanted)
-        ids = [each.id for each in listed if path and one_spelling(project, each.feature) == path]
-        inside = [each.id for each in listed if path and one_spelling(project, each.feature).startswith(f"{path}/")]
-        found = [each for each in ids or inside if each in names]
+    found = [each for each in there if each.endswith(ending) and _is_of(each, skill)]
+    found = found or [each for each in (wanted, wanted.partition("@")[0]) if each in there and _is_of(each, skill)][:1]
+    if not found and (path := one_spelling(project, wanted)):
+        listed = [each for each in _listed(project, briefly) if skill in ("", each.skill) and each.id in there]
+        about = [(each.id, one_spelling(project, each.feature)) for each in listed]
+        found = [id_ for id_, feature in about if feature == path]
+        found = found or [id_ for id_, feature in about if feature.startswith(f"{path}/")]
+    if briefly:
+        found = found[: candidates.MOST]
     return [each for each in (_read(project, name) for name in found) if each is not None and not each.finished]
 
 
@@ -64,12 +66,13 @@ def listing(found: Iterable[Workflow]) -> str:
     return ", ".join(every[:_LISTED]) + (f" and {len(every) - _LISTED} more" if len(every) > _LISTED else "")
 
 
-def _listed(project: Records) -> list[Entry]:
-    """Return what the index lists; without a usable one, what it would."""
+def _listed(project: Records, briefly: bool) -> list[Entry]:
+    """Return what the index lists; without a usable one, what it would, `briefly` for the last changed files alone."""
     try:
         return index.entries(project)
     except StateError:
-        return [each.entry for each in index.from_files(project)]
+        those = candidates.names(project, ())[0] if briefly else None
+        return [each.entry for each in index.from_files(project, those)]
 
 
 def one_spelling(project: Records, text: str) -> str:

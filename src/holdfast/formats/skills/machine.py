@@ -81,10 +81,15 @@ class Machine:
     hints: Mapping[str, str] = field(default_factory=dict)
     task_phase: str = TASK_PHASE
     task_cycle: tuple[str, ...] = TASK_CYCLE
+    _by_name: dict[str, Stage] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Index the phases by name, because a state file can list ten thousands."""
+        object.__setattr__(self, "_by_name", {each.name: each for each in reversed(self.stages)})
 
     def stage(self, name: str) -> Stage:
         """Return the phase of this name; a plain one if the machine doesn't know it."""
-        return next((each for each in self.stages if each.name == name), Stage(name))
+        return self._by_name.get(name) or Stage(name)
 
     def called(self, name: str) -> str:
         """Return the word for a phase, a part of a task or a checkpoint."""
