@@ -8,10 +8,7 @@ import sys
 import tomllib
 from typing import TYPE_CHECKING
 
-import click
-
 from holdfast import formats
-from holdfast.commands import start
 from holdfast.formats import RECORDS
 from holdfast.install import format_index
 from tests.processes import ROOT
@@ -54,8 +51,6 @@ def install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Record]:
         monkeypatch.setitem(RECORDS, each.NAME, each)
     monkeypatch.setattr(formats, "NAMES", tuple(RECORDS))
     monkeypatch.setattr(formats, "WITH_AGENTS", tuple(name for name, each in RECORDS.items() if each.AGENTS))
-    option = next(each for each in start.command.params if each.name == "format_name")
-    monkeypatch.setattr(option, "type", click.Choice(formats.NAMES))
     return list(found.values())
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 _PURPOSES = {
-    "Set up": ("install", "uninstall", "doctor", "config", "demo"),
+    "Set up": ("install", "uninstall", "doctor", "config", "formats", "demo"),
     "Keep a workflow": ("start", "next", "done", "update", "resume"),
     "See what happens and what happened": ("status", "list", "show", "watch", "log", "explain", "report"),
     "Measure": ("cost", "profile", "simulate"),

@@ -25,7 +25,7 @@ from holdfast.sessions.workspace import Workspace
 from holdfast.survival import report, trials
 from holdfast.workflow import guidance, places, registry, statefile
 from holdfast.workflow.model import Changes, Start
-from tests import brought
+from tests import brought, described
 from tests.formats.memory import Memory
 
 if TYPE_CHECKING:
@@ -132,14 +132,17 @@ def project(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Memory |
         opened.close()
 
 
-@pytest.fixture(params=[*formats.NAMES, brought.NAME])
+@pytest.fixture(params=[*formats.NAMES, brought.NAME, *described.NAMES])
 def kit(
     request: pytest.FixtureRequest, project: Memory | Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Kit:
-    """Each format there is and the one that the example package brings, with either records."""
+    """Each format there is, the one that the example package brings, and those without code, with either records."""
     if request.param == brought.NAME:
         brought.lay(tmp_path / "site")
         brought.install(tmp_path / "site", monkeypatch)
+    if request.param in described.NAMES:
+        described.use(project.root, request.param)
+        request.addfinalizer(described.forget)
     return Kit(request.param, project)
 
 

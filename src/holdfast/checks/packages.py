@@ -1,4 +1,4 @@
-"""Check that the formats from other packages can be used."""
+"""Check that the formats from other packages can be used, and those without code."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import formats, paths
 from holdfast.checks import notice, ok, problem
+from holdfast.formats.described import catalog
 from holdfast.formats.record import listed
 from holdfast.install import format_index
 
@@ -21,6 +22,7 @@ _ANEW = "holdfast doctor --fix"
 
 def look(project: Workspace) -> Iterator[Finding]:
     """Load each of these formats, and compare the index that events read with what is installed."""
+    yield from _described(project)
     found = format_index.find()
     known = {each.NAME for each in listed(formats.index())}
     usable = [each for each in found if not each.fault]
@@ -43,6 +45,19 @@ def look(project: Workspace) -> Iterator[Finding]:
         if new:
             text = f"an installed package adds the format {', '.join(map(repr, new))}, but events don't use it yet"
         yield notice(text, _ANEW, _refresh(""))
+
+
+def _described(project: Workspace) -> Iterator[Finding]:
+    """Yield what becomes of each format that a TOML file describes."""
+    for each in catalog.listed(project.root):
+        if each.value is not None:
+            yield ok(f"format {each.name}: {each.path}")
+        elif not each.trusted:
+            said = f"{each.path} describes a format, but is not trusted, so its workflows aren't read"
+            yield notice(said, f"read it, then run: {catalog.FORMATS.trusting} {each.name}")
+        else:
+            said = f"the format {each.name!r} of {each.path} can't be used: {each.reason}"
+            yield problem(said, f"correct {each.path}")
 
 
 def _refresh(name: str) -> partial[str]:

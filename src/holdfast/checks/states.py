@@ -151,8 +151,10 @@ def _mend(project: Workspace, path: Path) -> str:
 
 def _lock(project: Workspace, path: Path) -> Path:
     """Return the folder to lock for writing a state file: the format's, or the file's own if workflows are spread."""
-    for record in RECORDS.values():
-        if path.is_relative_to(top := project.root / record.TOP) and not record.SPREAD:
+    keepers = places.keepers(project.root, path)
+    for name, record in RECORDS.items():
+        below = path.is_relative_to(top := project.root / record.TOP) and (top != project.root or name in keepers)
+        if below and not record.SPREAD:
             return top
     return path.parent
 

@@ -16,10 +16,10 @@ from rich.text import Text
 from holdfast.clients.claude import events
 from holdfast.commands import options, sheet
 from holdfast.errors import HoldfastError
-from holdfast.formats import RECORDS
 from holdfast.profile import double, findings, replay, selection, wording
 from holdfast.server import servers
 from holdfast.sessions.history import recordings
+from holdfast.workflow import places
 from holdfast.workflow.wording import clean, count
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _replayed(project: Workspace, chosen: Chosen, rounds: int, *, cold: bool) ->
         click.echo(f"Replaying {count(total, 'event')} …", err=True)
     with (
         _orderly_end(),
-        double.opened(project, [record.TOP for record in RECORDS.values()]) as place,
+        double.opened(project, places.kept_in(project.root)) as place,
         Progress(
             BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
             console=console, transient=True, disable=not console.is_terminal,

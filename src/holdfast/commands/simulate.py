@@ -13,7 +13,7 @@ from rich.text import Text
 
 from holdfast.commands import options, sheet
 from holdfast.commands.moments import duration
-from holdfast.survival import report, trials
+from holdfast.survival import report, trials, workflow_files
 from holdfast.survival.rows import ROWS
 from holdfast.survival.workflow_files import FORMATS
 from holdfast.workflow import wording
@@ -41,9 +41,7 @@ QUICK = 1  # compactions of each row of a quick run, before the one that is repe
 @options.number_option("--facts", 29, "How many facts a workflow gets.", least=trials.LEAST)
 @click.option("--kill", is_flag=True, help="Also kill the entrypoint at every write. This takes minutes.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="The seed of the planted words.")
-@click.option(
-    "--format", "formats", type=click.Choice(FORMATS), multiple=True, help="Play only this format. Repeat it."
-)
+@click.option("--format", "formats", multiple=True, metavar="FORMAT", help="Play only this format. Repeat it.")
 @click.option(
     "--row",
     "names",
@@ -88,7 +86,11 @@ def command(
     rows = names or tuple(
         name for name, row in ROWS.items() if (kill and not row.unasked) or (row.quick if quick else row.unasked)
     )
-    root = options.open_project(project_dir).root if here else None
+    project = options.open_project(project_dir)
+    root = project.root if here else None
+    playable = (*FORMATS, *workflow_files.described())
+    if unknown := [name for name in formats if name not in playable]:
+        raise click.BadParameter(f"{unknown[0]!r} is not one of {', '.join(playable)}", param_hint="--format")
     lengths = (cycles or QUICK, QUICK) if quick else (cycles or CYCLES, trials.ADVERSE)
     job = trials.Job(rows, formats or FORMATS, *lengths, facts=facts, seed=seed, here=root, spread=quick)
     results = _played(job)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -52,6 +53,20 @@ def _templates(context: click.Context, _: click.Parameter, incomplete: str) -> l
     return [each.name for each in templates.from_files(project)[0] if each.name.startswith(incomplete)]
 
 
+def _formats(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Return the names of formats that complete a text."""
+    with suppress(HoldfastError):
+        options.open_project(context.params.get("project_dir"), tell=False)  # with those without code
+    return [name for name in formats.NAMES if name.startswith(incomplete.casefold())]
+
+
+def _format(name: str) -> str:
+    """Return the name of a format as it is spelt. Raises BadParameter for an unknown one."""
+    if name.casefold() not in formats.NAMES:
+        raise click.BadParameter(f"{name!r} is not one of {', '.join(formats.NAMES)}", param_hint="--format")
+    return name.casefold()
+
+
 _HELP = """Start a workflow called TITLE and print its first step.
 
 A phase may name the agent that works on it, after a space and an @.
@@ -68,6 +83,8 @@ holdfast.toml. If a phase names an agent, it is a format whose phases agents mov
 Formats:
 {formats}
 
+`holdfast formats list` also lists those without code.
+
 Your options are added to what a template has. Your phases replace its phases.
 """
 
@@ -77,8 +94,8 @@ Your options are added to what a template has. Your phases replace its phases.
 @click.option(
     "--format",
     "format_name",
-    type=click.Choice(formats.NAMES, case_sensitive=False),
     metavar="FORMAT",
+    shell_complete=_formats,
     help="How the workflow is stored; listed above.",
 )
 @click.option(
@@ -115,12 +132,13 @@ def command(
 ) -> None:
     """Start a workflow."""
     project = options.open_project(project_dir)
+    named = _format(format_name) if format_name else None
     template = templates.EMPTY if pattern is None else templates.get(project, pattern)
     given = agents.spelt(project, tuple(map(templates.phase, phases)) or template.phases)
     usual = template.format or project.config.format
     if usual not in formats.WITH_AGENTS and any(agent for _, agent in given):
         usual = formats.WITH_AGENTS[0]
-    keeper = registry.get(format_name or usual)
+    keeper = registry.get(named or usual)
     session = options.session()
     start = Start(
         title=title,

@@ -26,9 +26,13 @@ def load(path: Path, *, within: Path | None = None) -> dict[str, Any]:
         MissingError: there is no file.
         StateError: it can't be read or isn't TOML; the reason says why.
     """
+    return parse(path, document.read(path, LIMIT_BYTES, within=within)[0])
+
+
+def parse(path: Path, raw: bytes) -> dict[str, Any]:
+    """Return the tables in the bytes of a TOML file. Raises StateError as `load` does."""
     import tomllib
 
-    raw, _ = document.read(path, LIMIT_BYTES, within=within)
     for number, line in enumerate(raw.split(b"\n"), 1):
         if line.count(b".") > MAX_DOTS_PER_LINE:
             raise StateError(path, f"line {number} has more than {MAX_DOTS_PER_LINE} dots; split it into several lines")

@@ -5,17 +5,25 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, TextIO, cast
+from typing import TYPE_CHECKING, Any, Protocol, TextIO, cast
 
 from holdfast import paths
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from contextlib import redirect_stdout
+    from pathlib import Path
     from types import ModuleType
 
     from holdfast.formats.record import Record
     from holdfast.formats.sample import Sample
+
+    class SupportsPart(Protocol):
+        """The parts of a format without code: `adapter`, `sample`."""
+
+        def __getitem__(self, part: str) -> Any:
+            """Return a part."""
+
 
 INDEX_LIMIT_BYTES = 1024 * 1024
 STATES_CHECK = "states"
@@ -70,6 +78,25 @@ RECORDS.update(brought())
 NAMES = tuple(RECORDS)
 WITH_AGENTS = tuple(name for name, record in RECORDS.items() if record.AGENTS)
 """The formats whose units agents work on."""
+DESCRIBED: dict[str, SupportsPart] = {}
+"""The formats of the open project that are described without code, by name, each with its parts by theirs."""
+
+
+def describe(records: Mapping[str, Record], made: Mapping[str, SupportsPart]) -> None:
+    """Make formats without code known, in place of those that were known before."""
+    global NAMES, WITH_AGENTS
+    for name in DESCRIBED:
+        del RECORDS[name]
+    DESCRIBED.clear()
+    DESCRIBED.update(made)
+    RECORDS.update(records)
+    NAMES = tuple(RECORDS)
+    WITH_AGENTS = tuple(name for name, record in RECORDS.items() if record.AGENTS)
+
+
+def may_be_described(root: Path) -> bool:
+    """Return whether there is a folder that may describe formats without code, or whether some are known."""
+    return bool(DESCRIBED) or any(os.path.isdir(each / "formats") for each in (paths.config_dir(), root / ".claude"))  # noqa: PTH112 - quickest
 
 
 def module(name: str, part: str) -> str:
@@ -81,6 +108,9 @@ def parts(part: str, names: Iterable[str]) -> dict[str, ModuleType]:
     """Import a module of each of these formats and return the modules by format. Broken packages are left out."""
     found = {}
     for name in names:
+        if name in DESCRIBED:
+            found[name] = DESCRIBED[name][part]
+            continue
         try:
             with off_stdout():
                 found[name] = import_module(module(name, part))

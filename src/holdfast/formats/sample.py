@@ -58,6 +58,15 @@ class WritesState(Protocol):
 
 
 @runtime_checkable
+class Described(Protocol):
+    """A sample of a format without code."""
+
+    @property
+    def described_in(self) -> str:
+        """The file that describes it."""
+
+
+@runtime_checkable
 class WritesSource(Protocol):
     """A sample of a format that takes workflows over from people's own files."""
 

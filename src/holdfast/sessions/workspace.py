@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
+from holdfast import formats
 from holdfast.project import OpenProject
 from holdfast.sessions.history import generations as earlier
 from holdfast.sessions.ownership import owners, sessions
@@ -23,13 +24,26 @@ class Workspace(OpenProject):
     """
 
     @classmethod
+    def open(cls, root: Path, *, trusted: bool = False, tell: bool = True, **fields: Any) -> Self:
+        """Return the project at `root` (`Project.open`), with the formats that are described for it."""
+        return super().open(root, trusted=trusted, tell=tell, **fields)._described()
+
+    @classmethod
     def of(cls, project: OpenProject) -> Workspace:
         """Return an open project as a workspace. Both share one ledger, whichever opens it."""
         if isinstance(project, cls):
             return project
         made = cls.__new__(cls)
         made.__dict__ = project.__dict__
-        return made
+        return made._described()
+
+    def _described(self) -> Self:
+        """Make the formats known that TOML files describe for this project."""
+        if formats.may_be_described(self.root):
+            from holdfast.formats.described import catalog
+
+            catalog.use_if_any(self.root)
+        return self
 
     @property
     def problem(self) -> str | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from holdfast.formats import WITH_AGENTS
+from holdfast import formats
 from holdfast.survival import truth, workflow_files
 from holdfast.survival.cast import Cast
 from holdfast.survival.findings import Findings
@@ -46,7 +46,7 @@ class Scene(Cast):
 
     def begin(self, *, change: Change | None = None, **more: Any) -> tuple[Conversation, Truth]:
         """Install Holdfast, plant decoys, start a session and plant a workflow in it, with a background agent."""
-        workflow_files.install(self.place)
+        workflow_files.install(self.place, self.format)
         self.decoys()
         client = self.client(**more)
         client.starts()
@@ -78,7 +78,7 @@ class Scene(Cast):
         self._tokens[id(planted)] = tokens
         workflow_files.start(client, planted)
         for number in range(finished):
-            by_agent = planted.format in WITH_AGENTS and number == 0
+            by_agent = planted.format in formats.WITH_AGENTS and number == 0
             self.complete_phase(client, planted, tokens, by_agent=by_agent)
         name = tokens("scout")
         planted.agents[client.launches(name)] = name
@@ -134,7 +134,7 @@ class Scene(Cast):
     def complete_phase(self, client: Conversation, planted: Truth, tokens: Tokens, *, by_agent: bool = False) -> None:
         """Complete the current phase, by an agent's report or on the command line."""
         handover = tokens("note")
-        delivers = workflow_files.SAMPLES[planted.format].DELIVERS
+        delivers = workflow_files.sample(planted.format).DELIVERS
         if by_agent and not delivers:  # the agent's whole report becomes the summary, and several tasks may be ready
             client.delegates("general-purpose", planted.phases[planted.current - 1].title, handover)
             workflow_files.said(client.cli("next", planted.title))
@@ -157,7 +157,7 @@ class Scene(Cast):
         start = self._left.setdefault(id(planted), planted.left)
         due = (cycle + 1) * start // max(cycles, 1)
         if start - planted.left < due:
-            by_agent = planted.format in WITH_AGENTS and cycle % 2 == 0
+            by_agent = planted.format in formats.WITH_AGENTS and cycle % 2 == 0
             self.complete_phase(client, planted, tokens, by_agent=by_agent)
         else:
             value = tokens("value")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.survival import result
 from holdfast.survival.rows import ROWS
 from holdfast.survival.scene import Scene
-from holdfast.survival.workflow_files import FORMATS, Broken
+from holdfast.survival.workflow_files import BY_HAND, FORMATS, Broken
 from holdfast.testkit import belongings, place
 
 if TYPE_CHECKING:
@@ -61,6 +61,8 @@ class Job:
         found: list[tuple[str, str]] = []
         for number, (row, own) in enumerate(formats.items()):
             names = [name for name in own if name in self.formats or name not in FORMATS]
+            if set(BY_HAND) <= set(own):  # people write the files of a format without code by hand too
+                names += [name for name in self.formats if name not in FORMATS]
             found += [(row, name) for name in ([names[number % len(names)]] if self.spread and names else names)]
         return found
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from holdfast import clock, formats
 from holdfast.formats import RECORDS
-from holdfast.formats.sample import WritesSource, WritesState
+from holdfast.formats.sample import Described, Sample, WritesSource, WritesState
+from holdfast.testkit import belongings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,8 +33,20 @@ class Broken(Exception):
     """Something failed that must work before anything can be judged; the message says what."""
 
 
-def install(place: Place) -> None:
-    """Install Holdfast as a user does. Raises Broken if that fails."""
+def sample(format_name: str) -> Sample:
+    """Return the sample of a format, also of one without code that the open project has."""
+    return SAMPLES.get(format_name) or formats.samples()[format_name]
+
+
+def described() -> list[str]:
+    """Return the formats without code that the open project has and that can be played."""
+    return [name for name in formats.DESCRIBED if RECORDS[name].SAMPLE]
+
+
+def install(place: Place, format_name: str = "") -> None:
+    """Install Holdfast as a user does, and describe a format without code there. Raises Broken if that fails."""
+    if format_name in formats.DESCRIBED and isinstance(known := sample(format_name), Described):
+        belongings.describe(known.described_in, place.home)
     ended = place.install()
     if ended.exit_code != 0:
         raise Broken(f"holdfast install ended with {ended.exit_code}: {ended.stderr.strip()}")
@@ -54,7 +67,7 @@ def start(client: Conversation, planted: Truth) -> None:
     """
     for entry in planted.reading:
         client.place.write(entry, "What has to be known.\n", client.root)
-    words = ["--format", planted.format, "--type", SAMPLES[planted.format].KIND]
+    words = ["--format", planted.format, "--type", sample(planted.format).KIND]
     for phase in planted.phases:
         words += ["--phase", f"{phase.title} @{phase.agent}" if phase.agent else phase.title]
     more = [("--read", entry) for entry in planted.reading] + [("--remind", text) for text in planted.reminders]
@@ -64,7 +77,7 @@ def start(client: Conversation, planted: Truth) -> None:
     while rest:
         part, rest = _portion(rest, _COMMAND_LIMIT_CHARS)
         said(client.cli("update", planted.title, *part))
-    if not SAMPLES[planted.format].BEGINS:
+    if not sample(planted.format).BEGINS:
         said(client.cli("next", planted.title))
 
 
@@ -85,9 +98,9 @@ def _portion(pairs: list[tuple[str, str]], room: int) -> tuple[list[str], list[t
 
 def write_state(place: Place, planted: Truth, *, finished: bool = False, age: timedelta = timedelta()) -> Path:
     """Write a state file as people do."""
-    sample = SAMPLES[planted.format]
-    assert isinstance(sample, WritesState)
-    name, text = sample.state(planted, finished=finished)
+    known = sample(planted.format)
+    assert isinstance(known, WritesState)
+    name, text = known.state(planted, finished=finished)
     file = place.write(name, text)
     moment = ((place.now or clock.now()) - age).timestamp()
     os.utime(file, (moment, moment))
@@ -96,5 +109,5 @@ def write_state(place: Place, planted: Truth, *, finished: bool = False, age: ti
 
 def write_source(place: Place, planted: Truth) -> Path | None:
     """Write the file that describes a workflow, such as a memory file; None if its format reads no such file."""
-    sample = SAMPLES[planted.format]
-    return place.write(*sample.source(planted)) if isinstance(sample, WritesSource) else None
+    known = sample(planted.format)
+    return place.write(*known.source(planted)) if isinstance(known, WritesSource) else None

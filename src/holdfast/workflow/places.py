@@ -66,8 +66,17 @@ def folders(root: Path) -> list[Path]:
     for record in RECORDS.values():
         inner = (pattern.rpartition("/")[0] for pattern in (*record.STATES, *record.VIEWS))
         for pattern in dict.fromkeys([record.TOP, *inner]):
+            if pattern in ("", "."):
+                continue  # the root itself is the project's, and holds more than workflows
             found += [folder for folder in sorted(root.glob(pattern)) if folder.is_dir() and not _behind(root, folder)]
     return list(dict.fromkeys(found))
+
+
+def kept_in(root: Path) -> list[str]:
+    """Return the folders and files in the project at `root` that hold its workflows, relative to the root."""
+    found = [record.TOP for record in RECORDS.values() if record.TOP != "."]
+    patterns = [pattern for record in RECORDS.values() if record.TOP == "." for pattern in record.STATES]
+    return [*found, *(each.relative_to(root).as_posix() for one in patterns for each in sorted(root.glob(one)))]
 
 
 def _behind(root: Path, folder: Path) -> bool:

@@ -186,6 +186,8 @@ def get(name: str) -> Format:
         raise HoldfastError(f"there is no format {name!r}; the formats are {', '.join(sorted(RECORDS))}")
     if name in formats.OURS:
         return cast("Format", import_module(RECORDS[name].ADAPTER))
+    if name in formats.DESCRIBED:
+        return cast("Format", formats.DESCRIBED[name]["adapter"])
     return cast("Format", _Brought(name, _called(name, import_module, RECORDS[name].ADAPTER)))
 
 

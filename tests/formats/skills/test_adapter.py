@@ -14,9 +14,9 @@ from holdfast.errors import HoldfastError, MissingError, SchemaMismatch, Transit
 from holdfast.files import atomic
 from holdfast.files.lock import locked
 from holdfast.formats.skills import adapter as skills
-from holdfast.formats.skills import index, inspection, library, lookup, places, record, store, transitions
+from holdfast.formats.skills import index, inspection, lookup, places, record, store, transitions
 from holdfast.sessions.history import archive
-from holdfast.workflow import guidance
+from holdfast.workflow import definitions, guidance
 from holdfast.workflow import places as kept_at
 from holdfast.workflow.model import Changes, Start
 from tests.formats.skills import documents
@@ -438,8 +438,8 @@ def test_a_start_by_its_general_verb_says_what_it_needs(project: Workspace) -> N
 
 def test_a_users_own_machine_moves_a_workflow(project: Workspace) -> None:
     """A third skill needs no code: phases, checkpoints, fields and transitions from its file."""
-    library.user_folder().mkdir(parents=True)
-    (library.user_folder() / "release.toml").write_text(
+    definitions.user_folder("machines").mkdir(parents=True)
+    (definitions.user_folder("machines") / "release.toml").write_text(
         'key = "version"\n[context]\nversion = ""\n[[phases]]\nname = "tag"\nrequires = ["signed"]\n'
         '[[phases]]\nname = "announce"\n[checkpoints]\nsigned = { last_run = "" }\n'
     )

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import clock
-from holdfast.formats.skills import library, places
+from holdfast.formats.skills import places
 from holdfast.sessions.ownership import owners
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import statefile
+from holdfast.workflow import definitions, statefile
 from tests import doctoring
 from tests.commandline import holdfast
 from tests.formats.skills import documents
@@ -633,7 +633,7 @@ def test_a_projects_machine_is_trusted_by_a_person(root: Path) -> None:
     skills(root, "start", "release", "--task", "2.0")
     assert [each["used"] for each in skills(root, "machines", "--json").json] == [True] * 3
     assert "has no machine '../x'" in skills(root, "trust", "../x", "--yes", code=1).err
-    assert library.is_trusted(root, root / ".claude" / "machines" / "release.toml")
+    assert definitions.is_trusted(root, root / ".claude" / "machines" / "release.toml")
 
 
 def test_a_machines_file_name_forges_no_row(root: Path) -> None:

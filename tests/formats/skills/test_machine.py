@@ -10,6 +10,7 @@ import pytest
 from holdfast import trust
 from holdfast.errors import ConfigError, HoldfastError, TransitionError
 from holdfast.formats.skills import library, machine
+from holdfast.workflow import definitions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,16 +26,16 @@ def parse(text: str) -> Machine:
 
 def users(name: str, text: str = REVIEW) -> Path:
     """Write a machine into the user's folder."""
-    library.user_folder().mkdir(parents=True, exist_ok=True)
-    path = library.user_folder() / f"{name}.toml"
+    definitions.user_folder("machines").mkdir(parents=True, exist_ok=True)
+    path = definitions.user_folder("machines") / f"{name}.toml"
     path.write_text(text)
     return path
 
 
 def theirs(root: Path, name: str, text: str = REVIEW) -> Path:
     """Write a machine into the project's folder."""
-    library.project_folder(root).mkdir(parents=True, exist_ok=True)
-    path = library.project_folder(root) / f"{name}.toml"
+    definitions.project_folder(root, "machines").mkdir(parents=True, exist_ok=True)
+    path = definitions.project_folder(root, "machines") / f"{name}.toml"
     path.write_text(text)
     return path
 
@@ -57,7 +58,7 @@ def test_dev_and_tdd_are_shipped(tmp_path: Path) -> None:
     assert list(dev.checkpoints) == [*dev.stage("verification").requires, "pr_created"]
     assert names(tdd) == ["red", "green", "refactor", "commit"]
     assert (tdd.allowed("commit"), tdd.cycle) == (("red",), "cycle_count")
-    assert [each.machine is not None for each in library.listed(tmp_path)] == [True, True]
+    assert [each.value is not None for each in library.MACHINES.listed(tmp_path)] == [True, True]
 
 
 def test_a_phase_leads_to_the_next_one_unless_it_says_more(tmp_path: Path) -> None:
@@ -106,8 +107,8 @@ def test_a_users_own_machine_needs_no_code(tmp_path: Path) -> None:
 
     assert names(library.get(tmp_path, "review")) == ["read", "judge"]
     assert names(library.get(tmp_path, "tdd")) == ["read", "judge"]
-    reasons = {each.path: each.reason for each in library.listed(tmp_path)}
-    assert reasons[library.SHIPPED / "tdd.toml"] == "another machine of this name comes first"
+    reasons = {each.path: each.reason for each in library.MACHINES.listed(tmp_path)}
+    assert reasons[library.SHIPPED / "tdd.toml"] == "another one of this name comes first"
 
 
 def test_a_projects_machine_counts_once_trusted_as_it_is(tmp_path: Path) -> None:
@@ -115,7 +116,7 @@ def test_a_projects_machine_counts_once_trusted_as_it_is(tmp_path: Path) -> None
     path = theirs(tmp_path, "review")
     with pytest.raises(TransitionError, match="holdfast skills trust review"):
         library.get(tmp_path, "review")
-    assert [each.trusted for each in library.listed(tmp_path) if each.path == path] == [False]
+    assert [each.trusted for each in library.MACHINES.listed(tmp_path) if each.path == path] == [False]
 
     grant(tmp_path, path)
     assert names(library.get(tmp_path, "review")) == ["read", "judge"]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def warm(scene: Scene) -> None:
     """Compactions one after another, with work between them, beside a workflow that was completed before."""
-    workflow_files.install(scene.place)
+    workflow_files.install(scene.place, scene.format)
     scene.decoys()
     client = scene.client()
     client.starts()
@@ -25,7 +25,7 @@ def warm(scene: Scene) -> None:
 
 def by_hand(scene: Scene) -> None:
     """The state as people keep it: a hybrid file written by hand, or a CLAUDE.local.md the state file comes from."""
-    workflow_files.install(scene.place)
+    workflow_files.install(scene.place, scene.format)
     scene.decoys()
     client = scene.client()
     client.starts()

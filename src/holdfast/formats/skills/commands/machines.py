@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import sys
+from typing import TYPE_CHECKING
 
 import click
 
-from holdfast import trust as trusting
-from holdfast.commands import options
-from holdfast.errors import HoldfastError, StateError
+from holdfast.commands import definition_trust, options
 from holdfast.formats.skills import library
-from holdfast.workflow import wording
+from holdfast.workflow import definitions, wording
+
+if TYPE_CHECKING:
+    from holdfast.formats.skills.machine import Machine
 
 _ROW_LIMIT_CHARS = 8_000  # of phases and a path
 
@@ -28,22 +29,22 @@ def machines(as_json: bool, project_dir: str | None) -> None:
       holdfast skills machines
     """
     project = options.open_project(project_dir)
-    found = library.listed(project.root)
+    found = library.MACHINES.listed(project.root)
     if as_json:
         rows = [
             {
                 "skill": each.name,
                 "path": str(each.path),
-                "used": each.machine is not None,
+                "used": each.value is not None,
                 "reason": each.reason,
-                "phases": [stage.name for stage in each.machine.stages] if each.machine else [],
+                "phases": [stage.name for stage in each.value.stages] if each.value else [],
             }
             for each in found
         ]
         options.print_json(rows)
         return
     lines = [_row(each) for each in found]
-    lines.append(f"Your own are files: {library.user_folder() / 'NAME.toml'}.")
+    lines.append(f"Your own are files: {definitions.user_folder(library.KIND) / 'NAME.toml'}.")
     options.say("\n".join(lines))
 
 
@@ -60,26 +61,12 @@ def trust(skill: str, yes: bool, project_dir: str | None) -> None:
     Example:
       holdfast skills trust release
     """
-    project = options.open_project(project_dir)
-    path = library.project_folder(project.root) / f"{skill}.toml"
-    if path.parent != library.project_folder(project.root) or not path.is_file():
-        raise HoldfastError(f"{project.root} has no machine {skill!r}; it would be {path}")
-    try:
-        raw = library.content(project.root, path)
-    except StateError as error:
-        raise HoldfastError(str(error)) from error
-    options.say(raw.decode("utf-8", "replace"))
-    if not yes and not sys.stdin.isatty():
-        raise HoldfastError("there is no terminal to ask on; read the file, then add --yes")
-    if not yes and not click.confirm(f"Trust {path}?"):
-        raise HoldfastError("nothing was trusted")
-    trusting.grant(project.root, {trusting.relative_name(project.root, path): trusting.digest(raw)}, [raw])
-    click.echo(f"Trusted: {path}. If its content changes, trust it again.")
+    definition_trust.grant(options.open_project(project_dir), library.KIND, skill, yes=yes)
 
 
-def _row(found: library.Listed) -> str:
+def _row(found: definitions.Listed[Machine]) -> str:
     """Return a machine on one line, whatever the name of its file is."""
-    used = " → ".join(stage.name for stage in found.machine.stages) if found.machine else f"not used: {found.reason}"
+    used = " → ".join(stage.name for stage in found.value.stages) if found.value else f"not used: {found.reason}"
     said = wording.one_line(f"{used}  ({found.path})", _ROW_LIMIT_CHARS)
     return f"{wording.one_line(found.name):<10} {said}"
 

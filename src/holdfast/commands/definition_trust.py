@@ -1,0 +1,44 @@
+"""What the commands share that trust a project's definition: a machine, or a format without code."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from holdfast import trust
+from holdfast.commands import options
+from holdfast.errors import HoldfastError
+from holdfast.terminal_text import printable
+from holdfast.workflow import definitions
+
+if TYPE_CHECKING:
+    from holdfast.sessions.workspace import Workspace
+
+
+def grant(project: Workspace, kind: str, name: str, *, yes: bool) -> None:
+    """Show a project's definition, ask, and trust exactly the content that was shown.
+
+    Args:
+        project: the project.
+        kind: the definition's kind, such as `machines`.
+        name: its name.
+        yes: don't ask.
+
+    Raises:
+        HoldfastError: there is no such file, it can't be read, or nobody agreed.
+    """
+    folder = definitions.project_folder(project.root, kind)
+    path = folder / f"{name}.toml"
+    if path.parent != folder or not path.is_file():
+        raise HoldfastError(f"{project.root} has no {kind.removesuffix('s')} {name!r}; it would be {path}")
+    raw = definitions.content(project.root, path)
+    for line in raw.decode(errors="backslashreplace").splitlines():
+        click.echo(printable(line))  # click would remove control characters; here you must see them
+    if not yes and not sys.stdin.isatty():
+        raise HoldfastError("there is no terminal to ask on; read the file, then add --yes")
+    if not yes and not click.confirm(f"Trust {path}?"):
+        raise HoldfastError("nothing was trusted")
+    trust.grant(project.root, {trust.relative_name(project.root, path): trust.digest(raw)}, [raw])
+    options.say(f"Trusted: {path}. If its content changes, trust it again.")

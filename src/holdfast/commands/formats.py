@@ -1,0 +1,214 @@
+"""`holdfast formats`: list, check, write and trust formats without code."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from holdfast import formats, trust
+from holdfast.commands import definition_trust, options
+from holdfast.errors import HoldfastError, StateError, because
+from holdfast.files import atomic
+from holdfast.formats.described import catalog, store, view
+from holdfast.formats.described.description import NAME
+from holdfast.workflow import definitions, registry, statefile, wording
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from holdfast.formats.described.description import Description
+    from holdfast.sessions.workspace import Workspace
+    from holdfast.workflow.definitions import Listed
+
+_ROW_LIMIT_CHARS = 8_000
+_NEW = """\
+# A format without code: which JSON files hold workflows, and what their fields and statuses mean.
+# `holdfast formats check {name}` says what Holdfast makes of it.
+
+# Below the project's root; * stands for any text in a name. A new workflow goes where the first one says.
+files = ["{name}/*.json"]
+
+# Where the file keeps what belongs to the workflow. Leave out what it doesn't keep.
+[workflow]
+title = "title"
+# id = "id"
+# status = "status"
+# created = "created"
+# reading = "required_reading"
+# reminders = "reminders"
+# context = "context"
+
+# How to get to the units, and what their fields are called. Nested ones: path = "phases[*].steps[*]".
+[units]
+path = "tasks[*]"
+word = "task"
+title = "title"
+status = "status"
+# id = "id"
+# agent = "agent"
+# note = "note"
+
+# The words of each status: the first is written, all are read. A word may be true, false or a number.
+[statuses]
+pending = ["todo"]
+active = ["in_progress"]
+completed = ["done"]
+failed = ["failed"]
+blocked = ["blocked"]
+"""
+
+
+@click.group(name="formats")
+def command() -> None:
+    """List the formats that workflows can be stored in, and describe your own without code.
+
+    \b
+    Examples:
+      holdfast formats list
+      holdfast formats new checklist
+      holdfast formats check checklist
+    """
+
+
+@command.command(name="list")
+@options.json_option
+@options.project_option
+def list_(as_json: bool, project_dir: str | None) -> None:
+    """List the formats: Holdfast's own, those of packages, and those without code.
+
+    What isn't used has the reason. A project's format counts once you trusted it.
+    """
+    project = options.open_project(project_dir)
+    rows = [*_known(), *map(_row, catalog.listed(project.root))]
+    if as_json:
+        options.print_json(rows)
+        return
+    width = max(len(str(row["name"])) for row in rows)
+    lines = []
+    for row in rows:
+        said = "" if row["used"] else f"not used: {row['reason']}  "
+        shown = wording.one_line(f"{said}{', '.join(row['files'])}  ({row['from']})", _ROW_LIMIT_CHARS)
+        lines.append(f"{wording.one_line(str(row['name'])):<{width}}  {shown}")
+    options.say("\n".join(lines))
+    for each in catalog.listed(project.root):
+        if not each.trusted:
+            options.note(_to_trust(each))
+
+
+@command.command()
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+@options.json_option
+@options.project_option
+def check(names: tuple[str, ...], as_json: bool, project_dir: str | None) -> None:
+    """Say what Holdfast makes of formats without code, and of the files that they describe.
+
+    Without NAME, it checks all. The exit code is 1 if one can't be used.
+    """
+    project = options.open_project(project_dir)
+    found = [each for each in catalog.listed(project.root) if not names or each.name in names]
+    if missing := [name for name in names if name not in {each.name for each in found}]:
+        there = ", ".join(sorted({each.name for each in catalog.listed(project.root)})) or "none"
+        raise HoldfastError(f"there is no format without code called {missing[0]!r}; there are {there}")
+    checked = [_checked(project, each) for each in found]
+    if as_json:
+        options.print_json(checked)
+    else:
+        options.say("\n".join(line for each in checked for line in _lines(each)) or "No format without code.")
+    if any(not each["used"] for each in checked):
+        sys.exit(1)
+
+
+@command.command()
+@click.argument("name")
+@click.option("--in-project", is_flag=True, help="Write it into the project, trusted, not into your own folder.")
+@options.project_option
+def new(name: str, in_project: bool, project_dir: str | None) -> None:
+    """Write the description of a format called NAME, with everything that it can say."""
+    project = options.open_project(project_dir)
+    if not NAME.fullmatch(name):
+        raise click.BadParameter(f"{name!r}: use small letters, digits, - and _, 40 at most", param_hint="NAME")
+    folders = definitions.user_folder(catalog.KIND), definitions.project_folder(project.root, catalog.KIND)
+    taken = {*formats.RECORDS, *catalog.taken(), *(each.name for each in catalog.listed(project.root))}
+    if name in taken:
+        raise HoldfastError(f"there is a format or command {name!r} already; choose another name")
+    path = folders[in_project] / f"{name}.toml"
+    raw = _NEW.format(name=name).encode()
+    if in_project:
+        statefile.guard(project.root, path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StateError(path.parent, f"can't be created: {because(error)}") from error
+    atomic.replace(path, raw, None)
+    if in_project:
+        trust.grant(project.root, {trust.relative_name(project.root, path): trust.digest(raw)}, [raw])
+    options.say(f"Wrote {path}.\nNext: edit it, then see what it means: holdfast formats check {name}")
+    if in_project:
+        options.say(f"Trust it again after each edit: holdfast formats trust {name}")
+
+
+@command.command(name="trust")
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Don't ask.")
+@options.project_option
+def trust_(name: str, yes: bool, project_dir: str | None) -> None:
+    """Trust the project's format NAME, with exactly the content it has now. For people."""
+    definition_trust.grant(options.open_project(project_dir), catalog.KIND, name, yes=yes)
+
+
+def _known() -> Iterator[dict[str, Any]]:
+    for name, record in formats.RECORDS.items():
+        if name not in formats.DESCRIBED:
+            source = "Holdfast" if name in formats.OURS else formats.package(name)
+            yield {"name": name, "used": True, "reason": "", "from": source, "files": list(record.STATES)}
+
+
+def _row(each: Listed[Description]) -> dict[str, Any]:
+    """Return a described format as a row."""
+    rules = each.value
+    files = list(rules.files) if rules else []
+    return {"name": each.name, "used": rules is not None, "reason": each.reason, "from": str(each.path), "files": files}
+
+
+def _checked(project: Workspace, each: Listed[Description]) -> dict[str, Any]:
+    """Return a described format as a row, with what it makes of the project's files."""
+    row = _row(each) | {"agents": False, "keeps": [], "workflows": [], "left": []}
+    if each.value is None:
+        return row | {"reason": _to_trust(each) if not each.trusted else each.reason}
+    rules = each.value
+    found = registry.get(rules.name).find(project)
+    known = {str(one.path) for one in found.workflows}
+    troubled = {str(one.path): one.reason for one in found.problems}
+    left = [{"path": path, "reason": reason} for path, reason in troubled.items()]
+    nothing = f"nothing at {rules.units} has a title or a known status"
+    others = (path for path in store.files(project, rules) if path.is_file())
+    left += [{"path": str(path), "reason": nothing} for path in others if str(path) not in known | troubled.keys()]
+    keeps = [
+        *(name for name in view.KEPT if name in rules.workflow),
+        *(n for n in ("agent", "note") if n in rules.unit),
+    ]
+    workflows = [
+        {"path": one.place, "title": one.title, "position": one.position, "warnings": list(one.warnings)}
+        for one in found.workflows
+    ]
+    return row | {"agents": rules.agents, "keeps": keeps, "workflows": workflows, "left": left}
+
+
+def _lines(row: dict[str, Any]) -> Iterator[str]:
+    if not row["used"]:
+        yield f"{row['name']}: not used: {row['reason']}"
+        return
+    moved = "agents move it" if row["agents"] else "no agent moves it (no words for active and for failed or blocked)"
+    yield f"{row['name']}: {', '.join(row['files'])}; {moved}; keeps {', '.join(row['keeps']) or 'nothing else'}"
+    for each in row["workflows"]:
+        yield f"  {each['path']}: {wording.quoted(each['title'])} at {each['position']}"
+        yield from (f"    warning: {warning}" for warning in each["warnings"])
+    yield from (f"  {each['path']}: {each['reason']}" for each in row["left"])
+    if not row["workflows"] and not row["left"]:
+        yield "  no such file in this project yet"
+
+
+def _to_trust(each: Listed[Description]) -> str:
+    return f"{each.path} is not trusted; read it, then run `holdfast formats trust {each.name}`"

@@ -1,0 +1,75 @@
+"""The described formats of a project: those in `formats/NAME.toml`, the user's and the project's once trusted."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from holdfast import formats, log, paths
+from holdfast.formats.described import description
+from holdfast.formats.record import completed
+from holdfast.workflow import definitions
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from holdfast.formats.described.description import Description
+    from holdfast.workflow.definitions import Listed
+
+KIND = "formats"
+FORMATS = definitions.Library(
+    KIND,
+    description.parse,
+    trusting="holdfast formats trust",
+    is_name=lambda name: bool(description.NAME.fullmatch(name)),
+)
+
+
+def use(root: Path) -> None:
+    """Make the described formats of a project known to this process, and those of another project unknown."""
+    found = {each.name: each.value for each in listed(root) if each.value is not None}
+    if found or formats.DESCRIBED:
+        records = {name: completed(rules.record()) for name, rules in found.items()}
+        formats.describe(records, {name: _Parts(rules) for name, rules in found.items()})
+
+
+def listed(root: Path) -> list[Listed[Description]]:
+    """Return the files that describe formats, the user's first. Only the first of a name is used.
+
+    None takes the name of a format that Holdfast or an installed package brings, or of a command.
+    """
+    names = taken()
+    found: list[Listed[Description]] = []
+    for each in FORMATS.listed(root):
+        if each.value is not None and each.name in names:
+            reason = "there is a format or command of this name already; call it something else"
+            found.append(each._replace(value=None, reason=reason))
+        else:
+            found.append(each)
+    return found
+
+
+def taken() -> set[str]:
+    """Return the names that no description may have: those of other formats and of commands."""
+    return {*formats.OURS, *formats.brought(), *paths.modules("commands")}
+
+
+def use_if_any(root: Path) -> None:
+    """Do as `use` does, without a fault: what is wrong with a description costs that format alone."""
+    try:
+        use(root)
+    except OSError as error:
+        log.write("warning", f"formats without code can't be looked for: {error}")
+
+
+class _Parts:
+    """The modules of a described format, each made for its description when it is asked for."""
+
+    def __init__(self, rules: Description) -> None:
+        self._rules = rules
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, part: str) -> Any:
+        if part not in self._made:
+            self._made[part] = import_module(f"holdfast.formats.described.{part}").of(self._rules)
+        return self._made[part]

@@ -1,0 +1,156 @@
+"""A file of a described format as a workflow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from holdfast.clock import from_mtime, stamp
+from holdfast.errors import SchemaMismatch
+from holdfast.formats.described import description as described
+from holdfast.formats.described import fields
+from holdfast.workflow import values
+from holdfast.workflow.model import Phase, Status, Workflow
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from holdfast.formats.described.description import Description
+    from holdfast.formats.described.fields import Member
+    from holdfast.workflow.records import Records
+    from holdfast.workflow.statefile import StateFile
+
+KEPT = ("reading", "reminders", "context")
+"""What a workflow may keep beside its units."""
+_STOPPED = ("failed", "blocked")
+
+
+class Unit(NamedTuple):
+    """A unit of a file: where its object is, and what it says."""
+
+    member: Member
+    phase: Phase
+
+
+def check(rules: Description, path: Path, data: Mapping[str, Any]) -> None:
+    """Raise SchemaMismatch unless a file is of a format: at least one of its units has a title or a known status."""
+    for each in fields.members(data, rules.units):
+        title, status = fields.get(each.data, rules.unit["title"]), fields.get(each.data, rules.unit["status"])
+        if isinstance(title, str) or (status is not None and described.meaning(rules, status)):
+            return
+    raise SchemaMismatch(path, f"is no file of {rules.name} (nothing at {rules.units}); it is left alone")
+
+
+def units(rules: Description, data: Mapping[str, Any], warnings: list[str]) -> list[Unit]:
+    """Return the units of a file, in its order; what can't be understood gives a warning."""
+    found: list[Unit] = []
+    known: set[str] = set()
+    written = [_status(rules, each, warnings) for each in fields.members(data, rules.units)]
+    statuses = _with_active(rules, written)
+    for number, (each, status) in enumerate(zip(fields.members(data, rules.units), statuses, strict=True), 1):
+        usual = f"{rules.word.replace(' ', '_')}_{number}"
+        name = _said(each, rules.unit.get("id", "")).strip() or usual
+        if name in known:
+            warnings.append(f'"{rules.unit["id"]}" is "{name}" in two {rules.word}s')
+            name = usual
+        known.add(name)
+        phase = Phase(
+            id=name,
+            number=number,
+            title=_said(each, rules.unit["title"]).strip() or f"{rules.word.capitalize()} {number}",
+            status=status,
+            agent=_said(each, rules.unit.get("agent", "")).strip(),
+            handover=_note(fields.get(each.data, rules.unit.get("note", ""))),
+        )
+        found.append(Unit(each, phase))
+    return found
+
+
+def workflow(project: Records, rules: Description, file: StateFile) -> Workflow:
+    """Return a state file as a workflow. Raises SchemaMismatch for a file of something else."""
+    data, warnings = file.data, list[str]()
+    check(rules, file.path, data)
+    phases = tuple(each.phase for each in units(rules, data, warnings))
+    where = rules.workflow
+    status = _whole(rules, data, phases, warnings)
+    now = None if status == "completed" else current(phases)
+    context = fields.get(data, where.get("context", ""))
+    title = values.text(fields.get(data, where.get("title", "")))
+    return Workflow(
+        format=rules.name,
+        id=identity(rules, data, file.path),
+        title=title.strip() or file.path.stem,
+        kind="",
+        status=status,
+        phases=phases,
+        current=now.number if now else None,
+        total=len(phases),
+        phase=now.title if now else "",
+        phase_status=now.status if now else "",
+        reading=values.entries(fields.get(data, where.get("reading", "")), where.get("reading", ""), warnings),
+        reminders=values.texts(fields.get(data, where.get("reminders", "")), where.get("reminders", ""), warnings),
+        context=values.mapping(context, where.get("context", ""), warnings),
+        created_at=values.text(fields.get(data, where.get("created", ""))),
+        updated_at=stamp(from_mtime(file.document.mtime)),
+        path=file.path,
+        raw=file.document.raw,
+        root=project.root,
+        warnings=tuple(warnings),
+        recovered=bool(file.broken),
+    )
+
+
+def identity(rules: Description, data: Mapping[str, Any], path: Path) -> str:
+    """Return the id of the workflow in a file: what its field says, else the file's name."""
+    return values.text(fields.get(data, rules.workflow.get("id", ""))).strip() or path.stem
+
+
+def current(phases: Sequence[Phase]) -> Phase | None:
+    """Return the unit that is worked on: one that is active, else one that went wrong, else the next after a done one.
+
+    None before the first has begun, and at the end.
+    """
+    for wanted in (("active",), _STOPPED):
+        if found := next((each for each in phases if each.status in wanted), None):
+            return found
+    begun = any(each.status == "completed" for each in phases)
+    return next((each for each in phases if begun and each.status == "pending"), None)
+
+
+def _status(rules: Description, member: Member, warnings: list[str]) -> Status:
+    value = fields.get(member.data, rules.unit["status"])
+    found = described.meaning(rules, value)
+    if found is None:
+        place = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in member.keys).lstrip(".")
+        warnings.append(f'"{place}.{rules.unit["status"]}" is {values.text(value)!r}, for which there is no status')
+    return found or "pending"
+
+
+def _with_active(rules: Description, statuses: list[Status]) -> list[Status]:
+    """Return the statuses; where no word says what is active, that is the first that is left."""
+    if not rules.statuses["active"] and "active" not in statuses:
+        first = next((number for number, each in enumerate(statuses) if each != "completed"), None)
+        if first is not None and statuses[first] == "pending":
+            return [*statuses[:first], "active", *statuses[first + 1 :]]
+    return statuses
+
+
+def _whole(rules: Description, data: Mapping[str, Any], phases: Sequence[Phase], warnings: list[str]) -> Status:
+    said = fields.get(data, rules.workflow.get("status", ""))
+    found, open_ = described.meaning(rules, said), [each.id for each in phases if each.status != "completed"]
+    if not open_:
+        return "completed"
+    if said is not None and found is None:
+        warnings.append(f'"{rules.workflow["status"]}" is {values.text(said)!r}, for which there is no status')
+    if said is not None and found == "completed":
+        warnings.append(f'"{rules.workflow["status"]}" says completed, but {", ".join(open_[:5])} is not')
+    now = current(phases)
+    return now.status if now and now.status != "pending" else "active" if now else "pending"
+
+
+def _said(member: Member, path: str) -> str:
+    return values.text(fields.get(member.data, path))
+
+
+def _note(value: Any) -> str:
+    return "\n".join(map(values.text, value)) if isinstance(value, list) else values.text(value)

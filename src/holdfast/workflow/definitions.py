@@ -1,0 +1,168 @@
+"""Definitions: TOML files that describe something as data, the user's own and, once trusted, a project's.
+
+Machines of skills and formats without code are such files. They execute nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+from holdfast import paths, trust
+from holdfast.errors import HoldfastError, MissingError, TransitionError
+from holdfast.files import document, tomlfile
+from holdfast.files.file_memo import Kept
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+Value = TypeVar("Value")
+
+MAX_FILES = 200  # of one folder that are listed
+_MAX_KEPT = 64  # parsed definitions of projects that a process remembers
+
+
+class UntrustedError(TransitionError):
+    """A project's definition that is not trusted as it is now; the message names the command that trusts it."""
+
+
+class Listed(NamedTuple, Generic[Value]):
+    """A definition's file.
+
+    Attributes:
+        name: what it defines, the file's name without its ending.
+        path: the file.
+        value: what it says; None if it isn't used.
+        reason: why it isn't used; empty if it is.
+        trusted: whether it may be used; false for a project's file that isn't trusted as it is now.
+    """
+
+    name: str
+    path: Path
+    value: Value | None
+    reason: str
+    trusted: bool = True
+
+
+def user_folder(kind: str) -> Path:
+    """Return the folder of the user's own definitions of a kind."""
+    return paths.config_dir() / kind
+
+
+def project_folder(root: Path, kind: str) -> Path:
+    """Return the folder of a project's definitions of a kind."""
+    return root / ".claude" / kind
+
+
+def content(root: Path, path: Path) -> bytes:
+    """Return the bytes of a project's definition. Raises StateError, also if links lead out of the project."""
+    return document.read(path, tomlfile.LIMIT_BYTES, within=root)[0]
+
+
+class Library(Generic[Value]):
+    """The definitions of one kind: the user's come first, then the project's, then those that are shipped.
+
+    So a project's file never replaces a user's. A shipped one gives way to both.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        parse: Callable[[str, Mapping[str, Any], str], Value],
+        *,
+        trusting: str,
+        is_name: Callable[[str], bool],
+        shipped: Path | None = None,
+    ) -> None:
+        """Read definitions of a kind.
+
+        Args:
+            kind: what the folders are called: `machines`, `formats`.
+            parse: makes a value of a name, a file's tables and the file's path. Raises ConfigError.
+            trusting: the command that trusts a project's file, without its name.
+            is_name: whether a file's name without its ending can name a definition.
+            shipped: the folder of those that come with Holdfast.
+        """
+        self.kind, self.trusting, self.shipped = kind, trusting, shipped
+        self._parse, self._is_name = parse, is_name
+        self._own = Kept(lambda path: self._parsed(path, tomlfile.load(path)))
+        self._theirs: dict[tuple[Path, str], Value] = {}
+
+    def folders(self, root: Path) -> list[Path]:
+        """Return the folders, in the order in which they count."""
+        shipped = [self.shipped] if self.shipped else []
+        return [user_folder(self.kind), project_folder(root, self.kind), *shipped]
+
+    def value(self, root: Path, path: Path) -> Value:
+        """Return what a file says.
+
+        Raises:
+            MissingError: there is no file.
+            UntrustedError: it is a project's, and not trusted as it is now.
+            ConfigError: it defines nothing.
+            StateError: it can't be read.
+        """
+        if path.parent != project_folder(root, self.kind):
+            return self._own.get(path)
+        raw = content(root, path)
+        digest = trust.digest(raw)
+        if not trust.trusted(root, trust.relative_name(root, path), digest):
+            raise UntrustedError(f"{path} is not trusted; read it, then run `{self.trusting} {path.stem}`")
+        known = self._theirs.get((path, digest))
+        if known is None:
+            known = self._parsed(path, tomlfile.parse(path, raw))  # the very bytes that are trusted
+            if len(self._theirs) >= _MAX_KEPT:
+                self._theirs.clear()
+            self._theirs[path, digest] = known
+        return known
+
+    def first(self, root: Path, name: str) -> Value | None:
+        """Return the value of a name: the first that there is and that may be used; None without one.
+
+        Raises ConfigError if its file defines nothing, StateError if it can't be read.
+        """
+        for folder in self.folders(root) if self._is_name(name) else ():
+            try:
+                return self.value(root, folder / f"{name}.toml")
+            except (MissingError, UntrustedError):
+                continue
+        return None
+
+    def listed(self, root: Path) -> list[Listed[Value]]:
+        """Return the files in the order in which they count. Only the first of a name is used."""
+        found: list[Listed[Value]] = []
+        for folder in self.folders(root):
+            for path in sorted(folder.glob("*.toml"))[:MAX_FILES]:
+                found.append(self._look(root, path, {each.name for each in found if each.value is not None}))
+        return found
+
+    def waiting(self, root: Path, name: str) -> Path | None:
+        """Return the project's file of a name if it isn't trusted as it is now."""
+        path = project_folder(root, self.kind) / f"{name}.toml"
+        if not self._is_name(name) or not path.is_file():
+            return None
+        return None if is_trusted(root, path) else path
+
+    def _look(self, root: Path, path: Path, used: set[str]) -> Listed[Value]:
+        if not self._is_name(path.stem):
+            return Listed(path.stem, path, None, "its name can't be used")
+        try:
+            value = self.value(root, path)
+        except UntrustedError:
+            return Listed(path.stem, path, None, "it is not trusted", trusted=False)
+        except HoldfastError as error:
+            return Listed(path.stem, path, None, str(error))
+        if path.stem in used:
+            return Listed(path.stem, path, None, "another one of this name comes first")
+        return Listed(path.stem, path, value, "")
+
+    def _parsed(self, path: Path, tables: Mapping[str, Any]) -> Value:
+        return self._parse(path.stem, tables, str(path))
+
+
+def is_trusted(root: Path, path: Path) -> bool:
+    """Return whether a project's definition is trusted as it is now."""
+    try:
+        return trust.trusted(root, trust.relative_name(root, path), trust.digest(content(root, path)))
+    except HoldfastError:
+        return False
