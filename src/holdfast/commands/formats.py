@@ -76,9 +76,14 @@ def command() -> None:
 @options.json_option
 @options.project_option
 def list_(as_json: bool, project_dir: str | None) -> None:
-    """List the formats: Holdfast's own, those of packages, and those without code.
+    """List the formats, also those without code.
 
     What isn't used has the reason. A project's format counts once you trusted it.
+
+    \b
+    Examples:
+      holdfast formats list
+      holdfast formats list --json
     """
     project = options.open_project(project_dir)
     rows = [*_known(), *map(_row, catalog.listed(project.root))]
@@ -102,9 +107,14 @@ def list_(as_json: bool, project_dir: str | None) -> None:
 @options.json_option
 @options.project_option
 def check(names: tuple[str, ...], as_json: bool, project_dir: str | None) -> None:
-    """Say what Holdfast makes of formats without code, and of the files that they describe.
+    """Say what Holdfast makes of your formats.
 
-    Without NAME, it checks all. The exit code is 1 if one can't be used.
+    It names the files that they describe. Without NAME, it checks all. The exit code is 1 if one can't be used.
+
+    \b
+    Examples:
+      holdfast formats check
+      holdfast formats check checklist
     """
     project = options.open_project(project_dir)
     found = [each for each in catalog.listed(project.root) if not names or each.name in names]
@@ -125,7 +135,15 @@ def check(names: tuple[str, ...], as_json: bool, project_dir: str | None) -> Non
 @click.option("--in-project", is_flag=True, help="Write it into the project, trusted, not into your own folder.")
 @options.project_option
 def new(name: str, in_project: bool, project_dir: str | None) -> None:
-    """Write the description of a format called NAME, with everything that it can say."""
+    """Write the description of a format.
+
+    The file is NAME.toml in your formats folder, with everything that a description can say.
+
+    \b
+    Examples:
+      holdfast formats new checklist
+      holdfast formats new checklist --in-project
+    """
     project = options.open_project(project_dir)
     if not NAME.fullmatch(name):
         raise click.BadParameter(f"{name!r}: use small letters, digits, - and _, 40 at most", param_hint="NAME")
@@ -154,7 +172,14 @@ def new(name: str, in_project: bool, project_dir: str | None) -> None:
 @click.option("--yes", is_flag=True, help="Don't ask.")
 @options.project_option
 def trust_(name: str, yes: bool, project_dir: str | None) -> None:
-    """Trust the project's format NAME, with exactly the content it has now. For people."""
+    """Trust a format of the project.
+
+    Trust holds for exactly the content that the file has now. It is for people, not for a model.
+
+    \b
+    Examples:
+      holdfast formats trust checklist
+    """
     definition_trust.grant(options.open_project(project_dir), catalog.KIND, name, yes=yes)
 
 

@@ -13,6 +13,7 @@ from holdfast.files.lock import locked
 from holdfast.formats.described import description as described
 from holdfast.formats.described import edits, fields, view
 from holdfast.workflow import places, statefile, views
+from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.statefile import StateFile
 
 MAX_FILES = 10_000  # of one format that are listed
+_MAX_SAME = 1000  # files of one title
 _TITLE_LIMIT_CHARS = 60  # of a title in a file's name
 
 
@@ -169,19 +171,16 @@ def fresh(rules: Description, start: Start, last: str) -> dict[str, Any]:
 
 def _place(project: Records, rules: Description, start: Start) -> tuple[Path, StateFile | None]:
     """Return where a new workflow goes, and the file that it replaces there, if any."""
-    pattern, number = rules.files[0], 0
-    while True:
-        number += 1
-        name = pattern
-        if "*" in pattern:
-            folder, slash, last = pattern.rpartition("/")
-            slug = re.sub("[^a-z0-9]+", "-", start.title.lower()).strip("-")[:_TITLE_LIMIT_CHARS] or "workflow"
-            name = (
-                f"{folder}{slash}{last.replace('*', slug if number == 1 else f'{slug}-{number}', 1).replace('*', '')}"
-            )
+    pattern, names = rules.files[0], [rules.files[0]]
+    if "*" in pattern:
+        folder, slash, last = pattern.rpartition("/")
+        slug = re.sub("[^a-z0-9]+", "-", start.title.lower()).strip("-")[:_TITLE_LIMIT_CHARS] or "workflow"
+        numbered = [slug, *(f"{slug}-{number}" for number in range(2, _MAX_SAME))]
+        names = [f"{folder}{slash}{last.replace('*', each, 1).replace('*', '')}" for each in numbered]
+    for name in names:
         path = project.root / name
         if not is_place(project.root, rules, path):
-            raise StateError(path, f"is no place for a file of {rules.name}")
+            continue  # another format keeps that file
         try:
             before = statefile.present(project, path)
             if before is None:
@@ -195,6 +194,7 @@ def _place(project: Records, rules: Description, start: Start) -> tuple[Path, St
             raise TransitionError(f"{views.in_the_way(project, now)}, or give --replace")
         if not now.finished or "*" not in pattern:
             return path, before
+    raise TransitionError(f"no name is left for {quoted(start.title)} in {pattern}; give it another title")
 
 
 def _new_id(rules: Description, last: str) -> str:
