@@ -278,7 +278,7 @@ def test_a_start_writes_over_no_file_of_somebody_else(tmp_path: Path) -> None:
     foreign.rename(tmp_path / "work" / "kept.txt")
     foreign.write_text('{"name": "x", "version": "1.0", "tasks": ["build"]}')
     RECORDS.pop("mine")
-    formats.DESCRIBED.pop("mine")  # type: ignore[attr-defined]
+    formats.DESCRIBED.pop("mine")
     with pytest.raises(SchemaMismatch):
         registry.get("fixed").start(project, start)
     assert json.loads(foreign.read_text())["version"] == "1.0"
