@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,8 +20,6 @@ from tests import warmth
 from tests.processes import SOURCE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tests.processes import Ended
     from tests.warmth import Warm
 
@@ -81,45 +78,6 @@ sys.exit(server.main("--serve", sys.argv[2]))
 """A server that notes, in itself and in all that it forks, each module that is looked for once it is warm."""
 
 
-@dataclass
-class Both:
-    """What came of every recorded payload.
-
-    Attributes:
-        warm: by payload, exit code, stdout and stderr from the server, with the folder taken out.
-        cold: the same without it.
-        answered: how many events the server has answered.
-        loaded: what was looked for in the server and its children.
-    """
-
-    warm: dict[str, tuple[int, str, str]]
-    cold: dict[str, tuple[int, str, str]]
-    answered: int
-    loaded: list[str]
-
-
-@pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
-    """Fire all of them, in two homes that were prepared alike: one has a server, in the other it is off."""
-    with tempfile.TemporaryDirectory(prefix="hf-", ignore_cleanup_errors=True) as folder:
-        top = Path(folder).resolve()
-        warm, cold = (prepared(top / name) for name in ("w", "c"))
-        log = top / "loaded"
-        server = serve(warm, log)
-        try:
-            with ThreadPoolExecutor(2) as pool:
-                said = pool.submit(fired, warm, {}), pool.submit(fired, cold, {"HOLDFAST_SERVER": "off"})
-                results = [each.result() for each in said]
-            status = servers.ask(warm.socket)
-            assert status
-        finally:
-            server.kill()
-            server.wait()
-            warm.close()
-            cold.close()
-        yield Both(results[0], results[1], status["answered"], log.read_text().split() if log.exists() else [])
-
-
 def prepared(folder: Path) -> Warm:
     """Make a home with all shipped handlers on and one of the user's, and a project with a workflow."""
     folder.mkdir()
@@ -167,25 +125,33 @@ def plain(ended: Ended, top: str) -> tuple[int, str, str]:
     return ended.exit_code, out, err
 
 
-@pytest.mark.slow
-def test_the_server_answers_every_recorded_event(both: Both) -> None:
-    """All of them were warm, else the comparison shows nothing; and the handlers had something to say."""
-    assert both.answered == len(recorded.names())
-    assert len(set(both.warm.values())) > 8
-    assert {code for code, _, _ in both.warm.values()} == {0, 2}
+def test_every_recorded_event_is_answered_as_without_the_server() -> None:
+    """Exit code, stdout and stderr are the same, and nothing is loaded for an event any more.
 
+    Neither in the server nor in the child that answers nor in the handlers': what they need is there by then. Of the
+    standard library, the server itself loads one more module to hear of changes, before it forks. All of this is one
+    test, because each part needs all events fired, one after the other, in two homes that were prepared alike.
+    """
+    with tempfile.TemporaryDirectory(prefix="hf-", ignore_cleanup_errors=True) as folder:
+        top = Path(folder).resolve()
+        warm, cold = (prepared(top / name) for name in ("w", "c"))
+        log = top / "loaded"
+        server = serve(warm, log)
+        try:
+            with ThreadPoolExecutor(2) as pool:
+                both = pool.submit(fired, warm, {}), pool.submit(fired, cold, {"HOLDFAST_SERVER": "off"})
+                by_server, without = (each.result() for each in both)
+            status = servers.ask(warm.socket)
+        finally:
+            server.kill()
+            server.wait()
+            warm.close()
+            cold.close()
+        loaded = set(log.read_text().split()) if log.exists() else set()
 
-@pytest.mark.parametrize("name", recorded.names())
-def test_it_is_the_same_answer_as_without_it(both: Both, name: str) -> None:
-    """Exit code, stdout and stderr."""
-    assert both.warm[name] == both.cold[name]
-
-
-def test_nothing_of_ours_is_loaded_for_an_event_any_more(both: Both) -> None:
-    """Neither in the server nor in the child that answers nor in the handlers': what they need is there by then."""
-    assert sorted({name for name in both.loaded if name.partition(".")[0] == "holdfast"}) == []
-
-
-def test_no_package_of_others_is_either(both: Both) -> None:
-    """Of the standard library too; only the server itself loads one more, to hear of changes, before it forks."""
-    assert sorted(each for each in set(both.loaded) if each.strip("_").partition(".")[0] != "ctypes") == []
+    assert {name: given for name, given in by_server.items() if given != without[name]} == {}
+    assert sorted(each for each in loaded if each.strip("_").partition(".")[0] != "ctypes") == []
+    # The comparison shows something: all of them were warm, and the handlers had something to say.
+    assert status and status["answered"] == len(recorded.names())
+    assert len(set(by_server.values())) > 8
+    assert {code for code, _, _ in by_server.values()} == {0, 2}
