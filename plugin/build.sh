@@ -20,7 +20,8 @@ text="Holdfast's plugin needs Python 3.11 or newer, which is not on PATH, and do
 text="$text Install it (or uv, then: uv python install 3.12); the next session finds it."
 [ "$how" = quietly ] || echo "holdfast: $text" >&2
 [ -e no-python ] && exit 1
-if [ "$how" = quietly ]; then
-    printf '{"systemMessage": "%s"}\n' "$text" > "report.$$" && mv "report.$$" report && echo "$text" > no-python
+if [ "$how" = quietly ] && printf '{"systemMessage": "%s"}\n' "$text" > "report.$$"; then
+    # The mark comes before the report, and from one process only (set -C), or a session that starts now tells it again.
+    if (set -C && echo "$text" > no-python) 2> /dev/null; then mv "report.$$" report; else rm "report.$$"; fi
 fi
 exit 1

@@ -24,7 +24,7 @@ from packaging.specifiers import SpecifierSet
 from holdfast import events, version
 from holdfast.install import installer, registration, wanted_events
 from plugin import build
-from tests import pluginhome
+from tests import pluginhome, processes
 from tests.pluginhome import Plugin, wait
 from tests.processes import ROOT
 
@@ -584,6 +584,22 @@ def test_no_usable_python_is_told_once(tmp_path: Path, python: str) -> None:
     plugin.add_uv()
     plugin.build()
     assert not (plugin.data / "no-python").exists()
+
+
+def test_sessions_that_start_together_tell_it_once(tmp_path: Path) -> None:
+    """The mark that it was told is there before the report is: a session that starts in between finds it."""
+    plugin = pluginhome.make(tmp_path)
+    (plugin.programs / "mv").unlink()
+    seen = tmp_path / "seen"
+    plugin.program("mv", f'#!/bin/sh\n[ -e "{plugin.data}/no-python" ] || echo unmarked > "{seen}"\n/bin/mv "$@"\n')
+    build = ["/bin/sh", str(plugin.root / "plugin" / "build.sh"), str(plugin.root), str(plugin.data), "quietly"]
+    plugin.data.mkdir(parents=True)
+
+    for _ in range(2):
+        processes.run(build, b"", plugin.environ, plugin.place.root)
+
+    assert not seen.exists()
+    assert sorted(each.name for each in plugin.data.iterdir()) == ["no-python", "report"]
 
 
 def test_a_python_that_only_uv_knows_will_do(tmp_path: Path) -> None:
