@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import pytest
 
@@ -100,6 +101,20 @@ def test_a_planted_checkpoint_leaves_numbers_for_ours(scene: Scene) -> None:
     assert len(set(made)) == 3
     assert all(snapshots.is_name(each) and (folder / each).exists() for each in made)
     assert (folder / "checkpoint-999999999.json").read_text() == '{"mine": 1}'
+
+
+def test_of_many_planted_checkpoints_few_are_read(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broken state still falls back to the newest copy, in the time that an event has."""
+    scene.start()
+    scene.do(lambda run: setattr(run, "checkpoint", "1.1"))
+    scene.path.write_text("{")
+    for number in range(1000, 1100):
+        scene.path.with_name(f"checkpoint-{number}.json").write_text("{")
+    read = Mock(side_effect=snapshots.read)
+    monkeypatch.setattr(snapshots, "read", read)
+
+    assert next(snapshots.newest(scene.project, []), None) is not None
+    assert read.call_count == snapshots.TRIED + 1
 
 
 @pytest.mark.parametrize("planted", ["pipe", "folder", "other"])

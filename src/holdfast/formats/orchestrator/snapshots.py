@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import re
 from contextlib import suppress
 from itertools import count
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from holdfast.workflow.records import Records
 
 LATEST = "checkpoint.json"
+TRIED = 8
+"""Snapshots of a kind that are read in search of one of ours, since a repository can hold a hundred thousand others."""
 _DIGITS = 9  # at most, in a snapshot's number; one so long is never counted on from
 _NAME = re.compile(rf"checkpoint-(\d{{3,{_DIGITS}}})\.json", re.ASCII)
 
@@ -82,13 +85,14 @@ def newest(project: Records, listed: list[str]) -> Iterator[Snapshot]:
 
     Args:
         project: the project.
-        listed: the snapshots that the state names, in its order; those come first, then the rest by number.
+        listed: the snapshots that the state names, in its order. The last `TRIED` of them come first, then as many with
+            the highest numbers, then `LATEST`.
     """
-    by_number = sorted(_files(project), key=lambda name: int((_NAME.fullmatch(name) or [0, 0])[1]), reverse=True)
-    for name in dict.fromkeys([*reversed(listed), *by_number, LATEST]):
-        if _NAME.fullmatch(name) or name == LATEST:
-            with suppress(StateError):
-                yield read(project, name)
+    named = [name for name in listed[-TRIED:] if is_name(name)]
+    by_number = heapq.nlargest(TRIED, _files(project), key=lambda name: int((_NAME.fullmatch(name) or [0, 0])[1]))
+    for name in dict.fromkeys([*reversed(named), *by_number, LATEST]):
+        with suppress(StateError):
+            yield read(project, name)
 
 
 def read(project: Records, name: str) -> Snapshot:
