@@ -31,7 +31,7 @@ from holdfast.process.spare import Spare
 from tests import processes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from tests.conftest import RunPython
     from tests.processes import Ended, Place
@@ -1218,6 +1218,25 @@ def test_of_a_second_judgement_only_what_decides_the_call_is_kept() -> None:
     )
 
     assert added == [Answer(strict.label, (outcomes.ask("sure?"),))]
+
+
+def test_a_guard_is_asked_about_a_change_back_to_what_came() -> None:
+    """It judged only what another handler had made of it in between; a value that stays the same is no change."""
+    plan = [planned("a", "PreToolUse"), planned("b", "PreToolUse", strict=True), planned("c", "PreToolUse")]
+    there, back = (
+        (outcomes.change_input({"command": command}),) for command in ("pwd", EVENT["tool_input"]["command"])
+    )
+    asked: list[list[str]] = []
+
+    def judge(calls: Sequence[Call]) -> list[Answer]:
+        asked.append([call.label for call in calls])
+        return [Answer(call.label) for call in calls]
+
+    for last in (back, there):
+        answers = [Answer(plan[0].label, there), Answer(plan[1].label), Answer(plan[2].label, last)]
+        engine.judge_again(judge, parse(EVENT), plan, answers)
+
+    assert asked == [[plan[1].label]]
 
 
 def test_a_folder_alone_is_appended_to_the_path(tmp_path: Path) -> None:

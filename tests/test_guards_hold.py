@@ -93,7 +93,7 @@ def test_a_refusal_without_a_known_guard_names_what_lifts_it(place: Place) -> No
 
     assert lift.startswith(f"rm -r {memory}. ")
     memory.rmdir()
-    assert "To do without it: holdfast handlers off guard" in reason(
+    assert "To do without it: holdfast handlers off guard." in reason(
         place.fire(raw(place, "Bash", UNREADABLE["not JSON"]), "PreToolUse")
     )
 
