@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from typing import NamedTuple
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING, NamedTuple
+
+from holdfast import paths
+from holdfast.sessions.workspace import Workspace
+from tests.commandline import holdfast
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 HEX = "0123456789abcdef"
 UPPER = "ABCDEFGHJKLMNPQRSTUVWXYZ234567"
@@ -17,7 +26,7 @@ def made_up(length: int, letters: str = MIXED, *, seed: str = "") -> str:
 
 
 def readable(secret: str, text: str, least: int = 10) -> bool:
-    """Tell whether a text shows a secret, or as many letters of it in a row."""
+    """Return whether a text shows a secret, or as many letters of it in a row."""
     return any(secret[at : at + least] in text for at in range(max(len(secret) - least, 0) + 1))
 
 
@@ -233,3 +242,40 @@ PLANTED = (
         for kind in ("PRIVATE KEY", "RSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "PGP PRIVATE KEY BLOCK")
     ),
 )
+
+
+VERBATIM = {"generations": ("content",), "archive": ("content", "said")}  # the ledger's columns that hold files
+SHOWING = (
+    *(["log", "--limit", "9999"], ["log", "--json", "--limit", "9999"], ["status"], ["status", "--json"]),
+    *(["report", "-o", "-"], ["export"], ["cost"]),
+)
+"""The commands that tell people and programs what happened."""
+
+
+def found(text: str) -> list[str]:
+    """Return the kinds of those planted secrets that a text shows."""
+    return [each.kind for each in PLANTED if readable(each.secret, text)]
+
+
+def assert_none_is_kept(root: Path) -> None:
+    """Neither in the log, the recordings and the faults, nor in any row of the ledger."""
+    for file in paths.state_dir().rglob("*"):
+        if file.suffix in (".log", ".1", ".jsonl", ".json"):
+            assert found(file.read_text("utf-8")) == [], file.name
+
+    with closing(sqlite3.connect(Workspace.open(root).ledger_file)) as connection:
+        connection.row_factory = sqlite3.Row
+        tables = [row["name"] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        for table in tables:
+            rows = [dict(row) for row in connection.execute(f"SELECT * FROM {table}")]
+            for row in rows:
+                for column in VERBATIM.get(table, ()):
+                    del row[column]
+            assert found("\n".join(str(value) for row in rows for value in row.values())) == [], table
+
+
+def assert_none_is_printed(root: Path) -> None:
+    """Whatever people and programs are told of what happened."""
+    for arguments in SHOWING:
+        assert found(holdfast(*arguments, root=root).out) == [], arguments
+    assert found(holdfast("doctor", "-v", root=root, code=1).out) == []

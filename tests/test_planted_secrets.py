@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import log, paths
+from holdfast import formats, log, paths
 from holdfast.sessions.history import stepruns
 from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import recorded
+from tests import planted
 from tests.commandline import holdfast
 from tests.handmade import ME
-from tests.planted import PLANTED, readable
+from tests.planted import PLANTED
 from tests.signals import Agent
 
 if TYPE_CHECKING:
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
 
     from holdfast.testing import HoldfastProject
 
-VERBATIM = {"generations": "content", "archive": "content"}  # the columns of the ledger that hold what files held
 HANDLER = '''
 """Quotes what it works on wherever it can."""
 
@@ -100,14 +101,9 @@ def _keep_steps(made: HoldfastProject, text: str) -> None:
     there.close()
 
 
-def _found(text: str) -> list[str]:
-    """Return the kinds of those planted secrets that a text shows."""
-    return [each.kind for each in PLANTED if readable(each.secret, text)]
-
-
 def test_the_plants_can_be_found() -> None:
     """The test can fail: where nothing is redacted, each is found, and there are enough of them."""
-    assert len(_found("\n".join(each.text for each in PLANTED))) == len(PLANTED)
+    assert len(planted.found("\n".join(each.text for each in PLANTED))) == len(PLANTED)
     assert len({each.kind for each in PLANTED}) >= 100
 
 
@@ -116,42 +112,54 @@ def test_no_secret_is_readable(project: HoldfastProject) -> None:
     """Neither in what is kept, nor in what is printed; asked for the secrets, an export has only the workflow's own."""
     _assert_none_is_kept(project)
     _assert_none_is_printed(project)
-    shown = set(_found(holdfast("export", "--verbatim", root=project.root).out))
+    shown = set(planted.found(holdfast("export", "--verbatim", root=project.root).out))
     assert shown
-    assert shown <= set(_found("\n".join(each.text for each in (*PLANTED[::9], PLANTED[4]))))
+    assert shown <= set(planted.found("\n".join(each.text for each in (*PLANTED[::9], PLANTED[4]))))
 
 
 def _assert_none_is_kept(project: HoldfastProject) -> None:
-    """Neither in the log, the recordings and the faults, nor in any row of the ledger."""
-    files = [each for each in paths.state_dir().rglob("*") if each.suffix in (".log", ".1", ".jsonl", ".json")]
-    assert {"holdfast.log", f"{ME}.jsonl", "faults.json"} <= {each.name for each in files}
-    for file in files:
-        assert _found(file.read_text("utf-8")) == [], file.name
-
-    ledger = Workspace.open(project.root).ledger_file
-    with sqlite3.connect(ledger) as connection:
-        connection.row_factory = sqlite3.Row
-        tables = [row["name"] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        assert {"launches", "runs", "attempts", "summaries", "todo_tasks", "step_runs", "losses"} <= set(tables)
-        for table in tables:
-            rows = [dict(row) for row in connection.execute(f"SELECT * FROM {table}")]
-            for row in rows:
-                row.pop(VERBATIM.get(table, ""), None)
-            assert _found("\n".join(str(value) for row in rows for value in row.values())) == [], table
-    connection.close()
+    """And there is something of each kind that is kept."""
+    files = {each.name for each in paths.state_dir().rglob("*")}
+    assert {"holdfast.log", f"{ME}.jsonl", "faults.json"} <= files
+    with closing(sqlite3.connect(Workspace.open(project.root).ledger_file)) as connection:
+        for table in ("launches", "runs", "attempts", "summaries", "todo_tasks", "step_runs", "losses"):
+            assert connection.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0], table
+    planted.assert_none_is_kept(project.root)
 
 
 def _assert_none_is_printed(project: HoldfastProject) -> None:
-    """Whatever people and programs are told of what happened, and what goes back into the model's context."""
+    """And what goes back into the model's context."""
     trail = project.fire("SessionStart", "SessionStart-compact", session_id=ME)
     assert trail.faults == []
-    for arguments in (
-        *(["log", "--limit", "9999"], ["log", "--json", "--limit", "9999"], ["status"], ["status", "--json"]),
-        *(["report", "-o", "-"], ["export"], ["handlers", "list"], ["handlers", "list", "--json"], ["cost"]),
-    ):
-        assert _found(holdfast(*arguments, root=project.root).out) == [], arguments
+    planted.assert_none_is_printed(project.root)
+    for arguments in (["handlers", "list"], ["handlers", "list", "--json"]):
+        assert planted.found(holdfast(*arguments, root=project.root).out) == [], arguments
     for arguments in (["handlers", "check"], ["handlers", "check", "--json"]):
         said = holdfast(*arguments, root=project.root, code=1)
         assert "quoter.py" in said.out
-        assert _found(said.out) == [], arguments
-    assert _found(holdfast("doctor", root=project.root, code=1).out) == []
+        assert planted.found(said.out) == [], arguments
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", formats.OURS)
+def test_no_secret_of_a_workflow_is_readable(holdfast_project: Callable[..., HoldfastProject], name: str) -> None:
+    """Whatever its format: in its phases and what is said of them, in an agent's words, and in a broken file."""
+    made = holdfast_project({})
+    log.set_level("debug")
+    text = [each.text for each in PLANTED if "\0" not in each.text and "\n" not in each.text]
+    phases = [word for each in text[:30:6] for word in ("--phase", f"Do {each}")]
+    more = ("--remind", text[1], "--set", f"key={text[2]}")
+    holdfast("start", "Plain title", "--format", name, *phases, *more, root=made.root)
+    made.fire("SessionStart", "SessionStart-startup-tui", session_id=ME)
+    holdfast("next", root=made.root, session=ME)
+    holdfast("done", "--note", text[3], root=made.root, session=ME)
+    holdfast("update", "--note", text[4], root=made.root, session=ME)
+    for number, each in enumerate(text[:30:3]):
+        agent = Agent(made, f"Do {each}", "general-purpose", each, number=number + 2, session=ME)
+        agent.about_to()
+        agent.failed(each) if number % 2 else agent.returned(each)
+    made.fire("PreCompact", "PreCompact-auto", session_id=ME)
+    made.fire("SessionStart", "SessionStart-compact", session_id=ME)
+
+    planted.assert_none_is_kept(made.root)
+    planted.assert_none_is_printed(made.root)

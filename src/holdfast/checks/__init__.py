@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from holdfast import formats, paths
 from holdfast.errors import HoldfastError
 from holdfast.files import access
+from holdfast.files.redact import redact
 from holdfast.formats import RECORDS
 
 if TYPE_CHECKING:
@@ -73,7 +74,10 @@ def module(name: str) -> str:
 
 
 def run(project: Workspace, names: Iterable[str] = CHECKS) -> Iterator[Finding]:
-    """Run checks one after another and yield their findings; a check that fails is a finding, and the others run."""
+    """Run checks one after another and yield their findings, with secrets masked in what they quote.
+
+    A check that fails is a finding, and the others run.
+    """
     for name in names:
         found = list[Finding]()
         try:
@@ -85,7 +89,7 @@ def run(project: Workspace, names: Iterable[str] = CHECKS) -> Iterator[Finding]:
         except Exception as error:  # noqa: BLE001 - doctor must work when things are broken
             text = f"the check failed because of a bug in Holdfast: {type(error).__name__}: {error}"
             found.append(Finding("problem", text, "report it, with the output of `holdfast status`", check=name))
-        yield from found
+        yield from (replace(each, text=redact(each.text), remedy=redact(each.remedy)) for each in found)
 
 
 def _opening(error: HoldfastError | OSError) -> str:
@@ -104,7 +108,7 @@ def mend(findings: Iterable[Finding]) -> Iterator[tuple[Finding, str, bool]]:
         try:
             done = found.fix()
         except (HoldfastError, OSError) as error:
-            yield found, f"{UNMENDED}{error}", False
+            yield found, redact(f"{UNMENDED}{error}"), False
         else:
             if done:  # empty if another repair did it already
-                yield found, done, True
+                yield found, redact(done), True

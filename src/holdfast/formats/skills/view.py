@@ -141,7 +141,7 @@ def _units(data: Mapping[str, Any], rules: Machine, warnings: list[str]) -> tupl
     warnings += [
         f'phase {number} has no name of its own, so it is called "{name}" here'
         for number, (name, entry) in enumerate(files.phases(data).items(), 1)
-        if values.text(entry.get("name")) != name
+        if (given := values.text(entry.get("name"))) != name and not files.holds_secret(given)
     ]
     return tuple(made)
 
