@@ -531,6 +531,21 @@ def test_noting_a_delivery_may_take_what_the_event_has_left(tmp_path: Path, monk
     assert noted(tmp_path) == ["a"]
 
 
+def test_nobody_waits_for_the_end_of_a_process_that_has_noted_its_delivery(tmp_path: Path) -> None:
+    """Its memory is taken down after the client was let go: `deliver` returns while it still ends."""
+    ward = isolated()
+    # The process stops itself once it has said that the delivery is noted, so it never ends by itself.
+    stop = "setattr(os, '_exit', lambda code: os.kill(os.getpid(), signal.SIGSTOP))"
+    answers = ward.run([handler("a", f"{stop}\n" + DELIVERED.format("a", tmp_path))])
+    ward.deliver(answers[0].outcomes)
+    assert noted(tmp_path) == ["a"]
+    pid = int((tmp_path / "a").read_text())
+    os.kill(pid, 0)
+    ward.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
 def test_a_second_judgement_delivers_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a handler says when it judges again is not delivered a second time, and nobody waits to hear that."""
     monkeypatch.setattr(isolation, "GRACE_S", 600.0)

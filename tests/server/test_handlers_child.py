@@ -73,7 +73,7 @@ def texts(spare: Spare) -> list[str]:
     while message := spare.child.receive(time.monotonic() + 20, bytearray()):
         if message.get("answer", "").startswith("user/"):
             said += [each["text"] for each in message["outcomes"]]
-        if message.get("done"):
+        if message.get("last"):
             return said
     return said
 

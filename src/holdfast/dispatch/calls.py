@@ -112,7 +112,7 @@ class Caller:
             if call.route.broken:
                 return f"was not called: {call.route.broken}"
             with interrupted_after(limit):
-                manager.register(_only(call.route.function, loader.load(call.file)), name=name)
+                manager.register(_Plugin(call.route.function, loader.load(call.file)), name=name)
             if not manager.get_hookcallers(manager.get_plugin(name)):
                 return f"{call.route.function} is not marked with holdfast's hookimpl"
         except BaseException as error:  # noqa: BLE001 - a handler file may raise anything, SystemExit included
@@ -171,11 +171,17 @@ def _made(function: str) -> PluginManager:
     return manager
 
 
-def _only(function: str, module: ModuleType) -> ModuleType:
-    """Return a module with only one function of a handler file, so that bad functions for other events do no harm."""
-    plugin = ModuleType(module.__name__)
-    setattr(plugin, function, getattr(module, function))
-    return plugin
+class _Plugin:
+    """One function of a handler file, so that bad functions for other events do no harm.
+
+    pluggy looks at all that `dir` names, and would take five times as long for a module.
+    """
+
+    def __init__(self, function: str, module: ModuleType) -> None:
+        setattr(self, function, getattr(module, function))
+
+    def __dir__(self) -> Iterable[str]:
+        return vars(self)
 
 
 def describe(error: BaseException, limit: float) -> str:

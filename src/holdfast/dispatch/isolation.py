@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from holdfast.plugins.loader import Call
     from holdfast.plugins.outcomes import Outcome
 
+HEARD = {"heard": True}
+"""A child's last message: `on_delivered` was called for what was delivered."""
+
 GRACE_S = 0.3  # time for a handler to obey its interrupt, or to record a delivery, before its process is killed
 
 
@@ -99,11 +102,13 @@ class Isolated:
             said: the advice that the written reply contains in full.
         """
         wanted = [outcomes.to_wire(outcome) for outcome in said]
-        for child in self._children:
-            if child.waits:
-                child.tell(wanted)
-                child.bury(max(self.deadline, time.monotonic() + GRACE_S))
-        self._children = [child for child in self._children if not child.waits]
+        until = max(self.deadline, time.monotonic() + GRACE_S)
+        for child in [each for each in self._children if each.waits]:
+            child.tell(wanted)
+            if child.receive(until, bytearray()) != HEARD:
+                child.bury(until)
+                self._children.remove(child)
+            child.waits = False  # it has nothing left to do; the client need not wait until it has ended (`close`)
 
     def close(self) -> None:
         """Wait until all children have ended; kill those that take too long."""
@@ -138,9 +143,9 @@ class Isolated:
                 said = self._heard_from(answer.label)
                 said += message["printed"].encode()[: CAPTURE_LIMIT_BYTES - len(said)]
                 self.event = self.client.changed(self.event, answer.outcomes)
-            elif "done" in message and any(call.label in answers for call in rest):
-                child.waits = bool(message["waits"])
-                return
+                if message["last"]:
+                    child.waits = message["waits"]
+                    return
             else:  # a handler wrote to this pipe: the running one is at fault, and the others get a new child
                 break
         fault = child.end()
@@ -181,18 +186,22 @@ def work(isolated: Isolated, plan: Sequence[Call], report: int, captured: int, h
     begin = partial(_report_begin, report)
     caller = Caller(isolated.client, isolated.event, isolated.context, isolated._limit, begin)
     hopeful: list[Outcome] = []
-    for answer in caller.loads(plan) if isolated.only_load else caller.answers(plan):
-        hopeful += [outcome for outcome in answer.outcomes if outcome.on_delivered]
+    for number, answer in enumerate(caller.loads(plan) if isolated.only_load else caller.answers(plan), 1):
+        hopeful = [outcome for outcome in answer.outcomes if outcome.on_delivered]
         _flush()
         printed = (read_some(captured) or b"").decode("utf-8", "replace")
-        write(report, to_wire(answer) | {"printed": printed, "patience": isolated.context.project.patience.rest()})
+        # If something is hoped for, the rest run in another child, because a later handler could kill this process.
+        ended = {"last": bool(hopeful) or number == len(plan), "waits": bool(hopeful)}
+        patience = isolated.context.project.patience.rest()
+        write(report, to_wire(answer) | {"printed": printed, "patience": patience, **ended})
         if hopeful:
-            break  # a later handler could kill this process, so the rest run in another child
-    write(report, {"done": True, "waits": bool(hopeful)})
+            break
     delivered = _heard(heard) if hopeful else []
     for outcome in hopeful:
         if outcomes.to_wire(outcome) in delivered:
             note_delivery(outcome)
+    if hopeful:
+        write(report, HEARD)
 
 
 def _report_begin(report: int, label: str) -> None:

@@ -22,21 +22,23 @@ _COMPARED_LIMIT_BYTES = 64 * 1024 * 1024  # bytes of a file that are compared
 _CHANGED = "was saved by somebody else meanwhile; their content stands, try again"
 
 
-def write(path: Path, data: bytes, *, mode: int = 0o644, follow: bool = False) -> None:
+def write(path: Path, data: bytes, *, mode: int = 0o644, follow: bool = False, durable: bool = True) -> None:
     """Replace the content of `path` with `data` in one step (R000-21, I002-25), creating missing parent folders.
 
     The bytes go to a temporary file beside the target, are synced, then renamed over it, and the folder is synced. An
     existing file keeps its mode and, where possible, its owner; a new one gets `mode` (less the umask). With `follow` a
-    symbolic link is written through to its target, without it a link is refused. Raises StateError for a link or
-    anything but a regular file, or with the system's reason.
+    symbolic link is written through to its target, without it a link is refused. What is generated from another file
+    need not be `durable`: nothing is synced, so after a power failure the file may be the old one, or empty. Raises
+    StateError for a link or anything but a regular file, or with the system's reason.
     """
     target = _target(path, follow)
     try:
-        with _temporary(target, data, mode) as temporary:
+        with _temporary(target, data, mode, durable=durable) as temporary:
             temporary.replace(target)
     except OSError as error:
         raise StateError(path, f"cannot be written: {error.strerror or error}") from error
-    sync_folder(target.parent)
+    if durable:
+        sync_folder(target.parent)
 
 
 def replace(path: Path, data: bytes, expected: bytes | None, *, mode: int = 0o644) -> float:
@@ -206,8 +208,8 @@ def _temporary_name(target: Path) -> Path:
 
 
 @contextmanager
-def _temporary(target: Path, data: bytes, mode: int) -> Iterator[Path]:
-    """Yield a finished, synced file beside `target`, with its mode and owner; if left, it is removed afterwards."""
+def _temporary(target: Path, data: bytes, mode: int, *, durable: bool = True) -> Iterator[Path]:
+    """Yield a finished file beside `target`, synced if `durable`, with its mode and owner; if left, it is removed."""
     target.parent.mkdir(parents=True, exist_ok=True)
     _sweep(target)
     before = _stat(target)
@@ -220,7 +222,8 @@ def _temporary(target: Path, data: bytes, mode: int) -> Iterator[Path]:
             _fill(descriptor, data)
             if before:
                 _adopt(descriptor, before)
-            os.fsync(descriptor)
+            if durable:
+                os.fsync(descriptor)
         finally:
             os.close(descriptor)
         yield temporary

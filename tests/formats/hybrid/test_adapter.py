@@ -321,6 +321,13 @@ def test_a_foreign_view_is_not_overwritten(project: Workspace, put: Put) -> None
     assert "isn't a view that Holdfast wrote" in log.tail(1)[0]
 
 
+def test_an_empty_view_is_written_again(project: Workspace, put: Put) -> None:
+    """A power failure may leave it so, because a view isn't synced; nothing in it can be lost."""
+    view = put(VIEW, "")
+    hybrid.start(project, Start(title="Ship", phases=PHASES))
+    assert view.read_text().startswith("# Workflow Status: Ship")
+
+
 def test_a_view_that_cannot_be_written_costs_no_state(project: Workspace) -> None:
     """A folder in the view's place is logged, the move stands."""
     (project.root / VIEW).mkdir(parents=True)

@@ -60,10 +60,10 @@ def insist(project: Records, workflow: Mapping[str, Any]) -> None:
     statefile.guard(project.root, path)
     wanted = generate_markdown(workflow).encode("utf-8", "replace")
     before = _present(project)
-    if before is not None and not before.startswith(_HEADING.encode()):
+    if before and not before.startswith(_HEADING.encode()):
         log.write("warning", f"{path}: isn't a view that Holdfast wrote, so it isn't overwritten. Rename it to get one")
     elif before != wanted:
-        atomic.write(path, wanted)
+        atomic.write(path, wanted, durable=False)
 
 
 def _present(project: Records) -> bytes | None:

@@ -58,14 +58,14 @@ def insist(
     present = _present(session)
     if present == wanted:
         return ""
-    if present is not None and present not in (before, places.LIST_TEXT.encode()):
+    if present and present not in (before, places.LIST_TEXT.encode()):
         own = not todo.is_generated(_text(present))
         if own and not anyway:
             return f"{places.inner(project, path)} {OWN}"
         project.keep(path, present, why=_BEFORE)
         if own:
             statefile.keep_aside(project, path, present)
-    atomic.write(path, wanted)
+    atomic.write(path, wanted, durable=False)
     return ""
 
 
