@@ -77,6 +77,7 @@ def dispatch(
     take: Callable[[], output.Streams],
     started: float,
     spare: Spare | None = None,
+    data: bytearray | None = None,
 ) -> int:
     """Answer the event on stdin. On a failure, refuse the event if a strict handler is known for it; else stay silent.
 
@@ -85,6 +86,7 @@ def dispatch(
         take: takes over the client's streams.
         started: `time.monotonic()` when the event came; its deadline runs from here.
         spare: a child process for the handlers that waits for the payload (`process.spare`).
+        data: what was read of stdin already.
 
     Returns:
         The exit code.
@@ -93,7 +95,7 @@ def dispatch(
         BaseException: not even the refusal could be given. The client's streams are the standard ones again, so that
             the relay can try the shell.
     """
-    data = bytearray()
+    data = bytearray() if data is None else data
     streams: output.Streams | None = None
     try:
         passed("begun")

@@ -37,12 +37,12 @@ def trusted(root: Path, relative: str, content_digest: str) -> bool:
 
 def granted(root: Path) -> Mapping[str, str]:
     """Return a project's trusted files: relative path → SHA-256 of the content."""
-    return _kept.get(_file()).get(_key(root), {})
+    return _kept.get(file()).get(_key(root), {})
 
 
 def preload() -> None:
     """Read the trust file into memory, where it stays until the file changes."""
-    _kept.get(_file())
+    _kept.get(file())
 
 
 def config_trusted(root: Path) -> bool:
@@ -104,21 +104,21 @@ def revoke(root: Path, relatives: set[str] | None = None) -> int:
     Returns:
         How many files lost trust.
     """
-    before = len(_load(_file()).get(_key(root), {}))
+    before = len(_load(file()).get(_key(root), {}))
     _change(root, lambda known: {} if relatives is None else {k: v for k, v in known.items() if k not in relatives})
     _sweep()
-    return before - len(_load(_file()).get(_key(root), {}))
+    return before - len(_load(file()).get(_key(root), {}))
 
 
 def _change(root: Path, edit: Any) -> None:
     folder = paths.ensure_private(paths.config_dir())
     with lock.locked(folder):
-        everything = _load(_file(), strict=True)
+        everything = _load(file(), strict=True)
         everything[_key(root)] = edit(everything.get(_key(root), {}))
         if not everything[_key(root)]:
             del everything[_key(root)]
         text = json.dumps(everything, indent=2, sort_keys=True) + "\n"
-        atomic.write(_file(), text.encode(), mode=0o600)
+        atomic.write(file(), text.encode(), mode=0o600)
 
 
 def _load(file: Path, *, strict: bool = False) -> dict[str, dict[str, str]]:
@@ -143,7 +143,7 @@ def _load(file: Path, *, strict: bool = False) -> dict[str, dict[str, str]]:
 
 def _sweep() -> None:
     """Delete the copies of contents that no project trusts any more."""
-    wanted = {value for entries in _load(_file()).values() for value in entries.values()}
+    wanted = {value for entries in _load(file()).values() for value in entries.values()}
     with suppress(OSError):
         for path in _folder().iterdir():
             if path.name not in wanted:
@@ -154,7 +154,8 @@ def _folder() -> Path:
     return paths.state_dir() / "trusted"
 
 
-def _file() -> Path:
+def file() -> Path:
+    """Return the trust file's path; it may not exist."""
     return paths.config_dir() / "trust.json"
 
 

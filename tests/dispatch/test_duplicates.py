@@ -187,7 +187,7 @@ def test_a_file_that_is_swept_while_it_is_being_locked_tells_nothing(
     def lock(descriptor: int, operation: int) -> None:
         real(descriptor, operation)
         if not swept:
-            swept.extend(duplicates._folder().iterdir())
+            swept.extend(duplicates.folder().iterdir())
             swept[0].unlink()
 
     monkeypatch.setattr(fcntl, "flock", lock)
@@ -227,7 +227,7 @@ def test_an_answer_that_failed_counts_for_none(copies: Copies, monkeypatch: pyte
 
 def test_where_it_cannot_be_told_the_answer_is_given(copies: Copies) -> None:
     """Better twice than never: the folder is a file, or the state folder cannot be written."""
-    folder = duplicates._folder()
+    folder = duplicates.folder()
     folder.rmdir()
     folder.touch()
     assert [copies.answers(who) for who in BOTH] == [True, True]
@@ -257,9 +257,9 @@ def test_a_variable_that_was_only_handed_on_is_not_the_plugins(tmp_path: Path) -
 def test_old_files_go_at_a_session_start(copies: Copies) -> None:
     """What nobody will pair off any more is removed, the rest stays."""
     for age in (30, 3600):
-        file = duplicates._folder() / str(age)
+        file = duplicates.folder() / str(age)
         file.touch()
         os.utime(file, (time.time() - age, time.time() - age))
     copies.answers("plugin", hook_event_name="SessionStart")
-    assert (duplicates._folder() / "30").exists()
-    assert not (duplicates._folder() / "3600").exists()
+    assert (duplicates.folder() / "30").exists()
+    assert not (duplicates.folder() / "3600").exists()

@@ -46,7 +46,7 @@ def obey(control: socket.socket, *, early: bool) -> None:
             control.send(turn.ANSWERED)
         elif order == b"deaf":
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
-            control.send(b"deaf")
+            control.send(b"deaf\n")
         elif order == b"mute":
             control.close()
             signal.pause()

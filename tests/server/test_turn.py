@@ -187,7 +187,7 @@ def nursery(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Nursery
     (tmp_path / "notes").touch()
     made = Nursery(tmp_path / "notes")
 
-    def dispatch(argument: str | None, take: Callable[[], Any], started: float, spare: Any) -> int:
+    def dispatch(argument: str | None, take: Callable[[], Any], started: float, spare: Any, data: bytearray) -> int:
         made.note(f"{argument}:{started}:{os.getcwd()}:{os.environ.get('WHO')}:{os.umask(0)}")  # noqa: PTH109
         said = os.read(0, 100).decode()
         streams = take()
@@ -246,7 +246,7 @@ def test_the_client_goes_on_while_the_child_still_has_something_to_do(
 ) -> None:
     """Nothing of the client's is open in it any more, and its own end is nobody's answer: it has answered once."""
 
-    def dispatch(argument: str | None, take: Callable[[], Any], started: float, spare: Any) -> int:
+    def dispatch(argument: str | None, take: Callable[[], Any], started: float, spare: Any, data: bytearray) -> int:
         streams = take()
         before = streams.answerable()
         streams.let_go(5)
@@ -280,7 +280,7 @@ def test_no_handler_gets_hold_of_the_way_to_the_server_or_to_who_asks(
     def sockets() -> set[int]:
         return {int(each.name) for each in Path("/proc/self/fd").iterdir() if each.is_socket()}
 
-    def dispatch(argument: str | None, take: Callable[[], Any], started: float, spare: Any) -> int:
+    def dispatch(argument: str | None, take: Callable[[], Any], started: float, spare: Any, data: bytearray) -> int:
         new = sockets() - known
         nursery.note(f"{len(new)}:{sorted(new - set(take().private))}")
         return 0
@@ -299,7 +299,7 @@ def test_no_handler_gets_hold_of_the_way_to_the_server_or_to_who_asks(
 def test_an_event_is_answered_once(nursery: Nursery, monkeypatch: pytest.MonkeyPatch) -> None:
     """What has let go early has a code later too; the first one counts, for the server and for who asks."""
 
-    def dispatch(argument: str | None, take: Callable[[], Any], started: float, spare: Any) -> int:
+    def dispatch(argument: str | None, take: Callable[[], Any], started: float, spare: Any, data: bytearray) -> int:
         take().let_go(5)
         return 9
 
@@ -320,7 +320,7 @@ def test_who_only_stopped_sending_can_still_be_answered(
 ) -> None:
     """It may be refused then. Who has gone altogether may have left its event to somebody else."""
 
-    def dispatch(argument: str | None, take: Callable[[], Any], started: float, spare: Any) -> int:
+    def dispatch(argument: str | None, take: Callable[[], Any], started: float, spare: Any, data: bytearray) -> int:
         streams = take()
         nursery.note(os.read(0, 10) and streams.answerable())
         streams.write(Reply("", ""))

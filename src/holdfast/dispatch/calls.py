@@ -8,7 +8,6 @@ import time
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from pluggy import PluginManager
@@ -18,6 +17,7 @@ from holdfast.plugins.markers import PROJECT_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from types import ModuleType
 
     from holdfast.dispatch.client import Client, Event
     from holdfast.plugins.context import Context

@@ -51,7 +51,7 @@ def source(client: Client, environ: Mapping[str, str], program: str | None = Non
 def expect() -> None:
     """Make both copies look for each other from now on; a plugin's copy calls this before its first event."""
     with suppress(OSError):
-        paths.ensure_private(_folder())
+        paths.ensure_private(folder())
 
 
 @contextmanager
@@ -68,13 +68,13 @@ def once(client: Client, payload: Mapping[str, Any], environ: Mapping[str, str])
         TimeoutError: the other copy is still answering, and may yet fail.
     """
     own = source(client, environ)
-    if own == SETTINGS and not _folder().is_dir():
+    if own == SETTINGS and not folder().is_dir():
         yield True  # no plugin's copy has ever run here
         return
     if own != SETTINGS:
         expect()
     try:
-        descriptor = _hold(_folder() / _name(payload))
+        descriptor = _hold(folder() / _name(payload))
     except TimeoutError:
         raise
     except OSError as error:
@@ -99,7 +99,8 @@ def once(client: Client, payload: Mapping[str, Any], environ: Mapping[str, str])
         sweep()
 
 
-def _folder() -> Path:
+def folder() -> Path:
+    """Return the folder with the firings that a plugin's copy has seen; there is none if none ever ran."""
     return paths.state_dir() / "firings"
 
 
@@ -152,6 +153,6 @@ def _keep(descriptor: int, marks: list[tuple[float, str]]) -> None:
 def sweep(age: float = 2 * APART_S) -> None:
     """Remove the files of firings older than `age` seconds, because no second copy will come for them."""
     with suppress(OSError):
-        for file in _folder().iterdir():
+        for file in folder().iterdir():
             if time.time() - file.lstat().st_mtime > age:
                 file.unlink()

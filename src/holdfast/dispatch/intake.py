@@ -22,7 +22,8 @@ def read(descriptor: int, data: bytearray | None = None) -> dict[str, Any]:
 
     Args:
         descriptor: where the client writes the payload.
-        data: receives the input, up to `LIMIT_BYTES` bytes, so that the caller can read its `head` if this fails.
+        data: receives the input, up to `LIMIT_BYTES` bytes, so that the caller can read its `head` if this fails. What
+            is in it was read before.
 
     Returns:
         The payload.
@@ -70,7 +71,7 @@ def head(data: bytes | bytearray) -> dict[str, Any]:
 
 def _drain(descriptor: int, data: bytearray) -> int:
     """Read everything, keep at most `LIMIT_BYTES` bytes in `data`, and return how many bytes came."""
-    size = 0
+    size = len(data)
     while chunk := os.read(descriptor, _CHUNK_BYTES):
         data += chunk[: max(LIMIT_BYTES - size, 0)]
         size += len(chunk)

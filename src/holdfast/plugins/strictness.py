@@ -108,6 +108,11 @@ def memory_file() -> Path:
     return paths.state_dir() / "strict"
 
 
+def files() -> tuple[Path, ...]:
+    """Return the paths of all files that say which handlers are strict; none need exist."""
+    return memory_file(), _legacy_file()
+
+
 def selects(hooks: Hooks, route: Route, event: str, value: str | None) -> bool:
     """Return whether a route is for an event; a strict one with an invalid matcher is for every value."""
     if route.event != event:

@@ -38,6 +38,10 @@ class Place:
     mask: int
     process: int
 
+    def strings(self) -> dict[str, str]:
+        """Return its environment as strings."""
+        return {os.fsdecode(name): os.fsdecode(value) for name, value in self.environ.items()}
+
     def enter(self) -> None:
         """Make its working directory this process's own. Raises OSError if that fails."""
         os.chdir(self.folder)

@@ -1,7 +1,8 @@
 """The warm server's loop: it accepts connections and hands each event to a forked worker.
 
-The server never reads from a connection: the worker does. So no event leaves traces for the next one, and a worker that
-crashes or hangs costs only its own event. The protocol is in `relay` and `turn`.
+The worker reads from the connection and calls handlers. So no event leaves traces for the next one, and a worker that
+crashes or hangs costs only its own event. Only an event that no handler matches, as far as an earlier one shows, is
+answered here (`held`). The protocol is in `relay` and `turn`.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast import engine, log, relay
-from holdfast.server import pool, standby, turn
+from holdfast.server import held, pool, standby, turn
 from holdfast.server.changes import Changes
 from holdfast.server.claim import claim
+from holdfast.server.held import Held, Silences
 from holdfast.server.pool import Workers
 from holdfast.server.rehearsal import warm_up
 
@@ -110,6 +112,8 @@ class Server:
     answered: int = 0
     _started: float = field(default_factory=time.time)
     _waiting: dict[socket.socket, Caller] = field(default_factory=dict)
+    _held: list[Held] = field(default_factory=list)
+    _silences: Silences = field(default_factory=Silences)
     _workers: Workers = field(init=False)
     _waking: tuple[int, ...] = ()
     _ended: bool = False
@@ -117,7 +121,7 @@ class Server:
 
     def __post_init__(self) -> None:
         """Start with no workers."""
-        self._workers = Workers(self._shed)
+        self._workers = Workers(self._shed, self._silences.learn)
 
     def run(self) -> int:
         """Serve until idle, outdated or told to end. Return the exit code."""
@@ -150,12 +154,14 @@ class Server:
         """Stop listening; events that are being answered go on."""
         with suppress(OSError):
             self.address.unlink()
+        for event in list(self._held):
+            self._pass_on(event)
         self.listener.close()
         for connection in self._waiting:
             connection.close()
 
     def _at_work(self) -> bool:
-        return bool(self._waiting or self._workers.busy())
+        return bool(self._waiting or self._held or self._workers.busy())
 
     def _serve(self, ready: dict[int, int]) -> None:
         """Do everything that is due."""
@@ -165,11 +171,14 @@ class Server:
         self.answered += heard
         self._workers.end_unwanted(ready)
         self._drop_gone(ready)
+        self._answer_held(ready)
         self._workers.bury()  # from here on a descriptor's number in `ready` may be reused
         if self.listener.fileno() in ready:
             self._accept()
         if self.changes.fileno() in ready:
             self._changed()
+        if not self._ended and self._waiting:
+            self._hold()
         if not self._ended and (connection := self._next()):
             self._hand_over(connection)  # one at a time: new callers must get `ALIVE` before the next fork
         self._beat()
@@ -185,6 +194,10 @@ class Server:
         self._workers.watch(poll)
         for connection in self._waiting:
             poll.register(connection, pool.GONE)
+        for event in self._held:
+            poll.register(event.connection, pool.GONE)
+            if event.watched() >= 0:
+                poll.register(event.watched(), select.POLLIN | pool.GONE)
         return dict(poll.poll(self._patience(last)))
 
     def _patience(self, last: float) -> int:
@@ -192,7 +205,7 @@ class Server:
         if self._next():
             return 0
         now = time.monotonic()
-        due = self._workers.due(now)
+        due = self._workers.due(now) + [event.due for event in self._held if event.due > now]
         if self._waiting:
             due.append(self._beaten + BEAT_S)
         elif not self._workers.busy():
@@ -225,6 +238,60 @@ class Server:
                 pass
             connection.close()
 
+    def _hold(self) -> None:
+        """Take over the events that nobody should want from those that wait for their turn."""
+        for connection, caller in list(self._waiting.items()):
+            if len(self._held) < held.MOST and (event := self._silences.take(connection, *caller)):
+                del self._waiting[connection]
+                self._held.append(event)
+                self._look_after(event)
+
+    def _answer_held(self, ready: dict[int, int]) -> None:
+        """Go on with each event that the loop answers itself."""
+        for event in list(self._held):
+            said = ready.get(event.connection.fileno(), 0)
+            if event.due and said & pool.GONE:
+                self._held.remove(event)
+                event.close()
+            elif event.due or said:
+                self._look_after(event)
+
+    def _look_after(self, event: Held) -> None:
+        """Answer an event if its stdin has ended, and pass it on if it can't be answered here."""
+        try:
+            whole = event.read()
+        except BlockingIOError:
+            return  # it hasn't said `GO`
+        except OSError:
+            self._held.remove(event)
+            event.close()
+            return
+        if whole and event.silent():
+            self._held.remove(event)
+            event.answer()
+            self.answered += 1
+        elif whole or (event.due and event.due <= time.monotonic()):
+            self._pass_on(event)
+
+    def _pass_on(self, event: Held) -> None:
+        """Have a worker answer an event that the loop has begun to read, once there is room for it."""
+        event.due = event.due and time.monotonic()
+        if not self._ended and not self._workers.has_room(event.project):
+            return
+        worker = self._workers.take()
+        self._held.remove(event)
+        sent = False
+        if worker is not None:
+            worker.connection, worker.project = event.connection, event.project
+            status = {**self._status(event.accepted), **event.sizes()}
+            begun = b"\n".join((json.dumps(status).encode(), event.raw + event.data))
+            given = [event.connection.fileno(), *event.descriptors]
+            with suppress(OSError):  # the worker is dead, or can't take so much
+                sent = socket.send_fds(worker.control, [begun], given, socket.MSG_DONTWAIT) == len(begun)
+        event.drop_streams()
+        if not sent:  # the event is lost, and refused if a guard is known for it
+            event.connection.close()
+
     def _hand_over(self, connection: socket.socket) -> None:
         worker = None if self._changed() else self._workers.take()
         # Remove it from _waiting only now: a worker forked just now closes the connections in _waiting. If it (or its
@@ -235,7 +302,7 @@ class Server:
             return
         worker.connection, worker.project = connection, caller.project
         try:
-            socket.send_fds(worker.control, [self._status(caller.accepted)], [connection.fileno()])
+            socket.send_fds(worker.control, [json.dumps(self._status(caller.accepted)).encode()], [connection.fileno()])
         except OSError:
             worker.forget()  # the worker is dead: the caller goes cold
 
@@ -249,8 +316,8 @@ class Server:
             self._ended = True
         return bool(changed)
 
-    def _status(self, accepted: float) -> bytes:
-        said = {
+    def _status(self, accepted: float) -> dict[str, object]:
+        return {
             "pid": os.getpid(),
             "started": round(self._started),
             "entry": self.entry,
@@ -259,7 +326,6 @@ class Server:
             "waiting": len(self._waiting),
             "accepted": accepted,
         }
-        return json.dumps(said).encode()
 
     def _shed(self) -> None:
         """Close, in a new worker, the descriptors that only the server may hold."""
@@ -270,6 +336,8 @@ class Server:
         self.listener.close()
         for connection in self._waiting:
             connection.close()
+        for event in self._held:
+            event.close()
 
     def _drop_gone(self, ready: dict[int, int]) -> None:
         """Drop waiting connections whose caller is gone."""

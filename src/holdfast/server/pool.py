@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from holdfast import log
 from holdfast.plugins import loader
 from holdfast.server import turn
+from holdfast.server.silence import MESSAGE_LIMIT_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,12 +42,14 @@ class Worker:
         connection: to the caller that waits for its answer; None before and after.
         project: the project of its event; empty if unknown.
         ends_at: the `time.monotonic()` at which it is killed; 0 while it wasn't told to end.
+        heard: the beginning of a message from it, whose end hasn't come yet.
     """
 
     control: socket.socket
     connection: socket.socket | None = None
     project: bytes = b""
     ends_at: float = 0.0
+    heard: bytes = b""
 
     def close(self) -> None:
         """Close the socket to it and the connection it answers."""
@@ -66,9 +69,11 @@ class Workers:
 
     Attributes:
         shed: called in a new worker to close the descriptors that only the server may hold.
+        told: called with what a worker says about an event that nobody wanted (`turn.SILENT`).
     """
 
     shed: Callable[[], None]
+    told: Callable[[bytes], None] = lambda said: None
     _all: dict[int, Worker] = field(default_factory=dict)
     _spares: list[int] = field(default_factory=list)
     _tries_at: float = 0.0
@@ -129,12 +134,16 @@ class Workers:
                 continue
             said = b""
             with suppress(OSError):
-                said = worker.control.recv(16, socket.MSG_DONTWAIT)
-            if said == turn.ANSWERED:
-                answered += 1
-                self._failed = 0
-                worker.forget()
-            elif not said:
+                said = worker.control.recv(MESSAGE_LIMIT_BYTES, socket.MSG_DONTWAIT)
+            *lines, worker.heard = (worker.heard + said).split(b"\n")
+            for line in lines:
+                if line + b"\n" == turn.ANSWERED:
+                    answered += 1
+                    self._failed = 0
+                    worker.forget()
+                elif line.startswith(turn.SILENT):
+                    self.told(line[len(turn.SILENT) :])
+            if not said:
                 worker.control.close()  # the worker has closed its end
         return answered
 
@@ -178,6 +187,7 @@ class Workers:
         try:
             loader.preload()
             ours, its = socket.socketpair()
+            ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, turn.HANDED_LIMIT_BYTES)
             try:
                 pid = os.fork()
             except OSError:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from holdfast import engine, relay
 from holdfast.dispatch.output import Streams
 from holdfast.process.spare import Spare, Told
-from holdfast.server import handlers_child, rehearsal
+from holdfast.server import handlers_child, rehearsal, silence
 from holdfast.server.handlers_child import Place
 
 if TYPE_CHECKING:
@@ -31,12 +31,15 @@ GO_TIMEOUT_S = 60.0
 """Time for the caller to send `GO`. It does so at once; this is long in case the process is stopped just then."""
 MARGIN_S = 2
 """Time after our own deadline, at least a second, at which the caller gives up."""
-ANSWERED = b"a"
+ANSWERED = b"a\n"
 """A worker's message to the server that the caller was released: the worker no longer works for anybody."""
+HANDED_LIMIT_BYTES = 262_144
+"""Size of what the server hands to a worker at once: its status, and what it has read of a caller and its stdin."""
+SILENT = b"s"
+"""Begins a worker's line to the server on why no handler wants such an event (`silence`)."""
 _LENGTH_DIGITS = 8  # of a request's length
 _REQUEST_LIMIT_BYTES = 8 << 20
 _CHUNK_BYTES = 32_768
-_STATUS_LIMIT_BYTES = 8192  # of the server's status
 _SURROUNDINGS = (*(f"ns/{each}" for each in relay.SPACES), "root")  # in /proc/PID
 
 
@@ -119,45 +122,87 @@ def wait(control: socket.socket, *, early: bool) -> None:
     if early:
         rehearsal.of_engine()
         own_surroundings()
-    said, descriptors, _, _ = socket.recv_fds(control, _STATUS_LIMIT_BYTES, 1)
+    said, descriptors, _, _ = socket.recv_fds(control, HANDED_LIMIT_BYTES, 4)
     if descriptors:  # otherwise the server has ended
         with socket.socket(fileno=descriptors[0]) as connection:
-            _answer(connection, control, spare, said)
+            status, _, begun = said.partition(b"\n")
+            _answer(connection, control, spare, status, begun, descriptors[1:])
     spare.close()
 
 
-def _answer(connection: socket.socket, control: socket.socket, spare: Spare, said: bytes) -> None:
-    started = json.loads(said)["accepted"]
+def _answer(
+    connection: socket.socket, control: socket.socket, spare: Spare, said: bytes, begun: bytes, streams: list[int]
+) -> None:
+    """Answer an event.
+
+    Args:
+        connection: to the caller.
+        control: to the server.
+        spare: the handlers' child.
+        said: the server's status, as JSON.
+        begun: what the server has read already: the request, followed by the beginning of stdin.
+        streams: the caller's streams, if it has said `GO` to the server.
+    """
+    status = json.loads(said)
+    started, given = status["accepted"], status.get("request", 0)
     connection.settimeout(REQUEST_TIMEOUT_S)
     try:
-        request = receive(connection)
+        while len(begun) < given + status.get("data", 0):
+            begun += control.recv(HANDED_LIMIT_BYTES)
+        known = parsed(begun[:given], peer(connection)) if given else None
+        request = known or receive(connection)
         if request.kind != b"event":
             connection.sendall(said)
             return
-        if not _ours(request.place) or not _together(request.place.process):
+        if not known and not near(request.place):
             return
         request.place.enter()
         spare.tell(request.place, request.argument, started)
-        connection.sendall(relay.READY_NOW)
+        if not known:
+            connection.sendall(relay.READY_NOW)
         connection.settimeout(GO_TIMEOUT_S)
         request.place.take()
         engine.passed("ready")
-        if not _take_descriptors(connection):
+        if not streams and not _take_descriptors(connection):
             return
+        _put(streams)
     except (OSError, ValueError):
         return  # the caller hasn't sent `GO`, so it answers for itself
     connection.settimeout(None)
     engine.passed("accepted", at=started)
+    _dispatch(request.argument, connection, control, spare, started, bytearray(begun[given:]))
+
+
+def _dispatch(
+    argument: str | None,
+    connection: socket.socket,
+    control: socket.socket,
+    spare: Spare,
+    started: float,
+    data: bytearray,
+) -> None:
+    """Answer the event on this process's streams, let the caller go, and tell the server if nobody wanted it."""
     streams: list[Relayed] = []
 
     def take() -> Relayed:
         streams.append(Relayed(connection, control))
         return streams[0]
 
-    code = engine.dispatch(request.argument, take, started, spare)
+    code = engine.dispatch(argument, take, started, spare, data)
     for each in streams:
         each.let_go(code)
     engine.passed("over")
+    if streams and not streams[0].written:
+        with suppress(Exception):  # the next such event goes to a worker, too
+            _tell(control, argument)
+
+
+def _tell(control: socket.socket, argument: str | None) -> None:
+    """Tell the server why no handler wanted this event, if that is plain and fits."""
+    known = silence.observed(argument)
+    said = SILENT + known.message() + b"\n" if known else b""
+    if 0 < len(said) <= silence.MESSAGE_LIMIT_BYTES:
+        control.sendall(said)
 
 
 def receive(connection: socket.socket) -> Request:
@@ -168,18 +213,46 @@ def receive(connection: socket.socket) -> Request:
         ValueError: it is malformed.
     """
     parts = bytearray(connection.recv(_CHUNK_BYTES))
-    length = int(parts[:_LENGTH_DIGITS])
-    if not 0 < length <= _REQUEST_LIMIT_BYTES:
-        raise ValueError(f"a request of {length} bytes")
-    while len(parts) < _LENGTH_DIGITS + length:
-        part = connection.recv(_LENGTH_DIGITS + length - len(parts))
+    asks = peer(connection)
+    while (request := parsed(bytes(parts), asks)) is None:
+        part = connection.recv(_length(parts) - len(parts))  # what comes after it is left for later
         if not part:
             raise ValueError("a request that ends too soon")
         parts += part
-    kind, argument, folder, mask, *pairs = bytes(parts[_LENGTH_DIGITS:]).split(b"\0")
+    return request
+
+
+def parsed(data: bytes, peer: int) -> Request | None:
+    """Return the request in what a caller has sent so far, None if more must come.
+
+    Args:
+        data: its bytes.
+        peer: the caller's process id.
+
+    Raises:
+        ValueError: it is malformed.
+    """
+    length = _length(data)
+    if len(data) > length:
+        raise ValueError(f"a request of {len(data)} bytes instead of {length}")
+    if len(data) < length:
+        return None
+    kind, argument, folder, mask, *pairs = data[_LENGTH_DIGITS:].split(b"\0")
     environ = dict(pair.split(b"=", 1) for pair in pairs if pair.find(b"=") > 0)  # `os.environ` takes no empty names
-    place = Place(environ, folder, int(mask), peer(connection))
-    return Request(kind, os.fsdecode(argument) or None, place)
+    return Request(kind, os.fsdecode(argument) or None, Place(environ, folder, int(mask), peer))
+
+
+def _length(data: bytes | bytearray) -> int:
+    """Return the size of a request with its head, from its first bytes. Raises ValueError."""
+    length = int(data[:_LENGTH_DIGITS])
+    if not 0 < length <= _REQUEST_LIMIT_BYTES:
+        raise ValueError(f"a request of {length} bytes")
+    return _LENGTH_DIGITS + length
+
+
+def near(place: Place) -> bool:
+    """Return whether this server may answer for a place. Raises OSError if its process is gone."""
+    return _ours(place) and _together(place.process)
 
 
 def _ours(place: Place) -> bool:
@@ -212,10 +285,15 @@ def _take_descriptors(connection: socket.socket) -> bool:
     word, descriptors, _, _ = socket.recv_fds(connection, 1, 3)
     if word != relay.GO or len(descriptors) != 3:
         return False
+    _put(descriptors)
+    return True
+
+
+def _put(descriptors: list[int]) -> None:
+    """Make descriptors the standard ones."""
     for number, descriptor in enumerate(descriptors):
         os.dup2(descriptor, number)
         os.close(descriptor)
-    return True
 
 
 def peer(connection: socket.socket) -> int:
