@@ -114,6 +114,9 @@ def make(name: str, size: int, top: Path, events: Sequence[str]) -> Place:
     start = ["start", "Bench", "--format", "hybrid", "--phase", "look around @general-purpose", "--phase", "Write it"]
     if name == "tasks":
         start = ["start", "Bench", "--format", "wfs"]
+    elif name in ("run", "skills"):
+        form = "orchestrator" if name == "run" else "skills"
+        start = ["start", "Bench", "--format", form, "--phase", "look around", "--phase", "Write it"]
     commands = [["install", "--scope", "project"], start]
     if name == "project_handlers":
         commands.insert(0, ["handlers", "trust", "--yes"])
@@ -130,6 +133,10 @@ def make(name: str, size: int, top: Path, events: Sequence[str]) -> Place:
         place.response = size
     elif name == "tasks":
         place.tasks = _tasks(place.root, size)
+    elif name == "run":
+        place.tasks = _run(place.root, size)
+    elif name == "skills":
+        _skills(place.root, size)
     return place
 
 
@@ -223,6 +230,69 @@ def _task(folder: Path, id_: str, status: str, parent: str, depends_on: list[str
         "flow_control": {"pre_analysis": [], "implementation_approach": {}, "target_files": ["src/one.py:one:1-9"]},
     }
     (folder / f"{id_}.json").write_text(json.dumps(told, indent=2))
+
+
+def _run(project: Path, count: int) -> list[str]:
+    """Give an orchestrator's run its tasks, with twenty learnings and two checkpoints each, and up to twenty agents.
+
+    Returns:
+        The ids of the tasks that no agent works on yet.
+    """
+    file = project / ".claude/agent-state.json"
+    told, at = json.loads(file.read_text()), "2026-01-01T00:00:00Z"
+    names = [f"{number // 50 + 1}.{number % 50 + 1}" for number in range(count)]
+    busy, rest = names[: min(20, count // 4)], names[min(20, count // 4) :]
+    learnings = [_learning(number, names[number % count], at) for number in range(20 * count)]
+    told["orchestrator"] |= {"status": "executing", "total_phases": count // 50 + 1, "current_task": f"0/{count}"}
+    told["active_agents"] = [
+        {"type": "executor", "task": name, "started": at, "iteration": 1, "status": "in_progress"} for name in busy
+    ]
+    told["pending_tasks"] = [
+        {"phase": int(name.split(".")[0]) - 1, "task": name, "name": f"Task {name} of the bench"} for name in rest
+    ]
+    told["learnings"] = learnings[-500:]
+    told["checkpoints"] = [
+        {"timestamp": at, "phase": 0, "task": names[0], "git_sha": "", "state_snapshot": f"checkpoint-{number:03}.json"}
+        for number in range(1, 2 * count + 1)
+    ]
+    file.write_text(json.dumps(told, indent=2) + "\n")
+    lines = "".join(json.dumps(each) + "\n" for each in learnings)
+    file.with_name("learnings.jsonl").write_text(lines)
+    for each in told["checkpoints"]:
+        file.with_name(each["state_snapshot"]).write_text("{}\n")
+    return rest
+
+
+def _learning(number: int, task: str, at: str) -> dict[str, Any]:
+    said = {"lesson": f"Lesson {number}: it is as the page says", "pattern": "Read the page first", "context": "docs"}
+    return {"timestamp": at, "task": task, "iteration": 1, "type": "pattern", **said}
+
+
+def _skills(project: Path, count: int) -> None:
+    """Write old state files of skills without an owner, all of them unfinished."""
+    folder = project / ".claude/workflow-state/active"
+    for number in range(count - 1):
+        name = f"dev-old-{number:05}"
+        told = {
+            "_schema": {"version": "1.0", "skill": "other"},
+            "workflow": {
+                "id": name,
+                "status": "in_progress",
+                "created_at": "2025-01-01T00:00:00Z",
+                "updated_at": "2025-01-01T00:00:00Z",
+                "branch": None,
+            },
+            "context": {"task_description": f"Old {number}"},
+            "state_machine": {
+                "current_phase": "Build",
+                "phases": [{"name": each, "status": "in_progress"} for each in ("Build", "Check")],
+            },
+            "history": [{"at": "2025-01-01T00:00:00Z", "event": "workflow_started"}],
+        }
+        file = folder / f"{name}.json"
+        file.write_text(json.dumps(told, indent=2) + "\n")
+        moment = time.time() - OLD - number
+        os.utime(file, (moment, moment))
 
 
 def _fill(place: Place, count: int, events: Sequence[str]) -> None:

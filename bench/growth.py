@@ -38,6 +38,8 @@ SIZES = {
     "ledger": (10, 1_000, 100_000, 1_000_000),
     "response": (1 << 10, 200 << 10),
     "tasks": (100, 300, 1_000),
+    "run": (10, 100, 500),
+    "skills": (1, 100, 10_000),
 }
 QUICK = {
     "workflows": (1, 100),
@@ -49,6 +51,8 @@ QUICK = {
     "ledger": (10, 10_000),
     "response": (1 << 10, 200 << 10),
     "tasks": (100, 300),
+    "run": (10, 100),
+    "skills": (1, 100),
 }
 EVENTS = {
     "workflows": MEMORY,
@@ -60,6 +64,8 @@ EVENTS = {
     "ledger": (*MEMORY, "Stop", "PreToolUse-Agent", "SessionStart-startup", "SessionEnd-other", "SubagentStart"),
     "response": ("PostToolUse-Agent", "PostToolUse-Read"),
     "tasks": (*MEMORY, "PreToolUse-Agent", "holdfast wfs task next", "holdfast wfs task validate"),
+    "run": (*MEMORY, "PreToolUse-Agent"),
+    "skills": (*MEMORY, "SessionStart-startup"),
 }
 
 

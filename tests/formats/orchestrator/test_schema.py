@@ -175,3 +175,24 @@ def test_a_run_without_anything_in_it_is_shown(scene: Scene) -> None:
     assert '"supervisor" is missing' in found.warnings
     assert view.title(Run({"orchestrator": {}}, {})) == "Untitled"
     assert store.current(scene.project)[1].tasks() == []
+
+
+def test_a_state_is_checked_once_for_all_that_an_event_asks_of_it(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of a thousand values is looked at; a changed content is looked at again."""
+    scene.put(EXAMPLE)
+    checked, real = [], check.types
+
+    def counted(data: Any) -> Any:
+        checked.append(data)
+        return real(data)
+
+    monkeypatch.setattr(check, "types", counted)
+    view._checked.clear()
+    first, second = adapter.find(scene.project), adapter.find(scene.project)
+    assert (first.workflows[0].warnings, len(checked)) == (second.workflows[0].warnings, 1)
+    scene.put(json.dumps(json.loads(EXAMPLE) | {"milestones": [{}]}).encode())
+    changed = adapter.find(scene.project).workflows[0].warnings
+    assert len(checked) == 2
+    assert len(changed) > len(first.workflows[0].warnings)

@@ -217,6 +217,7 @@ def test_the_sessions_own_tasks_come_first_in_what_an_event_reads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its tasks are read whatever they take; of other sessions what there is room for, and the rest is counted."""
+    monkeypatch.setattr(index, "settled", lambda seen: False)  # on a busy machine the first files are old already
     project = Workspace.open(tmp_path)
     for name in "abcd":
         session = store.create(project, name)

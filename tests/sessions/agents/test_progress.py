@@ -19,6 +19,7 @@ from holdfast.sessions.agents import agent_status, lifecycle, progress
 from holdfast.sessions.history import history
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.workspace import Workspace
+from holdfast.workflow import registry
 from tests.handmade import ME, OTHER
 
 if TYPE_CHECKING:
@@ -124,6 +125,19 @@ def test_a_launch_for_no_phase_is_noted_all_the_same(project: Workspace) -> None
     found = agent_status.find(project, ME, "c1")
     assert found is not None
     assert (found.phase, found.workflow, found.agent_type) == (None, None, "general-purpose")
+
+
+def test_a_launch_for_no_phase_reads_the_workflows_once(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They may have a thousand tasks, and each question that a launch asks is about the same moment."""
+    read, real = [], registry.agents_work_on
+
+    def counted(project: Any, session: str) -> Any:
+        read.append(session)
+        return real(project, session)
+
+    monkeypatch.setattr(registry, "agents_work_on", counted)
+    assert launch(project, "Something else", agent="helper") is None
+    assert read == [ME]
 
 
 def test_a_launch_is_noted_once(project: Workspace) -> None:

@@ -81,11 +81,24 @@ def _workflow(project: Records, file: StateFile, run: Run) -> Workflow:
         path=file.path,
         raw=file.document.raw,
         root=project.root,
-        warnings=tuple(check.types(file.data)),
+        warnings=_warnings(file),
         recovered=bool(file.broken),
         due=due,
         needs=_before(tasks, due),
     )
+
+
+def _warnings(file: StateFile) -> tuple[str, ...]:
+    """Return what is wrong with a state's values. An event reads the same state several times; it is checked once."""
+    raw = file.document.raw
+    if raw not in _checked:
+        found = tuple(check.types(file.data))
+        _checked.clear()
+        _checked[raw] = found
+    return _checked[raw]
+
+
+_checked: dict[bytes, tuple[str, ...]] = {}
 
 
 def title(run: Run) -> str:

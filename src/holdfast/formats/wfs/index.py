@@ -40,6 +40,7 @@ class _Last(NamedTuple):
 
     kept: Kept
     board: Board
+    found: dict[str, Stamp] | None
 
 
 _last: dict[Path, _Last] = {}
@@ -53,6 +54,8 @@ def board(project: Records, folder: Path, room: Room | None = None) -> Board:
     """
     found, problems = _files(folder / places.TASKS)
     last = _last.get(folder)
+    if last and not problems and last.found == found:
+        return last.board
     many = len(found) > MANY or sum(seen[1] for seen in found.values()) > statefile.LIMIT_BYTES
     kept = last.kept if last else _kept(folder) if many else {}
     unread = [seen[1] for name, seen in found.items() if name not in kept or kept[name][0] != seen]
@@ -93,7 +96,8 @@ def board(project: Records, folder: Path, room: Room | None = None) -> Board:
         board = last.board  # it has its computed properties already
     elif many and (len(fresh.keys() - kept.keys()) > _FEW or sum(unread) > statefile.LIMIT_BYTES):
         _keep(folder, fresh)
-    _last[folder] = _Last(fresh, board)
+    # Only if nothing has to be read again next time.
+    _last[folder] = _Last(fresh, board, found if len(fresh) == len(found) else None)
     return board
 
 

@@ -121,28 +121,28 @@ def mine(project: OpenProject, session: str) -> Workflow | None:
 
 def _all_mine(project: OpenProject, session: str, *, paused: bool = False) -> list[Workflow]:
     """Return the workflows that a session may touch, its own first; paused ones only if `paused`."""
-    from holdfast.sessions.ownership import owners
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow import registry
 
-    found = owners.of_session(project, session, registry.agents_work_on(Workspace.of(project), session))
-    usable = [each for each in owners.ranked(found) if not each.recovered and (paused or not each.paused)]
+    return _usable(project, session, registry.agents_work_on(Workspace.of(project), session), paused=paused)
+
+
+def _usable(project: OpenProject, session: str, found: list[Workflow], *, paused: bool = False) -> list[Workflow]:
+    """Return those of the found workflows that a session may touch, in the order of `_all_mine`."""
+    from holdfast.sessions.ownership import owners
+
+    ranked = owners.ranked(owners.of_session(project, session, found))
+    usable = [each for each in ranked if not each.recovered and (paused or not each.paused)]
     return sorted(usable, key=lambda each: (owners.owner(project, each) != session, each.finished))
 
 
-def _nobodys(project: OpenProject, session: str) -> list[Workflow]:
+def _nobodys(project: OpenProject, session: str, found: list[Workflow]) -> list[Workflow]:
     """Return the fresh workflows that no live session owns. Launching an agent for one of them claims it."""
     from holdfast.sessions.ownership import owners, sessions
-    from holdfast.sessions.workspace import Workspace
-    from holdfast.workflow import registry
 
     live = {session, *sessions.live_others(project, session)}
-    found = [
-        each
-        for each in registry.agents_work_on(Workspace.of(project), session)
-        if owners.owner(project, each) not in live
-    ]
-    return [each for each in owners.ranked(found) if each.resumable and owners.fresh(project, each)]
+    free = [each for each in found if owners.owner(project, each) not in live]
+    return [each for each in owners.ranked(free) if each.resumable and owners.fresh(project, each)]
 
 
 def launch(
@@ -173,16 +173,20 @@ def launch(
         The phase that became active by it, or None when none did.
     """
     from holdfast.sessions.ownership import owners
+    from holdfast.sessions.workspace import Workspace
+    from holdfast.workflow import registry
 
     if agent_status.find(project, session, tool_use_id):
         return None
     agent = agent or "general-purpose"
     text = f"{' '.join(description.split())}\n{prompt}"
-    workflow, phase = _meant(project, session, _all_mine(project, session), text, agent, begun)
+    found = registry.agents_work_on(Workspace.of(project), session)  # once: a session may have a thousand tasks
+    usable = _usable(project, session, found)
+    workflow, phase = _meant(project, session, usable, text, agent, begun)
     if workflow is None:
-        workflow, phase = _meant(project, session, _nobodys(project, session), text, agent, begun)
+        workflow, phase = _meant(project, session, _nobodys(project, session, found), text, agent, begun)
     if workflow is None:
-        workflow = _joined(project, session, text, agent)
+        workflow = _joined(project, usable, text, agent)
     key = workflow.key if workflow else None
     said = {"description": description, "prompt": prompt}
     lifecycle.launched(project, session, tool_use_id, agent, key, phase.id if phase else None, **said)
@@ -269,12 +273,12 @@ def _apply(project: OpenProject, session: str, due: Agent) -> Moved | None:
     return moved
 
 
-def _joined(project: OpenProject, session: str, text: str, agent: str) -> Workflow | None:
-    """Return the session's workflow that lists an agent which was launched for none of its phases; None for none."""
+def _joined(project: OpenProject, workflows: Sequence[Workflow], text: str, agent: str) -> Workflow | None:
+    """Return the first workflow that lists an agent which was launched for none of its phases; None for none."""
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow import registry
 
-    for workflow in _all_mine(project, session):
+    for workflow in workflows:
         keeper = registry.of_agents(workflow.format)
         if isinstance(keeper, registry.ListsOverseers):
             with suppress(HoldfastError):  # an agent that isn't listed works all the same
