@@ -14,6 +14,7 @@ import pytest
 
 from holdfast.files.file_memo import SETTLED_NS
 from holdfast.server import held, servers, silence, turn
+from holdfast.server.handlers_child import Place
 from holdfast.server.held import Held, Silences
 from holdfast.server.silence import Silence
 from tests import warmth
@@ -191,7 +192,7 @@ def test_a_terminal_is_never_read_and_a_caller_that_left_is_dropped(
 ) -> None:
     """Reading what is no pipe could keep the loop waiting; a worker does that."""
     theirs, ours = pair
-    place = turn.Place({}, b"/", 0o22, os.getpid())
+    place = Place({}, b"/", 0o22, os.getpid())
     event = Held(ours, b"", turn.Request(b"event", "PreToolUse", place), known, 0.0, b"")
     with pytest.raises(BlockingIOError):
         event.read()
