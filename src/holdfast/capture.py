@@ -92,7 +92,7 @@ def fault(pattern: str) -> str:
     try:
         compiled = re.compile(pattern)
     except (re.error, RecursionError, OverflowError) as error:
-        return f"{pattern!r} is no regular expression: {error}"
+        return f"{pattern!r} isn't a regular expression: {error}"
     return f"{pattern!r} matches the empty text, so it would match everywhere" if compiled.search("") else ""
 
 

@@ -45,7 +45,7 @@ def test_shipped_handlers_are_sound(root: Path, mine: Path) -> None:
     [
         ("def broken(:\n", "line 1: cannot be read as Python"),
         ("import nothing_like_it\n" + GOOD, "No module named 'nothing_like_it'"),
-        (GOOD.replace("on_stop", "on_stopp"), "on_stopp is no event's name; did you mean on_stop?"),
+        (GOOD.replace("on_stop", "on_stopp"), "on_stopp isn't the name of an event; did you mean on_stop?"),
         (GOOD.replace("@hookimpl\n", ""), "has no @hookimpl, so it never runs"),
         (GOOD.replace("@hookimpl", "@hookimpl(match='(')"), "match='('"),
     ],

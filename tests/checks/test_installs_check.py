@@ -21,7 +21,7 @@ BROKEN = [
     ("[]", "holds a JSON array"),
     ('{"installs": 3}', '"installs" must be an object'),
     ("{}", '"installs" is missing'),
-    ('{"installs": {"/x/settings.json": {}}}', '"installs./x/settings.json" is no record of an install'),
+    ('{"installs": {"/x/settings.json": {}}}', '"installs./x/settings.json" isn\'t an install'),
 ]
 
 

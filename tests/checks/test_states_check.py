@@ -193,7 +193,7 @@ def change(file: Path, **values: Any) -> None:
     ("values", "words"),
     [
         ({"status": "nearly"}, '"status" is "nearly"'),
-        ({"current_phase": "phase_9"}, '"current_phase" is "phase_9", which is no phase'),
+        ({"current_phase": "phase_9"}, '"current_phase" is "phase_9", which isn\'t a phase'),
     ],
 )
 def test_what_does_not_validate_is_a_problem(root: Path, hybrid: Path, values: dict[str, Any], words: str) -> None:

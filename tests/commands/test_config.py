@@ -90,7 +90,7 @@ def test_check_names_what_is_wrong_in_both_files(user_file: Path, project_file: 
 
     assert said[0] == "~/.config/holdfast/holdfast.toml: every key is valid"
     assert said[1].startswith(f"{project_file}: key 'reading': input should be 'off', 'remind' or 'hold'")
-    assert said[2].startswith(f"{project_file}: key 'exclude_patterns': '(' is no regular expression")
+    assert said[2].startswith(f"{project_file}: key 'exclude_patterns': '(' isn't a regular expression")
     assert said[3].startswith(f"{project_file}: handlers.timeout is 60 seconds")
     assert len(said) == 4
 

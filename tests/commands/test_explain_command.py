@@ -211,7 +211,7 @@ def test_a_person_is_told_of_the_one_live_session_or_of_each(desk: Desk) -> None
 def test_the_page_says_too_old_where_it_is(desk: Desk) -> None:
     """I001-10: with the time it last changed, and what sets how long that is."""
     desk.kept("Tide", days=8)
-    page = holdfast("explain", root=desk.project.root).out.partition("Restored\n")[2]
+    page = holdfast("explain", root=desk.project.root).out.partition("Workflows\n")[2]
     assert "not restored, too old: it last changed at " in page
     assert "more than 7 days ago (`freshness_days`)" in page
     assert holdfast("explain", "--json", root=desk.project.root).json["would_restore"] == []
@@ -224,7 +224,7 @@ def test_after_a_start_it_reads_as_a_success(desk: Desk) -> None:
     assert lines[1:5] == [
         "After a compaction, Holdfast restores 1 workflow here.",
         "",
-        "Restored",
+        "Workflows",
         '  "Tide": in full',
     ]
     assert not [line for line in lines if "✗" in line or "nothing" in line]

@@ -466,3 +466,10 @@ def test_check_says_what_will_not_run_and_what_changes_that(root: Path, monkeypa
     assert "there is no handler 'nope.py'; `holdfast handlers list` lists them" in said
     said = holdfast("handlers", "check", "x/Yuors.py", root=root, code=1).err
     assert "there is no handler 'x/Yuors.py'; did you mean yours?" in said
+
+
+def test_a_misspelt_event_is_told_the_right_one() -> None:
+    """In any case; one that is like none gets the list."""
+    assert "did you mean PreToolUse?" in holdfast("handlers", "new", "x", "--event", "PreToolUsed", code=2).err
+    assert "choose one of SessionStart, " in holdfast("handlers", "new", "x", "--event", "qqq", code=2).err
+    assert "let a session of Claude Code fire Stop." in holdfast("handlers", "new", "x", "--event", "stop").out

@@ -224,7 +224,8 @@ def test_status_of_an_empty_project_is_short(tmp_path: Path) -> None:
 
     assert str(tmp_path) in said
     assert "Ledger" in said
-    assert "Workflows" not in said
+    assert "\n\n" not in said
+    assert "There is no workflow in this project. `holdfast start TITLE` starts one." in said
     assert holdfast("status", "--json", root=tmp_path).json["compactions"] == []
 
 

@@ -60,7 +60,7 @@ def test_a_page_of_somebody_else_is_not_overwritten(project: HoldfastProject, te
 
     said = holdfast("report", root=project.root, code=1).err
 
-    assert f"{page} is no report of Holdfast's; name another file with --output" in said
+    assert f"{page} isn't a report of Holdfast; name another file with --output" in said
     assert page.read_text("utf-8") == text
     holdfast("report", "--output", str(page), root=project.root)
     assert "Calculator" in page.read_text("utf-8")
@@ -133,7 +133,7 @@ def test_a_page_beside_the_ledger_that_is_somebody_elses_stays(tmp_path: Path) -
     project.close()
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text("mine", "utf-8")
-    assert "is no report of Holdfast's" in holdfast("report", root=tmp_path, code=1).err
+    assert "isn't a report of Holdfast" in holdfast("report", root=tmp_path, code=1).err
     holdfast("forget", "--everything", "--yes", root=tmp_path)
     assert page.read_text("utf-8") == "mine"
 

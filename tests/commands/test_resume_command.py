@@ -124,7 +124,7 @@ def test_where_no_session_is_live_it_is_free_for_the_next_one(root: Path) -> Non
 
     assert owner(root) is None
     assert said.out.startswith("WORKFLOW RESTORED")
-    assert "is free. The next session" in said.err
+    assert "The next one here gets this text" in said.err
 
 
 def test_what_another_live_session_owns_is_taken_only_on_purpose(root: Path) -> None:

@@ -104,7 +104,7 @@ def test_without_an_agent_the_usual_format_is_taken(tmp_path: Path) -> None:
     """Nobody is to be followed."""
     said = holdfast("start", "Tool", "--phase", "Write it", root=tmp_path).out
     assert only(tmp_path).format == "compaction"
-    assert "No agent" not in said
+    assert "no agent" not in said
 
 
 @pytest.mark.parametrize("kind", formats.NAMES)
@@ -116,8 +116,8 @@ def test_an_at_sign_without_a_space_names_no_agent_and_is_said(tmp_path: Path, k
 
     assert said.json["total"] == 6
     assert said.err == (
-        'Note: no agent "tester" is in .claude/agents/ or ~/.claude/agents/, and none is built in.\n'
-        'Note: no agent "critic" is in .claude/agents/ or ~/.claude/agents/, and none is built in.\n'
+        'warning: there is no agent "tester": none is built in or in .claude/agents/ or ~/.claude/agents/.\n'
+        'warning: there is no agent "critic": none is built in or in .claude/agents/ or ~/.claude/agents/.\n'
         'Note: the phase is called "Build@developer". To name an agent, put a space before its @: "Build @developer".\n'
     )
     assert [phase.title for phase in only(tmp_path).phases] == [
@@ -162,7 +162,7 @@ def test_where_it_lies_and_what_comes_next_is_said(tmp_path: Path) -> None:
     said = holdfast("start", "Tool", "--format", "hybrid", "--phase", "Write it @builder", root=tmp_path).out
 
     assert "Started in .claude/state/workflow.json." in said
-    assert 'Next: start phase 1/1 "Write it" (phase_0, agent builder).' in said
+    assert 'Next: start phase 1/1 "Write it" (agent builder).' in said
     assert "prompt:\nWrite it" in said
 
 
@@ -369,9 +369,7 @@ def test_what_is_not_there_to_read_is_said(tmp_path: Path) -> None:
     (tmp_path / "there.md").write_text("x")
     said = holdfast("start", "Book", "--read", "missing.md", "--read", "there.md", root=tmp_path)
 
-    assert said.err == (
-        'Note: "missing.md" does not exist. It stays on the list, and sessions hear that it is missing.\n'
-    )
+    assert said.err == 'warning: "missing.md" doesn\'t exist; create it, or the model is told that it is missing\n'
     assert only(tmp_path).reading == ("@missing.md", "@there.md")
 
 
@@ -401,10 +399,10 @@ def test_an_agent_that_the_client_would_not_find_is_named(tmp_path: Path) -> Non
 
     said = holdfast("start", "Tool", "--format", "hybrid", *phases, root=tmp_path)
 
-    places = "is in .claude/agents/ or ~/.claude/agents/, and none is built in."
+    places = "none is built in or in .claude/agents/ or ~/.claude/agents/."
     assert said.err.splitlines() == [
-        f'Note: no agent "code-reviewr" {places} Did you mean @code-reviewer?',
-        f'Note: no agent "nobody" {places}',
+        f'warning: there is no agent "code-reviewr": {places} Did you mean @code-reviewer?',
+        f'warning: there is no agent "nobody": {places}',
     ]
     assert [each.agent for each in only(tmp_path).phases] == [
         *("code-reviewer", "code-reviewr", "nobody", "plugin:it", "Explore", "plain")

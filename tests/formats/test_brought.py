@@ -315,7 +315,7 @@ def test_a_package_that_install_has_not_seen_is_named(
 BAD = {
     "raise ValueError('no')\n": "ValueError: no",
     "NAME = 'other'\n": "its record has no ADAPTER",
-    "TOP = '../elsewhere'\n": "'../elsewhere' is no path below a project's root",
+    "TOP = '../elsewhere'\n": "'../elsewhere' isn't a path below a project's root",
     "UNIT = 3\n": "UNIT in its record is no str",
     "ADAPTER = 'holdfast_broken.sample'\n": "holdfast_broken.sample has no function find",
     "COMMANDS = 'Help.'\n": "ModuleNotFoundError: No module named 'holdfast_broken.commands'",
@@ -341,8 +341,8 @@ def test_a_broken_package_is_named_and_left_out(
 
 
 WORSE = {
-    "PRESENCE = ('a\\0b',)\n": r"'a\x00b' is no path below a project's root",
-    "TOP = '.'\n": "'.' is no path below a project's root",
+    "PRESENCE = ('a\\0b',)\n": r"'a\x00b' isn't a path below a project's root",
+    "TOP = '.'\n": "'.' isn't a path below a project's root",
     "REOPENING = 'x' * 2_000_000\n": "its record has more than 16 KB",
     "raise ValueError('two\\nlines')\n": "ValueError: two lines",
     "raise type('Odd', (BaseException,), {})\n": "can't be used: Odd:",

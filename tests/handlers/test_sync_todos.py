@@ -78,7 +78,7 @@ def test_the_next_phase_is_named_with_its_agent_and_context(tool: Tool) -> None:
 
     fired.assert_advised(
         f'Phase 1/3 "{FIRST}" is completed; deliverables: calculator.py, notes.md',
-        f'phase 2/3 "{SECOND}" (phase_1, agent tester)',
+        f'phase 2/3 "{SECOND}" (agent tester)',
         f"{SECOND}\n\nContext: it has four functions",
     )
     assert tool.state["phases"][0]["deliverables"] == ["calculator.py", "notes.md"]

@@ -260,9 +260,9 @@ def test_a_matcher_that_may_be_meant_otherwise_is_doubted(event: str, match: str
     [
         ("def on_stop(event): ...", "line 1: on_stop is named like a handler but has no @hookimpl"),
         ("@hookimpl\nasync def on_stop(event): ...", "line 2: on_stop is async; a handler is a plain function"),
-        ("@hookimpl\ndef on_stopp(event): ...", "on_stopp is no event's name; did you mean on_stop?"),
+        ("@hookimpl\ndef on_stopp(event): ...", "on_stopp isn't the name of an event; did you mean on_stop?"),
         ("@hookimpl\ndef on_pre_tool(event): ...", "did you mean on_pre_tool_use"),
-        ("@hookimpl\ndef frobnicate(event): ...", "frobnicate is no event's name"),
+        ("@hookimpl\ndef frobnicate(event): ...", "frobnicate isn't the name of an event"),
         ("@hookimpl\ndef on_stop(payload): ...", "asks for 'payload'; a handler may ask for event and context"),
         ("@hookimpl\ndef on_stop(event, extra): ...", "asks for 'extra'"),
         ("@hookimpl\ndef on_stop(*args): ...", "takes only the arguments it names"),

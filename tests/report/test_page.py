@@ -147,7 +147,7 @@ def test_what_happened_is_said(played: HoldfastProject) -> None:
         "builder 11111111 Build it failed, 14 min API Error: 529 Overloaded.",
         "unfinished when its session ended, 40 min",
         "active, phase 4/4, 75%",
-        'phase failed: "Calculator" phase_1 "Build it"; API Error: 529 Overloaded.',
+        'phase failed: "Calculator", phase 2 "Build it"; API Error: 529 Overloaded.',
         "Made 3 Mar 2026 09:00:00 by Holdfast",
     ):
         assert wanted in said

@@ -145,13 +145,13 @@ def test_the_log_says_when_it_leaves_something_out() -> None:
 def test_the_log_has_the_newest_first_and_says_what_was_in_another_checkout() -> None:
     """As it is given; each row can be hidden by its kind."""
     happened = (
-        happening(at=at("09:05"), kind="owner", what="set free", session="", title="Calculator"),
+        happening(at=at("09:05"), kind="owner", what="released", session="", title="Calculator"),
         happening(worktree="/elsewhere"),
         happening(worktree=""),
     )
     drawn = tables.happened(story(happened=happened))
     assert cells(drawn) == [
-        ["1 Mar 2026 09:05:00", "–", 'set free: "Calculator"'],
+        ["1 Mar 2026 09:05:00", "–", 'released: "Calculator"'],
         ["1 Mar 2026 09:00:00", "11111111", "session began (in /elsewhere)"],
         ["1 Mar 2026 09:00:00", "11111111", "session began"],
     ]

@@ -207,7 +207,7 @@ def test_the_list_is_told_at_the_start_and_when_phases_complete(calculator: Calc
 
 
 def test_the_documents_matchers_would_never_run(calculator: Calculator) -> None:
-    """I000-1: `*Task*` is no regular expression and `*.py` no tool; ours selects Task and Agent."""
+    """I000-1: `*Task*` isn't a regular expression and `*.py` no tool; ours selects Task and Agent."""
     for matcher in (PYTHON_HOOK["matcher"], SEEDS_HOOK["matcher"]):
         assert not valid(matcher, "PostToolUse")
         assert not any(matches(matcher, tool, "PostToolUse") for tool in ("Task", "Agent", "Edit", "x.py", "TaskList"))

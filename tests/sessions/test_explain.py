@@ -263,7 +263,7 @@ def test_files_of_others_are_named_with_what_they_mean(project: Workspace, put: 
     sections = dict(section.split("\n", 1) for section in explain.text(told).split("\n\n")[1:])
     assert "Problems" not in sections, "it is said once"
     alone = sections["Left alone"].splitlines()
-    assert alone[0].startswith("  warning: .claude/state/workflow.json: is no hybrid workflow")
+    assert alone[0].startswith("  warning: .claude/state/workflow.json: isn't a hybrid workflow")
     assert "so no workflow of the hybrid format can be kept here" in alone[0]
     assert 'it does not begin with "# Workflow Status:"' in alone[1]
     assert "Rename it to get one" in alone[1]

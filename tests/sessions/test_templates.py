@@ -93,7 +93,7 @@ def test_a_completed_workflow_is_one_too(project: Workspace) -> None:
 
 def test_an_unknown_name_is_told_what_there_is(project: Workspace) -> None:
     """With all names one could give."""
-    with pytest.raises(HoldfastError, match=r"no template 'nope'; these are there: implementation, planning, qa-loop"):
+    with pytest.raises(HoldfastError, match=r"no template 'nope'; there are implementation, planning, qa-loop"):
         templates.get(project, "nope")
 
 
@@ -116,7 +116,7 @@ def test_a_name_is_no_path(project: Workspace, name: str) -> None:
         ('phases = ["A", " "]', "phases: phase 2 has no title; give it one"),
         (
             'phases = ["A"]\nsteps = 2',
-            "steps: is no key of a template; use format, type, phases, total, read, remind, set",
+            "steps: isn't a key of a template; use format, type, phases, total, read, remind, set",
         ),
         ('phases = ["A"]\nformat = "wfs2"', 'format: there is no \'wfs2\'; write "hybrid" or "compaction"'),
         ('phases = ["A"]\nformat = 1', 'format: write "hybrid" or "compaction"'),

@@ -261,13 +261,13 @@ def test_a_hybrid_workflow_has_its_phases_as_to_dos(project: Workspace) -> None:
     flow, _ = hybrid.move(project, "phase_0", "completed", deliverables=("plan.md", "a sketch"), handover="use A")
     text = built(flow).text
     assert "Phase: 2/3 - Build it (in_progress)" in text
-    assert "Next step: go on with it (phase_1, agent coder)" in text
+    assert "Next step: go on with it (agent coder)" in text
     assert "Context for it: use A" in text
     assert listed(text, "Open to-dos:") == ["- [ ] phase 3/3 Test it (agent tester)"]
     done = ["- [x] phase 1/3 Plan it", "- delivered: plan.md", "- delivered: a sketch"]
     assert listed(text, "Finished:") == done
     whole = built(flow).sidecar_text
-    assert 'Next step: go on with phase 2/3 "Build it" (phase_1, agent coder)' in whole
+    assert 'Next step: go on with phase 2/3 "Build it" (agent coder)' in whole
     assert "Context for it: use A" in whole
     assert listed(whole, "Open to-dos:")[0] == "- [ ] phase 2/3 Build it (in_progress, agent coder)"
     assert listed(whole, "Finished:") == [*done, "- handed over: use A"]

@@ -39,4 +39,7 @@ def tell_unknown(project: Workspace, agents: Iterable[str]) -> None:
             near = [known[each] for each in get_close_matches(agent.casefold(), known, n=_NEAR)]
             hint = f" Did you mean {' or '.join(f'@{each}' for each in near)}?" if near else ""
             places = f"{agent_files.FOLDER}/ or {shown(f'{scopes.claude_dir()}/agents')}/"
-            click.echo(f"Note: no agent {quoted(agent)} is in {places}, and none is built in.{hint}", err=True)
+            click.echo(
+                f"warning: there is no agent {quoted(agent)}: none is built in or in {places}.{hint}",
+                err=True,
+            )

@@ -11,6 +11,7 @@ from holdfast import clock
 from holdfast.commands import options
 from holdfast.ledger import context_costs
 from holdfast.sessions.ownership import sessions
+from holdfast.workflow.wording import count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,8 +46,11 @@ def command(session_id: str | None, since: datetime | None, as_json: bool, proje
         return
     for each, costs in groupby(found, key=lambda cost: cost.session):
         options.say("\n".join(_lines(f"Session {each}", list(costs))) + "\n")
+    if not found:
+        options.note("nothing was put into a model's context in this project yet")
+        return
     total = sum(cost.units for cost in found)
-    options.say(f"All of it: {_sum(total)}.")
+    options.say(f"Total: {_sum(total)}.")
     options.say(f"({context_costs.RULE[0].upper()}{context_costs.RULE[1:]}.)")
 
 
@@ -66,7 +70,7 @@ def _times(cost: Cost) -> str:
 
 
 def _sum(units: int) -> str:
-    return f"{units:,} characters, about {context_costs.tokens(units):,} tokens"
+    return f"{count(units, 'character')}, about {count(context_costs.tokens(units), 'token')}"
 
 
 def _whole(found: Sequence[Cost]) -> dict[str, Any]:

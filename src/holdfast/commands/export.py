@@ -33,7 +33,7 @@ def command(file: Path | None, verbatim: bool, project_dir: str | None) -> None:
     options.insist_on_ledger(project)
     known = faults.within(project)
     whole = export.document(project, verbatim=verbatim) | {"faults": known if verbatim else redact_value(known)}
-    if file is None:
+    if file is None or file == Path("-"):
         options.print_json(whole)
         return
     atomic.write(file.absolute(), f"{json.dumps(deprecated_keys.with_earlier(whole), indent=2)}\n".encode(), mode=0o600)

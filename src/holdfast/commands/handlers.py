@@ -196,13 +196,29 @@ def check(files: tuple[Path, ...], as_json: bool, project_dir: str | None) -> No
     sys.exit(1 if complaints else 0)
 
 
+def _event(_: click.Context, __: click.Parameter, given: str) -> str:
+    """Return an event's name in the client's spelling. Raises BadParameter, which names one that is spelt alike."""
+    known = {name.casefold(): name for name in events.EVENTS}
+    if name := known.get(given.casefold()):
+        return name
+    near = get_close_matches(given.casefold(), known, n=1)
+    hint = f"did you mean {known[near[0]]}?" if near else f"choose one of {', '.join(events.EVENTS)}"
+    raise click.BadParameter(f"there is no event {given!r}; {hint}")
+
+
+def _events(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """Return the names of events that begin with a text."""
+    return [name for name in events.EVENTS if name.casefold().startswith(incomplete.casefold())]
+
+
 @command.command()
 @click.argument("name")
 @click.option(
     "--event",
     required=True,
-    type=click.Choice(list(events.EVENTS), case_sensitive=False),
     metavar="EVENT",
+    callback=_event,
+    shell_complete=_events,
     help="The event it answers, such as PreToolUse.",
 )
 @click.option("--in-project", is_flag=True, help="Write it into the project, trusted, not into your own folder.")

@@ -59,7 +59,7 @@ def _present(project: Workspace, as_json: bool) -> None:
     elif found.workflows:
         _put([((each.word, each.position), _told(each)) for each in found.workflows])
     else:
-        click.echo("There is no workflow in this project. `holdfast start TITLE` starts one.")
+        click.echo(views.NONE)
 
 
 def _archive(project: Workspace, as_json: bool) -> None:

@@ -60,17 +60,15 @@ def command(
     if as_json:
         options.print_json([timeline.as_json(each) for each in found])
         return
-    phases = timeline.phase_titles(project)
+    names = timeline.phase_names(project)
     for each in found:
         session = each.session[:8] or "-"
         where = "" if each.worktree in ("", project.worktree) else f" (in {wording.one_line(each.worktree)})"
-        line = f"{each.at[:10]} {each.at[11:19]}  {session:<8}  {timeline.sentence(each, phases)}{where}"
+        line = f"{each.at[:10]} {each.at[11:19]}  {session:<8}  {timeline.sentence(each, names)}{where}"
         options.say(line)
     if not found:
-        click.echo(
-            f"Nothing like that has happened in {project.root} yet. To start a workflow: holdfast start 'TITLE'",
-            err=True,
-        )
+        what = "Nothing like that" if since or session_id or workflow else "Nothing"
+        options.note(f"{what} has happened in this project yet; `holdfast start TITLE` starts a workflow")
 
 
 @command.command()

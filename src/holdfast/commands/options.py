@@ -184,9 +184,9 @@ def tell_reading(project: Workspace, reading: Iterable[str]) -> None:
     for entry in reading:
         name = wording.quoted(entry.removeprefix("@"))
         if (found := state(entry)) == outside_reading.OUTSIDE:
-            click.echo(f"Note: {name} is outside the project, so no session is asked to read it.", err=True)
+            click.echo(f"warning: {name} is outside the project, so no session is asked to read it", err=True)
         elif found:
-            told = f"Note: {name} does not exist. It stays on the list, and sessions hear that it is missing."
+            told = f"warning: {name} doesn't exist; create it, or the model is told that it is missing"
             click.echo(told, err=True)
 
 

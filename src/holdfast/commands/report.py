@@ -73,7 +73,7 @@ def _write(project: Workspace, output: Path | None, data: bytes) -> Path:
     if output is None:
         place = ownfolder.report_place(project.root, project.ledger_file)
         if os.path.lexists(place) and not ownfolder.wrote(place):
-            raise HoldfastError(f"{place} is no report of Holdfast's; name another file with --output, or move it away")
+            raise HoldfastError(f"{place} isn't a report of Holdfast; name another file with --output, or move it away")
         if place.is_relative_to(project.root):
             ownfolder.put(project.root, place, data)
             return place

@@ -54,5 +54,5 @@ def _news(claim: Claim) -> str:
     name = quoted(claim.workflow.title)
     had = f" Session {claim.before[:8]} no longer has it." if claim.before and claim.live else ""
     if claim.session is None:
-        return f"{name} is free. The next session here gets this text after its first compaction."
+        return f"No session owns {name} now. The next one here gets this text after its first compaction."
     return f"{name} belongs to session {claim.session[:8]} now. It gets this text after each compaction.{had}"

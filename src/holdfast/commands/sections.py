@@ -238,7 +238,7 @@ def text(given: str, limit: int = _VALUE_LIMIT_CHARS) -> Text:
 def _phase(sheet: Sheet, overview: Overview, phase: Phase, now: datetime, *, brief: bool, limit: int) -> None:
     seen = overview.history.phases.get(phase.id)
     width = len(str(overview.workflow.total))
-    lead = _lead(phase.status, f"{phase.number:>{width}}. ")
+    lead = _lead(phase.status, f"{phase.number:>{width}}. " if overview.workflow.in_order else "")
     title = phase.title if overview.workflow.in_order else f"{phase.id} {phase.title}"
     line = Text(_line(title), "bold" if phase.status == "active" else "")
     if phase.agent:

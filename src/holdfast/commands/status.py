@@ -55,9 +55,12 @@ def command(as_json: bool, project_dir: str | None) -> None:
     if as_json:
         options.print_json(status)
         return
-    options.say(paths.shown(f"Project {status['root']}\nIdentity {status['identity']}\nLedger {status['ledger']}"))
+    identity = f"Identity {status['identity']}\n" if status["identity"] != status["root"] else ""
+    options.say(paths.shown(f"Project {status['root']}\n{identity}Ledger {status['ledger']}"))
     if status["former_ledger"]:
         options.say(status["former_ledger"])
+    if not status["workflows"]:
+        options.say(views.NONE)
     _section("Workflows", [_workflow(each) for each in status["workflows"]])
     _section("Agents", [_agent(each) for each in status["agents"]])
     _section("Last compactions", [_compaction(each) for each in status["compactions"]])

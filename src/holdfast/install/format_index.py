@@ -115,7 +115,7 @@ def _faults(name: str, constants: dict[str, Any]) -> Iterator[str]:
         yield f"Holdfast has a check {record.CHECK!r} of its own"
     places = [record.TOP, *(place for key in _OF_PATHS for place in getattr(record, key))]
     if bad := [each for each in places if _outside(each)]:
-        yield f"{bad[0]!r} is no path below a project's root"
+        yield f"{bad[0]!r} isn't a path below a project's root"
     if not record.PRESENCE or not record.STATES:
         yield "its record names no file"
     package = record.ADAPTER.rpartition(".")[0]

@@ -149,7 +149,7 @@ def _read() -> tuple[dict[str, Install], str]:
     if not isinstance(rows, dict):
         return {}, f'{file()}: "installs" {"must be an object" if "installs" in data else "is missing"}'
     found = {name: _install(row) for name, row in rows.items()}
-    broken = next((f'{file()}: "installs.{name}" is no record of an install' for name in found if not found[name]), "")
+    broken = next((f'{file()}: "installs.{name}" isn\'t an install' for name in found if not found[name]), "")
     return {name: install for name, install in found.items() if install}, broken
 
 

@@ -232,7 +232,7 @@ def _route(node: ast.FunctionDef | ast.AsyncFunctionDef, hooks: Hooks) -> list[R
         from difflib import get_close_matches
 
         near = get_close_matches(node.name, hooks.HOOK_NAMES, n=1)
-        raise _Fault("is no event's name" + (f"; did you mean {near[0]}?" if near else ""))
+        raise _Fault("isn't the name of an event" + (f"; did you mean {near[0]}?" if near else ""))
     if isinstance(node, ast.AsyncFunctionDef):
         raise _Fault("is async; a handler is a plain function")
     _check_arguments(node)

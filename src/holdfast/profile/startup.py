@@ -18,13 +18,13 @@ def line() -> str:
     The launcher runs twice in a throw-away home and project, with an event that handlers want; the second run is timed,
     when its files are in the system's cache.
     """
-    said = "Cost: one process for each of these events, none for other tools and events."
+    said = "Each of these events starts one process."
     seconds = measured()
     if seconds is None:
-        return f"{said} It could not be measured; `holdfast doctor --fire` says why."
+        return f"{said} Its time could not be measured; `holdfast doctor --fire` says why."
     return (
-        f"{said} One took {seconds * 1000:.0f} ms just now without the warm server, which the first event starts. "
-        "`holdfast profile` measures yours with it."
+        f"{said} The first took {seconds * 1000:.0f} ms. It starts a server that makes the next ones faster; "
+        "`holdfast profile` measures them."
     )
 
 

@@ -184,7 +184,8 @@ def happened(story: Story) -> Element:
         tag("label", tag("input", type="checkbox", id=f"show-{kind}", checked="checked"), f" {KINDS[kind]}")
         for kind in there
     ]
-    rows = [_happened(story, each) for each in story.happened]
+    names = timeline.names_of(each.workflow for each in reversed(story.workflows))
+    rows = [_happened(story, each, names) for each in story.happened]
     if not rows:
         return tag("div")
     note = ("Older events are left out. ", markup.code("holdfast report --limit N"), " lists more.")
@@ -193,9 +194,9 @@ def happened(story: Story) -> Element:
     return tag("div", tag("div", boxes, class_="boxes") if len(there) > 1 else "", table, more, class_="log")
 
 
-def _happened(story: Story, each: TimelineEvent) -> Element:
+def _happened(story: Story, each: TimelineEvent, names: timeline.PhaseNames) -> Element:
     where = "" if each.worktree in ("", str(story.root)) else f" (in {brief(each.worktree)})"
-    text = f"{timeline.sentence(each, story.phases)}{where}"
+    text = f"{timeline.sentence(each, names)}{where}"
     return _row((wording.moment(each.at), wording.session(each.session), said(text)), class_=f"kind-{each.kind}")
 
 

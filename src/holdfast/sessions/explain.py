@@ -69,7 +69,7 @@ def text(explanation: Mapping[str, Any], *, everything: bool = False) -> str:
     root = f"{explanation['root']}/"
     alone = {each["path"] for each in explanation["left_alone"]}
     sections = {
-        "Restored": [f"{_title(explanation, each['ref'])}: {each['reason']}" for each in explanation["prospects"]],
+        "Workflows": [f"{_title(explanation, each['ref'])}: {each['reason']}" for each in explanation["prospects"]],
         "Saved first": _saying(explanation["would_save"]),
         "State files": [
             f"{each['line']}\n    {each['path']}, {_created(each['created_at'])}changed {each['updated_at'][:16]}Z"

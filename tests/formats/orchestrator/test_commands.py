@@ -140,7 +140,7 @@ def test_each_verb_prints_json(started: Command, words: tuple[str, ...]) -> None
         (("review",), "are not completed"),
         (("archive",), "end it first"),
         (("restore",), "no checkpoint"),
-        (("restore", "../agent-state.json"), "is no snapshot"),
+        (("restore", "../agent-state.json"), "isn't a checkpoint"),
         (("agents", "prune", "--older", "x"), "such as 2h"),
     ],
 )

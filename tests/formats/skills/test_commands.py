@@ -252,7 +252,7 @@ def test_a_workflow_goes_from_its_first_phase_to_its_end(root: Path) -> None:
     assert done["checkpoints"]["security_review"]["findings"] == []
     assert "current_step" not in done["state_machine"]
     assert json.loads((root / places.TOP / "index.json").read_bytes())["active_workflows"] == []
-    assert "no skill's workflow is unfinished" in skills(root, "complete", code=1).err
+    assert "no workflow of a skill is unfinished" in skills(root, "complete", code=1).err
 
 
 def test_a_cycle_of_tests_is_recorded(root: Path) -> None:
@@ -294,7 +294,7 @@ def test_a_red_that_was_never_red_is_said(root: Path, skill: str) -> None:
         skills(root, "start", "tdd", "--feature", FEATURE)
     skills(root, "tdd", "red")
 
-    assert "RED was never red" in skills(root, "tdd", "green").out
+    assert "no failing test was recorded in RED" in skills(root, "tdd", "green").out
 
     skills(root, "tdd", "green")
     assert [each["event"] for each in state(root, skill=skill)["history"]].count("never_red") == 1
@@ -305,13 +305,13 @@ def test_a_part_of_a_task_is_recorded_for_that_task(root: Path) -> None:
     start(root)
     skills(root, "task", "1", "--start")
     skills(root, "tdd", "red", "--test-name", "test_model", "--reason", "no model")
-    assert "never red" not in skills(root, "tdd", "green").out
+    assert "no failing test was recorded" not in skills(root, "tdd", "green").out
     task = state(root)["tasks"][0]
     assert task["tdd_phases"] == {"red": "completed", "green": "in_progress", "refactor": "pending"}
 
     skills(root, "task", "1", "--done")
     skills(root, "task", "2", "--start")
-    assert "never red" in skills(root, "tdd", "green").out
+    assert "no failing test was recorded" in skills(root, "tdd", "green").out
     assert "❌" not in skills(root, "resume", "--yes").out
     assert "has no part 'commit'" in skills(root, "tdd", "commit", code=1).err
 
@@ -328,7 +328,7 @@ def test_a_blocked_workflow_is_shown_with_its_reason(root: Path) -> None:
 
     gone = state(root, folder="completed")["workflow"]
     assert (gone["status"], gone["abandon_reason"]) == ("abandoned", "Superseded")
-    assert "no skill's workflow" in skills(root, "resume", code=1).err
+    assert "no workflow of a skill" in skills(root, "resume", code=1).err
 
 
 def git(root: Path, head: str) -> None:
@@ -578,12 +578,12 @@ def test_what_is_given_wrongly_is_refused_with_what_to_do(root: Path) -> None:
     """And nothing is written."""
     given: tuple[tuple[tuple[str, ...], str], ...] = (
         (("start", "release", "--task", "x"), "there are dev, tdd"),
-        (("start", "../x", "--task", "x"), "is no name of a skill"),
+        (("start", "../x", "--task", "x"), "isn't a valid skill name"),
         (("start", "dev"), "--feature FILE or --task TEXT"),
         (("start", "dev", "--feature", " "), "--feature FILE or --task TEXT"),
         (("start", "tdd", "--task", "x", "--item", "y"), "has no phase for tasks"),
         (("start", "dev", "--task", "x", "--phase", "y"), "has its own phases"),
-        (("task", "1", "--start"), "`holdfast skills start SKILL --feature FILE` begins one"),
+        (("task", "1", "--start"), "`holdfast skills start SKILL --feature FILE` starts one"),
     )
     for arguments, said in given:
         ended = holdfast("skills", *arguments, root=root, code=2 if "--feature FILE or" in said else 1)
@@ -596,7 +596,7 @@ def test_what_is_given_wrongly_is_refused_with_what_to_do(root: Path) -> None:
         (("task", "1"), "--start, --done or --reopen"),
         (("checkpoint", "lint"), "--passed or --failed"),
         (("checkpoint", "nope", "--passed"), "there are lint, test"),
-        (("step", "lint"), "has no step 'lint'; it has none"),
+        (("step", "lint"), "has no step 'lint'; it has no steps"),
         (("phase", "create_branch", "--set", "x=1"), "has no field 'x'"),
         (("pr",), "--number N, --url URL"),
         (("block", " "), "REASON is empty"),

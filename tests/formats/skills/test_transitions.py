@@ -169,7 +169,7 @@ def test_tasks_are_all_done_before_their_phase_is(dev: Machine) -> None:
     """The refusal names those that are open."""
     data = documents.state("dev")
 
-    with pytest.raises(TransitionError, match="task 2, 3 of 3 open"):
+    with pytest.raises(TransitionError, match="tasks 2, 3 of 3 are open"):
         transitions.enter(data, dev, "verification", AT)
     for number in (2, 3):
         transitions.complete_task(data, number, AT)

@@ -111,7 +111,7 @@ def test_a_source_that_does_not_go_with_the_type_is_a_remark() -> None:
 def test_an_artifact_lies_within_the_project(path: str) -> None:
     """Rule 9, however its path leads out; a name with two dots in it leads nowhere."""
     broken = found(IMPL_1=task("IMPL-1", artifacts=[ARTIFACT | {"path": path}]))
-    assert broken == [(9, "context.artifacts[0].path", "it is no path within the project")]
+    assert broken == [(9, "context.artifacts[0].path", "it isn't a path within the project")]
     assert found(IMPL_1=task("IMPL-1", artifacts=[ARTIFACT | {"path": "a/v1..v2/b.md"}])) == []
 
 
@@ -145,8 +145,8 @@ def test_each_step_has_a_name_of_its_own(names: tuple[object, ...], broken: list
         ("src/{a,b}", "it has wildcards"),
         ("src", ""),
         ("\\\\server\\src", "it is absolute"),
-        ("", "it is no path"),
-        (" ", "it is no path"),
+        ("", "it isn't a path"),
+        (" ", "it isn't a path"),
     ],
 )
 def test_a_focus_path_names_a_place_exactly(path: str, problem: str) -> None:

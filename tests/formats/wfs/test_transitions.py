@@ -147,7 +147,7 @@ def test_who_names_a_task_that_is_not_there_hears_some_that_are(
     """Twenty of them, and how many more there are."""
     transitions.chain(project, session, [New("More")] * (known - 1))
 
-    with pytest.raises(HoldfastError, match=f"there is no task 'IMPL-99'; these are there: IMPL-1, .*{said}"):
+    with pytest.raises(HoldfastError, match=f"there is no task 'IMPL-99'; there are IMPL-1, .*{said}"):
         transitions.begin(project, session, "IMPL-99")
 
 

@@ -51,14 +51,14 @@ def project(holdfast_project: Callable[..., HoldfastProject], at: Callable[[str]
 def told(project: HoldfastProject, **asked: Any) -> list[str]:
     """Return what happened, the oldest first, as a person reads it."""
     there = workspace(project.root)
-    phases = timeline.phase_titles(there)
-    found = [_line(each, phases) for each in reversed(timeline.happened(there, **asked))]
+    names = timeline.phase_names(there)
+    found = [_line(each, names) for each in reversed(timeline.happened(there, **asked))]
     there.close()
     return found
 
 
-def _line(happening: TimelineEvent, phases: dict[tuple[str, str], str]) -> str:
-    return f"{happening.at[11:16]} {happening.session[:1] or '-'} {timeline.sentence(happening, phases)}"
+def _line(happening: TimelineEvent, names: timeline.PhaseNames) -> str:
+    return f"{happening.at[11:16]} {happening.session[:1] or '-'} {timeline.sentence(happening, names)}"
 
 
 def fire(project: HoldfastProject, event: str, **changes: Any) -> None:
@@ -104,10 +104,10 @@ def test_a_day_of_two_sessions_reads_as_it_went(
     expected = [
         "09:00 1 session began",
         '09:01 1 ownership changed: "Calculator"',
-        '09:02 1 agent launched: "Calculator" phase_0 "Build it"; builder',
-        '09:02 - phase began: "Calculator" phase_0 "Build it"',
-        '09:03 - phase completed: "Calculator" phase_0 "Build it"',
-        '09:03 - phase began: "Calculator" phase_1 "Test it"',
+        '09:02 1 agent launched: "Calculator", phase 1 "Build it"; builder',
+        '09:02 - phase began: "Calculator", phase 1 "Build it"',
+        '09:03 - phase completed: "Calculator", phase 1 "Build it"',
+        '09:03 - phase began: "Calculator", phase 2 "Test it"',
         "09:04 2 session began",
         '09:05 1 compaction announced (auto): "Calculator" 2/2 Test it',
         '09:06 1 compaction came: "Calculator" 2/2 Test it',
@@ -141,11 +141,11 @@ def test_phases_that_were_passed_over_never_began(project: HoldfastProject, at: 
     holdfast("update", "--phase", "4", root=project.root)
 
     assert [line for line in told(project, limit=1_000) if " - phase " in line] == [
-        '09:00 - phase began: "Alpha" phase_1 "One"',
-        '10:00 - phase completed: "Alpha" phase_1 "One"',
-        '10:00 - phase completed: "Alpha" phase_2 "Two"',
-        '10:00 - phase completed: "Alpha" phase_3 "Three"',
-        '10:00 - phase began: "Alpha" phase_4 "Four"',
+        '09:00 - phase began: "Alpha", phase 1 "One"',
+        '10:00 - phase completed: "Alpha", phase 1 "One"',
+        '10:00 - phase completed: "Alpha", phase 2 "Two"',
+        '10:00 - phase completed: "Alpha", phase 3 "Three"',
+        '10:00 - phase began: "Alpha", phase 4 "Four"',
     ]
 
 
@@ -275,10 +275,10 @@ def test_owning_again_is_no_change(project: HoldfastProject) -> None:
     owners.own(there, one, ME)
     there.close()
 
-    assert [line[6:] for line in told(project) if "owner" in line or "free" in line] == [
+    assert [line[6:] for line in told(project) if "owner" in line or "released" in line] == [
         '1 ownership changed: "Release"',
         '2 ownership changed: "Release"; before: session 11111111',
-        '- set free: "Release"; before: session 22222222',
+        '- released: "Release"; before: session 22222222',
         '1 ownership changed: "Release"',
     ]
 
@@ -407,7 +407,7 @@ def test_what_happened_is_one_line(project: HoldfastProject) -> None:
         f"{DAY}T09:00", "phase", "phase failed", phase="one\n" + "y" * 500, detail="bad\n" + "x" * 2_000
     )
     line = timeline.sentence(odd, {})
-    assert line.startswith("phase failed: one yyy")
+    assert line.startswith("phase failed: phase one yyy")
     assert "; bad xxx" in line
     assert "\n" not in line
     assert len(line) < 400

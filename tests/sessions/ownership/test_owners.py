@@ -219,7 +219,7 @@ def test_only_a_change_of_owner_is_noted(project: Workspace) -> None:
     assert [(each.what, each.session, each.data["previous_owner"]) for each in told] == [
         ("ownership changed", ME, None),
         ("ownership changed", OTHER, ME),
-        ("set free", "", OTHER),
+        ("released", "", OTHER),
     ]
 
 

@@ -83,7 +83,7 @@ def load(project: Records, path: Path) -> Entry:
 def entry(project: Records, file: StateFile) -> Entry:
     """Return a state file that was read, with its workflow. Raises SchemaMismatch if it is something else."""
     if not _is_ours(file.data):
-        raise SchemaMismatch(file.path, 'is no workflow state ("workflow" as a text, with "phase"); it is left alone')
+        raise SchemaMismatch(file.path, 'isn\'t a workflow state ("workflow" as text, with "phase"); it is left alone')
     return Entry(file, view(project, file))
 
 

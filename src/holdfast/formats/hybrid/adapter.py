@@ -159,8 +159,8 @@ def step(workflow: Workflow) -> Step | None:
         return None
     handover = workflow.phases[phase.number - 2].handover if phase.number > 1 else ""
     verb = {"active": "go on with", "failed": "retry"}.get(phase.status, "start")
-    agent = f", agent {phase.agent}" if phase.agent else ""
-    text = f'{verb} phase {phase.number}/{workflow.total} "{phase.title}" ({phase.id}{agent})'
+    agent = f" (agent {phase.agent})" if phase.agent else ""
+    text = f'{verb} phase {phase.number}/{workflow.total} "{phase.title}"{agent}'
     prompt = f"{phase.title}\n\nContext: {handover}" if handover else phase.title
     return Step(phase.number, workflow.total, phase.title, phase.agent, prompt, text)
 

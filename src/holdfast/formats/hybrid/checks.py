@@ -55,7 +55,7 @@ def _in_the_way(project: Workspace, path: Path) -> Finding:
 
 
 def _faults(data: dict[str, Any]) -> dict[str, str]:
-    """Return what is wrong with a file that is no hybrid workflow, by field (`hybrid_file.check`)."""
+    """Return what is wrong with a file that isn't a hybrid workflow, by field (`hybrid_file.check`)."""
     found = {}
     for key, wanted in _NEEDED.items():
         fits = isinstance(data.get(key), (str, int, float) if key != "phases" else list)

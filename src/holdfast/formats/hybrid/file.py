@@ -60,10 +60,10 @@ def check(file: StateFile) -> None:
     data = file.data
     named = all(isinstance(data.get(key), (str, int, float)) for key in ("id", "task"))
     if not named or not isinstance(data.get("phases"), list):
-        raise SchemaMismatch(file.path, 'is no hybrid workflow ("id", "task" and a list "phases"); it is left alone')
+        raise SchemaMismatch(file.path, 'isn\'t a hybrid workflow ("id", "task" and a list "phases"); it is left alone')
     if data["phases"] and not any(_is_phase(each, titles="current_phase" in data) for each in data["phases"]):
         raise SchemaMismatch(
-            file.path, 'is no hybrid workflow (no phase has a "title" or only known keys); it is left alone'
+            file.path, 'isn\'t a hybrid workflow (no phase has a "title" or only known keys); it is left alone'
         )
 
 
@@ -193,7 +193,7 @@ def _current(data: Mapping[str, Any], phases: tuple[Phase, ...], warnings: list[
     named = data.get("current_phase")
     index = None if named in (None, "") else position(data, named)
     if index is None and named not in (None, ""):
-        warnings.append(f'"current_phase" is "{values.text(named)}", which is no phase')
+        warnings.append(f'"current_phase" is "{values.text(named)}", which isn\'t a phase')
     return index if index is not None else next((p.number - 1 for p in phases if p.status == "active"), None)
 
 

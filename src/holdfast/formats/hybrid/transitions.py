@@ -109,7 +109,7 @@ def finish(data: dict[str, Any], note: str) -> None:
     failed = next((number for number, status in enumerate(_statuses(data)) if status == "failed"), None)
     if failed is not None:
         said = f"{_named(data, failed)} failed, so the workflow can't end as completed; {_retry(failed)}"
-        raise TransitionError(f"{said}, or `holdfast start TITLE --replace` lets the workflow go as it is")
+        raise TransitionError(f"{said}, or `holdfast start TITLE --replace` archives it as it is")
     last = due(data) if note else None
     if last is not None:
         _write(_opened(data, last), (), note, only_empty=False)

@@ -35,7 +35,7 @@ def as_money(amount: Decimal) -> str:
 def asked_money(text: str) -> str:
     """Return an amount that a person gave as `$…`, in their own digits. Raises HoldfastError if it is none."""
     if money(text) is None:
-        raise HoldfastError(f"{text!r} is no amount of money; give one such as $0.20 or 0.20")
+        raise HoldfastError(f"{text!r} isn't an amount of money; give one such as $0.20 or 0.20")
     return f"${text.strip().removeprefix('$').strip()}"
 
 
@@ -58,7 +58,7 @@ def as_time(total: int, *, hours: bool = False) -> str:
 def asked_time(text: str) -> str:
     """Return a time that a person gave, as it is. Raises HoldfastError if it is none."""
     if seconds(text) is None:
-        raise HoldfastError(f"{text!r} is no time; give one such as 2h, 90m or 1h 30m")
+        raise HoldfastError(f"{text!r} isn't a time; give one such as 2h, 90m or 1h 30m")
     return " ".join(text.split())
 
 

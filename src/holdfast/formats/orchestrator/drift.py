@@ -33,7 +33,7 @@ def imported(data: Mapping[str, Any], task_doc: str) -> tuple[dict[str, Any], li
         HoldfastError: it is no state at all, or nobody names the task document.
     """
     if schema.kind(data) not in ("drifted", "ours"):
-        raise HoldfastError("that is no state of an orchestrator: it has no object `orchestrator` with a status")
+        raise HoldfastError("that isn't an orchestrator's state: it has no object `orchestrator` with a status")
     head = values.members(data.get("orchestrator"))
     doc = task_doc or values.text(head.get("task_doc"))
     if not doc.strip():

@@ -38,7 +38,7 @@ def chosen(project: Records, name: str = "") -> Snapshot:
     """
     if name:
         if "/" in name or "\0" in name or not name.startswith("checkpoint"):
-            raise HoldfastError(f"{name!r} is no snapshot; they are called checkpoint-NNN.json")
+            raise HoldfastError(f"{name!r} isn't a checkpoint; name one such as checkpoint-003.json")
         return snapshots.read(project, name if name.endswith(".json") else f"{name}.json")
     listed = list[str]()
     with suppress(StateError):

@@ -59,7 +59,7 @@ def current(project: Records) -> tuple[StateFile, Run]:
     try:
         file = load(project)
     except MissingError as error:
-        raise MissingError(error.path, "there is no run; `holdfast orchestrator start TASK_DOC` begins one") from error
+        raise MissingError(error.path, "there is no run; `holdfast orchestrator start TASK_DOC` starts one") from error
     return file, view.opened(project, file)
 
 
@@ -142,7 +142,7 @@ def _readable(project: Records) -> tuple[StateFile, list[str]]:
         file = statefile.present(project, path)
         said = [f"the state {error.reason}, so {name} was restored; what it held is kept as {aside.name}"]
     if file is None:
-        raise MissingError(path, "there is no run; `holdfast orchestrator start TASK_DOC` begins one")
+        raise MissingError(path, "there is no run; `holdfast orchestrator start TASK_DOC` starts one")
     return file, said
 
 

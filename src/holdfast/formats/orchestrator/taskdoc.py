@@ -101,7 +101,7 @@ def content(path: Path, *, within: Path | None = None) -> tuple[str, int]:
 def text(path: Path, raw: bytes) -> str:
     """Return a document's bytes as text. Raises BrokenError for a file that is no text."""
     if b"\0" in raw:
-        raise BrokenError(path, "is no text: it holds NUL")
+        raise BrokenError(path, "isn't text: it holds a NUL character")
     return raw.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
 
 

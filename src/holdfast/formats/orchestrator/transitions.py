@@ -225,7 +225,7 @@ def insist_open(run: Run) -> None:
     """Raise TransitionError if the run is over."""
     if run.terminal:
         raise TransitionError(
-            f"the run is {run.status}, which is final; `holdfast orchestrator start TASK_DOC` begins another"
+            f"the run is {run.status}, which is final; `holdfast orchestrator start TASK_DOC` starts another"
         )
 
 

@@ -52,7 +52,7 @@ def load(project: Records, path: Path) -> StateFile:
 def check(file: StateFile) -> None:
     """Raise SchemaMismatch unless a file that was read has this schema."""
     if not isinstance(file.data.get("workflow"), dict) or not isinstance(file.data.get("state_machine"), dict):
-        raise SchemaMismatch(file.path, 'is no skill\'s state ("workflow" and "state_machine"); it is left alone')
+        raise SchemaMismatch(file.path, 'isn\'t a skill\'s state ("workflow" and "state_machine"); it is left alone')
 
 
 def stamp(moment: datetime | None = None) -> str:

@@ -56,7 +56,7 @@ def one(project: Records, wanted: str, skill: str = "") -> Workflow:
     there = ", ".join(index.names(project)[:_LISTED])
     raise HoldfastError(
         f"no workflow of a skill is about {quoted(wanted)}; "
-        + (f"there are: {there}" if there else "`holdfast skills start SKILL --feature FILE` begins one")
+        + (f"there are: {there}" if there else "`holdfast skills start SKILL --feature FILE` starts one")
     )
 
 

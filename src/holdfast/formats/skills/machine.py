@@ -149,7 +149,7 @@ def parse(name: str, data: Mapping[str, Any], source: str) -> Machine:
     for stage in stages:
         for one in stage.next:
             if one not in order:
-                read.fail(f"phase {stage.name!r} leads to {one!r}, which is no phase; there are {', '.join(order)}")
+                read.fail(f"phase {stage.name!r} leads to {one!r}, which isn't a phase; there are {', '.join(order)}")
     checkpoints = {key: read.table(tables["checkpoints"], key, "checkpoints.") for key in tables["checkpoints"]}
     return Machine(
         name,
@@ -205,7 +205,7 @@ class _Reader:
     def only(self, data: Mapping[str, Any], known: Iterable[str], where: str) -> None:
         unknown = [key for key in data if key not in set(known)]
         if unknown:
-            self.fail(f"{where}{unknown[0]} is no key of a machine; use {', '.join(known)}")
+            self.fail(f"{where}{unknown[0]} isn't a key of a machine; use {', '.join(known)}")
 
     def text(self, data: Mapping[str, Any], key: str, where: str = "") -> str:
         value = data.get(key, "")

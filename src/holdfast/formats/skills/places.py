@@ -50,7 +50,7 @@ def stem(skill: str, key: str) -> str:
     """
     if not is_skill(skill):
         raise TransitionError(
-            f"{skill!r} is no name of a skill; use letters, digits, dots, underscores and hyphens, 64 at most"
+            f"{skill!r} isn't a valid skill name; use letters, digits, dots, underscores and hyphens, 64 at most"
         )
     return f"{skill}-{hashed(key)}"
 

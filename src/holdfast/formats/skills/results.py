@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from holdfast.formats.skills.machine import Machine
 
 PULL_REQUEST = "pr_created"
-NEVER_RED = "no failing test was recorded before this, so RED was never red"
+NEVER_RED = "no failing test was recorded in RED; write a test that fails first"
 
 
 class Tests(NamedTuple):
@@ -69,7 +69,7 @@ def step(data: dict[str, Any], name: str, at: str) -> None:
     phase = transitions.phase(data, transitions.current(data))
     steps = values.texts(phase.get("steps"), "steps", [])
     if name not in steps:
-        known = f"it has {', '.join(steps)}" if steps else "it has none"
+        known = f"it has {', '.join(steps)}" if steps else "it has no steps"
         raise TransitionError(f"{transitions.current(data)} has no step {name!r}; {known}")
     if data["state_machine"].get("current_step") != name:
         data["state_machine"]["current_step"] = name

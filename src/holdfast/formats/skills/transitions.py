@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.errors import TransitionError
 from holdfast.formats.skills import file as files
 from holdfast.workflow import values
-from holdfast.workflow.wording import quoted
+from holdfast.workflow.wording import plural, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -90,7 +90,10 @@ def complete(data: dict[str, Any], rules: Machine, name: str, at: str) -> None:
     if name == rules.task_phase:
         left = [str(number) for number, each in enumerate(files.tasks(data), 1) if not _is_done(each)]
         if left:
-            raise TransitionError(f"{name} can't be completed: task {', '.join(left)} of {len(files.tasks(data))} open")
+            raise TransitionError(
+                f"{name} can't be completed while {plural(len(left), 'task')} {', '.join(left)} of "
+                f"{len(files.tasks(data))} {'is' if len(left) == 1 else 'are'} open"
+            )
     if waits := unmet(data, rules.stage(name).requires):
         raise TransitionError(
             f"{name} can't be completed: {'; '.join(waits)}. "

@@ -67,7 +67,7 @@ class Board:
             unread = next((each for each in self.problems if ids.key(each.path.stem) == ids.key(id_)), None)
             if unread and ids.key(id_):
                 raise HoldfastError(f"{unread.path.name} can't be read: {unread.reason}")
-            raise HoldfastError(f"there is no task {id_!r}; these are there: {known}{more}")
+            raise HoldfastError(f"there is no task {id_!r}; there are {known}{more}")
         twins = [each.name for each in self.tasks if each.key == found.key] if found.key else []
         if len(twins) > 1:
             raise HoldfastError(

@@ -33,13 +33,13 @@ def look(project: Records, folders: Sequence[Path]) -> Iterator[Finding]:
     marked = markers.active(project)
     if os.path.lexists(places.top(project)) and not places.top(project).is_dir():
         yield Finding(
-            0, places.TOP, "", None, "it is no folder, so no session can be kept in it", "move it away", wrong=True
+            0, places.TOP, "", None, "it isn't a folder, so no session can be kept in it", "move it away", wrong=True
         )
     if len(active := sessions.active(project)) > 1:
         yield Finding(0, places.TOP, "markers", active, "several sessions are marked as active", MEND, wrong=True)
     linked = [each.name for each in places.links(project)]
     for name in linked:
-        said = "it is a symbolic link, which is not followed, so it is no session"
+        said = "it is a symbolic link, which is not followed, so it isn't a session"
         yield Finding(0, f"{places.TOP}/{name}", "", None, said, "put the folder itself there")
     beside = places.elsewhere(project)
     for name in marked:

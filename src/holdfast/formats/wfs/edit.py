@@ -111,7 +111,7 @@ def _remove(data: dict[str, Any], name: str, entry: str | None) -> Iterator[str]
     )
     if len(kept) == len(now):
         known = ", ".join(repr(_name(each, field)) for each in now) or "nothing"
-        raise HoldfastError(f"{field.path} has no {entry!r}; these are there: {known}")
+        raise HoldfastError(f"{field.path} has no {entry!r}; there are {known}")
     holder[key] = kept
     yield f"{name}: {entry!r} removed"
 

@@ -38,7 +38,7 @@ def parsed(project: Records, path: Path, raw: bytes) -> Workflow:
     if path.name == places.SESSION:
         return views.workflow(project, sessions.view(file, folder, marked=marked), index.board(project, folder))
     if ids.key(path.stem) is None or "status" not in file.data:
-        raise SchemaMismatch(path, "is no task of a session")
+        raise SchemaMismatch(path, "isn't a task of a session")
     now = views.workflow(project, sessions.load(project, folder, marked=marked), index.board(project, folder))
     return replace(now, path=path, raw=raw)
 

@@ -125,7 +125,7 @@ def _parent(task: Brief, context: Mapping[str, Any], board: Board, say: Say) -> 
     given = context.get("parent")
     own = ids.parent(task.id)
     if given not in (None, "") and not isinstance(given, str):
-        yield say(3, "context.parent", given, "it is no id", f"write the parent's id{f', {own}' if own else ''}")
+        yield say(3, "context.parent", given, "it isn't an id", f"write the parent's id{f', {own}' if own else ''}")
         return
     if own and given in (None, ""):
         yield say(0, "context.parent", given, f"the id says {own}", "holdfast wfs repair writes it")
@@ -201,7 +201,7 @@ def _paths(context: Mapping[str, Any], exists: Callable[[str], bool], say: Say) 
     yield from wrong
     for field, path in paths:
         if not isinstance(path, str) or not path.strip():
-            yield say(6, field, path, "it is no path", "write a path relative to the project's root")
+            yield say(6, field, path, "it isn't a path", "write a path relative to the project's root")
         elif why := inexact(path, exists):
             yield say(6, field, path, *why)
 
@@ -248,7 +248,7 @@ def _steps(data: Mapping[str, Any], say: Say) -> Iterator[Finding]:
 def _step(step: Any, field: str, say: Say) -> Iterator[Finding]:
     """Check a step (R002-25): `output_to` (I002-7) and `on_error` (I002-6) are optional."""
     if not isinstance(step, dict):
-        yield say(7, field, step, "it is no step", "write an object with step, action and command")
+        yield say(7, field, step, "it isn't a step", "write an object with step, action and command")
         return
     for name in ("step", "action", "command"):
         value = step.get(name)
@@ -258,11 +258,11 @@ def _step(step: Any, field: str, say: Say) -> Iterator[Finding]:
                 "join them into one command, or make each a step of its own",
             )
         elif not isinstance(value, str) or not value.strip():
-            problem = "a step has to have it" if value is None else "it is no text that says anything"
+            problem = "a step has to have it" if value is None else "it's empty or isn't text"
             yield say(7, f"{field}.{name}", value, problem, f"say what the {name} is")
     output, on_error = step.get("output_to"), step.get("on_error")
     if output is not None and (not isinstance(output, str) or not output.strip()):
-        yield say(7, f"{field}.output_to", output, "it is no name of a variable", "write a name, or leave it out")
+        yield say(7, f"{field}.output_to", output, "it isn't a variable name", "write a name, or leave it out")
     if on_error is not None and on_error not in flow.ON_ERROR:
         yield say(
             *(7, f"{field}.on_error", on_error, f"it is not one of {', '.join(flow.ON_ERROR)}"),
@@ -290,7 +290,7 @@ def _artifacts(context: Mapping[str, Any], say: Say) -> Iterator[Finding]:
     sources = tuple(source for source, _ in ARTIFACTS.values())
     for field, item in items:
         if not isinstance(item, dict):
-            yield say(9, field, item, "it is no artifact", "write an object with type, source, path and priority")
+            yield say(9, field, item, "it isn't an artifact", "write an object with type, source, path and priority")
             continue
         for name, known in (("type", tuple(ARTIFACTS)), ("source", sources), ("priority", PRIORITIES)):
             if item.get(name) not in known and not (name == "source" and name not in item):
@@ -299,7 +299,7 @@ def _artifacts(context: Mapping[str, Any], say: Say) -> Iterator[Finding]:
                 )
         path = item.get("path")
         if not isinstance(path, str) or not path.strip() or _is_absolute(path) or _climbs(path):
-            yield say(9, f"{field}.path", path, "it is no path within the project", "write it relative to the root")
+            yield say(9, f"{field}.path", path, "it isn't a path within the project", "write it relative to the root")
         yield from _unusual(item, field, say)
 
 

@@ -129,7 +129,7 @@ def view(file: StateFile, folder: Path, *, marked: bool) -> Session:
     """Return the session in a state file. Raises SchemaMismatch."""
     data = file.data
     if not telling(data):
-        raise SchemaMismatch(file.path, f"has none of {', '.join(_TELLING)}, so it is no session of a workflow")
+        raise SchemaMismatch(file.path, f"has none of {', '.join(_TELLING)}, so it isn't a session of a workflow")
     name = folder.name
     return Session(
         name=name,

@@ -46,7 +46,7 @@ def get(project: Records, name: str) -> Session:
         if there := [each for each in places.elsewhere(project) if each.name == wanted]:
             raise HoldfastError(f"{places.inner(project, there[0])}: {misplaced(there[0])}")
         known = ", ".join(each.name for each in folders(project)) or "none"
-        raise HoldfastError(f"there is no session {name!r} in {places.TOP}/; these are there: {known}")
+        raise HoldfastError(f"there is no session {name!r} in {places.TOP}/; there are {known}")
     return sessions.load(project, folder, marked=wanted in markers.active(project))
 
 
@@ -103,7 +103,7 @@ def create(
     top = places.top(project)
     statefile.guard(project.root, top / "x")
     if os.path.lexists(top) and not top.is_dir():
-        raise StateError(top, "is no folder, so no session can be kept in it; move it away")
+        raise StateError(top, "isn't a folder, so no session can be kept in it; move it away")
     with locked(top):
         there = {each.name.casefold() for each in (*top.iterdir(), *places.elsewhere(project))}
         name = names.session(topic, lambda each: each.casefold() in there)

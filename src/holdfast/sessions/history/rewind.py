@@ -70,7 +70,7 @@ def read(project: Workspace, path: Path, number: str) -> Content:
     row = generations.numbered(project, path, int(number)) if number.isascii() and number.isdigit() else None
     if row is None:
         raise HoldfastError(f"there is no generation {number} of {place}; {_known(project, path)}")
-    return Content(f"{place} generation {row['number']}, {row['at']}", row["content"])
+    return Content(f"{place} generation {row['number']}, {row['at'][:19]}Z", row["content"])
 
 
 def last_two(project: Workspace, path: Path) -> tuple[str, str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.files.redact import redact, redact_value
 from holdfast.sessions.compaction import deliveries, losses, snapshots
@@ -66,27 +67,51 @@ def happened(
     return _titled(project, [found[place] for place in order[:limit]])
 
 
-def sentence(happening: TimelineEvent, phases: Mapping[tuple[str, str], str]) -> str:
+class PhaseName(NamedTuple):
+    """What people call a phase.
+
+    Attributes:
+        unit: what its format calls a phase, such as `task`.
+        label: its number from 1, or the id if its format gives people that one, and its title.
+    """
+
+    unit: str
+    label: str
+
+
+PhaseNames = dict[tuple[str, str], PhaseName]  # by workflow key and phase id
+
+
+def sentence(happening: TimelineEvent, names: PhaseNames) -> str:
     """Describe an event in one line, secrets masked: what happened, to which workflow and phase, and the details.
 
     Args:
         happening: the event.
-        phases: titles of phases by workflow key and phase id (`phase_titles`).
+        names: what people call the phases (`phase_names`). A phase that isn't in it is called by its id.
     """
-    about = quoted(redact(happening.title)) if happening.title else ""
+    what, about = happening.what, quoted(redact(happening.title)) if happening.title else ""
     if happening.phase:
-        title = phases.get((happening.workflow, happening.phase), "")
-        about += f" {one_line(happening.phase, 40)}" + (f" {quoted(title)}" if title else "")
+        name = names.get((happening.workflow, happening.phase), PhaseName("phase", one_line(happening.phase, 40)))
+        what = re.sub(r"^phase\b", name.unit, what)
+        about = ", ".join(filter(None, (about, f"{name.unit} {name.label}")))
     detail = one_line(redact(happening.detail), 300)  # masked before the cut: half a secret isn't recognised
-    return redact(": ".join(filter(None, (happening.what, "; ".join(filter(None, (about.strip(), detail)))))))
+    return redact(": ".join(filter(None, (what, "; ".join(filter(None, (about, detail)))))))
 
 
-def phase_titles(project: Workspace) -> dict[tuple[str, str], str]:
-    """Return the titles of the phases of all workflows that have a file, by workflow key and phase id."""
+def phase_names(project: Workspace) -> PhaseNames:
+    """Return what people call the phases of all workflows that have a file or are in the archive."""
+    archived = [each.workflow for each in archive.kept(project)]
+    return names_of([*archived, *registry.all_found(project).workflows])
+
+
+def names_of(workflows: Iterable[Workflow]) -> PhaseNames:
+    """Return what people call the phases of workflows; of two with the same key, the later one counts."""
     return {
-        (workflow.key, phase.id): phase.title
-        for workflow in registry.all_found(project).workflows
-        for phase in workflow.phases
+        (each.key, phase.id): PhaseName(
+            each.unit, f"{phase.number if each.in_order else one_line(phase.id, 40)} {quoted(phase.title)}"
+        )
+        for each in workflows
+        for phase in each.phases
     }
 
 

@@ -107,7 +107,7 @@ def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
     ]
     return [
         TimelineEvent(
-            *(row["at"], "owner", "ownership changed" if row["session"] else "set free", row["session"]),
+            *(row["at"], "owner", "ownership changed" if row["session"] else "released", row["session"]),
             *(row["workflow"], row["title"]),
             detail=f"before: session {row['before'][:8]}" if row["before"] else "",
             worktree=row["worktree"],

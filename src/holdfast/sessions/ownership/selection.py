@@ -118,8 +118,8 @@ def _named(project: Workspace, workflows: Sequence[Workflow], wanted: str, whole
     over = over or (None if found else archived(project, wanted))
     if over is not None:
         raise HoldfastError(
-            f"{quoted(over.workflow.title)} was completed at {over.completed_at}; `holdfast show {over.workflow.id}` "
-            "shows it"
+            f"{quoted(over.workflow.title)} was completed at {over.completed_at[:16]}Z; "
+            f"`holdfast show {over.workflow.id}` shows it"
         )
     if whole and found and not named(found, wanted, whole=True):
         raise _choice(f"no workflow is named {quoted(wanted)}; did you mean", found, wanted, workflows)

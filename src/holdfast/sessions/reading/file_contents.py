@@ -61,7 +61,7 @@ def name(project: OpenProject, place: str) -> str | None:
     """Return a file's name in the ledger: its path with links resolved, relative to the root or absolute.
 
     `place` is a path, with or without a leading `@`: relative to the root, in the home folder (`~`) or absolute.
-    Returns None if it is no path.
+    Returns None if it isn't a path.
     """
     try:
         real = Path(os.path.realpath(project.root / Path(place.removeprefix("@")).expanduser()))

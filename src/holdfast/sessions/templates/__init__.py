@@ -107,9 +107,7 @@ def get(project: Workspace, name: str) -> Template:
     if workflows := typed_names.named(_workflows(project), name, whole=True):
         return _from_workflow(workflows[0])
     known = ", ".join(dict.fromkeys(template.name for template in from_files(project)[0]))
-    raise HoldfastError(
-        f"there is no template {name!r}; these are there: {known}, and every workflow by its id or title"
-    )
+    raise HoldfastError(f"there is no template {name!r}; there are {known}, and every workflow by its id or title")
 
 
 def _spelt(folder: Path, name: str) -> Path:
@@ -191,7 +189,7 @@ def _faults(error: ValidationError) -> str:
     for each in error.errors(include_url=False):
         key = str(each["loc"][0])
         missing = "is missing; " if each["type"] == "missing" else ""
-        known = f"{missing}write {_KEYS[key]}" if key in _KEYS else f"is no key of a template; use {', '.join(_KEYS)}"
+        known = f"{missing}write {_KEYS[key]}" if key in _KEYS else f"isn't a key of a template; use {', '.join(_KEYS)}"
         said[key] = f"{key}: {known}"
     return "; ".join(said.values())
 

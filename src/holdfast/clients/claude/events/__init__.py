@@ -87,7 +87,7 @@ def parse(payload: object) -> Event:
         EventError: the payload is no object, names no known event, or lacks a required field. No other exception.
     """
     if not isinstance(payload, Mapping):
-        raise EventError(f"the payload is no JSON object but {type(payload).__name__}")
+        raise EventError(f"the payload isn't a JSON object but {type(payload).__name__}")
     name = payload.get("hook_event_name")
     if not isinstance(name, str):
         raise EventError("the payload has no 'hook_event_name'; this is not Claude Code's input")

@@ -47,7 +47,7 @@ def parse(text: str, path: Path, root: Path, mtime: float) -> Reading:
     if not standing.going:
         return Reading(None, standing.why, standing.notable, standing.kind)
     if not _FORMAL.search(text):
-        why = 'is in progress, but neither the word "phase" nor "workflow" is in it, so it is no formal workflow'
+        why = 'is in progress, but neither the word "phase" nor "workflow" is in it, so it isn\'t a formal workflow'
         return Reading(None, why, notable=True, kind="in progress, but no formal workflow")
     extract = _extract(lines, standing.status, path, root, mtime)
     return Reading(extract, f"is in progress ({standing.why}) and names the workflow {quoted(extract.name)}")

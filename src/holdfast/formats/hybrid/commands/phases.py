@@ -119,7 +119,8 @@ def todos(as_json: bool, project_dir: str | None) -> None:
             options.say(f"{views.MARKS[_MARKED[each['status']]]} {one_line(each['content'])}")
     else:
         session = options.session()
-        options.say(lists.request(workflow, todolists.task_ids(project, session) if session else {}))
+        # Not `options.say`, which would break the tags around the data.
+        click.echo(lists.request(workflow, todolists.task_ids(project, session) if session else {}))
 
 
 def _only(project: Workspace) -> Workflow:
@@ -142,8 +143,8 @@ def _phase_id(workflow: Workflow, wanted: str) -> str:
             return same[0]
     known = ", ".join(f"{each.number} {quoted(each.title)}" for each in workflow.phases)
     zero = "phases count from 1" if folded == "0" else f"there is no phase {quoted(wanted)}"
-    raise HoldfastError(f"{zero}; these are there: {known or 'none'}")
+    raise HoldfastError(f"{zero}; there are {known or 'none'}")
 
 
 def _named(workflow: Workflow, phase: Phase) -> str:
-    return f"Phase {phase.number}/{workflow.total} {quoted(phase.title)} ({phase.id})"
+    return f"Phase {phase.number}/{workflow.total} {quoted(phase.title)}"

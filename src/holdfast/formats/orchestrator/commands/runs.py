@@ -183,7 +183,7 @@ def extend(iterations: int | None, cost: str | None, time: str | None, as_json: 
         lambda run: limits.extend(run, iterations=iterations, cost=cost, time=time),
         "bounds extend",
         as_json,
-        "The bounds are extended.",
+        "The bounds are set.",
     )
 
 

@@ -38,7 +38,7 @@ def phase(
     \b
     Examples:
       holdfast skills phase create_branch
-      holdfast skills phase quality_gate --done
+      holdfast skills phase verification --done
     """
     project = options.open_project(project_dir)
     fields = options.as_context(assignments)
@@ -65,7 +65,7 @@ def step(name: str, wanted: str | None, as_json: bool, project_dir: str | None) 
 
     \b
     Example:
-      holdfast skills step write_tests
+      holdfast skills step lint
     """
     project = options.open_project(project_dir)
     workflow, changed = targets.move(
@@ -188,7 +188,7 @@ def checkpoint(
 
     \b
     Example:
-      holdfast skills checkpoint full_test_suite --passed --count 42
+      holdfast skills checkpoint test --passed --count 42
     """
     if passed is None:
         raise click.UsageError("say how it ended: --passed or --failed")

@@ -39,8 +39,8 @@ def find(project: Workspace, wanted: str | None) -> Workflow:
     if free:
         raise HoldfastError(f"several workflows are unfinished: {lookup.listing(free)}; name one with --workflow")
     taken = "; those there are belong to other live sessions" if found else ""
-    begins = "`holdfast skills start SKILL --feature FILE` begins one"
-    raise HoldfastError(f"no skill's workflow is unfinished{taken}; {begins}")
+    begins = "`holdfast skills start SKILL --feature FILE` starts one"
+    raise HoldfastError(f"no workflow of a skill is unfinished{taken}; {begins}")
 
 
 def move(
