@@ -83,7 +83,7 @@ def test_explain_says_what_is_seen_saved_and_restored(root: Path) -> None:
     assert len(said["would_restore"]) == 2
     text = holdfast("explain", root=root).out
     assert "CLAUDE.local.md" in text
-    assert "Restored\n" in text
+    assert "Workflows\n" in text
 
 
 def test_explain_writes_nothing(root: Path) -> None:

@@ -119,7 +119,7 @@ def test_a_workflow_with_agents(project: HoldfastProject, at: Callable[..., None
           [>] 2. Write and run tests  @task-completion-verifier  1h 29m so far
           [ ] 3. Document it  @general-purpose
 
-        Agents in flight
+        Running agents
           task-completion-verifier  ab8261ac2845e6b52  for phase 2
             in the background for 1h 28m (since 10:05:00 UTC), session 11111111
 
@@ -164,14 +164,14 @@ def test_a_workflow_with_agents_as_it_begins(project: HoldfastProject, at: Calla
           [ ] 2. Write and run tests  @task-completion-verifier
           [ ] 3. Document it  @general-purpose
 
-        Agents in flight
+        Running agents
           none
 
         To-do list
           [ ] Build it
           [ ] Write and run tests
           [ ] Document it
-          no session was told it
+          the model hasn't been told it
 
         Saved and restored
           Last save     just now (2026-03-01 10:00:00 UTC), at "start"
@@ -208,7 +208,7 @@ def test_a_workflow_that_failed(project: HoldfastProject, at: Callable[..., None
           [ ] 2. Write and run tests  @task-completion-verifier
           [ ] 3. Document it  @general-purpose
 
-        Agents in flight
+        Running agents
           general-purpose  for phase 1
             in the foreground for 2h 59m (since 10:01:00 UTC), session 11111111
 
@@ -248,12 +248,12 @@ def test_a_workflow_by_hand(project: HoldfastProject, at: Callable[..., None]) -
           [>]  4. SEO Generation  3d 00h so far
           9 of 10 have no title in the file
 
-        Agents in flight
+        Running agents
           none
 
         To-do list
           [>] SEO Generation
-          no session was told it
+          the model hasn't been told it
 
         Saved and restored
           Last save     3 days ago (2026-03-01 10:00:00 UTC), by PreCompact (manual) of
@@ -285,12 +285,12 @@ def test_a_workflow_that_is_blocked(project: HoldfastProject, at: Callable[..., 
           [-] 1. Draft  blocked, 3m 00s so far
                  blocked by: no answer
 
-        Agents in flight
+        Running agents
           none
 
         To-do list
           [ ] Draft
-          no session was told it
+          the model hasn't been told it
 
         Saved and restored
           Last save     2 min ago (2026-03-01 10:01:00 UTC), at "update"
@@ -471,7 +471,7 @@ def test_agents_of_a_workflow_nobody_owns(project: HoldfastProject, at: Callable
     project.fire("PreToolUse", "PreToolUse-Agent", tool_input=BUILD)
     at("10:03:00")
 
-    assert shown(project).split("Agents in flight\n")[1].split("\n\n")[0] == (
+    assert shown(project).split("Running agents\n")[1].split("\n\n")[0] == (
         "  general-purpose\n"
         f"    in the foreground for 2m 00s (since 10:01:00 UTC), session {ME[:8]}, which\n"
         "    owns no workflow"

@@ -283,7 +283,7 @@ PRESENT = """\
 LAST = "  [ ] 7. Step 7  @builder\n"
 LISTS = """\
 
-Agents in flight
+Running agents
   tester  a1  for phase 3
     in the background for 30m 00s (since 11:30:00 UTC), session 11111111
 
@@ -401,8 +401,8 @@ def test_in_lines_what_is_not_there_is_not_named(tmp_path: Path) -> None:
     bare = replace(sight.overview, workflow=plain, agents=(), recipients=sight.overview.recipients[1:], problems=())
     told = fitted(Sight(tmp_path, bare), 24)
     assert told.split("[ ] 1 more\n")[1] == (
-        "\n  Agents        none in flight\n"
-        "  To-do list    2 completed, 1 in progress, 4 pending; no session was told it\n"
+        "\n  Agents        none running\n"
+        "  To-do list    2 completed, 1 in progress, 4 pending; the model hasn't been\n                told it\n"
         f"{KEPT}  Warnings      odd\n{HINT}"
     )
 
@@ -475,7 +475,7 @@ def test_agents_in_flight(tmp_path: Path) -> None:
     )
     sight = made(tmp_path, agents=flights)
 
-    assert fitted(sight, None).split("Agents in flight\n")[1].split("\n\n")[0] == (
+    assert fitted(sight, None).split("Running agents\n")[1].split("\n\n")[0] == (
         "  tester  a1  for phase 3\n"
         "    in the foreground for 2d 01h (since 2026-02-27 11:00:00 UTC), session\n"
         "    22222222\n"

@@ -441,7 +441,7 @@ def test_an_unmarked_compaction_of_a_foreground_agent_restores_no_workflow(proje
 
 
 def test_agents_in_flight_are_named_in_the_guidance(project: HoldfastProject) -> None:
-    """Agents in flight forgotten, so duplicates overwrite the same file: what runs is said, what ended is not."""
+    """Running agents forgotten, so duplicates overwrite the same file: what runs is said, what ended is not."""
     start(project, "Tool", "--format", "hybrid", session=ME)
     first, second = Agent(project, "Tool first"), Agent(project, "look around", "Explore", number=2)
     for agent in (first, second):
@@ -1101,4 +1101,4 @@ def test_what_was_not_looked_at_is_said_at_any_start(project: HoldfastProject) -
 
     said = begin(project, "startup").reply["systemMessage"]
 
-    assert f"and {candidates.MOST - 1} more (`holdfast list`); 3 other state files were not looked at" in said
+    assert f"and {candidates.MOST - 1} more (`holdfast list`); 3 other state files were left out" in said

@@ -31,7 +31,7 @@ _NEXT = 3  # pending phases that are still listed where there is little room
 _LISTED = 10  # other workflows that are listed
 _STYLES = {"completed": "green", "active": "bold cyan", "failed": "bold red", "blocked": "bold magenta"}
 _BOXES = {"completed": "completed", "in_progress": "active", "pending": "pending"}
-_UNTOLD = "no session was told it"
+_UNTOLD = "the model hasn't been told it"
 
 
 def head(sheet: Sheet, overview: Overview, now: datetime, *, brief: bool) -> None:
@@ -90,7 +90,7 @@ def phases(sheet: Sheet, overview: Overview, now: datetime, *, brief: bool, few:
 def agents(sheet: Sheet, overview: Overview, now: datetime) -> None:
     """Show the running agents."""
     if overview.agents or not overview.workflow.finished:
-        sheet.heading("Agents in flight")
+        sheet.heading("Running agents")
         if not overview.agents:
             sheet.put(Text("none", "dim"), "  ")
     for each in overview.agents:
@@ -136,7 +136,7 @@ def agents_in_lines(sheet: Sheet, overview: Overview, now: datetime) -> None:
         said = f"{whose}{_for_phase(overview.workflow, each)}, {_flight(each, now)}"
         sheet.fact("Agent", name.append(said, "not bold"))
     if not overview.agents and not overview.workflow.finished:
-        sheet.fact("Agents", Text("none in flight"))
+        sheet.fact("Agents", Text("none running"))
 
 
 def todos(sheet: Sheet, overview: Overview, now: datetime) -> None:

@@ -135,25 +135,25 @@ def _agent(row: dict[str, Any]) -> str:
     phase = f" for {one_line(row['phase'])}" if row["phase"] else ""
     who = f"{one_line(row['agent_type'])} ({one_line(row['agent_id'])}){phase}, session {row['session'][:8]}"
     if row["status"] == "running":
-        return f"{who}: running since {row['since']}"
+        return f"{who}: running since {_time(row['since'])}"
     place = f": {one_line(row['output'] or row['transcript'])}" if row["output"] or row["transcript"] else ""
-    return f"{who}: {row['status']} {row['ended_at']}, its result was not used{place}"
+    return f"{who}: {row['status']} {_time(row['ended_at'])}, its result was not used{place}"
 
 
 def _compaction(row: dict[str, Any]) -> str:
     if not row["workflows"]:
         return f"{row['trigger']}, session {row['session'][:8]}: nothing was saved, because it owned no workflow"
-    saved = f"saved {row['saved_at']}" if row["saved_at"] else "PreCompact never fired"
+    saved = f"saved {_time(row['saved_at'])}" if row["saved_at"] else "PreCompact never fired"
     why = row["not_restored"] or "no compaction came, or not yet"
-    restored = f"restored {row['restored_at']}" if row["restored_at"] else f"not restored ({why})"
+    restored = f"restored {_time(row['restored_at'])}" if row["restored_at"] else f"not restored ({why})"
     return f"{row['trigger']}, session {row['session'][:8]}: {saved}; {restored}: {'; '.join(row['workflows'])}"
 
 
 def _delivery(row: dict[str, Any]) -> str:
-    rest = f", {count(row['omitted'], 'more line')} in the sidecar" if row["omitted"] else ""
+    rest = f", {count(row['omitted'], 'more line')} in the full version" if row["omitted"] else ""
     size = f", {count(row['characters'], 'character')} with {row['event']}{rest}" if row["state"] != "refused" else ""
     said = f"{one_line(row['title'])}{size}"
-    return f"{row['made_at']}, session {row['session'][:8]}: {said}: {_ARRIVED[row['state']]}"
+    return f"{_time(row['made_at'])}, session {row['session'][:8]}: {said}: {_ARRIVED[row['state']]}"
 
 
 def _loss(row: dict[str, Any]) -> list[str]:
@@ -163,7 +163,12 @@ def _loss(row: dict[str, Any]) -> list[str]:
         f"  lost {kind}: {'; '.join(map(one_line, listed))}{losses.more(row['counts'][kind], listed)}"
         for kind, listed in row["lost"].items()
     ]
-    return [f"{row['noted_at']}, session {row['session'][:8]}: {one_line(row['title'])}: {said}", *gone]
+    return [f"{_time(row['noted_at'])}, session {row['session'][:8]}: {one_line(row['title'])}: {said}", *gone]
+
+
+def _time(stamp: str) -> str:
+    """Return a UTC stamp to the second."""
+    return f"{stamp[:10]} {stamp[11:19]}"
 
 
 def _section(heading: str, lines: list[str]) -> None:

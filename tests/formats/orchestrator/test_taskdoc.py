@@ -38,9 +38,9 @@ def test_gaps_duplicates_and_strays_are_reported() -> None:
 
     assert [(each.id, each.name) for each in read.tasks] == [("1.1", "early"), ("1.3", "c"), ("1.4", "d")]
     assert set(read.faults) == {
-        "task 1.1 stands below no phase",
-        "task 1.3 is there twice; the first counts",
-        "task 1.4 stands below phase 3; its number counts",
+        "task 1.1 isn't below a phase",
+        "task 1.3 is there twice; the first one counts",
+        "task 1.4 is below phase 3; its number counts",
         "phase 2 is missing",
         "task 1.2 is missing",
         "phase 3 has no task",

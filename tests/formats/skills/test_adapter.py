@@ -310,7 +310,7 @@ def test_a_blocked_workflow_says_why(project: Workspace) -> None:
     step = skills.step(blocked)
 
     assert step is not None
-    assert step.text == "Blocked: No key. Once that is cleared: `holdfast skills unblock`"
+    assert step.text == "Blocked: No key. Once this is solved: `holdfast skills unblock`"
     assert blocked.status == "blocked"
     gone = document(project, "dev", status="abandoned", abandon_reason="No use")
     assert (gone.finished, gone.resumable, skills.step(gone)) == (True, False, None)

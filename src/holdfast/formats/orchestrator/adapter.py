@@ -68,7 +68,7 @@ def candidates(project: Records, keys: Collection[str]) -> Found:
     try:
         return Found((store.change(project, lambda run: None, why="task document").workflow,), found.problems)
     except StateError as error:
-        log.write("warning", f"the tasks were not brought in step with their document: {error}")
+        log.write("warning", f"the tasks couldn't be updated from the task document: {error}")
         return found
 
 
@@ -78,7 +78,7 @@ def start(project: Records, start: Start) -> Workflow:
     Raises TransitionError, SchemaMismatch, StateError.
     """
     if not start.title.strip():
-        raise TransitionError("a run needs a title, or the path of a task document")
+        raise TransitionError("a run needs a title or the path of a task document")
     if not start.phases:
         named = project.root / Path(start.title.replace("\0", "")).expanduser()
         if start.title.strip().endswith(".md") and named.is_file():
@@ -88,7 +88,7 @@ def start(project: Records, start: Start) -> Workflow:
             "`holdfast orchestrator start TASK_DOC`"
         )
     if not all(name.strip() for name, _ in start.phases) or start.total not in (None, len(start.phases)):
-        raise TransitionError("a run has the tasks that are given, each with a name; leave --total out")
+        raise TransitionError("a run has exactly the tasks that you name; leave out --total")
     path = schema.state_path(project.root)
     statefile.guard(project.root, path)
     with locked(path.parent):

@@ -270,4 +270,4 @@ def _life(run: Run) -> Iterator[str]:
     if not run.terminal and run.head.get("end_time") is not None:
         yield f"the run is {run.status} and has an end_time"
     if run.status == "planning" and schema.objects(run.data.get("completed_tasks")):
-        yield "the run is planning, and tasks of it are completed"
+        yield "the run is planning, but some of its tasks are completed"

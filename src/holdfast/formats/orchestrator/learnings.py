@@ -36,7 +36,7 @@ def add(run: Run, kind: str, lesson: str, *, pattern: str = "", context: str = "
     unknown type or an empty lesson.
     """
     if kind not in schema.LEARNING_TYPES:
-        raise HoldfastError(f"a learning is one of {', '.join(schema.LEARNING_TYPES)}, not {kind!r}")
+        raise HoldfastError(f"a learning must be one of {', '.join(schema.LEARNING_TYPES)}, not {kind!r}")
     if not lesson.strip():
         raise HoldfastError("a learning needs a lesson")
     at = task or run.at_work()

@@ -32,7 +32,7 @@ def _lists(run: Run) -> Iterator[str]:
     wrong = [schema.task_of(each) for each in pending if schema.task_of(each) in begun]
     if wrong:
         run.unqueue(*wrong)
-    yield from (f"task {each} was started or completed, so it is pending no more" for each in wrong)
+    yield from (f"task {each} was started or completed, so it is no longer pending" for each in wrong)
     completed = {schema.task_of(each) for each in schema.objects(run.data.get("completed_tasks"))}
     over = [each for each in completed if run.executor(each)]
     if over:
@@ -65,7 +65,7 @@ def _missing(project: Records, run: Run) -> Iterator[str]:
         if new:
             run.queue(*(plan.pending(each.id, each.name) for each in new))
         plan.note(run, doc, mtime)
-        yield from (f"task {each.id} was in no list, so it is pending" for each in new)
+        yield from (f"task {each.id} was in no list, so it is pending now" for each in new)
 
 
 def _sums(run: Run) -> Iterator[str]:

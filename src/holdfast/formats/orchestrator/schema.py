@@ -33,7 +33,7 @@ _NUMBERED = re.compile(r"(\d{1,9})\.(\d{1,9})")
 IMPORT = "`holdfast orchestrator import` turns it into one"
 _MEANINGS: dict[Kind, str] = {
     "drifted": f"is a state that was kept by hand, with values of other types; it is left alone, and {IMPORT}",
-    "flat": "is a state of the old flat format, which its document says not to migrate; it is left alone",
+    "flat": "is a state of the old flat format, which isn't migrated; it is left alone",
     "handover": "is a session's hand-over notes; it is left alone",
     "empty": "holds no state; it is left alone",
     "foreign": "is another program's file; it is left alone",

@@ -194,7 +194,7 @@ def compose(project: Records, title: str, tasks: tuple[tuple[str, str], ...]) ->
         except MissingError:
             atomic.replace(path, text, None)
             return path
-    raise StateError(path, "is taken, and so are all names like it; move old task documents away")
+    raise StateError(path, "and all similar names are taken; move old task documents away")
 
 
 def must_be_free(project: Records, *, replace: bool) -> StateFile | None:

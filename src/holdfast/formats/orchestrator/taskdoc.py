@@ -176,13 +176,9 @@ def _plain(id_: str) -> str:
 
 def _misplaced(id_: str, above: int, tasks: dict[str, Task]) -> Iterator[str]:
     if id_ in tasks:
-        yield f"task {id_} is there twice; the first counts"
+        yield f"task {id_} is there twice; the first one counts"
     elif schema.phase_of(id_) != above:
-        yield (
-            f"task {id_} stands below phase {above}; its number counts"
-            if above
-            else f"task {id_} stands below no phase"
-        )
+        yield (f"task {id_} is below phase {above}; its number counts" if above else f"task {id_} isn't below a phase")
 
 
 def _gaps(phases: Collection[int], tasks: Collection[str]) -> Iterator[str]:

@@ -36,7 +36,7 @@ def begin(run: Run, id_: str, *, launched: bool = False) -> None:
     insist_open(run)
     task = run.task(id_)
     if task.status == "completed":
-        raise TransitionError(f"task {id_} is completed; it isn't started again")
+        raise TransitionError(f"task {id_} is completed; it can't be started again")
     entry = run.executor(id_)
     if task.status == "active" and entry is not None:
         if launched and not values.number(entry.get("iteration")):
@@ -140,7 +140,7 @@ def fail(run: Run, id_: str, why: str, *, cost: str | None = None) -> None:
     insist_open(run)
     task = run.task(id_)
     if task.status == "completed":
-        raise TransitionError(f"task {id_} is completed, so it can't fail any more")
+        raise TransitionError(f"task {id_} is completed, so it can't fail")
     if run.executor(id_) is None:
         begin(run, id_)
     entry = run.executor(id_) or {}
@@ -155,7 +155,7 @@ def retry(run: Run, id_: str) -> None:
     insist_open(run)
     task = run.task(id_)
     if task.status not in ("failed", "blocked") and not run.noted(id_).get("skipped"):
-        raise TransitionError(f"task {id_} is {task.status}; only one that failed or was skipped is retried")
+        raise TransitionError(f"task {id_} is {task.status}; you can only retry one that failed or was skipped")
     begin(run, id_)
 
 
@@ -164,7 +164,7 @@ def skip(run: Run, id_: str) -> None:
     insist_open(run)
     task = run.task(id_)
     if task.status == "completed":
-        raise TransitionError(f"task {id_} is completed, so there is nothing to skip")
+        raise TransitionError(f"task {id_} is completed, so it can't be skipped")
     entry = run.executor(id_)
     if entry is not None and entry.get("status") != "blocked":
         _charge(run, entry, None)

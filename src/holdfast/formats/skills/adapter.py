@@ -263,7 +263,7 @@ def _apply(data: dict[str, Any], rules: Machine, unit: str, changes: Changes, at
     status = changes.status or ("active" if changes.current is not None else None)
     number = view.number_of(unit)
     if status == "pending":
-        raise TransitionError("what was begun does not become pending again; block it instead")
+        raise TransitionError("a phase that has begun can't become pending again; block it instead")
     if status in ("blocked", "failed"):
         _block(data, unit, number, changes.error, at)
     elif status == "active":

@@ -45,9 +45,9 @@ def scenario(seen: Seen, unit: Phase) -> str:
     data, rules = seen.data, seen.rules
     number, name = view.number_of(unit.id), transitions.current(data)
     if files.status(data) == "blocked" or unit.status == "blocked":
-        return f"Blocked: {_reason(data)}. Once that is cleared: `holdfast skills unblock`"
+        return f"Blocked: {_reason(data)}. Once this is solved: `holdfast skills unblock`"
     if unit.status == "completed":
-        return "All phases complete. `holdfast skills complete` ends the workflow"
+        return "All phases complete. To end the workflow: `holdfast skills complete`"
     if number is not None:
         where = f"{number}/{len(files.tasks(data))}"
         part = view.cycle_part(transitions.task(data, number), rules)

@@ -104,7 +104,7 @@ def _of(project: Records, path: Path, listed: list[index.Listed]) -> Iterator[Fi
     listed += index.listed(project, path, seen.data)
     if seen.file.broken:
         said = f"{path}: {seen.file.broken}; its last good content is used"
-        yield Finding(said, "the next change writes it anew", serious=True)
+        yield Finding(said, "the next change repairs it", serious=True)
         return
     for warning in view.workflow(project, seen).warnings:
         yield Finding(f"{path.stem}: {warning}", f"look at {path}")
@@ -118,7 +118,7 @@ def _consistent(project: Records, seen: Seen) -> Iterator[Finding]:
         yield Finding(f"{name} is {files.status(data)}, but lies in active/", REPAIR)
     if named and named != name:
         yield Finding(
-            f"{name} has the id {named}, which differs from its file's name", "nothing to do: it is found by both"
+            f"{name} has the id {named}, which differs from its file's name", "nothing to do; Holdfast finds it by both"
         )
     feature = featurefile.read(project, values.text(values.members(data.get("context")).get(files.FEATURE)))
     tasks = files.tasks(data)
@@ -136,7 +136,7 @@ def _misnamed(project: Records, entries: list[Entry]) -> Iterator[Finding]:
             others = [id_ for id_ in same[_about(project, each)] if id_ != each.id]
             more = f"; {', '.join(others[:_NAMED])} {'has' if len(others) == 1 else 'have'} it too" if others else ""
             said = f"{each.id} is not named after its key {quoted(each.feature)}{more}"
-            yield Finding(said, "nothing to do: it is found by its key all the same")
+            yield Finding(said, "nothing to do; Holdfast finds it by its key")
 
 
 def _about(project: Records, entry: Entry) -> tuple[str, str]:

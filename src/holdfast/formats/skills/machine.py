@@ -145,7 +145,7 @@ def parse(name: str, data: Mapping[str, Any], source: str) -> Machine:
     order = [each.name for each in stages]
     for each in order:
         if order.count(each) > 1:
-            read.fail(f"two phases are called {each!r}")
+            read.fail(f"two phases have the name {each!r}")
     for stage in stages:
         for one in stage.next:
             if one not in order:

@@ -140,7 +140,7 @@ def run(data: dict[str, Any], tests: Tests, at: str, *, task: int | None = None,
 def _point(data: Mapping[str, Any], name: str) -> dict[str, Any]:
     points = files.checkpoints(data)
     if name not in points:
-        known = f"there are {', '.join(points)}" if points else "the workflow has none"
+        known = f"there are {', '.join(points)}" if points else "the workflow has no checkpoints"
         raise TransitionError(f"there is no checkpoint {name!r}; {known}")
     return points[name]
 

@@ -245,9 +245,9 @@ def must_go_on(data: Mapping[str, Any]) -> None:
     if status == "blocked":
         reason = values.text(data["workflow"].get("block_reason"))
         why = f": {quoted(reason, 200)}" if reason else ""
-        raise TransitionError(f"the workflow is blocked{why}; `holdfast skills unblock` lets it go on")
+        raise TransitionError(f"the workflow is blocked{why}; `holdfast skills unblock` continues it")
     if status in files.FINAL:
-        raise TransitionError(f"the workflow is {status}; `holdfast skills start` begins another")
+        raise TransitionError(f"the workflow is {status}; `holdfast skills start` starts another")
 
 
 def _must_be_allowed(rules: Machine, before: str, name: str, *, started: bool) -> None:

@@ -158,7 +158,7 @@ def _title(rules: Machine, name: str, entry: Mapping[str, Any], number: int) -> 
 def _unit(entry: Mapping[str, Any], number: int, id_: str, title: str, warnings: list[str]) -> Phase:
     word = files.normal(entry.get("status"))
     if word not in _WORDS:
-        warnings.append(f'the status of "{title}" is "{word}", not one of {", ".join(_WORDS)}; pending is taken')
+        warnings.append(f'the status of "{title}" is "{word}", not one of {", ".join(_WORDS)}; it counts as pending')
     return Phase(
         id=id_,
         number=number,

@@ -10,7 +10,7 @@ from holdfast import clock
 from holdfast.ledger.database import new_id
 from holdfast.sessions.history import timeline_event
 from holdfast.sessions.history.timeline_event import TimelineEvent
-from holdfast.workflow.wording import clean
+from holdfast.workflow.wording import clean, count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -277,7 +277,7 @@ def _how(row: dict[str, Any]) -> str:
     if row["state"] == "refused":
         return "it could belong to another live session"
     lost = "; the reply was never written" if row["state"] == "pending" else ""
-    rest = f", {row['omitted']} lines more in the sidecar" if row["omitted"] else ""
+    rest = f", {count(row['omitted'], 'more line')} in the full version" if row["omitted"] else ""
     return f"{row['units']} characters with {row['event']}{rest}{lost}"
 
 

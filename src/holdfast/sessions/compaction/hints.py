@@ -50,8 +50,8 @@ def greet(event: Event, context: Context) -> list[Message]:
     if not waiting:
         return told
     more = f", and {len(waiting) - 1} more (`holdfast list`)" if len(waiting) > 1 else ""
-    more += f"; {found.left} other state files were not looked at (`holdfast list`)" if found.left else ""
-    line = f"Holdfast: unfinished here is {guidance.line(waiting[0])}{more}. `holdfast show` shows it."
+    more += f"; {found.left} other state files were left out (`holdfast list`)" if found.left else ""
+    line = f"Holdfast: unfinished workflow {guidance.line(waiting[0])}{more}. `holdfast show` shows it."
     return [*told, wording.Message(line, to_user=True)]
 
 

@@ -133,7 +133,7 @@ def _blind(context: Context) -> list[Message]:
     """Without a ledger nobody knows whose a workflow is: what the files have is restored, and the user told so."""
     problem = context.project.ledger.problem
     blind = "so what was restored was chosen without knowing which other sessions are live"
-    text = f"Holdfast: {problem}; {blind}. `holdfast doctor` says how to mend it."
+    text = f"Holdfast: {problem}; {blind}. `holdfast doctor` says how to repair it."
     return [Message(text, to_user=True)] if problem else []
 
 
