@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from unittest import mock
@@ -35,6 +37,7 @@ _FOLDERS = {
     "XDG_CACHE_HOME": ".cache",
     "XDG_RUNTIME_DIR": "run",
 }
+_numbers = count()
 
 
 class RunPython(Protocol):
@@ -46,7 +49,8 @@ class RunPython(Protocol):
 @pytest.fixture(autouse=True)
 def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home of the test's own; also forgets every variable of Claude Code, of Holdfast and of git, and the width."""
-    folder = tmp_path_factory.mktemp("home")
+    folder = tmp_path_factory.getbasetemp() / f"home{next(_numbers)}"
+    folder.mkdir(mode=0o700)
     for name in [name for name in os.environ if name.startswith(_FOREIGN)]:
         monkeypatch.delenv(name)
     for name, place in _FOLDERS.items():
@@ -57,6 +61,19 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(log, "_lowest", "info")
     monkeypatch.setattr(log, "_root", "")
     monkeypatch.setattr(log, "_written", None)
+    return folder
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of the test's own, with a part of its name.
+
+    pytest's own fixture looks at all folders of earlier tests to find a free number. With thousands of them, that takes
+    longer than most tests.
+    """
+    name = re.sub(r"\W", "_", request.node.name)[:30]
+    folder = tmp_path_factory.getbasetemp() / f"{name}{next(_numbers)}"
+    folder.mkdir(mode=0o700)
     return folder
 
 
