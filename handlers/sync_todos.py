@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast import change_input, deliver, hookimpl, sessions
+from holdfast import ask, change_input, deliver, deny, hookimpl, sessions
 
 if TYPE_CHECKING:
     from holdfast import Context, Outcome
@@ -17,12 +17,18 @@ if TYPE_CHECKING:
 
 @hookimpl(match="Agent|Task|TodoWrite")
 def on_pre_tool_use(event: PreToolUse, context: Context) -> list[Outcome]:
-    """Start the phase an agent is launched for; correct a to-do list that contradicts the workflow."""
+    """Start the phase an agent is launched for, or hold the launch; correct a to-do list that contradicts the workflow.
+
+    A launch that is held starts nothing. If a person allows it, the phase starts as its call returns (I000-6).
+    """
     sessions.touch(event, context)
     if event.in_subagent:
         return []
     moved = sessions.settle_agents(event, context)
     if event.tool_name != "TodoWrite":
+        if held := sessions.held_launch(event, context):
+            told = deliver(sessions.report(event, context, moved))
+            return [deny(held) if context.config.hold == "deny" else ask(held), *told]
         moved += sessions.launch_agent(event, context)
         return deliver(sessions.report(event, context, moved))
     corrected = sessions.correct_todos(event, context)
@@ -64,6 +70,7 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> list[Out
     """Move the phases of background agents that have reported since the last main-thread event."""
     if event.in_subagent:
         return []
+    sessions.note_runs(event, context)
     moved = sessions.settle_agents(event, context)
     sessions.abandon_calls(event, context)
     return deliver(sessions.report(event, context, moved))
@@ -73,6 +80,7 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> list[Out
 def on_pre_compact(event: PreCompact, context: Context) -> None:
     """Update the workflow before it is saved."""
     if not event.in_subagent:
+        sessions.note_runs(event, context)
         sessions.settle_agents(event, context)
 
 

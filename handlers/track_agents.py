@@ -51,9 +51,10 @@ def on_session_start(event: SessionStart, context: Context) -> None:
 
 @hookimpl
 def on_stop(event: Stop, context: Context) -> None:
-    """Note that the main conversation has stopped, which results it got, and which agents are no longer listed."""
+    """Note that the main conversation has stopped, what it ran, which results it got, and which agents are gone."""
     told = "background_tasks" in event.model_fields_set  # clients before 2.1.145 don't list them
     sessions.rest(event, context, {task.id for task in event.background_tasks if task.id} if told else None)
+    sessions.note_runs(event, context)
 
 
 @hookimpl(match="Agent|Task", tryfirst=True)

@@ -74,6 +74,17 @@ class HandlersSection(_Section):
     )
 
 
+class Price(_Section):
+    """The dollars that a million tokens of a model cost, an entry of the `[prices]` table."""
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+    cache_write: float | None = Field(default=None, ge=0)
+    long_cache_write: float | None = Field(default=None, ge=0)
+    cache_read: float | None = Field(default=None, ge=0)
+    taken: str = ""
+
+
 class Config(_Section):
     """Every key of `holdfast.toml`; each has a default, so nothing needs configuring."""
 
@@ -94,6 +105,20 @@ class Config(_Section):
     )
     todos: Literal["tell", "off"] = Field(
         default="tell", description="Whether the model is told the to-do list to write when it changed."
+    )
+    hold: Literal["off", "ask", "deny"] = Field(
+        default="off", description="What happens to an agent's launch once a bound of the workflow is used up."
+    )
+    locks: Literal["off", "on"] = Field(
+        default="off",
+        description="Whether a file that an agent edits is locked, so that you are asked before another edit.",
+    )
+    checkpoints: int = Field(
+        default=100, ge=1, description="Checkpoints of a run that are kept; older ones go, with their entries."
+    )
+    prices: dict[str, Price] = Field(
+        default={},
+        description="Dollars for a million tokens, by model: input, output, cache_write, long_cache_write, cache_read.",
     )
     trail: bool = Field(
         default=True, description="Whether what a session did is restored after a compaction where no workflow is."

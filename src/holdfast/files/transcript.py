@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from re import Pattern
 
 Reached = Literal["confirmed", "absent", "unknown"]
 
@@ -21,11 +22,25 @@ class Todo:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The last run of a command: what it put out, and whether it failed by its exit code."""
+    """The last run of a command: what it put out, whether it failed by its exit code, and when, if that is known."""
 
     command: str
     output: str
     failed: bool = True
+    at: str = ""
+
+
+class Tokens(NamedTuple):
+    """Tokens that a model was paid for: read, put out, and written to or read from its cache.
+
+    `cache_write` stays for five minutes, `long_cache_write` for an hour; the two have different prices.
+    """
+
+    input: int = 0
+    output: int = 0
+    cache_write: int = 0
+    long_cache_write: int = 0
+    cache_read: int = 0
 
 
 class Answer(NamedTuple):
@@ -246,6 +261,18 @@ class Transcripts(Protocol):
     def edited(self, path: str, /) -> Sequence[str]:
         """Return the files that an agent edited, in their order, from the end of its own transcript; never raises."""
 
+    def usage(self, path: str, since: str = "", /) -> Mapping[str, Tokens] | None:
+        """Return the tokens that each model used in an agent's own transcript after a UTC stamp; never raises.
+
+        None if they can't be counted exactly, or if some have a price of their own: then nobody knows the cost.
+        """
+
+    def runs(self, path: str, commands: Pattern[str], /, *, aside: bool = False) -> Sequence[Run]:
+        """Return the runs of shell commands that match, oldest first, from the end of a transcript; never raises.
+
+        `aside` reads an agent's own transcript, else only what the main conversation ran counts.
+        """
+
 
 class Unread:
     """Reads nothing: the transcripts of a project that was opened without its client."""
@@ -296,4 +323,12 @@ class Unread:
 
     def edited(self, path: str) -> Sequence[str]:
         """Return no files."""
+        return ()
+
+    def usage(self, path: str, since: str = "") -> Mapping[str, Tokens] | None:
+        """Return None."""
+        return None
+
+    def runs(self, path: str, commands: Pattern[str], *, aside: bool = False) -> Sequence[Run]:
+        """Return no runs."""
         return ()

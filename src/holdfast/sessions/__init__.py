@@ -11,6 +11,7 @@ only if the ledger can't be read or written.
 - Agents that an event reports on: `start_agent`, `note_agent`, `note_result`, `note_failure`, `note_notice`, `rest`,
   `end_agents`.
 - Phases that agents move: `launch_agent`, `finish_agent`, `settle_agents`, `abandon_calls`, `report`, `report_unmoved`.
+- What formats ask for around agents: `note_runs`, `held_launch`, `lock_file`, `unlock_files`.
 - To-do lists: `correct_todos`, `note_task`.
 - `record` keeps an event for replay.
 
@@ -32,6 +33,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from holdfast.sessions.agents.coordination import held_launch as held_launch
+    from holdfast.sessions.agents.coordination import lock_file as lock_file
+    from holdfast.sessions.agents.coordination import note_runs as note_runs
+    from holdfast.sessions.agents.coordination import unlock_files as unlock_files
     from holdfast.sessions.agents.progress import Moved as Moved
     from holdfast.sessions.agents.progress import abandon_calls as abandon_calls
     from holdfast.sessions.agents.progress import finish_agent as finish_agent
@@ -76,6 +81,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.wording import Message as Message
 
 _PUBLIC = {
+    "holdfast.sessions.agents.coordination": ("held_launch", "lock_file", "note_runs", "unlock_files"),
     "holdfast.sessions.agents.progress": ("Moved", "abandon_calls", "finish_agent", "launch_agent", "settle_agents"),
     "holdfast.sessions.agents.report": ("report", "report_unmoved"),
     "holdfast.sessions.agents.signals": (

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from holdfast.files.transcript import Run, Tokens
+
 Status = Literal["pending", "active", "completed", "failed", "blocked"]
 Origin = Literal["agent", "plan"]
 
@@ -285,6 +287,20 @@ class Restored(NamedTuple):
     workflow: Workflow
     changed: bool
     aside: Path | None = None
+
+
+class AgentWork(NamedTuple):
+    """What an agent did, by its own transcript.
+
+    Attributes:
+        files: the files that it edited, relative to the root, in their order.
+        usage: the tokens that each model used; None if they can't be counted exactly.
+        runs: the runs of the commands that the format asks for.
+    """
+
+    files: tuple[str, ...] = ()
+    usage: Mapping[str, Tokens] | None = None
+    runs: tuple[Run, ...] = ()
 
 
 class Judged(NamedTuple):

@@ -16,9 +16,12 @@ from holdfast.workflow.model import Foreign, Found, Problem
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from pathlib import Path
+    from re import Pattern
     from types import ModuleType
 
+    from holdfast.files.transcript import Run
     from holdfast.workflow.model import (
+        AgentWork,
         Brief,
         Changes,
         Detected,
@@ -155,11 +158,44 @@ class AgentFormat(Format, Protocol):
 
 
 @runtime_checkable
-class CreditsEdits(Protocol):
-    """An optional ability of an AgentFormat: to keep which files an agent edited for a phase."""
+class CreditsWork(Protocol):
+    """An optional ability of an AgentFormat: to keep what agents and the main conversation did for a phase."""
 
-    def credit(self, project: Records, workflow: Workflow, phase_id: str, files: Sequence[str]) -> None:
-        """Note the files, relative to the root, that an agent of a phase edited; it is judged right afterwards."""
+    RUNS: Pattern[str]
+    """The shell commands whose results it keeps."""
+
+    def credit(self, project: Records, workflow: Workflow, phase_id: str, work: AgentWork) -> None:
+        """Note what an agent of a phase did; it is judged right afterwards."""
+
+    def ran(self, project: Records, workflow: Workflow, runs: Sequence[Run]) -> None:
+        """Note what the main conversation ran, oldest first; the same run may come again."""
+
+
+@runtime_checkable
+class HoldsLaunches(Protocol):
+    """An optional ability of an AgentFormat: to say why no further agent should be launched for now."""
+
+    def held(self, project: Records, workflow: Workflow) -> str:
+        """Return the reason with what to do about it; empty if nothing speaks against a launch. Never writes."""
+
+
+@runtime_checkable
+class LocksFiles(Protocol):
+    """An optional ability of an AgentFormat: locks on the files that agents edit at the same time."""
+
+    def lock(self, project: Records, workflow: Workflow, place: str, owner: str, alive: Collection[str]) -> str:
+        """Lock a file for an agent and return an empty text, or why it can't be: somebody else has it locked.
+
+        Args:
+            project: the project.
+            workflow: the session's workflow.
+            place: the file, relative to the root.
+            owner: the agent's id; empty for the main conversation, which is only told of others' locks.
+            alive: the ids of the agents that run; what others locked counts no more.
+        """
+
+    def unlock(self, project: Records, workflow: Workflow, owner: str) -> None:
+        """Free all files that an agent has locked."""
 
 
 @runtime_checkable

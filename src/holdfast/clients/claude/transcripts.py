@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from re import Pattern
 
     from holdfast.clients.claude.events.agents import Returned, TaskNotification
-    from holdfast.files.transcript import Reached, Trail
+    from holdfast.files.transcript import Reached, Run, Tokens, Trail
 
 TAIL_BYTES = 4 << 20  # bytes of a transcript's end that are read; one of hours has hundreds of megabytes
 READ_LIMIT_S = (
@@ -202,6 +202,29 @@ def edited(path: str) -> Sequence[str]:
     """Return the files that an agent edited, by its own transcript, whose entries all are a subagent's."""
     entries = [{**each, "isSidechain": False} for each in tail(path) if isinstance(each, dict)]
     return [each.path for each in reversed(trail(entries).edits)]
+
+
+def usage(path: str, since: str = "") -> Mapping[str, Tokens] | None:
+    """Return the tokens that each model used in an agent's transcript (`Transcripts.usage`)."""
+    from holdfast.clients.claude import usage as reader  # here, for few formats ask
+
+    with _open(path) as descriptor:
+        size = 0 if descriptor is None else os.fstat(descriptor).st_size
+        if descriptor is None or size > reader.LIMIT_BYTES:
+            return None
+        data = _read(descriptor, 0, size)
+    return reader.counted(list(_backwards(data, reader.MENTIONED)), since)
+
+
+def runs(path: str, commands: Pattern[str], *, aside: bool = False) -> Sequence[Run]:
+    """Return the runs of shell commands that match (`Transcripts.runs`)."""
+    from holdfast.clients.claude import shell_runs  # here, for few formats ask
+
+    calls = shell_runs.calls(tail(path, only=shell_runs.CALL), commands, aside=aside)
+    if not calls:
+        return ()
+    wanted = re.compile(b'"tool_use_id":"(?:%b)"' % b"|".join(re.escape(each.encode()) for each in sorted(calls)))
+    return shell_runs.results(tail(path, only=wanted), calls)
 
 
 @contextmanager

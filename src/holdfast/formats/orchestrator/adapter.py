@@ -7,20 +7,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast import log
-from holdfast.errors import MissingError, SchemaMismatch, StateError, TransitionError
+from holdfast.errors import HoldfastError, MissingError, SchemaMismatch, StateError, TransitionError
 from holdfast.files.lock import locked
+from holdfast.formats.orchestrator import bounds, overseers, plan, schema, store, transitions, view
 from holdfast.formats.orchestrator import foreign as others
-from holdfast.formats.orchestrator import overseers, plan, schema, store, transitions, view
 from holdfast.formats.orchestrator.brief import brief
+from holdfast.formats.orchestrator.locks import lock, unlock
 from holdfast.formats.orchestrator.overseers import joined, left
 from holdfast.formats.orchestrator.past import parsed, restore, written
+from holdfast.formats.orchestrator.work import RUNS, credit, ran
 from holdfast.patterns import regex
-from holdfast.workflow import assignments, extras, statefile, values
+from holdfast.workflow import assignments, extras, statefile
 from holdfast.workflow.assignments import extract_result
 from holdfast.workflow.model import Changes, Found, Judged, Problem, Start, Status, Step, Workflow
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection
 
     from holdfast.formats.orchestrator.run import Run
     from holdfast.workflow.model import Phase
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NAME",
+    "RUNS",
     "begin",
     "brief",
     "candidates",
@@ -36,16 +39,20 @@ __all__ = [
     "done",
     "find",
     "foreign",
+    "held",
     "joined",
     "judge",
     "left",
+    "lock",
     "match_phase",
     "parsed",
+    "ran",
     "ready",
     "restore",
     "start",
     "step",
     "undoing",
+    "unlock",
     "update",
     "written",
 ]
@@ -192,7 +199,7 @@ def match_phase(workflow: Workflow, text: str, agent: str) -> Phase | None:
 def judge(project: Records, workflow: Workflow, phase_id: str, status: Status, words: str) -> Judged:
     """Move a task because of its agent. A hook never completes the run: the last task makes it `reviewing`.
 
-    What an agent cost is unknown here, and not guessed. Raises StateError if the state can't be written.
+    Raises StateError if the state can't be written.
     """
 
     def edit(run: Run) -> None:
@@ -215,15 +222,12 @@ def judge(project: Records, workflow: Workflow, phase_id: str, status: Status, w
     return Judged(made.workflow, made.changed, "", (*made.run.said, *(notes if reviewing else ())))
 
 
-def credit(project: Records, workflow: Workflow, phase_id: str, files: Sequence[str]) -> None:
-    """Note the files that an agent edited, until its task is completed; the state then lists them."""
-
-    def edit(run: Run) -> None:
-        if files and not run.terminal and run.task(phase_id).status != "completed":
-            note = run.note(phase_id)
-            note["files"] = list(dict.fromkeys([*values.texts(note.get("files"), "files", []), *files]))
-
-    store.change(project, edit, why=f"{phase_id} files", run_id=workflow.id)
+def held(project: Records, workflow: Workflow) -> str:
+    """Return which bounds are used up and how to extend them; empty if none is, or the state can't be read."""
+    try:
+        return bounds.over(store.current(project)[1])
+    except HoldfastError:
+        return ""
 
 
 def ready(workflow: Workflow) -> tuple[Phase, ...]:

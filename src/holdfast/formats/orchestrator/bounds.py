@@ -43,7 +43,7 @@ def used(run: Run) -> list[Used]:
         share = Decimal(100 * total) / most_time
         found.append(Used("Time", share, amounts.as_time(total, hours=True), str(bounds["max_time"])))
     most = values.number(bounds.get("max_iterations_per_task"))
-    for each in _working(run) if most else ():
+    for each in _executors(run) if most else ():
         count = values.number(each.get("iteration")) or 0
         name = f"Iterations of task {schema.task_of(each)}"
         found.append(Used(name, Decimal(100 * count) / (most or 1), str(count), str(most)))
@@ -92,9 +92,26 @@ def elapsed(run: Run, entry: dict[str, Any]) -> int:
     return max(int((run.now - started).total_seconds()), 0) if started else 0
 
 
+def over(run: Run) -> str:
+    """Return which bounds are used up and what to do about it; empty if none is."""
+    done = [each for each in used(run) if each.percent >= MARKS[-1]]
+    if run.terminal or not done:
+        return ""
+    said = "; ".join(f"{each.name}: {each.used} of {each.most}" for each in done)
+    options = {"Cost": "--cost $N", "Time": "--time TIME"}
+    needed = " ".join(dict.fromkeys(options.get(each.name, "--iterations N") for each in done))
+    return (
+        f"The run has used up a bound ({said}), so no further agent is launched. Save what you have and ask the user. "
+        f"To go on, a person runs `holdfast orchestrator bounds extend {needed}`."
+    )
+
+
+def _executors(run: Run) -> list[dict[str, Any]]:
+    return [each for each in schema.objects(run.data.get("active_agents")) if each.get("type") == EXECUTOR]
+
+
 def _working(run: Run) -> list[dict[str, Any]]:
-    entries = schema.objects(run.data.get("active_agents"))
-    return [each for each in entries if each.get("type") == EXECUTOR and each.get("status") != "blocked"]
+    return [each for each in _executors(run) if each.get("status") != "blocked"]
 
 
 def _due(run: Run) -> Iterator[str]:

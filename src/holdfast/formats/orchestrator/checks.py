@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.checks import notice, states
 from holdfast.errors import StateError
-from holdfast.formats.orchestrator import adapter, check, store
+from holdfast.formats.orchestrator import adapter, check, evidence, store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,5 +24,9 @@ def look(project: Workspace) -> Iterator[Finding]:
         file, run = store.current(project)
     except StateError:
         return  # missing, or reported above
+    for each in adapter.foreign(project):
+        yield states.misplaced(each)
     for said in check.contradictions(run):
         yield notice(f"{file.path}: {said}", "holdfast orchestrator repair")
+    for said in evidence.drift(project, run):
+        yield notice(f"{file.path}: {said}", "holdfast orchestrator check")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import StateError
 from holdfast.files import document
@@ -15,6 +15,39 @@ NONE = ""
 """The sha of a checkpoint outside git, or before the first commit."""
 _LIMIT_BYTES = 16 * 1024 * 1024  # packed references of a very large repository
 _SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+
+
+_MOVE = re.compile(r"([0-9a-f]{40,64}) ([0-9a-f]{40,64}) [^\n]*?> (\d{1,12}) [+-]\d{4}\t([^\n]*)")
+_LOG_BYTES = 256 * 1024  # bytes at the end of the log of HEAD that are read
+
+
+class Move(NamedTuple):
+    """An entry in the log of HEAD: the commits before and after, when (seconds), and what was done."""
+
+    before: str
+    sha: str
+    at: int
+    message: str
+
+
+def is_sha(text: str) -> bool:
+    """Return whether a text is a whole sha."""
+    return _SHA.fullmatch(text) is not None
+
+
+def moves(root: Path) -> list[Move]:
+    """Return the latest moves of HEAD, oldest first; none outside git, or without a log."""
+    at = next((each for each in (root, *root.parents) if (each / ".git").exists()), None)
+    if at is None:
+        return []
+    path = _folder(at / ".git") / "logs/HEAD"
+    try:
+        with path.open("rb") as file:
+            file.seek(max(file.seek(0, 2) - _LOG_BYTES, 0))
+            text = file.read().decode("utf-8", "replace")
+    except OSError:
+        return []
+    return [Move(each[1], each[2], int(each[3]), each[4]) for each in map(_MOVE.fullmatch, text.splitlines()) if each]
 
 
 def head(root: Path) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.errors import SchemaMismatch, StateError
 from holdfast.files import access
-from holdfast.formats.orchestrator import schema, snapshots, store
+from holdfast.formats.orchestrator import locks, schema, snapshots, store
 from holdfast.workflow import statefile
 from holdfast.workflow.model import Foreign
 
@@ -25,6 +25,12 @@ def foreign(project: Records) -> Iterator[Foreign]:
         yield Foreign(error.path, said, in_the_way=True)
     except StateError:
         pass  # missing or broken, but not another program's
+    try:
+        locks.load(project)
+    except SchemaMismatch as error:
+        yield Foreign(error.path, error.reason)
+    except StateError:
+        pass  # a link or unreadable: nothing is locked, and nothing written
     latest = schema.state_path(project.root).with_name(snapshots.LATEST)
     if not access.is_there(latest):
         return
@@ -34,4 +40,4 @@ def foreign(project: Records) -> Iterator[Foreign]:
     except StateError:
         return
     if not ours:
-        yield Foreign(latest, "is another program's checkpoint; Holdfast neither restores from it nor overwrites it")
+        yield Foreign(latest, "is another program's checkpoint; it is left alone, and Holdfast restores nothing from it")

@@ -52,6 +52,7 @@ class Run:
         learned: learnings that the log has still to get.
         outgrown: learnings that left the state, because it holds the last ones only.
         checkpoint: the task at which a checkpoint is due; None for none.
+        outdated: snapshots that are kept no longer, because there are newer ones.
     """
 
     data: dict[str, Any]
@@ -61,6 +62,7 @@ class Run:
     learned: list[dict[str, Any]] = field(default_factory=list)
     outgrown: list[dict[str, Any]] = field(default_factory=list)
     checkpoint: str | None = None
+    outdated: list[str] = field(default_factory=list)
 
     @property
     def stamp(self) -> str:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast.errors import MissingError, StateError
+from holdfast.errors import MissingError, SchemaMismatch, StateError
 from holdfast.files import atomic, document
 from holdfast.formats.orchestrator import commit, schema
 from holdfast.workflow import statefile, values
@@ -37,7 +37,8 @@ class Snapshot(NamedTuple):
 def enter(project: Records, run: Run, task: str) -> str:
     """Add the entry of a new checkpoint to a state and return its snapshot's file name (R003-20).
 
-    The number is free, and above those of all entries and files but the longest ones, which anyone can plant.
+    The number is free, and above those of all entries and files but the longest ones, which anyone can plant. Entries
+    beyond the configured number leave the state; `drop` deletes their files.
     """
     listed = [values.text(each.get("state_snapshot")) for each in schema.objects(run.data.get("checkpoints"))]
     there = set(_files(project))
@@ -48,7 +49,8 @@ def enter(project: Records, run: Run, task: str) -> str:
     )
     number = schema.phase_of(task)
     at = values.number(run.head.get("current_phase")) or 0
-    run.listed("checkpoints").append(
+    entries = run.listed("checkpoints")
+    entries.append(
         {
             "timestamp": run.stamp,
             "phase": at if number is None else number - 1,
@@ -57,7 +59,17 @@ def enter(project: Records, run: Run, task: str) -> str:
             "state_snapshot": name,
         }
     )
+    most = project.config.checkpoints
+    run.outdated += [values.text(each.get("state_snapshot")) for each in schema.objects(entries[:-most])]
+    del entries[:-most]
     return name
+
+
+def drop(project: Records, outdated: list[str]) -> None:
+    """Delete snapshots that a state names no longer, if they really are states of ours. Raises StateError."""
+    for name in filter(is_name, outdated):
+        with suppress(MissingError, SchemaMismatch):
+            atomic.remove(read(project, name).document.path)
 
 
 def write(project: Records, name: str, raw: bytes) -> list[str]:

@@ -119,6 +119,7 @@ def change(
             learnings.log_run(project, run)
             if name:
                 run.said += snapshots.write(project, name, file.document.raw)
+                snapshots.drop(project, run.outdated)
         except StateError as lost:
             run.said.append(f"the change was made, but {lost}")
         workflow = told(view.workflow(project, file)[0], run.said)

@@ -110,9 +110,12 @@ def finish(
     begin(run, id_)
     entry = run.executor(id_) or {}
     note = run.note(id_)
+    earlier = note.get("unknown", False)
     _charge(run, entry, cost)
     unknown = note.pop("unknown", False)
     spent = amounts.UNKNOWN if unknown else note.pop("cost")  # the known part of an unknown cost stays in the notes
+    if unknown and not earlier:
+        note["uncharged"] = True  # its agent's transcript may still say what the last attempt cost
     known = [*values.texts(note.pop("files", None), "files", []), *files]
     run.listed("completed_tasks").append(
         {
@@ -123,7 +126,7 @@ def finish(
             "time_elapsed": note.pop("time", amounts.as_time(0)),
             "cost": spent,
             "files_modified": list(dict.fromkeys(known)),
-            "success_criteria_met": dict(criteria or {}),
+            "success_criteria_met": {**note.pop("criteria", {}), **(criteria or {})},
         }
     )
     if handover:
@@ -272,12 +275,20 @@ def _charge(run: Run, entry: Mapping[str, Any], cost: str | None) -> None:
     spent = bounds.elapsed(run, dict(entry))
     note["time"] = amounts.as_time((amounts.seconds(note.get("time")) or 0) + spent)
     sums["elapsed_time"] = amounts.as_time((amounts.seconds(sums.get("elapsed_time")) or 0) + spent, hours=True)
+    cost = note.pop("spent", None) if cost is None else cost
+    note.pop("spent", None)
     if cost is None:
         note["unknown"] = True
         return
+    note["cost"] = charge(run, note.get("cost"), cost)
+
+
+def charge(run: Run, before: Any, cost: str) -> str:
+    """Add a cost to the run's sum, and return it with what the task cost before. Raises HoldfastError for no money."""
+    sums = run.part("safety_bounds")
     given = amounts.money(amounts.asked_money(cost)) or Decimal(0)
-    note["cost"] = amounts.as_money((amounts.money(note.get("cost")) or Decimal(0)) + given)
     sums["cost_so_far"] = amounts.as_money((amounts.money(sums.get("cost_so_far")) or Decimal(0)) + given)
+    return amounts.as_money((amounts.money(before) or Decimal(0)) + given)
 
 
 def _count(run: Run, entry: dict[str, Any], iteration: int) -> None:

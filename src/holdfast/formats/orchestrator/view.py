@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from holdfast.workflow.statefile import StateFile
 
 NAME = "orchestrator"
+TESTS = "tests_passing"
+"""The success criterion that a test run of a task answers, as in the document's example."""
 LEARNINGS = 5  # learnings that the context repeats
 _STATUSES: dict[str, Status] = {
     "planning": "pending",
@@ -132,6 +134,9 @@ def context(run: Run) -> dict[str, Any]:
     if head.get("outer_ralph") is True:
         found["outer_review"] = "running"
     found["task_document"] = values.text(head.get("task_doc"))
+    at_work = [each.id for each in run.tasks() if each.status == "active"]
+    if work := [f"{id_}: {said}" for id_ in at_work if (said := done_so_far(run, id_))]:
+        found["work_so_far"] = work
     if agents := [_agent(each) for each in schema.objects(run.data.get("active_agents"))]:
         found["agents"] = agents
     found["bounds"] = (
@@ -172,6 +177,16 @@ def lessons(run: Run, task: str = "") -> list[str]:
         f"{values.text(each.get('task'))} {values.text(each.get('type'))}: {values.text(each.get('lesson'))}"
         for each in sorted(latest_first, key=nearness)[:LEARNINGS]
     ]
+
+
+def done_so_far(run: Run, task: str) -> str:
+    """Return what is known of a task's commits and tests, for people; empty for nothing."""
+    noted = run.noted(task)
+    commits = values.texts(noted.get("commits"), "", [])
+    said = [f"commits {', '.join(each[:12] for each in commits[-3:])}"] if commits else []
+    passed = values.members(noted.get("criteria")).get(TESTS)
+    said += ["tests pass" if passed else "tests fail"] if isinstance(passed, bool) else []
+    return "; ".join(said)
 
 
 def _agent(entry: Mapping[str, Any]) -> str:

@@ -155,6 +155,12 @@ def home(project: OpenProject, session: str, agent_id: str) -> str:
     return str(row["heir"]) if row and of_run(project, row["heir"], agent_id) else session
 
 
+def alive(project: OpenProject) -> set[str]:
+    """Return the ids of the runs of all sessions whose end nobody has reported."""
+    sql = "SELECT agent_id FROM runs WHERE project = ? AND state = 'running'"
+    return {str(row["agent_id"]) for row in project.ledger.rows(sql, project.key)}
+
+
 class Run(NamedTuple):
     """One run of an agent: its id, the kind of agent, and when its first event came (UTC stamp)."""
 

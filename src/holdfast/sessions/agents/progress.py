@@ -329,19 +329,23 @@ def _finish(project: OpenProject, workflow: Workflow, phase: Phase, due: Agent) 
 
 
 def _credit(project: OpenProject, workflow: Workflow, phase: Phase, due: Agent) -> None:
-    """Tell the format which of the project's files an agent edited, if it keeps that and the transcript is known."""
+    """Tell the format what an agent did, if it keeps that and the transcript is known."""
     from pathlib import Path
 
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow import registry
+    from holdfast.workflow.model import AgentWork
 
     keeper = registry.of_agents(workflow.format)
-    if not due.transcript or not isinstance(keeper, registry.CreditsEdits):
+    if not due.transcript or not isinstance(keeper, registry.CreditsWork):
         return
-    paths = [Path(each) for each in project.transcripts.edited(due.transcript)]
-    files = [each.relative_to(project.root).as_posix() for each in paths if each.is_relative_to(project.root)]
+    read = project.transcripts
+    paths = [Path(each) for each in read.edited(due.transcript)]
+    files = tuple(each.relative_to(project.root).as_posix() for each in paths if each.is_relative_to(project.root))
+    runs = tuple(read.runs(due.transcript, keeper.RUNS, aside=True))
     with suppress(HoldfastError):  # whatever is wrong with the state is told when the phase is judged
-        keeper.credit(Workspace.of(project), workflow, phase.id, files)
+        work = AgentWork(files, read.usage(due.transcript, due.since), runs)
+        keeper.credit(Workspace.of(project), workflow, phase.id, work)
 
 
 def _judge(project: OpenProject, workflow: Workflow, phase_id: str, status: Status, words: str = "") -> Moved | None:

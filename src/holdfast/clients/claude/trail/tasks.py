@@ -25,6 +25,13 @@ _SENT = regex(r" (?:\||&>|\d?>)")
 _EXIT = ("Exit code ", "Error: Exit code ")
 
 
+def ran(command: str, output: str, data: dict[str, Any], *, failed: bool) -> Run | None:
+    """Return a command's run; None for one that was refused, which never ran, and for one in the background."""
+    if text(data, "backgroundTaskId") or (failed and not output.startswith(_EXIT)):
+        return None
+    return Run(command, output, failed)
+
+
 class Todos:
     """What is known of the list so far. A session has either tool, never both (client fact §3.1)."""
 
@@ -90,10 +97,8 @@ class Jobs:
         if started := text(data, "backgroundTaskId"):
             place = _OUTPUT.search(output)
             self.commands[started] = Job(started, command, output=place[1] if place else "")
-        elif not failed:
-            self._ran(Run(command, output, failed=False))
-        elif output.startswith(_EXIT):
-            self._ran(Run(command, output))
+        elif run := ran(command, output, data, failed=failed):
+            self._ran(run)
 
     def agent(self, given: dict[str, Any], data: dict[str, Any]) -> None:
         """Note an agent that was launched, or one that was waited for and has ended."""

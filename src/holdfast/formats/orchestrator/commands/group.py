@@ -21,6 +21,6 @@ def command() -> None:
 for each in (
     *(runs.start, runs.approve, tasks.task, tasks.phase, notes.supervise, notes.learn, notes.checkpoint, notes.agents),
     *(runs.bounds, runs.review, runs.complete, runs.fail, states.query, states.check, states.repair, states.restore),
-    *(states.take_over, states.archive),
+    *(states.take_over, states.archive, notes.locks),
 ):
     command.add_command(each)

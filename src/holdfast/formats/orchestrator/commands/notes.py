@@ -1,4 +1,4 @@
-"""`holdfast orchestrator supervise|learn|checkpoint|agents`: what a run records besides its tasks."""
+"""`holdfast orchestrator supervise|learn|checkpoint|agents|locks`: what a run records besides its tasks."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from holdfast.commands import options
 from holdfast.errors import HoldfastError
 from holdfast.formats.orchestrator import agents as present
 from holdfast.formats.orchestrator import amounts, learnings, schema, store, supervision, transitions
+from holdfast.formats.orchestrator import locks as file_locks
 from holdfast.formats.orchestrator.commands.change import change, opened
 
 if TYPE_CHECKING:
@@ -160,3 +161,37 @@ def prune(ids: tuple[str, ...], older: str, as_json: bool, project_dir: str | No
         options.print_json(gone)
     else:
         options.say("\n".join([*(f"Removed {each}." for each in gone), *made.run.said]) or "No agent was removed.")
+
+
+@click.group(invoke_without_command=True)
+@options.json_option
+@options.project_option
+@click.pass_context
+def locks(context: click.Context, as_json: bool, project_dir: str | None) -> None:
+    """Show the files that agents have locked."""
+    if context.invoked_subcommand:
+        return
+    _show(file_locks.load(options.open_project(project_dir)), as_json, "{0.path}: agent {0.owner}, until {0.expires}")
+
+
+@locks.command(name="release")
+@click.argument("paths", nargs=-1, metavar="[PATH]…")
+@click.option("--owner", default="", metavar="AGENT", help="All locks of this agent.")
+@click.option("--all", "everything", is_flag=True, help="All locks.")
+@options.json_option
+@options.project_option
+def release(paths: tuple[str, ...], owner: str, everything: bool, as_json: bool, project_dir: str | None) -> None:
+    """Free files PATH, relative to the project."""
+    if not (paths or owner or everything):
+        raise HoldfastError("say which locks to free: PATH, --owner or --all")
+    gone = file_locks.release(
+        options.open_project(project_dir), lambda each: everything or each.path in paths or each.owner == owner
+    )
+    _show(gone, as_json, "Freed {0.path}, which agent {0.owner} had locked.")
+
+
+def _show(found: list[file_locks.Lock], as_json: bool, form: str) -> None:
+    if as_json:
+        options.print_json([each._asdict() for each in found])
+    else:
+        options.say("\n".join(form.format(each) for each in found) or "No file is locked.")

@@ -11,7 +11,7 @@ from holdfast import paths
 from holdfast.commands import options, verbs
 from holdfast.errors import StateError
 from holdfast.formats.orchestrator import check as checks
-from holdfast.formats.orchestrator import plan, queries, restoration, schema, store
+from holdfast.formats.orchestrator import evidence, plan, queries, restoration, schema, store
 from holdfast.formats.orchestrator import repair as repairs
 from holdfast.formats.orchestrator.commands.change import opened
 from holdfast.workflow import values
@@ -57,7 +57,12 @@ def check(context: click.Context, as_json: bool, project_dir: str | None) -> Non
     project = options.open_project(project_dir)
     file, run = store.current(project)
     found = [file.broken] if file.broken else []
-    found += [*checks.types(file.data), *checks.contradictions(run), *_document(project, run)]
+    found += [
+        *checks.types(file.data),
+        *checks.contradictions(run),
+        *evidence.drift(project, run),
+        *_document(project, run),
+    ]
     if as_json:
         options.print_json(found)
     else:

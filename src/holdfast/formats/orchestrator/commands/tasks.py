@@ -10,6 +10,7 @@ from holdfast.commands import options
 from holdfast.errors import HoldfastError
 from holdfast.formats.orchestrator import adapter, store, transitions
 from holdfast.formats.orchestrator.commands.change import change, opened
+from holdfast.workflow import values
 
 if TYPE_CHECKING:
     from holdfast.formats.orchestrator.run import Run
@@ -195,12 +196,12 @@ def phase() -> None:
 
 
 @phase.command(name="finish")
-@click.argument("number", type=click.IntRange(min=1))
+@click.argument("number", type=click.IntRange(min=1), required=False)
 @click.option("--issue-url", default="", metavar="URL", help="The URL of the milestone's issue.")
 @options.json_option
 @options.project_option
-def finish_phase(number: int, issue_url: str, as_json: bool, project_dir: str | None) -> None:
-    """Write the milestone of a phase whose tasks are completed.
+def finish_phase(number: int | None, issue_url: str, as_json: bool, project_dir: str | None) -> None:
+    """Write the milestone of a phase whose tasks are completed; by default of the current phase.
 
     Run it again with --issue-url to add the URL of the milestone's issue.
 
@@ -209,5 +210,6 @@ def finish_phase(number: int, issue_url: str, as_json: bool, project_dir: str | 
       holdfast orchestrator phase finish 1
     """
     project = opened(project_dir)
-    news = f"Phase {number} is finished."
-    change(project, lambda run: transitions.finish_phase(run, number, issue_url), "phase finish", as_json, news)
+    meant = number or (values.number(store.current(project)[1].head.get("current_phase")) or 0) + 1
+    news = f"Phase {meant} is finished."
+    change(project, lambda run: transitions.finish_phase(run, meant, issue_url), "phase finish", as_json, news)

@@ -1,0 +1,66 @@
+"""What speaks against a state outside it: a checkpoint that is further, commits, agents that can't run any more."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from holdfast import clock
+from holdfast.formats.orchestrator import bounds, commit, schema, snapshots
+from holdfast.workflow import values
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from holdfast.formats.orchestrator.run import Run
+    from holdfast.workflow.records import Records
+
+STALE_S = 86_400
+"""Seconds after which an agent that the state lists is taken for gone."""
+_NAMED = re.compile(r"\btask\s+(\d{1,6}\.\d{1,6})(?![\d.]*\d)", re.IGNORECASE)
+
+
+def drift(project: Records, run: Run) -> Iterator[str]:
+    """Yield what a checkpoint, git or the clock says otherwise than the state (R003-29, R003-30), as sentences."""
+    done = {each.id for each in run.tasks() if each.status == "completed"}
+    listed = [values.text(each.get("state_snapshot")) for each in schema.objects(run.data.get("checkpoints"))]
+    yield from _checkpoint(project, run, listed, done)
+    yield from _commits(project, run, done)
+    for entry in schema.objects(run.data.get("active_agents")):
+        if not run.terminal and entry.get("status") != "blocked" and bounds.elapsed(run, entry) >= STALE_S:
+            who = f"{values.text(entry.get('type'))} of task {schema.task_of(entry)}"
+            yield f"the {who} was started on {values.text(entry.get('started'))}; `agents prune` removes it"
+
+
+def _checkpoint(project: Records, run: Run, listed: list[str], done: set[str]) -> Iterator[str]:
+    for snapshot in snapshots.newest(project, listed):
+        if schema.run_id(snapshot.document.data) != schema.run_id(run.data):
+            continue
+        there = {schema.task_of(each) for each in schema.objects(snapshot.document.data.get("completed_tasks"))}
+        if ahead := sorted(there - done, key=schema.key):
+            name = snapshot.document.path.name
+            yield f"{', '.join(ahead[:5])} {_is(ahead)} completed in {name}; `restore {name}` goes back to it"
+        return
+
+
+def _commits(project: Records, run: Run, done: set[str]) -> Iterator[str]:
+    moves = commit.moves(project.root)
+    started = clock.parse(values.text(run.head.get("start_time")))
+    known = {each.id for each in run.tasks()}
+    said = dict[str, str]()
+    for move in moves:
+        if move.message.startswith("commit") and started and move.at >= started.timestamp():
+            said.update(dict.fromkeys(_NAMED.findall(move.message), move.sha))
+    for id_, sha in said.items():
+        if id_ in known and id_ not in done:
+            yield f"commit {sha[:12]} names task {id_}, which is {run.task(id_).status}"
+    entries = schema.objects(run.data.get("checkpoints"))
+    last = values.text(entries[-1].get("git_sha")) if entries else ""
+    there = {sha for move in moves for sha in (move.before, move.sha)}
+    if moves and commit.is_sha(last) and last not in there and last != commit.head(project.root):
+        name = values.text(entries[-1].get("state_snapshot"))
+        yield f"commit {last[:12]} of {name} isn't in this clone's log: history was rewritten, or it is another clone"
+
+
+def _is(ids: list[str]) -> str:
+    return "is" if len(ids) == 1 else "are"

@@ -1,0 +1,135 @@
+"""Locks on files that agents edit at the same time, `.claude/locks.json` (R003-27); off until `locks = "on"`."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import TYPE_CHECKING, NamedTuple
+
+from holdfast import clock, log
+from holdfast.errors import BrokenError, MissingError, SchemaMismatch, StateError
+from holdfast.files import atomic, document
+from holdfast.files.lock import locked
+from holdfast.formats.orchestrator import schema
+from holdfast.formats.orchestrator.run import stamp
+from holdfast.workflow import statefile, values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+    from datetime import datetime
+    from pathlib import Path
+
+    from holdfast.workflow.model import Workflow
+    from holdfast.workflow.records import Records
+
+EXPIRY_S = 600
+"""Seconds after an agent's last edit of a file at which its lock ends."""
+LIMIT_BYTES = 1024 * 1024
+
+
+class Lock(NamedTuple):
+    """A lock on a file: its path relative to the root, the agent's id, and from when to when it holds (stamps)."""
+
+    path: str
+    owner: str
+    acquired: str
+    expires: str
+
+    def holds(self, now: datetime, alive: Collection[str]) -> bool:
+        """Return whether the lock still counts: it has not expired, and its agent runs."""
+        end = clock.parse(self.expires)
+        return end is not None and now < end and self.owner in alive
+
+
+def path(project: Records) -> Path:
+    """Return the path of the locks; it need not exist."""
+    return schema.state_path(project.root).with_name("locks.json")
+
+
+def load(project: Records) -> list[Lock]:
+    """Return all locks, those that ended too. Raises SchemaMismatch for another program's file, StateError."""
+    return _read(project)[0]
+
+
+def lock(project: Records, workflow: Workflow, place: str, owner: str, alive: Collection[str]) -> str:
+    """Lock a file for an agent (`workflow.registry.LocksFiles`).
+
+    What is wrong with the file of locks holds up no edit; `holdfast doctor` names it.
+    """
+    now = clock.now()
+    found = list[Lock]()
+
+    def edit(locks: list[Lock]) -> list[Lock]:
+        valid = [each for each in locks if each.holds(now, {*alive, owner})]
+        found[:] = [each for each in valid if each.path == place and each.owner != owner]
+        if found or not owner:
+            return valid
+        mine = next((each for each in valid if each.path == place), None)
+        acquired = mine.acquired if mine else stamp(now)
+        new = Lock(place, owner, acquired, stamp(now + timedelta(seconds=EXPIRY_S)))
+        return [*(each for each in valid if each is not mine), new]
+
+    try:
+        _change(project, edit)
+    except StateError as error:
+        log.write("warning", f"{place} was not locked: {error}")
+    if not found:
+        return ""
+    return (
+        f"Agent {found[0].owner} is editing {place}; it has locked the file until {found[0].expires}. Wait until that "
+        "agent has ended, or work on another file. `holdfast orchestrator locks release` frees a lock."
+    )
+
+
+def unlock(project: Records, workflow: Workflow, owner: str) -> None:
+    """Free all files that an agent has locked (`workflow.registry.LocksFiles`)."""
+    try:
+        if any(each.owner == owner for each in load(project)):
+            _change(project, lambda locks: [each for each in locks if each.owner != owner])
+    except StateError as error:
+        log.write("warning", f"the locks of agent {owner} were not freed: {error}")
+
+
+def release(project: Records, wanted: Callable[[Lock], bool]) -> list[Lock]:
+    """Free the locks that are wanted and return them. Raises StateError."""
+    gone = list[Lock]()
+
+    def edit(locks: list[Lock]) -> list[Lock]:
+        gone[:] = [each for each in locks if wanted(each)]
+        return [each for each in locks if not wanted(each)]
+
+    if load(project):
+        _change(project, edit)
+    return gone
+
+
+def _change(project: Records, edit: Callable[[list[Lock]], list[Lock]]) -> None:
+    target = path(project)
+    statefile.guard(project.root, target)
+
+    def attempt() -> None:
+        locks, raw = _read(project)
+        after = edit(locks)
+        if after != locks:
+            text = json.dumps({"locks": [each._asdict() for each in after]}, indent=2, ensure_ascii=False)
+            atomic.replace(target, f"{text}\n".encode("utf-8", "backslashreplace"), raw)
+
+    with locked(target.parent):
+        statefile.insist(attempt)
+
+
+def _read(project: Records) -> tuple[list[Lock], bytes | None]:
+    """Return the locks and the file's bytes. Raises SchemaMismatch unless the file is a list of locks, StateError."""
+    target = path(project)
+    statefile.guard(project.root, target)
+    try:
+        found = document.load(target, LIMIT_BYTES)
+    except MissingError:
+        return [], None
+    except BrokenError as error:
+        raise SchemaMismatch(target, f"{error.reason}, so no file is locked") from error
+    entries = found.data.get("locks")
+    if set(found.data) != {"locks"} or not schema.only_objects(entries):
+        raise SchemaMismatch(target, "is another program's file; it is left alone, and no file is locked while it is there")
+    kept = [[values.text(each.get(name)) for name in Lock._fields] for each in schema.objects(entries)]
+    return [Lock(*each) for each in kept if all(each)], found.raw

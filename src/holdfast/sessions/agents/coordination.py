@@ -1,0 +1,113 @@
+"""What formats ask for around agents: results of commands, launches that are held, locks on files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.errors import HoldfastError
+
+if TYPE_CHECKING:
+    from holdfast.project import OpenProject
+    from holdfast.sessions.hook import Call, Context, Event
+    from holdfast.workflow.model import Workflow
+
+
+def note_runs(event: Event, context: Context) -> None:
+    """Read from the transcript what the main conversation ran, for formats that keep the results.
+
+    Args:
+        event: a `Stop`, `PreCompact` or `UserPromptSubmit`.
+        context: its context.
+    """
+    workflow = _own(context.project, event.session_id)
+    if workflow is None or event.in_subagent or workflow.finished:
+        return
+    from holdfast.sessions.workspace import Workspace
+    from holdfast.workflow import registry
+
+    keeper = registry.of_agents(workflow.format)
+    if not isinstance(keeper, registry.CreditsWork):
+        return
+    found = context.project.transcripts.runs(event.transcript_path, keeper.RUNS)
+    try:
+        if found:
+            keeper.ran(Workspace.of(context.project), workflow, found)
+    except HoldfastError as error:  # the next event finds the same runs
+        context.log(f"what the session ran was not noted: {error}", level="warning")
+
+
+def held_launch(event: Call, context: Context) -> str:
+    """Return why an agent's launch is held, with what to do about it; empty if it isn't.
+
+    Args:
+        event: the `PreToolUse` of the Agent tool.
+        context: its context.
+    """
+    workflow = _own(context.project, event.session_id) if context.config.hold != "off" else None
+    if workflow is None:
+        return ""
+    from holdfast.sessions.workspace import Workspace
+    from holdfast.workflow import registry
+
+    keeper = registry.of_agents(workflow.format)
+    return keeper.held(Workspace.of(context.project), workflow) if isinstance(keeper, registry.HoldsLaunches) else ""
+
+
+def lock_file(event: Call, context: Context) -> str:
+    """Lock the file that a tool is about to edit, for the agent that edits it.
+
+    Args:
+        event: the `PreToolUse` of an editing tool.
+        context: its context.
+
+    Returns:
+        Who has locked the file; empty if nobody else has.
+    """
+    import os
+    from pathlib import Path
+
+    given = event.tool_input.get("file_path") or event.tool_input.get("notebook_path")
+    workflow = _own(context.project, event.session_id) if isinstance(given, str) and given else None
+    if workflow is None:
+        return ""
+    from holdfast.sessions.agents import agent_status
+    from holdfast.sessions.workspace import Workspace
+    from holdfast.workflow import registry
+
+    keeper = registry.of_agents(workflow.format)
+    path = Path(os.path.realpath(Path(event.cwd, str(given)))) if "\0" not in str(given) else None
+    if path is None or not isinstance(keeper, registry.LocksFiles) or not path.is_relative_to(context.root):
+        return ""
+    alive = agent_status.alive(context.project)
+    place = path.relative_to(context.root).as_posix()
+    return keeper.lock(Workspace.of(context.project), workflow, place, event.agent_id or "", alive)
+
+
+def unlock_files(event: Event, context: Context) -> None:
+    """Free the files that an agent has locked: it has ended.
+
+    Args:
+        event: its `SubagentStop`.
+        context: its context.
+    """
+    workflow = _own(context.project, event.session_id) if event.agent_id else None
+    if workflow is None:
+        return
+    from holdfast.sessions.workspace import Workspace
+    from holdfast.workflow import registry
+
+    keeper = registry.of_agents(workflow.format)
+    if isinstance(keeper, registry.LocksFiles):
+        keeper.unlock(Workspace.of(context.project), workflow, event.agent_id or "")
+
+
+def _own(project: OpenProject, session: str) -> Workflow | None:
+    """Return the workflow whose units the session's agents work on. Loads nothing where no format has files."""
+    from holdfast.formats import RECORDS
+
+    places = {place for record in RECORDS.values() if record.AGENTS for place in record.PRESENCE}
+    if not any((project.root / each).exists() for each in places):
+        return None
+    from holdfast.sessions.agents import progress
+
+    return progress.mine(project, session)

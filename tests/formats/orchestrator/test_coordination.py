@@ -1,0 +1,496 @@
+"""What events bring of agents: cost, commits and tests from transcripts; launches that are held; locks on files."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast import paths
+from holdfast.config import Config, Price
+from holdfast.files.transcript import Tokens
+from holdfast.formats.orchestrator import checks, prices
+from holdfast.sessions.workspace import Workspace
+from tests.commandline import holdfast
+from tests.formats.orchestrator.conftest import DOCUMENT
+from tests.formats.orchestrator.test_events import executor, state
+from tests.signals import Agent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from holdfast.testing import Fired, HoldfastProject
+
+WHEN = "2026-11-20T10:00:00.000Z"
+LATER = "2026-11-20T10:05:00.000Z"
+
+
+@pytest.fixture
+def project(holdfast_project: Callable[..., HoldfastProject], monkeypatch: pytest.MonkeyPatch) -> HoldfastProject:
+    """A project with a run that is being executed by its session, at a fixed time."""
+    monkeypatch.setenv("HOLDFAST_NOW", WHEN)
+    made = holdfast_project({"auth.md": DOCUMENT})
+    run(made, "start", str(made.root / "auth.md"))
+    run(made, "approve")
+    return made
+
+
+def run(project: HoldfastProject, *words: str, code: int = 0) -> Any:
+    return holdfast("orchestrator", *words, root=project.root, session=project.session, code=code)
+
+
+def configure(text: str) -> None:
+    path = paths.user_config()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def message(
+    number: int, model: str = "claude-sonnet-4-5-20250929", at: str = LATER, **usage: Any
+) -> list[dict[str, Any]]:
+    """Return the two lines of a message with two blocks: the second has the final numbers."""
+    given = {"input_tokens": 1_000_000, "output_tokens": 100_000, **usage}
+    said = {"role": "assistant", "id": f"msg_{number}", "model": model, "content": [{"type": "text", "text": "Ok."}]}
+    common = {"type": "assistant", "isSidechain": True, "timestamp": at}
+    early = {**common, "uuid": f"e{number}", "message": {**said, "usage": {**given, "output_tokens": 1}}}
+    return [early, {**common, "uuid": f"u{number}", "message": {**said, "usage": given}}]
+
+
+def shell(number: int, command: str, output: str, *, failed: bool = False, aside: bool = False, at: str = LATER) -> list[Any]:
+    """Return the entries of a shell command and its result."""
+    use = f"toolu_b{number}"
+    call = {"type": "tool_use", "id": use, "name": "Bash", "input": {"command": command}}
+    result = {"type": "tool_result", "tool_use_id": use, "content": output, "is_error": failed}
+    common = {"isSidechain": aside, "timestamp": at}
+    return [
+        {**common, "type": "assistant", "uuid": f"c{number}", "message": {"role": "assistant", "content": [call]}},
+        {**common, "type": "user", "uuid": f"r{number}", "message": {"role": "user", "content": [result]}},
+    ]
+
+
+def transcript(project: HoldfastProject, *entries: list[Any], name: str = "agent.jsonl") -> str:
+    path = project.root / name
+    lines = [json.dumps(each, separators=(",", ":")) for part in entries for each in part]
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return str(path)
+
+
+def work(project: HoldfastProject, *entries: list[Any], task: str = "1.1", number: int = 1) -> dict[str, Any]:
+    """Let an agent do a task, with this transcript; return the task's entry."""
+    agent = executor(project, task, number)
+    agent.about_to()
+    end(project, agent, *entries)
+    return dict(next(each for each in state(project)["completed_tasks"] if each["task"] == task))
+
+
+def end(project: HoldfastProject, agent: Agent, *entries: list[Any]) -> Fired:
+    path = transcript(project, *entries)
+    agent.fire_aside("SubagentStop", **agent._whole, last_assistant_message="Done.", agent_transcript_path=path)
+    return agent.returned("Done.")
+
+
+def test_an_agents_cost_is_counted_from_its_tokens(project: HoldfastProject) -> None:
+    """Each message once, by its final numbers: 2 x (1M x $3 + 0.1M x $15)."""
+    assert work(project, message(1), message(2))["cost"] == "$9.00"
+    assert state(project)["safety_bounds"]["cost_so_far"] == "$9.00"
+    assert state(project)["safety_bounds"]["warnings"] == ["Cost at 75% of limit", "Cost at 100% of limit"]
+
+
+def test_the_cache_has_its_own_prices(project: HoldfastProject) -> None:
+    """1M for five minutes at 1.25 x $3, 1M for an hour at 2 x $3, 1M read at 0.1 x $3."""
+    cache = {"cache_creation_input_tokens": 2_000_000, "cache_creation": {"ephemeral_1h_input_tokens": 1_000_000}}
+    entry = work(
+        project, message(1, input_tokens=0, output_tokens=0, cache_read_input_tokens=1_000_000, **cache)
+    )
+    assert entry["cost"] == "$10.05"
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        [message(1, model="claude-unheard-of-9")],
+        [message(1), message(2, model="claude-unheard-of-9")],
+        [message(1, speed="fast")],
+        [message(1, service_tier="priority")],
+        [message(1, server_tool_use={"web_search_requests": 1})],
+        [message(1, input_tokens="many")],
+        [[{"type": "user", "message": {}, "toolUseResult": {"agentId": "a2", "usage": {}}}], message(1)],
+        [],
+    ],
+    ids=["no price", "one has none", "fast", "tier", "search", "no number", "own agents", "nothing"],
+)
+def test_a_cost_that_is_not_known_whole_is_not_guessed(project: HoldfastProject, entries: list[Any]) -> None:
+    """It is unknown, in no sum, and counted in a warning."""
+    assert work(project, *entries)["cost"] == "unknown"
+    bounds = state(project)["safety_bounds"]
+    assert (bounds["cost_so_far"], bounds["warnings"]) == (
+        "$0.00",
+        ["Cost is unknown for 1 task, so it is not in the sum"],
+    )
+
+
+def test_what_an_agent_used_before_it_was_launched_anew_counts_once(project: HoldfastProject) -> None:
+    """Its transcript goes on; entries of an earlier run were charged to that."""
+    old = message(1, at="2026-11-20T09:00:00.000Z")
+    assert work(project, old, message(2))["cost"] == "$4.50"
+
+
+def test_the_cost_of_a_task_that_its_agent_finished_itself_is_filled_in(project: HoldfastProject) -> None:
+    """With the files it edited; a cost that was named stays."""
+    agent = executor(project, "1.1")
+    agent.about_to()
+    run(project, "task", "finish", "1.1")
+    end(project, agent, message(1))
+    other = executor(project, "1.2", 2)
+    other.about_to()
+    run(project, "task", "finish", "1.2", "--cost", "0.10")
+    end(project, other, message(2))
+
+    assert [each["cost"] for each in state(project)["completed_tasks"]] == ["$4.50", "$0.10"]
+    assert state(project)["safety_bounds"]["cost_so_far"] == "$4.60"
+    assert not any("unknown" in each for each in state(project)["safety_bounds"]["warnings"])
+    assert run(project, "check").out.strip() == "The state and its task document agree."
+
+
+def test_an_attempt_that_failed_costs_too(project: HoldfastProject) -> None:
+    """An API error ends it; the next attempt's cost is added."""
+    agent = executor(project, "1.1")
+    agent.about_to()
+    path = transcript(project, message(1))
+    agent.fire_aside("SubagentStop", **agent._whole, last_assistant_message="", agent_transcript_path=path)
+    agent.died()
+    agent.returned("")
+    assert state(project)["safety_bounds"]["cost_so_far"] == "$4.50"
+    entry = work(project, message(2), number=2)
+    assert (entry["cost"], entry["iterations"]) == ("$9.00", 2)
+
+
+def test_your_own_prices_go_first() -> None:
+    """For a model with or without the date in its name; what you leave out follows from the price of input."""
+    used = {"claude-sonnet-4-5-20250929": Tokens(1_000_000, 1_000_000, cache_read=1_000_000)}
+    assert prices.cost(used, Config()) == "$18.30"
+    mine = Config(prices={"claude-sonnet-4-5": Price(input=1.0, output=0.1, cache_read=0.2)})
+    assert prices.cost(used, mine) == "$1.30"
+    assert prices.cost({"new": Tokens(3, 0)}, Config(prices={"new": Price(input=25.0, output=1.0)})) == "$0.0001"
+    assert prices.cost({"new": Tokens(3, 0)}, Config()) is None
+
+
+def test_commits_and_tests_of_an_agent_are_kept_with_its_task(project: HoldfastProject) -> None:
+    """The last test run answers the criterion; a commit that failed is none."""
+    entry = work(
+        project,
+        shell(1, "pytest -q", "Exit code 1\n1 failed, 3 passed", failed=True, aside=True),
+        shell(2, "git commit -m x", "Exit code 1\nnothing to commit", failed=True, aside=True),
+        shell(3, "git add . && git commit -m 'Add it'", "[main 1a2b3c4] Add it\n 1 file changed", aside=True),
+        shell(4, "pytest -q | tail -1", "4 passed in 0.1s", aside=True),
+    )
+    assert entry["success_criteria_met"] == {"tests_passing": True}
+    extra = json.loads((project.root / ".claude/agent-state.extra.json").read_bytes())
+    assert extra["notes"]["tasks"]["1.1"]["commits"] == ["1a2b3c4"]
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "failed", "met"),
+    [
+        ("npm test", "ok", False, {"tests_passing": True}),
+        ("make test", "built", False, {"tests_passing": True}),
+        ("cargo test; true", "test result: FAILED. 2 passed; 1 failed", False, {"tests_passing": False}),
+        ("pytest | tail -1", "5 passed", False, {"tests_passing": True}),
+        ("pytest | tail -1", "see the log", False, {}),
+        ("pytest", "Exit code 2\nno such file", True, {"tests_passing": False}),
+        ("pytest", "The user doesn't want to proceed", True, {}),
+        ("cat test.py", "1 failed", False, {}),
+        ("pytest", "0 failed, 3 passed, 0 errors", False, {"tests_passing": True}),
+    ],
+)
+def test_what_a_test_run_says(
+    project: HoldfastProject, command: str, output: str, failed: bool, met: dict[str, bool]
+) -> None:
+    """Its exit code, unless it may be another command's, and its output; else nothing is claimed."""
+    assert work(project, shell(1, command, output, failed=failed, aside=True))["success_criteria_met"] == met
+
+
+@pytest.mark.parametrize("event", ["Stop", "PreCompact-auto", "UserPromptSubmit"])
+def test_the_main_conversations_commits_and_tests_are_read_at_three_events(
+    project: HoldfastProject, event: str
+) -> None:
+    """For the one task at work, since it was started; agents' own commands and earlier ones aren't its."""
+    run(project, "task", "start", "1.1")
+    path = transcript(
+        project,
+        shell(1, "git commit -m early", "[main aaaaaaa] early", at="2026-11-20T09:00:00.000Z"),
+        shell(2, "git commit -m other", "[main bbbbbbb] other", aside=True),
+        shell(3, "git commit -m mine", "[main ccccccc] mine"),
+        shell(4, "pytest", "Exit code 1\n1 failed", failed=True),
+        name="main.jsonl",
+    )
+    name = event.partition("-")[0]
+    project.fire(name, event, transcript_path=path).assert_silent() if name == "Stop" else project.fire(
+        name, event, transcript_path=path
+    )
+
+    said = project.fire("SessionStart", "SessionStart-compact").context
+    assert "1.1: commits ccccccc; tests fail" in said
+    before = (project.root / ".claude/agent-state.extra.json").read_bytes()
+    project.fire(name, event, transcript_path=path)
+    assert (project.root / ".claude/agent-state.extra.json").read_bytes() == before
+
+
+def test_two_tasks_at_work_share_no_result(project: HoldfastProject) -> None:
+    """Nobody knows whose it is."""
+    for task in ("1.1", "1.2"):
+        run(project, "task", "start", task)
+    path = transcript(project, shell(1, "git commit -m x", "[main ccccccc] x"), name="main.jsonl")
+    project.fire("Stop", transcript_path=path)
+    assert "commits" not in project.fire("SessionStart", "SessionStart-compact").context
+
+
+@pytest.mark.parametrize("mode", ["ask", "deny"])
+@pytest.mark.parametrize("bound", ["cost", "time", "iterations"])
+def test_a_bound_that_is_used_up_holds_the_next_launch(
+    project: HoldfastProject, monkeypatch: pytest.MonkeyPatch, mode: str, bound: str
+) -> None:
+    """With the reason; nothing starts, and the command that releases it does so."""
+    configure(f'hold = "{mode}"\n')
+    if bound == "cost":
+        run(project, "task", "finish", "1.1", "--cost", "1.00")
+        task, extend = "1.2", ("--cost", "5")
+    elif bound == "time":
+        run(project, "task", "start", "1.1")
+        monkeypatch.setenv("HOLDFAST_NOW", "2026-11-20T11:00:00Z")
+        task, extend = "1.2", ("--time", "5h")
+    else:
+        run(project, "task", "start", "1.1")
+        for _ in range(4):
+            run(project, "task", "iterate", "1.1")
+        run(project, "task", "fail", "1.1", "--reason", "no luck")
+        task, extend = "1.1", ("--iterations", "9")
+    before = state(project)
+
+    fired = executor(project, task, 7).about_to()
+
+    answer = fired.reply["hookSpecificOutput"]
+    assert answer["permissionDecision"] == mode
+    assert f"holdfast orchestrator bounds extend {extend[0]}" in answer["permissionDecisionReason"]
+    assert state(project) == before
+    command = {"command": f"holdfast orchestrator bounds extend {' '.join(extend)}"}
+    project.fire("PreToolUse", "PreToolUse-Bash", tool_input=command).assert_silent()
+    run(project, "bounds", "extend", *extend)
+    executor(project, task, 8).about_to()
+    assert any(each["task"] == task and each["status"] == "in_progress" for each in state(project)["active_agents"])
+
+
+def test_a_launch_that_a_person_allowed_counts(project: HoldfastProject) -> None:
+    """Its task starts as the call returns, and it is completed."""
+    configure('hold = "ask"\n')
+    run(project, "task", "finish", "1.1", "--cost", "1.00")
+    agent = executor(project, "1.2", 7)
+    agent.about_to()
+    agent.stopped()
+    agent.returned()
+    assert [each["task"] for each in state(project)["completed_tasks"]] == ["1.1", "1.2"]
+
+
+def test_no_launch_is_held_by_default_or_below_the_bound(project: HoldfastProject) -> None:
+    """99 % is no 100 %."""
+    run(project, "task", "finish", "1.1", "--cost", "0.99")
+    configure('hold = "deny"\n')
+    assert "permissionDecision" not in executor(project, "1.2", 2).about_to().stdout
+    assert [each["task"] for each in state(project)["active_agents"]] == ["1.2"]
+    run(project, "bounds", "extend", "--cost", "0.5")
+    configure("")
+    executor(project, "2.1", 3).about_to()
+    assert [each["task"] for each in state(project)["active_agents"]] == ["1.2", "2.1"]
+
+
+@pytest.fixture
+def two(project: HoldfastProject) -> tuple[Agent, Agent]:
+    """Two agents at work, in a project with locks."""
+    configure('locks = "on"\n')
+    agents = executor(project, "1.1", 1), executor(project, "1.2", 2)
+    for agent in agents:
+        agent.about_to()
+        agent.started()
+    return agents
+
+
+def edits(project: HoldfastProject, agent: Agent | None, place: str, tool: str = "Edit") -> Fired:
+    """Fire an edit's PreToolUse, of an agent or of the main conversation."""
+    whose = {"agent_id": agent.run, "agent_type": agent.kind} if agent else {}
+    given = {"file_path": str(project.root / place), "old_string": "a", "new_string": "b"}
+    return project.fire("PreToolUse", "PreToolUse-Edit", tool_name=tool, tool_input=given, cwd=str(project.root), **whose)
+
+
+def locks(project: HoldfastProject) -> list[dict[str, str]]:
+    path: Path = project.root / ".claude/locks.json"
+    return list(json.loads(path.read_bytes())["locks"])
+
+
+def asked(fired: Fired) -> str:
+    answer = fired.reply["hookSpecificOutput"]
+    assert answer["permissionDecision"] == "ask"
+    return str(answer["permissionDecisionReason"])
+
+
+def test_an_edit_locks_its_file_and_a_conflict_is_asked_about(project: HoldfastProject, two: tuple[Agent, Agent]) -> None:
+    """The owner edits on; anyone else is asked, until the owner ends."""
+    first, second = two
+    edits(project, first, "src/a.py").assert_silent()
+    edits(project, first, "src/a.py", "Write").assert_silent()
+    edits(project, second, "src/b.py").assert_silent()
+    assert [(each["path"], each["owner"]) for each in locks(project)] == [
+        ("src/a.py", first.run),
+        ("src/b.py", second.run),
+    ]
+    for other in (second, None):
+        assert f"Agent {first.run} is editing src/a.py" in asked(edits(project, other, "src/../src/a.py"))
+    assert [each["owner"] for each in json.loads(run(project, "locks", "--json").out)] == [
+        first.run,
+        second.run,
+    ]
+    first.stopped()
+    assert [each["owner"] for each in locks(project)] == [second.run]
+    edits(project, second, "src/a.py").assert_silent()
+
+
+def test_the_main_conversation_locks_nothing(project: HoldfastProject, two: tuple[Agent, Agent]) -> None:
+    """It has no end that would free the file."""
+    edits(project, None, "src/a.py").assert_silent()
+    edits(project, two[0], "src/a.py").assert_silent()
+    assert [each["owner"] for each in locks(project)] == [two[0].run]
+
+
+def test_a_lock_expires(project: HoldfastProject, two: tuple[Agent, Agent], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten minutes after the agent's last edit."""
+    edits(project, two[0], "src/a.py")
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-11-20T10:08:00Z")
+    edits(project, two[0], "src/a.py")
+    assert [(each["acquired"], each["expires"]) for each in locks(project)] == [
+        ("2026-11-20T10:00:00Z", "2026-11-20T10:18:00Z")
+    ]
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-11-20T10:17:59Z")
+    asked(edits(project, two[1], "src/a.py"))
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-11-20T10:18:00Z")
+    edits(project, two[1], "src/a.py").assert_silent()
+    assert [each["owner"] for each in locks(project)] == [two[1].run]
+
+
+def test_the_lock_of_an_agent_that_is_gone_is_free(project: HoldfastProject, two: tuple[Agent, Agent]) -> None:
+    """Whoever it was, if nothing says that it runs."""
+    dead = {"path": "src/a.py", "owner": "a-dead", "acquired": "2026-11-20T09:59:00Z", "expires": "2099-01-01T00:00:00Z"}
+    (project.root / ".claude/locks.json").write_text(json.dumps({"locks": [dead]}))
+    edits(project, two[0], "src/a.py").assert_silent()
+    assert [each["owner"] for each in locks(project)] == [two[0].run]
+
+
+def test_locks_are_released_by_a_command(project: HoldfastProject, two: tuple[Agent, Agent]) -> None:
+    """By path, by owner, or all; it says which."""
+    for place in ("a.py", "b.py", "c.py"):
+        edits(project, two[0], place)
+    edits(project, two[1], "d.py")
+    assert "say which" in run(project, "locks", "release", code=1).err
+    assert "Freed a.py" in run(project, "locks", "release", "a.py").out
+    assert len(json.loads(run(project, "locks", "release", "--owner", two[0].run, "--json").out)) == 2
+    assert [each["path"] for each in locks(project)] == ["d.py"]
+    run(project, "locks", "release", "--all")
+    assert locks(project) == []
+    assert run(project, "locks").out.strip() == "No file is locked."
+
+
+@pytest.mark.parametrize("raw", ['{"locked": true}', "[1", '{"locks": [1]}', '{"locks": [], "pid": 3}'])
+def test_another_programs_locks_are_left_alone(project: HoldfastProject, two: tuple[Agent, Agent], raw: str) -> None:
+    """Nothing is locked then, and no edit waits; `doctor` names the file."""
+    path = project.root / ".claude/locks.json"
+    path.write_text(raw)
+    edits(project, two[0], "src/a.py").assert_silent()
+    assert path.read_text() == raw
+    assert "locks.json" in doctor(project)
+
+
+def test_nothing_is_locked_by_default_or_outside(project: HoldfastProject, two: tuple[Agent, Agent]) -> None:
+    """Nor anything that leads out of the project."""
+    edits(project, two[0], "../elsewhere.py").assert_silent()
+    edits(project, two[0], "a\0b").assert_silent()
+    configure("")
+    edits(project, two[0], "src/a.py").assert_silent()
+    assert not (project.root / ".claude/locks.json").exists()
+
+
+def doctor(project: HoldfastProject) -> str:
+    """Return the lines of the check of the format's files."""
+    return "\n".join(each.text for each in checks.look(Workspace.open(project.root)))
+
+
+def test_doctor_names_another_programs_checkpoint(project: HoldfastProject) -> None:
+    """It is left alone, so the newest snapshot has its number only."""
+    path = project.root / ".claude/checkpoint.json"
+    path.write_text('{"todos": []}')
+    assert f"{path}: is another program's checkpoint" in doctor(project)
+    run(project, "checkpoint")
+    assert path.read_text() == '{"todos": []}'
+
+
+def test_old_checkpoints_go_with_their_entries(project: HoldfastProject) -> None:
+    """As many as are configured stay; a file that isn't a state of ours is never deleted."""
+    configure("checkpoints = 3\n")
+    for _ in range(3):
+        run(project, "checkpoint")
+    folder = project.root / ".claude"
+    (folder / "checkpoint-002.json").write_text('{"of": "somebody else"}')
+    for _ in range(2):
+        run(project, "checkpoint")
+    assert [each["state_snapshot"] for each in state(project)["checkpoints"]] == [
+        f"checkpoint-00{number}.json" for number in (3, 4, 5)
+    ]
+    assert sorted(each.name for each in folder.glob("checkpoint-*")) == [
+        f"checkpoint-00{number}.json" for number in (2, 3, 4, 5)
+    ]
+
+
+def test_check_and_doctor_name_what_speaks_against_the_state(
+    project: HoldfastProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A checkpoint that is further, a commit that names a task, an agent of yesterday, history that was rewritten."""
+    path = project.root / ".claude/agent-state.json"
+    planning = path.read_bytes().replace(b'"executing"', b'"planning"')
+    run(project, "task", "finish", "1.1")
+    run(project, "task", "finish", "1.2")
+    path.write_bytes(planning)
+    said = run(project, "check", code=1).out
+    assert "1.1, 1.2 are completed in checkpoint-001.json; `restore checkpoint-001.json` goes back to it" in said
+
+    git = project.root / ".git"
+    (git / "logs").mkdir(parents=True)
+    (git / "HEAD").write_text("ref: refs/heads/main\n")
+    seconds = 1_795_170_000  # after the run's start
+    moves = [("0" * 40, "a" * 40, "commit (initial): Task 2.1: early", 1), ("a" * 40, "b" * 40, "commit: Task 1.2", seconds)]
+    (git / "logs/HEAD").write_text(
+        "".join(f"{one} {two} A B <a@b> {at} +0000\t{message}\n" for one, two, message, at in moves)
+    )
+    data = json.loads(path.read_bytes())
+    data["checkpoints"] = [
+        {"timestamp": WHEN, "phase": 0, "task": "1.1", "git_sha": "c" * 40, "state_snapshot": "checkpoint-009.json"}
+    ]
+    data["active_agents"] = [
+        {"type": "task-executor", "task": "1.1", "started": WHEN, "iteration": 1, "status": "in_progress"}
+    ]
+    path.write_text(json.dumps(data))
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-11-21T10:00:01Z")
+    said = run(project, "check", code=1).out
+    assert "commit bbbbbbbbbbbb names task 1.2, which is pending" in said
+    assert "names task 2.1" not in said
+    assert "commit cccccccccccc of checkpoint-009.json isn't in this clone's log" in said
+    assert f"the task-executor of task 1.1 was started on {WHEN}; `agents prune` removes it" in said
+    assert all(line in doctor(project) for line in said.splitlines() if "commit" in line or "prune" in line)
+    assert all(line.count("holdfast") == 0 for line in said.splitlines())
+
+
+def test_a_phase_is_finished_without_its_number(project: HoldfastProject) -> None:
+    """The current one is meant."""
+    run(project, "task", "finish", "1.1")
+    assert "1.2 is not completed" in run(project, "phase", "finish", code=1).err
+    run(project, "task", "finish", "1.2")
+    run(project, "phase", "finish", "--issue-url", "https://example.org/1")
+    assert [each["issue_url"] for each in state(project)["milestones"]] == ["https://example.org/1"]
