@@ -100,9 +100,11 @@ def _values(annotation: Any) -> str:
     words: dict[Any, str] = {
         bool: "`true`, `false`",
         float: "number",
+        int: "whole number",
         str: "a format's name",  # the only setting that is a plain text
         list[str]: "list of texts",
         str | None: "text",
+        dict[str, config.Price]: "a table for each model",
     }
     return words[annotation]
 

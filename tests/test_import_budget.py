@@ -28,7 +28,7 @@ BUDGETS = {
     "PreToolUse-TodoWrite": 108,
     "PostToolUse-Agent": 115,
     "UserPromptSubmit": 116,
-    "PreCompact-auto": 136,
+    "PreCompact-auto": 137,
     "SessionStart-compact": 134,
 }
 FORMATS = 3  # formats that were there when the budgets were written; each further one costs its package and its record

@@ -14,6 +14,7 @@ from holdfast.formats.orchestrator import (
     amounts,
     check,
     learnings,
+    locks,
     queries,
     restoration,
     schema,
@@ -331,6 +332,25 @@ def test_a_file_of_somebody_else_is_left_alone(scene: Scene, content: dict[str, 
         scene.start()
     assert scene.path.read_bytes() == raw
     assert [each.path for each in adapter.foreign(scene.project)] == [scene.path]
+
+
+def test_files_are_locked_for_parallel_agents(scene: Scene) -> None:
+    """R003-27: in `.claude/locks.json`, until the owner ends or the lock expires."""
+    workflow = scene.start()
+    assert locks.lock(scene.project, workflow, "a.py", "a1", {"a1", "a2"}) == ""
+    assert "Agent a1 is editing a.py" in locks.lock(scene.project, workflow, "a.py", "a2", {"a1", "a2"})
+    assert json.loads(scene.path.with_name("locks.json").read_bytes()) == {
+        "locks": [
+            {
+                "path": "a.py",
+                "owner": "a1",
+                "acquired": "2026-01-15T12:00:00Z",
+                "expires": "2026-01-15T12:10:00Z",
+            }
+        ]
+    }
+    locks.unlock(scene.project, workflow, "a1")
+    assert locks.lock(scene.project, workflow, "a.py", "a2", {"a2"}) == ""
 
 
 def test_what_lies_beside_the_state(scene: Scene) -> None:

@@ -109,6 +109,8 @@ def _row(key: str, default: Any, loaded: Loaded) -> dict[str, Any]:
     """Return a key with its value in force, and the files or the variable that it comes from."""
     table, _, name = key.rpartition(".")
     value = getattr(getattr(loaded.config, table) if table else loaded.config, name)
+    if key == "prices":
+        value = {model: price.model_dump(exclude_defaults=True) for model, price in value.items()}
     off = key == "server" and relay.off(os.environb)
     return {
         "key": key,
@@ -120,6 +122,8 @@ def _row(key: str, default: Any, loaded: Loaded) -> dict[str, Any]:
 
 
 def _toml(value: Any) -> str:
-    """Return a value as TOML, which for those of the configuration is as JSON."""
+    """Return a value as TOML, which for those of the configuration is as JSON, but for tables."""
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{json.dumps(name)} = {_toml(each)}' for name, each in value.items())}}}"
     text = json.dumps(value, ensure_ascii=False)
     return text.removesuffix(".0") if isinstance(value, float) else text

@@ -15,13 +15,13 @@ from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
 from tests.formats.orchestrator.conftest import DOCUMENT
 from tests.formats.orchestrator.test_events import executor, state
-from tests.signals import Agent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from holdfast.testing import Fired, HoldfastProject
+    from tests.signals import Agent
 
 WHEN = "2026-11-20T10:00:00.000Z"
 LATER = "2026-11-20T10:05:00.000Z"
@@ -51,14 +51,21 @@ def message(
     number: int, model: str = "claude-sonnet-4-5-20250929", at: str = LATER, **usage: Any
 ) -> list[dict[str, Any]]:
     """Return the two lines of a message with two blocks: the second has the final numbers."""
-    given = {"input_tokens": 1_000_000, "output_tokens": 100_000, **usage}
-    said = {"role": "assistant", "id": f"msg_{number}", "model": model, "content": [{"type": "text", "text": "Ok."}]}
-    common = {"type": "assistant", "isSidechain": True, "timestamp": at}
+    given: dict[str, Any] = {"input_tokens": 1_000_000, "output_tokens": 100_000, **usage}
+    said: dict[str, Any] = {
+        "role": "assistant",
+        "id": f"msg_{number}",
+        "model": model,
+        "content": [{"type": "text", "text": "Ok."}],
+    }
+    common: dict[str, Any] = {"type": "assistant", "isSidechain": True, "timestamp": at}
     early = {**common, "uuid": f"e{number}", "message": {**said, "usage": {**given, "output_tokens": 1}}}
     return [early, {**common, "uuid": f"u{number}", "message": {**said, "usage": given}}]
 
 
-def shell(number: int, command: str, output: str, *, failed: bool = False, aside: bool = False, at: str = LATER) -> list[Any]:
+def shell(
+    number: int, command: str, output: str, *, failed: bool = False, aside: bool = False, at: str = LATER
+) -> list[Any]:
     """Return the entries of a shell command and its result."""
     use = f"toolu_b{number}"
     call = {"type": "tool_use", "id": use, "name": "Bash", "input": {"command": command}}
@@ -100,10 +107,11 @@ def test_an_agents_cost_is_counted_from_its_tokens(project: HoldfastProject) -> 
 
 def test_the_cache_has_its_own_prices(project: HoldfastProject) -> None:
     """1M for five minutes at 1.25 x $3, 1M for an hour at 2 x $3, 1M read at 0.1 x $3."""
-    cache = {"cache_creation_input_tokens": 2_000_000, "cache_creation": {"ephemeral_1h_input_tokens": 1_000_000}}
-    entry = work(
-        project, message(1, input_tokens=0, output_tokens=0, cache_read_input_tokens=1_000_000, **cache)
-    )
+    cache: dict[str, Any] = {
+        "cache_creation_input_tokens": 2_000_000,
+        "cache_creation": {"ephemeral_1h_input_tokens": 1_000_000},
+    }
+    entry = work(project, message(1, input_tokens=0, output_tokens=0, cache_read_input_tokens=1_000_000, **cache))
     assert entry["cost"] == "$10.05"
 
 
@@ -320,7 +328,9 @@ def edits(project: HoldfastProject, agent: Agent | None, place: str, tool: str =
     """Fire an edit's PreToolUse, of an agent or of the main conversation."""
     whose = {"agent_id": agent.run, "agent_type": agent.kind} if agent else {}
     given = {"file_path": str(project.root / place), "old_string": "a", "new_string": "b"}
-    return project.fire("PreToolUse", "PreToolUse-Edit", tool_name=tool, tool_input=given, cwd=str(project.root), **whose)
+    return project.fire(
+        "PreToolUse", "PreToolUse-Edit", tool_name=tool, tool_input=given, cwd=str(project.root), **whose
+    )
 
 
 def locks(project: HoldfastProject) -> list[dict[str, str]]:
@@ -334,7 +344,9 @@ def asked(fired: Fired) -> str:
     return str(answer["permissionDecisionReason"])
 
 
-def test_an_edit_locks_its_file_and_a_conflict_is_asked_about(project: HoldfastProject, two: tuple[Agent, Agent]) -> None:
+def test_an_edit_locks_its_file_and_a_conflict_is_asked_about(
+    project: HoldfastProject, two: tuple[Agent, Agent]
+) -> None:
     """The owner edits on; anyone else is asked, until the owner ends."""
     first, second = two
     edits(project, first, "src/a.py").assert_silent()
@@ -379,7 +391,12 @@ def test_a_lock_expires(project: HoldfastProject, two: tuple[Agent, Agent], monk
 
 def test_the_lock_of_an_agent_that_is_gone_is_free(project: HoldfastProject, two: tuple[Agent, Agent]) -> None:
     """Whoever it was, if nothing says that it runs."""
-    dead = {"path": "src/a.py", "owner": "a-dead", "acquired": "2026-11-20T09:59:00Z", "expires": "2099-01-01T00:00:00Z"}
+    dead = {
+        "path": "src/a.py",
+        "owner": "a-dead",
+        "acquired": "2026-11-20T09:59:00Z",
+        "expires": "2099-01-01T00:00:00Z",
+    }
     (project.root / ".claude/locks.json").write_text(json.dumps({"locks": [dead]}))
     edits(project, two[0], "src/a.py").assert_silent()
     assert [each["owner"] for each in locks(project)] == [two[0].run]
@@ -465,7 +482,10 @@ def test_check_and_doctor_name_what_speaks_against_the_state(
     (git / "logs").mkdir(parents=True)
     (git / "HEAD").write_text("ref: refs/heads/main\n")
     seconds = 1_795_170_000  # after the run's start
-    moves = [("0" * 40, "a" * 40, "commit (initial): Task 2.1: early", 1), ("a" * 40, "b" * 40, "commit: Task 1.2", seconds)]
+    moves = [
+        ("0" * 40, "a" * 40, "commit (initial): Task 2.1: early", 1),
+        ("a" * 40, "b" * 40, "commit: Task 1.2", seconds),
+    ]
     (git / "logs/HEAD").write_text(
         "".join(f"{one} {two} A B <a@b> {at} +0000\t{message}\n" for one, two, message, at in moves)
     )

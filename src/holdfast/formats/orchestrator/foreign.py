@@ -40,4 +40,4 @@ def foreign(project: Records) -> Iterator[Foreign]:
     except StateError:
         return
     if not ours:
-        yield Foreign(latest, "is another program's checkpoint; it is left alone, and Holdfast restores nothing from it")
+        yield Foreign(latest, "is another program's checkpoint; it is left alone, and nothing is restored from it")

@@ -130,6 +130,6 @@ def _read(project: Records) -> tuple[list[Lock], bytes | None]:
         raise SchemaMismatch(target, f"{error.reason}, so no file is locked") from error
     entries = found.data.get("locks")
     if set(found.data) != {"locks"} or not schema.only_objects(entries):
-        raise SchemaMismatch(target, "is another program's file; it is left alone, and no file is locked while it is there")
+        raise SchemaMismatch(target, "is another program's file; it is left alone, and no file is locked")
     kept = [[values.text(each.get(name)) for name in Lock._fields] for each in schema.objects(entries)]
     return [Lock(*each) for each in kept if all(each)], found.raw

@@ -168,7 +168,12 @@ def prune(ids: tuple[str, ...], older: str, as_json: bool, project_dir: str | No
 @options.project_option
 @click.pass_context
 def locks(context: click.Context, as_json: bool, project_dir: str | None) -> None:
-    """Show the files that agents have locked."""
+    """Show the files that agents have locked.
+
+    \b
+    Example:
+      holdfast orchestrator locks
+    """
     if context.invoked_subcommand:
         return
     _show(file_locks.load(options.open_project(project_dir)), as_json, "{0.path}: agent {0.owner}, until {0.expires}")
@@ -181,7 +186,15 @@ def locks(context: click.Context, as_json: bool, project_dir: str | None) -> Non
 @options.json_option
 @options.project_option
 def release(paths: tuple[str, ...], owner: str, everything: bool, as_json: bool, project_dir: str | None) -> None:
-    """Free files PATH, relative to the project."""
+    """Free locked files.
+
+    PATH is relative to the project.
+
+    \b
+    Examples:
+      holdfast orchestrator locks release src/user.py
+      holdfast orchestrator locks release --all
+    """
     if not (paths or owner or everything):
         raise HoldfastError("say which locks to free: PATH, --owner or --all")
     gone = file_locks.release(
