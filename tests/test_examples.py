@@ -76,9 +76,8 @@ def step(text: str, title: str) -> str:
 def test_there_are_the_examples_that_the_readme_lists() -> None:
     """Each script is named where a newcomer looks."""
     readme = (ROOT / "examples" / "README.md").read_text("utf-8")
-    assert (
-        re.findall(r"`python examples/(\w+)\.py`", readme) == NAMES == ["calculator", "page_orchestration", "user_auth"]
-    )
+    assert re.findall(r"`python examples/(\w+)\.py`", readme) == NAMES
+    assert NAMES == ["calculator", "page_orchestration", "release_train", "user_auth"]
 
 
 @pytest.mark.slow
@@ -132,6 +131,22 @@ def test_the_pages_survive_three_compactions(tmp_path: Path) -> None:
     assert "cannot be told apart when it is printed." in step(text, "sidecar has all")
     assert "The workflow is complete." in step(text, "tenth phase")
     assert "There is no workflow in" in step(text, "One more compaction")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)  # a hundred processes one after another
+def test_a_run_of_four_phases_is_driven_to_its_end(tmp_path: Path) -> None:
+    """R003-22: two agents at once, a re-plan, a bound, kill -9, a broken file; nothing is lost."""
+    text = told("release_train", tmp_path)
+    reads_well(text)
+    assert "Read pyproject.toml with tomllib" in step(text, "in parallel")
+    assert "task 2.2 is missing" in step(text, "is edited during the run")
+    held, compacted = step(text, "next launch is held"), step(text, "conversation is compacted")
+    assert "Cost: $10.40 of $10" in held and "bounds extend --cost" in held
+    assert "phase: 2/4 Pipeline" in compacted and "task-executor 2.3 in_progress" in compacted
+    assert "task 2/2 of its phase" in step(text, "restored from the newest checkpoint")
+    assert "holdfast orchestrator complete" in step(text, "last two phases")
+    assert "name: Publish a test release" in step(text, "outer review passes")
 
 
 @pytest.mark.slow

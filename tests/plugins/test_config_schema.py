@@ -37,7 +37,7 @@ EXAMPLES = [
 
 def leaves(schema: dict[str, Any] = SCHEMA, prefix: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
     for name, part in schema["properties"].items():
-        if part["type"] == "object":
+        if "properties" in part:  # a table of fixed keys
             yield from leaves(part, f"{prefix}{name}.")
         else:
             yield prefix + name, part
