@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from holdfast.formats.orchestrator.run import Run
     from holdfast.workflow.records import Records
 
-KEPT = 500
+KEPT = 100
 """Learnings that the state holds; older ones are in the log alone, so that an event's cost doesn't grow with them."""
 LIMIT_BYTES = 32 * 1024 * 1024  # bytes of a log that is read
 _LINE_LIMIT_BYTES = 1024 * 1024  # bytes of a log's first line

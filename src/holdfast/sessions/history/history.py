@@ -177,8 +177,9 @@ def _note(project: OpenProject, workflow: Workflow, error: str, at: str | None) 
 def _states(workflow: Workflow, before: _Seen | None) -> dict[str, tuple[int, str]]:
     """Return the number and status of every phase, including past phases that the file no longer lists."""
     states = {phase.id: (phase.number, str(phase.status)) for phase in workflow.phases}
+    whole = workflow.completed == workflow.total  # counts all phases, so it isn't asked for each
     for phase, (number, _) in before.phases.items() if before else ():
-        passed = workflow.completed == workflow.total or number < (workflow.current or 0)
+        passed = whole or number < (workflow.current or 0)
         states.setdefault(phase, (number, "completed" if passed else "pending"))
     return states
 

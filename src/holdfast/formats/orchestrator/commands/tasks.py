@@ -201,9 +201,9 @@ def phase() -> None:
 @options.json_option
 @options.project_option
 def finish_phase(number: int | None, issue_url: str, as_json: bool, project_dir: str | None) -> None:
-    """Write the milestone of a phase whose tasks are completed; by default of the current phase.
+    """Write the milestone of a phase whose tasks are completed.
 
-    Run it again with --issue-url to add the URL of the milestone's issue.
+    NUMBER is the current phase by default. Run it again with --issue-url to add the URL of the milestone's issue.
 
     \b
     Example:
