@@ -94,7 +94,7 @@ def wanted(root: Path) -> str:
 
 
 def sound(environment: Path) -> bool:
-    """Tell whether an environment is complete and its interpreter still exists."""
+    """Return whether an environment is complete and its interpreter still exists."""
     return (environment / "ready").is_file() and os.access(environment / "bin" / "python", os.X_OK)
 
 

@@ -12,7 +12,7 @@ from xml.etree.ElementTree import tostring
 from holdfast.report.story import Attempt, Run, Session, Story, Told
 from holdfast.sessions.compaction.aftermath import Compaction
 from holdfast.sessions.compaction.deliveries import Delivery
-from holdfast.sessions.compaction.snapshots import Sealed
+from holdfast.sessions.compaction.snapshots import SavedWorkflow
 from holdfast.sessions.history.timeline_event import TimelineEvent
 from holdfast.workflow.model import Phase
 from tests.agentry import agent
@@ -72,7 +72,7 @@ def attempt(**changes: Any) -> Attempt:
 
 def compaction(**changes: Any) -> Compaction:
     """Return a compaction of a session that had a workflow, after which nothing was given."""
-    had = (Sealed("key", "Calculator", "1/1 Build", ""),)
+    had = (SavedWorkflow("key", "Calculator", "1/1 Build", ""),)
     plain = Compaction(ME, "auto", at("09:09"), at("09:10"), ME, had, missed=False, given=(), losses=())
     return replace(plain, **changes)
 

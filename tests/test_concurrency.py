@@ -472,7 +472,7 @@ def test_three_subagents_finish_at_the_same_moment(place: Place, kinds: tuple[bo
 
 
 def history_is_straight(place: Place) -> bool:
-    """Tell whether no phase of the hybrid workflow ever took a step back, in all contents its file ever had."""
+    """Return whether no phase of the hybrid workflow ever took a step back, in all contents its file ever had."""
     order = ["pending", "active", "completed"]
     before = [0, 0, 0]
     with pytest.MonkeyPatch.context() as patch:

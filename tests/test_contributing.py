@@ -207,7 +207,10 @@ def named(page: str) -> Iterator[str]:
 
 
 def there(path: str) -> bool:
-    """Tell whether the tree or an example has a file or folder; NAME stands for any, and a name alone lies anywhere."""
+    """Return whether the tree or an example has a file or folder.
+
+    NAME stands for any, and a name alone may lie anywhere.
+    """
     pattern = path.replace("NAME", "*").rstrip("/")
     if "/" not in pattern:
         return any(fnmatchcase(name.split("/")[-1], pattern) for name in (*EXAMPLES, *map(str, FILES)))

@@ -255,7 +255,7 @@ def rewrite(module: Path, text: str) -> None:
 
 
 def gone(pid: int) -> bool:
-    """Tell whether a process has ended; a zombie has."""
+    """Return whether a process has ended; a zombie has."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except OSError:

@@ -154,7 +154,7 @@ class Copies:
         self._patch = monkeypatch
 
     def answers(self, who: str, **payload: str) -> bool:
-        """Tell whether this copy is the one to answer."""
+        """Return whether this copy is the one to answer."""
         program = self.root / "hooks" / "dispatch.py" if who != "settings" else self.root / "run"
         self._patch.setattr(sys, "argv", [str(program)])
         environ = {"CLAUDE_PLUGIN_ROOT": f"{self.root}/"} if who == "plugin" else {}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def _taken(folder: Path) -> bool:
-    """Tell whether another owner holds the folder, by asking from a thread of its own."""
+    """Return whether another owner holds the folder, by asking from a thread of its own."""
     answers: list[bool] = []
 
     def ask() -> None:

@@ -44,7 +44,7 @@ def leaves(schema: dict[str, Any] = SCHEMA, prefix: str = "") -> Iterator[tuple[
 
 
 def refused(text: str) -> bool:
-    """Tell whether the schema refuses a file's content."""
+    """Return whether the schema refuses a file's content."""
     return not VALIDATOR.is_valid(tomllib.loads(text))
 
 
@@ -84,7 +84,7 @@ VALUES = [*SINGLE, [], *([each] for each in SINGLE), ["a", "/"], [["a"]]]
 
 
 def agrees(values: dict[str, Any]) -> bool:
-    """Tell whether schema and loader both accept a file with these keys, or both refuse it."""
+    """Return whether schema and loader both accept a file with these keys, or both refuse it."""
     text = "".join(f"{key} = {tomlkit.item(value).as_string()}\n" for key, value in values.items())
     paths.user_config().parent.mkdir(parents=True, exist_ok=True)
     paths.user_config().write_text(text, "utf-8")

@@ -30,7 +30,7 @@ def test_one_that_takes_too_long_is_ended_with_all_it_started(tmp_path: Path) ->
 
 
 def gone(process: int) -> bool:
-    """Tell whether a process ends; one that nobody has waited for yet has ended too."""
+    """Return whether a process ends; one that nobody has waited for yet has ended too."""
     for _ in range(500):
         with suppress(FileNotFoundError):
             if Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z":

@@ -75,7 +75,7 @@ class Staff:
         self.ends.append(end)
 
     def has_room(self, project: bytes) -> bool:
-        """Tell whether a project may have one."""
+        """Return whether a project may have one."""
         return project not in self.full
 
     def take(self) -> Worker | None:
@@ -222,7 +222,7 @@ def words(caller: socket.socket) -> bytes:
 
 
 def closed(caller: socket.socket) -> bool:
-    """Tell whether the server has closed a caller's connection; what it said before is left out."""
+    """Return whether the server has closed a caller's connection; what it said before is left out."""
     try:
         while caller.recv(100, socket.MSG_DONTWAIT):
             pass

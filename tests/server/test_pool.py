@@ -98,7 +98,7 @@ class Crew:
         return dict(poll.poll(LONG_S * 1000))
 
     def stirs(self) -> bool:
-        """Tell whether `poll` would wake the server for them."""
+        """Return whether `poll` would wake the server for them."""
         poll = select.poll()
         self.all.watch(poll)
         return bool(poll.poll(0))
@@ -122,12 +122,12 @@ def told(worker: Worker, order: bytes = b"who") -> dict[str, Any]:
 
 
 def alive(pid: int) -> bool:
-    """Tell whether a process has not ended; it stays to be buried by others."""
+    """Return whether a process has not ended; it stays to be buried by others."""
     return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
 
 
 def silent(caller: socket.socket) -> bool:
-    """Tell whether the other end of a connection is closed; waits for it."""
+    """Return whether the other end of a connection is closed; waits for it."""
     caller.settimeout(LONG_S)
     return caller.recv(1) == b""
 

@@ -46,7 +46,7 @@ def imports(file: Path) -> set[str]:
 
 
 def is_module(name: str) -> bool:
-    """Tell whether a dotted name is a module's."""
+    """Return whether a dotted name is a module's."""
     try:
         return importlib.util.find_spec(name) is not None
     except ModuleNotFoundError:

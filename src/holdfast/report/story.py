@@ -226,7 +226,7 @@ def _workflows(project: Workspace, since: str, session: str, compacted: Iterable
     ]
     if not session:
         return listed
-    named = {sealed.key for each in compacted for sealed in each.workflows}
+    named = {saved.key for each in compacted for saved in each.workflows}
     return [each for each in listed if each.owner == session or each.workflow.key in named]
 
 

@@ -61,7 +61,7 @@ def compactions(story: Story) -> Element:
 
 
 def _compaction(each: Compaction, number: int) -> Element:
-    had = [tag("div", said(brief(sealed.title, 60)), f" {brief(sealed.phase, 60)}") for sealed in each.workflows]
+    had = [tag("div", said(brief(saved.title, 60)), f" {brief(saved.phase, 60)}") for saved in each.workflows]
     given = [tag("div", _given(delivery)) for delivery in each.given]
     kept = [part for loss in each.losses for part in _loss(loss)]
     moved = "" if each.restored_in in ("", each.session) else f" → {wording.session(each.restored_in)}"

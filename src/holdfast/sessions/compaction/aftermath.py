@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from holdfast.project import OpenProject
     from holdfast.sessions.compaction.deliveries import Delivery
     from holdfast.sessions.compaction.losses import Loss
-    from holdfast.sessions.compaction.snapshots import Sealed, Snapshot
+    from holdfast.sessions.compaction.snapshots import SavedWorkflow, Snapshot
 
 Ending = Literal["confirmed", "given", "lost", "nothing", "open"]
 _AT_ONCE_S = 60.0  # seconds after a compaction in which a SessionStart's guidance answers it, and not a later resume
@@ -43,7 +43,7 @@ class Compaction:
     announced_at: str | None
     came_at: str | None
     restored_in: str
-    workflows: tuple[Sealed, ...]
+    workflows: tuple[SavedWorkflow, ...]
     missed: bool
     given: tuple[Delivery, ...]
     losses: tuple[Loss, ...]

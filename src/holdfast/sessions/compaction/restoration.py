@@ -97,7 +97,7 @@ def _trail(event: Event, context: Context, snapshot: Snapshot | None = None) -> 
     """Give a session that got no workflow back what it did, as its own transcript tells it, unless `trail` is off.
 
     Where the compaction changed the session's id or its transcript, or the event names none, it is the one that was
-    sealed, or that was named before.
+    saved, or that was named before.
     """
     project, session = context.project, event.session_id
     own = event.transcript_path or sessions.transcript(project, session)

@@ -28,7 +28,7 @@ KEPT = 200  # snapshots per project; the oldest go
 
 
 @dataclass(frozen=True, slots=True)
-class Sealed:
+class SavedWorkflow:
     """A workflow as a snapshot records it: its key, its title, its phase, and the SHA-256 of its file's content."""
 
     key: str
@@ -56,7 +56,7 @@ class Snapshot:
     id: str
     session: str
     why: str
-    workflows: tuple[Sealed, ...]
+    workflows: tuple[SavedWorkflow, ...]
     sealed_at: str
     claimed_by: str | None
     claimed_at: str | None
@@ -92,15 +92,17 @@ def lost(event: Event, context: Context) -> Lost | None:
     return Lost(delivery)
 
 
-def of(workflow: Workflow) -> Sealed:
+def of(workflow: Workflow) -> SavedWorkflow:
     """Return a workflow as a snapshot records it."""
     from holdfast.files.redact import redact  # imported here, because most events leave no snapshot
 
     phase = redact(f"{workflow.position} {workflow.current_name}".strip())
-    return Sealed(workflow.key, redact(workflow.title), phase, hashlib.sha256(workflow.raw).hexdigest())
+    return SavedWorkflow(workflow.key, redact(workflow.title), phase, hashlib.sha256(workflow.raw).hexdigest())
 
 
-def leave(project: OpenProject, session: str, why: str, workflows: Sequence[Sealed], transcript: str = "") -> str:
+def leave(
+    project: OpenProject, session: str, why: str, workflows: Sequence[SavedWorkflow], transcript: str = ""
+) -> str:
     """Leave a snapshot.
 
     Args:
@@ -319,6 +321,6 @@ def _take(project: OpenProject, snapshot: Snapshot, session: str) -> bool:
 
 
 def _snapshot(row: dict[str, Any]) -> Snapshot:
-    workflows = tuple(Sealed(*each) for each in json.loads(row["workflows"]))
+    workflows = tuple(SavedWorkflow(*each) for each in json.loads(row["workflows"]))
     fields = ("id", "session", "why", "sealed_at", "claimed_by", "claimed_at", "transcript", "size")
     return Snapshot(workflows=workflows, **{name: row[name] for name in fields})

@@ -242,7 +242,7 @@ def _known(project: OpenProject, workflow: Workflow, found: Found) -> _Known:
         owner = owners.owner(project, workflow)
         listed = {str(row["id"]): row for row in sessions.all_of(project)}
         live, gone = sessions.live_others(project, ""), sessions.gone(project)
-        sealed = snapshots.naming(project, workflow.key)
+        naming = snapshots.naming(project, workflow.key)
         free = _free(project, workflow, owner, live, found)
         flying = agent_status.in_flight(project, workflow.key, free)
         landed = agent_status.unused(project, workflow.key, free)
@@ -251,8 +251,8 @@ def _known(project: OpenProject, workflow: Workflow, found: Found) -> _Known:
             agents=tuple(each for each in flying if each.session not in gone),
             unused=tuple(each for each in landed if each.session not in gone),
             recipients=_recipients(project, workflow),
-            last_save=_last_save(project, workflow, sealed),
-            last_restore=_last_restore([each for each in sealed if not snapshots.not_restored(project, each)]),
+            last_save=_last_save(project, workflow, naming),
+            last_restore=_last_restore([each for each in naming if not snapshots.not_restored(project, each)]),
             owner=Session(owner, owner in live, str(listed.get(owner, {}).get("last_seen", ""))) if owner else None,
             problem=project.ledger.problem or "",
         )
@@ -278,11 +278,11 @@ def _recipients(project: OpenProject, workflow: Workflow) -> tuple[Recipient, ..
     return tuple(Recipient(row["session"], row["told_at"], row["digest"] == present) for row in rows)
 
 
-def _last_save(project: OpenProject, workflow: Workflow, sealed: list[snapshots.Snapshot]) -> Save | None:
+def _last_save(project: OpenProject, workflow: Workflow, naming: list[snapshots.Snapshot]) -> Save | None:
     present = hashlib.sha256(workflow.raw).hexdigest()
     saves = [
         Save(snapshot.sealed_at, snapshot.why, snapshot.session, current=each.digest == present)
-        for snapshot in sealed
+        for snapshot in naming
         for each in snapshot.workflows
         if each.key == workflow.key
         and snapshot.why != "none"  # else it only marks a restore whose PreCompact never fired
@@ -296,10 +296,10 @@ def _last_save(project: OpenProject, workflow: Workflow, sealed: list[snapshots.
     return max(saves, key=lambda save: save.at, default=None)
 
 
-def _last_restore(sealed: list[snapshots.Snapshot]) -> Restore | None:
+def _last_restore(naming: list[snapshots.Snapshot]) -> Restore | None:
     restores = [
         Restore(snapshot.claimed_at, snapshot.claimed_by, None if snapshot.why == "none" else snapshot.sealed_at)
-        for snapshot in sealed
+        for snapshot in naming
         if snapshot.claimed_by and snapshot.claimed_at
     ]
     return max(restores, key=lambda restore: restore.at, default=None)

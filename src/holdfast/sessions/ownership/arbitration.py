@@ -45,13 +45,13 @@ def settle(project: OpenProject, session: str, workflows: Sequence[Workflow]) ->
     These are its own and, if no other session is live, all fresh ones. If it owns none, it becomes the owner of the
     newest that has none. The rest stay without an owner, because another session may come for them.
     """
-    sealed = _to_save(project, session, workflows)
-    holders = {each.key: owners.owner(project, each) for each in sealed}
-    holders |= _owning(session, sealed, holders)
-    own = [each for each in sealed if holders[each.key] == session]
+    saved = _to_save(project, session, workflows)
+    holders = {each.key: owners.owner(project, each) for each in saved}
+    holders |= _owning(session, saved, holders)
+    own = [each for each in saved if holders[each.key] == session]
     for each in own:
         owners.own(project, each, session)
-    return [*own, *(each for each in sealed if each not in own)]
+    return [*own, *(each for each in saved if each not in own)]
 
 
 def judge(project: OpenProject, session: str, workflows: Sequence[Workflow], *, known: bool) -> Verdict:
@@ -67,11 +67,11 @@ def judge(project: OpenProject, session: str, workflows: Sequence[Workflow], *, 
         The verdict. A snapshot that it used is claimed by now.
     """
     snapshot = snapshots.claim(project, session, known=known) or snapshots.unanswered(project, session)
-    sealed = [each.key for each in snapshot.workflows] if snapshot else []
+    saved = [each.key for each in snapshot.workflows] if snapshot else []
     if snapshot and snapshot.session != session:  # the compaction changed the id, so the old one is no other session
         _succeed(project, (snapshot.session,), session)
     holders = {each.key: owners.owner(project, each) for each in workflows}
-    verdict, before = _decide(project, session, workflows, holders, sealed, snapshot.session if snapshot else "")
+    verdict, before = _decide(project, session, workflows, holders, saved, snapshot.session if snapshot else "")
     _succeed(project, before, session)
     return replace(verdict, snapshot=snapshot)
 
@@ -82,24 +82,24 @@ def foresee(project: OpenProject, session: str, workflows: Sequence[Workflow]) -
     It assumes that PreCompact comes first, saves what the session may save, and makes it the owner of what `settle`
     gives it.
     """
-    sealed = _to_save(project, session, workflows)
+    saved = _to_save(project, session, workflows)
     holders = {each.key: owners.owner(project, each) for each in workflows}
-    holders |= _owning(session, sealed, holders)
-    return _decide(project, session, workflows, holders, [each.key for each in sealed], session)[0]
+    holders |= _owning(session, saved, holders)
+    return _decide(project, session, workflows, holders, [each.key for each in saved], session)[0]
 
 
 def _to_save(project: OpenProject, session: str, workflows: Sequence[Workflow]) -> list[Workflow]:
     return [each for each in owners.of_session(project, session, workflows) if each.resumable]
 
 
-def _owning(session: str, sealed: Sequence[Workflow], holders: Mapping[str, str | None]) -> dict[str, str | None]:
+def _owning(session: str, saved: Sequence[Workflow], holders: Mapping[str, str | None]) -> dict[str, str | None]:
     """Return the workflow without an owner that a session comes to own when it saves: the newest, if it owns none.
 
     The branch doesn't decide here, since it is known only for workflows with an owner.
     """
-    if session in {holders[each.key] for each in sealed}:
+    if session in {holders[each.key] for each in saved}:
         return {}
-    free = [each for each in owners.ranked(sealed) if holders[each.key] is None]
+    free = [each for each in owners.ranked(saved) if holders[each.key] is None]
     return {each.key: session for each in free[:1]}
 
 
@@ -108,8 +108,8 @@ def _decide(
     session: str,
     workflows: Sequence[Workflow],
     holders: Mapping[str, str | None],
-    sealed: Sequence[str],
-    sealer: str,
+    saved: Sequence[str],
+    saver: str,
 ) -> tuple[Verdict, set[str]]:
     """Return the verdict, with the ids that this session turns out to have had before.
 
@@ -122,19 +122,19 @@ def _decide(
         session: the session that starts again.
         workflows: all workflows that could be read, of all formats.
         holders: the session that owns each, by the workflow's key.
-        sealed: the keys of the workflows that this compaction's snapshot names, its session's own first.
-        sealer: the session that left the snapshot; empty without a snapshot.
+        saved: the keys of the workflows that this compaction's snapshot names, its session's own first.
+        saver: the session that left the snapshot; empty without a snapshot.
     """
     unfinished = [each for each in owners.ranked(workflows) if each.resumable]
     before = set[str]()
     alone = not sessions.live_others(project, session)
-    # If no other session is live, sealed workflows without an owner count as the session's own; the newest comes first.
+    # If no other session is live, saved workflows without an owner count as the session's own; the newest comes first.
     own = {key for key, holder in holders.items() if holder == session}
-    own |= {key for key in sealed if own and alone and holders.get(key) is None}
+    own |= {key for key in saved if own and alone and holders.get(key) is None}
     ours, step = [each for each in unfinished if each.key in own], 1
     if not ours:
-        had = {key for key in sealed if alone or holders.get(key) == sealer}
-        had |= {key for key in sealed[:1] if holders.get(key) is None}  # it was the sealing session's own then
+        had = {key for key in saved if alone or holders.get(key) == saver}
+        had |= {key for key in saved[:1] if holders.get(key) is None}  # it was the saving session's own then
         ours, step = _of_branch(project, [each for each in unfinished if each.key in had]), 2
     if not ours:
         before = _ancestors(project, session, {holders[each.key] for each in unfinished})
