@@ -130,7 +130,7 @@ def test_each_verb_prints_json(started: Command, words: tuple[str, ...]) -> None
         (("task", "finish", "1.1", "--cost", "ten"), "such as $0.20"),
         (("task", "finish", "1.1", "--met", "a", "--unmet", "a"), "not both: a"),
         (("task", "iterate", "1.1"), "task start 1.1"),
-        (("task", "retry", "1.1"), "only one that failed"),
+        (("task", "retry", "1.1"), "only retry one that failed"),
         (("supervise", "pre_task", "--conflict", "api"), "needs --severity"),
         (("supervise", "pre_task", "--severity", "low"), "--conflict"),
         (("supervise", "pre_task", "--conflict", "api", "--severity", "low", "--action", "pass"), "resolution"),

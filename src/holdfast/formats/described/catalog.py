@@ -59,7 +59,7 @@ def use_if_any(root: Path) -> None:
     try:
         use(root)
     except OSError as error:
-        log.write("warning", f"formats without code can't be looked for: {error}")
+        log.write("warning", f"formats without code can't be listed: {error}")
 
 
 class _Parts:

@@ -107,7 +107,7 @@ def parse(name: str, data: Mapping[str, Any], source: str) -> Description:
         if why := misplaced(each):
             read.fail(f"files: {each!r} {why}")
     if "*" in files[0].rpartition("/")[0]:
-        read.fail(f"files: {files[0]!r} has a wildcard in its folder; name one first whose folder is known")
+        read.fail(f"files: {files[0]!r} has a wildcard in its folder; put a pattern whose folder is known first")
     workflow, units = read.paths(data, "workflow", _OF_WORKFLOW), read.paths(data, "units", _OF_UNITS)
     path, word = units.pop("path", ""), units.pop("word", "step")
     if not path or fields.is_single(path):
@@ -117,7 +117,7 @@ def parse(name: str, data: Mapping[str, Any], source: str) -> Description:
     if "title" not in units or "status" not in units:
         read.fail("units needs title and status: the fields of a unit that hold them")
     if not _UNIT.fullmatch(word):
-        read.fail(f"units.word: {word!r} is no word in small letters")
+        read.fail(f"units.word: {word!r} isn't a word in small letters")
     given = data.get("statuses")
     table: Mapping[str, Any] = given if isinstance(given, dict) else read.fail("statuses is missing: name the words")
     read.only(table, STATUSES, "statuses.")
@@ -126,7 +126,7 @@ def parse(name: str, data: Mapping[str, Any], source: str) -> Description:
         read.fail("statuses needs pending and completed: the words that the file has for them")
     known = [_meaning(each) for words in statuses.values() for each in words]
     if twice := next((each for each in known if known.count(each) > 1), None):
-        read.fail(f"statuses: {twice[1]!r} means two things; give each status words of its own")
+        read.fail(f"statuses: {twice[1]!r} means two things; give each status its own words")
     return Description(name, source, files, path, word, workflow, units, statuses)
 
 
@@ -134,9 +134,9 @@ def misplaced(place: str) -> str:
     """Say why no state file may lie at a path or pattern relative to a project's root; empty if it may."""
     folded = [each.casefold() for each in place.split("/")]
     if not place.isprintable() or "\\" in place or len(place) > _PATTERN_LIMIT_CHARS:
-        return "is no path with slashes"
+        return "isn't a path with slashes"
     if any(each in ("", ".", "..", "~") for each in folded) or "**" in place or any(c in place for c in "?[]"):
-        return "must lie below the project's root; of wildcards there is * alone"
+        return "must lie below the project's root; * is the only wildcard"
     if not folded[-1].endswith(".json"):
         return "must end in .json"
     if folded[0] == ".claude" and len(folded) > 1:
@@ -187,7 +187,7 @@ class _Reader:
     def only(self, data: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
         unknown = [key for key in data if key not in known]
         if unknown:
-            self.fail(f"{where}{unknown[0]} is no key of a format; use {', '.join(known)}")
+            self.fail(f"{where}{unknown[0]} isn't a key of a format; use {', '.join(known)}")
 
     def texts(self, data: Mapping[str, Any], key: str) -> tuple[str, ...]:
         value = data.get(key)

@@ -25,7 +25,7 @@ def unit(rules: Description, data: Mapping[str, Any], id_: str) -> Unit:
     """Return the unit with this id. Raises TransitionError if there is none by now."""
     found = next((each for each in view.units(rules, data, []) if each.phase.id == id_), None)
     if found is None:
-        raise TransitionError(f"there is no {rules.word} {id_!r} in the file by now")
+        raise TransitionError(f"there is no {rules.word} {id_!r} in the file now")
     return found
 
 
@@ -120,7 +120,7 @@ def add(
         path = _place(rules, "context")
         before = fields.get(data, path)
         if before is not None and not isinstance(before, dict):
-            raise TransitionError(f"{quoted(path)} in the file is no object, so nothing can be added to it")
+            raise TransitionError(f"{quoted(path)} in the file isn't an object, so nothing can be added to it")
         _put(rules, data, path, {**(before or {}), **context})
 
 

@@ -30,7 +30,7 @@ def parts(path: str) -> list[str]:
     found: list[str] = []
     for part in path.split("."):
         if not _PART.fullmatch(part):
-            raise ValueError(f"{path!r} is no path; write keys with dots between them, and [*] after a list's key")
+            raise ValueError(f"{path!r} isn't a path; write keys with dots between them, and [*] after a list's key")
         found += [part.removesuffix(_LIST), _LIST] if part.endswith(_LIST) else [part]
     if len(found) > MAX_PARTS:
         raise ValueError(f"{path!r} has more than {MAX_PARTS} parts")
@@ -62,7 +62,7 @@ def put(data: dict[str, Any], path: str, value: Any) -> None:
     for key in way:
         inner = data.setdefault(key, {})
         if not isinstance(inner, dict):
-            raise ValueError(f"{key!r} is no object, so {path} can't be written")
+            raise ValueError(f"{key!r} isn't an object, so {path} can't be written")
         data = inner
     data[last] = value
 

@@ -85,7 +85,7 @@ def change(
     if not is_place(project.root, rules, path):
         raise StateError(path, f"is no place for a file of {rules.name}")
     if not path.exists():
-        raise MissingError(path, "is not there any more")
+        raise MissingError(path, "is gone")
 
     def apply(file: StateFile) -> dict[str, Any]:
         before = view.workflow(project, rules, file)
@@ -134,7 +134,7 @@ def _created(project: Records, rules: Description, start: Start) -> Workflow:
     if gone is not None:
         project.observe(gone)
         if view.identity(rules, data, path) == gone.id and gone.finished:
-            said = f"{gone.place} holds a finished workflow, which a new one could not be told from"
+            said = f"{gone.place} holds a finished workflow, which can't be told apart from a new one"
             raise TransitionError(f"{said}; name a field for it with workflow.id in {rules.source}, or move it away")
         project.shelve(gone)
     file = statefile.write(project, path, data, before, why="start")

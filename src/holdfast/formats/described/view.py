@@ -38,7 +38,7 @@ def check(rules: Description, path: Path, data: Mapping[str, Any]) -> None:
         title, status = fields.get(each.data, rules.unit["title"]), fields.get(each.data, rules.unit["status"])
         if isinstance(title, str) or (status is not None and described.meaning(rules, status)):
             return
-    raise SchemaMismatch(path, f"is no file of {rules.name} (nothing at {rules.units}); it is left alone")
+    raise SchemaMismatch(path, f"isn't a file of {rules.name} (nothing at {rules.units}); it is left alone")
 
 
 def units(rules: Description, data: Mapping[str, Any], warnings: list[str]) -> list[Unit]:
