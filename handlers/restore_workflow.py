@@ -43,7 +43,7 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> list[Out
     told = sessions.restore(event, context, lost=lost) if lost else []
     if not told and event.prompt.lstrip().startswith("/"):
         told = sessions.asked(event, context, event.prompt)
-    return deliver([*told, *news])
+    return deliver([*told, *news, *sessions.take_evidence(event, context)])
 
 
 @hookimpl

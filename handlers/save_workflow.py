@@ -17,5 +17,6 @@ def on_pre_compact(event: PreCompact, context: Context) -> Outcome | None:
     if event.in_subagent or (event.trigger != "manual" and sessions.compacts_agent(event, context)):
         return None
     sessions.join(event, context)
+    sessions.take_evidence(event, context)
     summary = sessions.save(event, context, event.trigger)
     return instruct_summary(summary) if summary else None

@@ -55,6 +55,7 @@ def on_stop(event: Stop, context: Context) -> None:
     told = "background_tasks" in event.model_fields_set  # clients before 2.1.145 don't list them
     sessions.rest(event, context, {task.id for task in event.background_tasks if task.id} if told else None)
     sessions.note_runs(event, context)
+    sessions.take_evidence(event, context)
 
 
 @hookimpl(match="Agent|Task", tryfirst=True)

@@ -80,6 +80,26 @@ class Edit:
     created: bool
 
 
+class Work(NamedTuple):
+    """A command that ran, or an edit of a file.
+
+    Attributes:
+        at: when it ended (UTC stamp).
+        command: the command; empty for an edit.
+        output: what it put out.
+        failed: whether it failed by its exit code.
+        path: the file that was edited; empty for a command.
+        lines_added: how many lines the edit added.
+    """
+
+    at: str
+    command: str = ""
+    output: str = ""
+    failed: bool = False
+    path: str = ""
+    lines_added: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Trail:
     """What a session did, as it stands in its transcript: nothing is redacted yet.
@@ -258,6 +278,9 @@ class Transcripts(Protocol):
     def trail(self, entries: Sequence[dict[str, Any]], /) -> Trail:
         """Return what a session did, from its transcript's entries, oldest first; never raises."""
 
+    def work(self, entries: Sequence[dict[str, Any]], /) -> Sequence[Work]:
+        """Return what a session ran and edited, from its transcript's entries, oldest first; never raises."""
+
     def edited(self, path: str, /) -> Sequence[str]:
         """Return the files that an agent edited, in their order, from the end of its own transcript; never raises."""
 
@@ -320,6 +343,10 @@ class Unread:
     def trail(self, entries: Sequence[dict[str, Any]]) -> Trail:
         """Return an empty trail."""
         return Trail()
+
+    def work(self, entries: Sequence[dict[str, Any]]) -> Sequence[Work]:
+        """Return nothing."""
+        return ()
 
     def edited(self, path: str) -> Sequence[str]:
         """Return no files."""

@@ -13,6 +13,7 @@ only if the ledger can't be read or written.
 - Phases that agents move: `launch_agent`, `finish_agent`, `settle_agents`, `abandon_calls`, `report`, `report_unmoved`.
 - What formats ask for around agents: `note_runs`, `held_launch`, `lock_file`, `unlock_files`.
 - To-do lists: `correct_todos`, `note_task`.
+- `take_evidence`: what the transcript shows of a workflow, such as commits and test results.
 - `record` keeps an event for replay.
 
 Example::
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.compaction.slash_commands import asked as asked
     from holdfast.sessions.compaction.snapshots import Lost as Lost
     from holdfast.sessions.compaction.snapshots import lost as lost
+    from holdfast.sessions.evidence import take_evidence as take_evidence
     from holdfast.sessions.history.recordings import record as record
     from holdfast.sessions.ownership.sessions import crashed as crashed
     from holdfast.sessions.ownership.sessions import join as join
@@ -100,6 +102,7 @@ _PUBLIC = {
     "holdfast.sessions.compaction.save": ("save",),
     "holdfast.sessions.compaction.slash_commands": ("asked",),
     "holdfast.sessions.compaction.snapshots": ("Lost", "lost"),
+    "holdfast.sessions.evidence": ("take_evidence",),
     "holdfast.sessions.history.recordings": ("record",),
     "holdfast.sessions.ownership.sessions": ("crashed", "join", "leave", "touch"),
     "holdfast.sessions.reading.required_files": ("RequiredFile", "reading_that_holds", "unread"),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from re import Pattern
     from types import ModuleType
 
-    from holdfast.files.transcript import Run
+    from holdfast.files.transcript import Run, Work
     from holdfast.workflow.model import (
         AgentWork,
         Brief,
@@ -102,6 +102,17 @@ class KnowsCommands(Protocol):
 
     def asked(self, project: Records, command: str, argument: str) -> list[Workflow]:
         """Return the unfinished workflows that `/command argument` means; none if the command isn't known."""
+
+
+@runtime_checkable
+class TakesEvidence(Protocol):
+    """An optional ability of an adapter: to record what a session's transcript shows of its workflows."""
+
+    def evidence(self, project: Records, workflow: Workflow, work: Sequence[Work]) -> list[str]:
+        """Record what a session ran and edited, oldest first, and return sentences for its model.
+
+        Evidence completes nothing. What was recorded before is left out, and the sentences are those that hold now.
+        """
 
 
 @runtime_checkable
@@ -303,6 +314,17 @@ def asked(project: Records, command: str, argument: str) -> list[Workflow]:
             adapter = get(name)
             found += adapter.asked(project, command, argument) if isinstance(adapter, KnowsCommands) else ()
     return found
+
+
+def taking_evidence(project: Records, session: str) -> list[tuple[TakesEvidence, Workflow]]:
+    """Return the unfinished workflows that a session owns and that take evidence, each with its adapter."""
+    takers = {name: each for name in _present(project) if isinstance(each := get(name), TakesEvidence)}
+    if not takers:
+        return []
+    keys = project.lately(session)
+    found = [_asked(project, name, lambda adapter: adapter.candidates(project, keys)) for name in takers]
+    mine = (each for one in found for each in one.workflows if each.resumable and project.owner(each) == session)
+    return [(takers[each.format], each) for each in mine]
 
 
 def _present(project: Records) -> list[str]:

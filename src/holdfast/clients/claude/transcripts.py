@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from re import Pattern
 
     from holdfast.clients.claude.events.agents import Returned, TaskNotification
-    from holdfast.files.transcript import Reached, Run, Tokens, Trail
+    from holdfast.files.transcript import Reached, Run, Tokens, Trail, Work
 
 TAIL_BYTES = 4 << 20  # bytes of a transcript's end that are read; one of hours has hundreds of megabytes
 READ_LIMIT_S = (
@@ -196,6 +196,13 @@ def trail(entries: Sequence[dict[str, Any]]) -> Trail:
     from holdfast.clients.claude import trail  # here, for most sessions have a workflow
 
     return trail.read(entries)
+
+
+def work(entries: Sequence[dict[str, Any]]) -> Sequence[Work]:
+    """Return what a session ran and edited, by the entries of its transcript (`Transcripts.work`)."""
+    from holdfast.clients.claude.trail import work as found  # here, for few workflows ask for it
+
+    return found.read(entries)
 
 
 def edited(path: str) -> Sequence[str]:

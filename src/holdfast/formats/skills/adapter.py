@@ -16,8 +16,9 @@ from holdfast.workflow import assignments, extras, statefile, values
 from holdfast.workflow.model import Brief, Changes, Found, Judged, Problem, Start, Workflow
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Sequence
 
+    from holdfast.files.transcript import Work
     from holdfast.formats.skills.machine import Machine
     from holdfast.workflow.model import Phase, Status
     from holdfast.workflow.records import Records
@@ -30,6 +31,7 @@ __all__ = [
     "brief",
     "candidates",
     "done",
+    "evidence",
     "find",
     "judge",
     "match_phase",
@@ -179,6 +181,13 @@ def match_phase(workflow: Workflow, text: str, agent: str) -> Phase | None:
         if named and (not named[2] or int(named[2]) == len(tasks)):
             return next((each for each in tasks if view.number_of(each.id) == int(named[1])), None)
     return assignments.match_phase(workflow, text, agent)
+
+
+def evidence(project: Records, workflow: Workflow, work: Sequence[Work]) -> list[str]:
+    """Record what the transcript shows of a workflow, and return what its session should hear (`evidence.take`)."""
+    from holdfast.formats.skills import evidence as taking  # here, for only three kinds of events have any
+
+    return taking.take(project, workflow, work)
 
 
 def asked(project: Records, command: str, argument: str) -> list[Workflow]:

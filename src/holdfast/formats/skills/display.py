@@ -53,7 +53,8 @@ def scenario(seen: Seen, unit: Phase) -> str:
         part = view.cycle_part(transitions.task(data, number), rules)
         now = f", currently in {rules.called(part)} phase" if part else ""
         verb = "Resuming task" if unit.status == "active" else "Start task"
-        return f"{verb} {where}{now}: {quoted(unit.title)}"
+        made = next((proposed(data, each) for each in proposals(data) if each.get("task") == number), "")
+        return f"{verb} {where}{now}: {quoted(unit.title)}{f'. {made}'.removesuffix('.') if made else ''}"
     points = _open_checkpoints(data, rules)
     if name == rules.task_phase and files.tasks(data):
         return f"All tasks complete. {points}".strip()
@@ -62,6 +63,33 @@ def scenario(seen: Seen, unit: Phase) -> str:
     hint = f": {stage.hint}" if stage.hint else ""
     text = f"{verb} {unit.id}{hint}" if hint else f"{verb} {quoted(unit.title)}"
     return f"{text}. {points}" if points and any(each in files.checkpoints(data) for each in stage.requires) else text
+
+
+def events(data: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    """Return the history's events of a name, in order."""
+    history = data.get("history")
+    listed = history if isinstance(history, list) else []
+    return [each for each in listed if isinstance(each, dict) and each.get("event") == name]
+
+
+def proposals(data: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the commits that may complete a task: the newest of each task that is open."""
+    found = {values.number(each.get("task")): each for each in events(data, "commit_seen")}
+    tasks = files.tasks(data)
+    return [
+        each
+        for number, each in found.items()
+        if number is not None and 1 <= number <= len(tasks)
+        if files.normal(tasks[number - 1].get("status")) != "completed"
+    ]
+
+
+def proposed(data: Mapping[str, Any], event: Mapping[str, Any]) -> str:
+    """Return what is said of such a commit: which task it may complete, and the command that does it."""
+    number, sha = values.number(event.get("task")) or 0, one_line(values.text(event.get("commit")), 40)
+    where = f"task {number}/{len(files.tasks(data))}"
+    made = f"Commit {sha} {quoted(values.text(event.get('note')))} was made during {where}"
+    return f"{made}. If it completes the task: `holdfast skills task {number} --done --commit {sha}`."
 
 
 def pending(data: Mapping[str, Any]) -> list[str]:

@@ -21,6 +21,7 @@ _TABLES = {
     "names": "words for phases and checkpoints",
     "hints": "what to do in each part of a task",
     "tasks": "`phase` and `cycle`",
+    "commands": "patterns of the commands that run each checkpoint",
 }
 _TEXTS = ("key", "title", "cycle")
 
@@ -67,6 +68,7 @@ class Machine:
         hints: what to do in each part of a task.
         task_phase: the phase in which tasks are worked on.
         task_cycle: the parts of a task.
+        commands: patterns of the commands that run each checkpoint, and `test` for tests: globs for their arguments.
     """
 
     name: str
@@ -81,6 +83,7 @@ class Machine:
     hints: Mapping[str, str] = field(default_factory=dict)
     task_phase: str = TASK_PHASE
     task_cycle: tuple[str, ...] = TASK_CYCLE
+    commands: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     _by_name: dict[str, Stage] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -164,6 +167,7 @@ def parse(name: str, data: Mapping[str, Any], source: str) -> Machine:
         hints={key: read.text(tables["hints"], key, "hints.") for key in tables["hints"]},
         task_phase=read.text(tasks, "phase", "tasks.") or TASK_PHASE,
         task_cycle=read.texts(tasks, "cycle", "tasks.") or TASK_CYCLE,
+        commands={key: read.texts(tables["commands"], key, "commands.") for key in tables["commands"]},
     )
 
 

@@ -38,10 +38,13 @@ class Tests(NamedTuple):
     passing: Sequence[str] = ()
 
 
-def checkpoint(data: dict[str, Any], name: str, at: str, *, passed: bool, more: Mapping[str, Any]) -> None:
+def checkpoint(
+    data: dict[str, Any], name: str, at: str, *, passed: bool, more: Mapping[str, Any], marked: Mapping[str, Any] = {}
+) -> None:
     """Record that a checkpoint was run and whether it passed; nothing changes if that was recorded last.
 
-    Raises TransitionError for an unknown checkpoint, and if the workflow is blocked or over.
+    `marked` are further words for the history. Raises TransitionError for an unknown checkpoint, and if the workflow is
+    blocked or over.
     """
     transitions.must_go_on(data)
     point = _point(data, name)
@@ -50,7 +53,7 @@ def checkpoint(data: dict[str, Any], name: str, at: str, *, passed: bool, more: 
         return
     for key in ("status", "last_run", "passed", *more):
         point[key] = {**wanted, "last_run": at}[key]
-    transitions.note(data, at, "checkpoint", checkpoint=name, passed=passed)
+    transitions.note(data, at, "checkpoint", checkpoint=name, passed=passed, **marked)
 
 
 def pull_request(data: dict[str, Any], number: int | None, url: str, at: str) -> None:
@@ -102,15 +105,15 @@ def part(data: dict[str, Any], rules: Machine, name: str, tests: Tests, at: str)
     """
     phases = name in {each.name for each in rules.stages}
     number = None if phases else view.current_task(data)
-    doubt = NEVER_RED if name == "green" and not _was_red(data, number) else ""
+    doubt = NEVER_RED if name == "green" and not was_red(data, number) else ""
     if phases:
         transitions.enter(data, rules, name, at)
-        _write_phase(data, rules, name, tests, at)
+        write_phase(data, rules, name, tests, at)
     else:
         _go_to(data, rules, name, at)
     if tests.failing or tests.passing or tests.command or (name == "red" and tests.reason):
         run(data, tests, at, task=number)
-    if doubt and not any(each.get("event") == "never_red" for each in _last_events(data)):
+    if doubt and not any(each.get("event") == "never_red" for each in last_events(data)):
         transitions.note(data, at, "never_red", note=doubt)
     return doubt
 
@@ -145,10 +148,20 @@ def _point(data: Mapping[str, Any], name: str) -> dict[str, Any]:
     return points[name]
 
 
-def _write_phase(data: dict[str, Any], rules: Machine, name: str, tests: Tests, at: str) -> None:
-    """Write what is known of the tests into the phase's own fields, and the history's events for it."""
+def write_phase(
+    data: dict[str, Any],
+    rules: Machine,
+    name: str,
+    tests: Tests,
+    at: str,
+    *,
+    passing: bool | None = None,
+    marked: Mapping[str, Any] = {},
+) -> None:
+    """Write what is known of the tests into the phase's own fields, and the history's events for it, with `marked`."""
     phase, known = transitions.phase(data, name), rules.stage(name).fields
-    passing = not tests.failing if tests.failing or tests.passing else None
+    if passing is None and (tests.failing or tests.passing):
+        passing = not tests.failing
     found = {
         "test_file": tests.file,
         "test_name": tests.name,
@@ -162,9 +175,9 @@ def _write_phase(data: dict[str, Any], rules: Machine, name: str, tests: Tests, 
     changed = {key: value for key, value in given.items() if phase.get(key) != value}
     phase |= changed
     if "test_file" in changed:
-        transitions.note(data, at, "test_written", file=tests.file)
+        transitions.note(data, at, "test_written", file=tests.file, **marked)
     if "failure_confirmed" in changed or "failure_reason" in changed:
-        transitions.note(data, at, "failure_confirmed", reason=tests.reason or None)
+        transitions.note(data, at, "failure_confirmed", reason=tests.reason or None, **marked)
 
 
 def _go_to(data: dict[str, Any], rules: Machine, name: str, at: str) -> None:
@@ -184,15 +197,17 @@ def _go_to(data: dict[str, Any], rules: Machine, name: str, at: str) -> None:
         transitions.note(data, at, "tdd_phase", task=number, phase=name)
 
 
-def _was_red(data: Mapping[str, Any], number: int | None) -> bool:
+def was_red(data: Mapping[str, Any], number: int | None) -> bool:
     """Return whether a failing test was recorded: in the phase RED, or for the task with this number."""
+    if any(each.get("event") == "tests_run" and each.get("result") == "failed" for each in last_events(data)):
+        return True
     if number is None:
         return transitions.phase(data, "red").get("failure_confirmed") is True
     state = values.members(data.get("test_state"))
     return state.get("last_result") == "failed" and state.get("task") == number
 
 
-def _last_events(data: Mapping[str, Any]) -> list[dict[str, Any]]:
+def last_events(data: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the events since the last RED began."""
     history = [each for each in data.get("history") or [] if isinstance(each, dict)]
     begins = ("phase_started", "tdd_phase")
