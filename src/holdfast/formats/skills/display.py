@@ -1,4 +1,8 @@
-"""What a person and the model see of a workflow at its resumption, in the document's words (R004-33 to R004-37)."""
+"""What a person and the model see of a workflow at its resumption, in the document's words and signs (I004-21).
+
+R004-33, R004-34 and R004-35 are lines for the model, R004-36 and R004-37 what a person sees. The pull request's
+checkpoint has a short name (I004-7), and the progress of tasks stands at their phase (I004-9).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The state file of a skill's workflow: its schema, and a new one's content (R004-09 to R004-23)."""
+"""The state file of a skill's workflow: its schema, and a new one's content.
+
+Its keys are those of R004-09, R004-10, R004-11, R004-12 and R004-13; for /dev R004-14, R004-15, R004-16, R004-17 and
+R004-18; for /tdd R004-19, R004-20, R004-21, R004-22 and R004-23. The document's comments are no keys (I004-2). What it
+has only later may be missing: a step (I004-23), a task's commit (I004-18).
+"""
 
 from __future__ import annotations
 

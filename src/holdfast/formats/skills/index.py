@@ -1,4 +1,4 @@
-"""The list of unfinished workflows, `index.json`: written with each of them, and never the only source (R004-07)."""
+"""The list of unfinished workflows: written with each of them (R004-07, R004-08, I004-14), never the only source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with the files of this format, and mending what follows from other files."""
+"""What is wrong with the files of this format, and mending what follows from other files (R004-42)."""
 
 from __future__ import annotations
 

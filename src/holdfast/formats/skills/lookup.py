@@ -1,4 +1,4 @@
-"""Find the workflow that somebody means: by its key, its id, or the feature or folder that it is about (I004-17)."""
+"""Find the workflow that somebody means: by key, id, feature or folder (I004-17, I004-24)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def named(project: Records, wanted: str, skill: str = "", *, briefly: bool = Fal
     """Return the unfinished workflows that a text means.
 
     The literal key counts first, as the file is named after it. Then come an id, another spelling of a feature's path,
-    and a folder that features lie in: these are found by the index.
+    and a folder that features lie in: these are found by the index. Last comes an id that only the file itself has.
 
     Args:
         project: the project.
@@ -41,6 +41,8 @@ def named(project: Records, wanted: str, skill: str = "", *, briefly: bool = Fal
         about = [(each.id, one_spelling(project, each.feature)) for each in listed]
         found = [id_ for id_, feature in about if feature == path]
         found = found or [id_ for id_, feature in about if feature.startswith(f"{path}/")]
+    if not found and not briefly and places.is_skill(wanted.partition("@")[0]):
+        found = [name for name in there if _is_of(name, skill) and _calls_itself(project, name, wanted)]
     if briefly:
         found = found[: candidates.MOST]
     return [each for each in (_read(project, name) for name in found) if each is not None and not each.finished]
@@ -87,6 +89,12 @@ def one_spelling(project: Records, text: str) -> str:
 
 def _is_of(name: str, skill: str) -> bool:
     return not skill or name.rpartition("-")[0] == skill
+
+
+def _calls_itself(project: Records, name: str, wanted: str) -> bool:
+    """Return whether the file of a workflow has this id, which may differ from the file's name (I004-1)."""
+    found = _read(project, name)
+    return found is not None and wanted in (found.id, found.id.partition("@")[0])
 
 
 def _read(project: Records, name: str) -> Workflow | None:

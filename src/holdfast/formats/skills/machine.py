@@ -1,4 +1,4 @@
-"""The state machine of a skill: its phases, checkpoints and transitions, as data that executes nothing."""
+"""The state machine of a skill (R004-02): phases, checkpoints and transitions, as data that executes nothing."""
 
 from __future__ import annotations
 

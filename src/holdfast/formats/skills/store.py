@@ -1,4 +1,8 @@
-"""The state files of the `skills` format: each change is one read and write under the lock, then the index."""
+"""The state files of the `skills` format: each change is one read and write under the lock, then the index.
+
+They are essential, readable and safe with several sessions (R004-04), written by a rename (R004-32), and git ignores
+them (I004-22). A corrupted one is set aside with the document's warning (R004-40).
+"""
 
 from __future__ import annotations
 
@@ -130,7 +134,7 @@ def finish(
 
 
 def move_away(project: Records, workflow: Workflow) -> Workflow:
-    """Move the file of a finished workflow to `completed/` and delist it. Hold the lock on the top folder."""
+    """Move the file of a finished workflow to `completed/` and delist it (I004-3). Hold the lock on the top folder."""
     path = workflow.path
     target = places.completed(project) / path.name
     statefile.guard(project.root, target)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def note(data: dict[str, Any], at: str, event: str, **more: Any) -> None:
-    """Append an event to the history, and move `updated_at`. What the history holds already stays."""
+    """Append an event to the history, and move `updated_at`. What the history holds already stays (I004-20)."""
     history = data.get("history")
     data["history"] = [*(history if isinstance(history, list) else []), {"at": at, "event": event, **more}]
     data["workflow"]["updated_at"] = at
@@ -46,7 +46,7 @@ def task(data: Mapping[str, Any], number: int) -> dict[str, Any]:
 
 
 def enter(data: dict[str, Any], rules: Machine, name: str, at: str) -> None:
-    """Make a phase the current one. The phase before it is completed, unless this goes back to an earlier one.
+    """Make a phase the current one (I004-11). The phase before it is completed (I004-10), unless this goes back.
 
     Nothing changes if the phase is current already. A machine with a cycle begins the next round with its first phase.
 

@@ -1,4 +1,4 @@
-"""`holdfast skills cleanup|clear|check|repair`: remove what is old, and mend what follows from other files."""
+"""`holdfast skills cleanup|clear|check|repair`: remove what is old (R004-39), and mend what follows from files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`holdfast skills …`: workflows of skills such as /dev and /tdd, in .claude/workflow-state/."""
+"""`holdfast skills …`: workflows of skills such as /dev and /tdd, in .claude/workflow-state/.
+
+`complete` prints the document's signal (R004-31), and `resume` names a live session that works on it (I004-16).
+"""
 
 from __future__ import annotations
 

@@ -1,0 +1,414 @@
+"""Document 004: `.claude/workflow-state/`, requirement by requirement."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast import clock
+from holdfast.formats.skills import adapter, library, places, retention
+from holdfast.sessions.workspace import Workspace
+from holdfast.workflow import guidance
+from tests.commandline import holdfast
+from tests.formats.skills import documents
+from tests.formats.skills.test_commands import QUESTION, RESUMED, SHOWN, example, with_session
+from tests.handmade import ME, OTHER
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from holdfast.workflow.model import Workflow
+
+FEATURE = "features/auth/user-login.md"
+FILE = "# User login\n\n- [ ] Add model\n- [ ] Add login\n"
+EVENTS = ("lint", "test", "security_review", "code_simplifier")
+
+
+class Scene:
+    """A project with a feature file of two boxes."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.write(FEATURE, FILE)
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def run(self, *words: str, code: int = 0, session: str = "") -> Any:
+        return holdfast("skills", *words, root=self.root, code=code, session=session)
+
+    def dev(self, upto: str = "task_execution") -> None:
+        """Start /dev, up to a phase."""
+        self.run("start", "dev", "--feature", FEATURE)
+        self.run("phase", "create_branch")
+        self.run("phase", "task_execution")
+        if upto == "task_execution":
+            return
+        for number in ("1", "2"):
+            self.run("task", number, "--start")
+            self.run("task", number, "--done")
+        self.run("phase", "verification")
+        if upto == "pr_creation":
+            for name in EVENTS:
+                self.run("checkpoint", name, "--passed")
+            self.run("phase", "pr_creation")
+
+    def tdd(self) -> None:
+        self.run("start", "tdd", "--task", "Add a login")
+
+    def path(self, folder: str = "active") -> Path:
+        (path,) = (self.root / places.TOP / folder).glob("*.json")
+        return path
+
+    def state(self, folder: str = "active") -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.path(folder).read_bytes())
+        return found
+
+    def listed(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads((self.root / places.TOP / "index.json").read_bytes())[
+            "active_workflows"
+        ]
+        return found
+
+    def events(self, *names: str) -> list[dict[str, Any]]:
+        return [each for each in self.state()["history"] if each["event"] in names]
+
+    @property
+    def workflow(self) -> Workflow:
+        (found,) = adapter.find(Workspace.open(self.root)).workflows
+        return found
+
+    def restored(self) -> str:
+        return guidance.build(self.workflow, root=self.root, sidecar=self.root / "sidecar.md").text
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Scene:
+    return Scene(tmp_path)
+
+
+def later(monkeypatch: pytest.MonkeyPatch, **age: float) -> None:
+    monkeypatch.setenv("HOLDFAST_NOW", clock.stamp(clock.now() + timedelta(**age)))
+
+
+def test_files_lie_where_the_document_says(scene: Scene) -> None:
+    """R004-01, R004-05, R004-06, I004-1 and I004-22: the literal key's hash; git ignores it."""
+    scene.dev()
+    digits = hashlib.md5(f"{FEATURE}\n".encode(), usedforsecurity=False).hexdigest()[:8]
+    assert scene.path() == scene.root / ".claude/workflow-state/active" / f"dev-{digits}.json"
+    assert (scene.root / ".claude/workflow-state/index.json").exists()
+    assert scene.state()["workflow"]["id"] == f"dev-{digits}"
+    assert (scene.root / ".claude/workflow-state/.gitignore").read_text() == "*\n"
+
+    scene.run("start", "tdd", "--task", "Add it")
+    name = places.stem("tdd", "Add it")
+    assert (scene.root / ".claude/workflow-state/active" / f"{name}.json").exists()
+
+
+def test_a_skill_of_a_users_own_is_a_state_machine(scene: Scene) -> None:
+    """R004-02, R004-03 and R004-11: from the first phase to the last, with its own context."""
+    scene.run("start", "release", "--task", "1.2", "--phase", "tag", "--phase", "announce")
+    assert scene.state()["context"] == {"task_description": "1.2"}
+    scene.run("block", "No key")
+    assert [each["status"] for each in scene.state()["state_machine"]["phases"]] == ["blocked", "pending"]
+    assert "No key" in scene.run("phase", "announce", code=1).err
+    scene.run("unblock")
+    scene.run("phase", "announce")
+    assert "DEV_COMPLETE: 1.2" in scene.run("complete").out
+
+
+def test_the_index_lists_what_is_unfinished(scene: Scene) -> None:
+    """R004-07, R004-08 and I004-14: with the last activity of each, so that no folder is searched."""
+    scene.dev()
+    written = json.loads((scene.root / places.TOP / "index.json").read_bytes())
+    (entry,) = written["active_workflows"]
+    assert written["schema_version"] == "1.0"
+    assert set(entry) == {"id", "skill", "feature", "started_at", "last_activity"}
+    assert (entry["skill"], entry["feature"]) == ("dev", FEATURE)
+    assert entry["last_activity"] == scene.state()["workflow"]["updated_at"] == written["updated_at"]
+
+
+def test_a_new_dev_state_has_the_schemas_keys(scene: Scene) -> None:
+    """R004-09, R004-10, R004-12, R004-14, R004-15, R004-16, R004-17 and I004-23: only the first phase began."""
+    scene.run("start", "dev", "--feature", FEATURE)
+    data = scene.state()
+    assert data["_schema"] == {"version": "1.0", "skill": "dev"}
+    assert set(data["workflow"]) == {"id", "status", "created_at", "updated_at", "branch"}
+    assert data["context"] == {
+        "feature_file": FEATURE,
+        "feature_title": "User login",
+        "folder_mode": False,
+        "folder_path": None,
+        "folder_features": [],
+    }
+    phases = data["state_machine"]["phases"]
+    order = ["load_feature", "create_branch", "task_execution", "verification", "pr_creation"]
+    assert [each["name"] for each in phases] == order
+    assert phases[3]["steps"] == list(EVENTS)
+    assert "current_step" not in data["state_machine"]
+    assert data["tasks"][0] == {"index": 1, "description": "Add model", "status": "pending"}
+    assert list(data["checkpoints"]) == [*EVENTS, "pr_created"]
+    assert {each["status"] for each in data["checkpoints"].values()} == {"pending"}
+    assert data["checkpoints"]["test"] == {"status": "pending", "last_run": None, "passed": None, "count": None}
+
+
+def test_a_new_tdd_state_has_the_schemas_keys(scene: Scene) -> None:
+    """R004-19, R004-20, R004-21 and R004-22: a cycle of four phases with their fields, tests and modified files."""
+    scene.tdd()
+    data = scene.state()
+    assert data["context"] == {"task_description": "Add a login", "feature_file": None, "task_index": None}
+    assert data["state_machine"]["cycle_count"] == 1
+    assert [each["name"] for each in data["state_machine"]["phases"]] == ["red", "green", "refactor", "commit"]
+    tests = {"test_command": None, "last_run": None, "last_result": None, "failing_tests": [], "passing_tests": []}
+    assert (data["test_state"], data["files_modified"]) == (tests, [])
+    rules = library.get(scene.root, "tdd")
+    assert rules.stage("red").fields == ("test_file", "test_name", "failure_confirmed", "failure_reason")
+    assert rules.stage("green").fields == ("implementation_file", "tests_passing", "last_error")
+
+
+@pytest.mark.parametrize("name", ["dev", "tdd"])
+def test_both_schemas_of_the_document_go_there_and_back(scene: Scene, name: str) -> None:
+    """I004-2, I004-18, R004-13 and R004-42: each is read without a warning, and a change keeps all that it holds."""
+    raw = documents.DEV if name == "dev" else documents.TDD
+    path = scene.write(f"{places.TOP}/active/{name}-example.json", raw.decode())
+    before = json.loads(raw)
+    assert scene.workflow.warnings == ()
+    scene.run("block", "Wait", "--workflow", before["workflow"]["id"])
+    scene.run("unblock", "--workflow", before["workflow"]["id"])
+
+    after = json.loads(path.read_bytes())
+    assert after["history"][: len(before["history"])] == before["history"]
+    for data in (before, after):
+        del data["history"], data["workflow"]["updated_at"]
+    assert after == before
+
+
+def test_histories_have_the_documents_events(scene: Scene) -> None:
+    """R004-18, R004-23 and I004-20: each thing that happens is an event of its own, and none ever goes."""
+    scene.tdd()
+    scene.run("tdd", "red", "--test-file", "t.rs", "--test-name", "test_login", "--reason", "not implemented")
+    scene.run("tdd", "green", "--passing", "test_login")
+    assert [each["event"] for each in scene.state()["history"]] == [
+        *("workflow_started", "phase_started", "test_written", "failure_confirmed", "tests_run"),
+        *("phase_completed", "phase_started", "tests_run"),
+    ]
+
+
+def test_a_compaction_is_in_the_history(scene: Scene) -> None:
+    """R004-04: essential state resumes from any point, and a note of a person about it stays."""
+    scene.write(f"{places.TOP}/active/dev-example.json", documents.DEV.decode())
+    assert any(each["event"] == "context_compacted" for each in scene.state()["history"])
+    assert "Resuming task 2/3, currently in GREEN phase" in scene.restored()
+
+
+def test_a_start_says_whether_it_resumes(scene: Scene) -> None:
+    """R004-24 and R004-30: an existing state is read and gone on with, whatever began it."""
+    assert "🆕 Starting new workflow..." in scene.run("start", "dev", "--feature", FEATURE).out
+    scene.run("phase", "create_branch")
+    scene.run("task", "1", "--start")
+    said = scene.run("start", "dev", "--feature", FEATURE).out
+    assert "📂 Resuming workflow from saved state..." in said
+    assert "Current phase: task_execution\nCurrent task: 1\n" in said
+
+
+def test_a_transition_is_one_write(scene: Scene) -> None:
+    """R004-25, I004-10 and I004-11: phase, statuses, times and history change together."""
+    scene.run("start", "dev", "--feature", FEATURE)
+    scene.run("phase", "create_branch")
+    state = scene.state()
+    machine_ = state["state_machine"]
+    assert machine_["current_phase"] == "create_branch"
+    assert [each["status"] for each in machine_["phases"][:3]] == ["completed", "in_progress", "pending"]
+    assert {"completed_at"} <= set(machine_["phases"][0])
+    assert {"started_at"} <= set(machine_["phases"][1])
+    at = state["workflow"]["updated_at"]
+    assert [(each["event"], each["phase"], each["at"]) for each in state["history"][-2:]] == [
+        ("phase_completed", "load_feature", at),
+        ("phase_started", "create_branch", at),
+    ]
+    before = scene.path().read_bytes()
+    scene.run("phase", "create_branch")
+    assert scene.path().read_bytes() == before
+
+
+def test_a_completed_task_has_its_commit(scene: Scene) -> None:
+    """R004-26 and I004-12: its number is a number in the history, and from 1 to the last."""
+    scene.dev()
+    scene.run("task", "1", "--start")
+    scene.run("task", "1", "--done", "--commit", "172c0b0")
+    assert scene.state()["tasks"][0]["commit_sha"] == "172c0b0"
+    (event,) = scene.events("task_completed")
+    assert (event["task"], event["commit"]) == (1, "172c0b0")
+    for number in ("0", "3"):
+        assert "numbered 1 to 2" in scene.run("task", number, "--start", code=1).err
+
+
+def test_checkpoints_are_recorded_and_pending_ones_named(scene: Scene) -> None:
+    """R004-27, R004-29 and I004-8: in their order; one that failed isn't pending, is shown, and blocks verification."""
+    scene.dev("verification")
+    scene.run("checkpoint", "lint", "--failed")
+    point = scene.state()["checkpoints"]["lint"]
+    assert (point["status"], point["passed"], bool(point["last_run"])) == ("completed", False, True)
+    assert scene.run("pending").out.split() == ["test", "security_review", "code_simplifier", "pr_created"]
+    assert "failed: lint" in scene.run("resume").out
+    assert "lint failed" in scene.run("phase", "pr_creation", code=1).err
+
+
+def test_the_end_moves_the_file_and_prints_the_signal(scene: Scene) -> None:
+    """R004-28, R004-31 and I004-3: one copy, with its status and time, out of the index, whose time moves."""
+    scene.dev("pr_creation")
+    scene.run("pr", "--number", "7")
+    assert scene.run("complete").out == "DEV_COMPLETE: user-login\n"
+    done = scene.state("completed")["workflow"]
+    assert (done["status"], done["completed_at"]) == ("completed", done["updated_at"])
+    assert list((scene.root / places.TOP / "active").glob("*.json")) == []
+    assert scene.listed() == []
+
+
+def test_writes_are_atomic_and_leave_nothing(scene: Scene) -> None:
+    """R004-32 and I004-15: no temporary file stays, and one that a killed writer left is swept."""
+    scene.dev()
+    assert [each.name for each in scene.root.rglob("*tmp*")] == []
+    left = scene.write(f"{places.TOP}/active/dev-1.json.tmp.77", "{")
+    old = (clock.now() - timedelta(days=2)).timestamp()
+    os.utime(left, (old, old))
+    assert left.name in scene.run("repair").out
+    assert not left.exists()
+
+
+SEVEN = "".join(f"- [ ] Task {number}\n" for number in range(1, 8))
+
+
+def test_scenario_1_gives_the_task_back(scene: Scene) -> None:
+    """R004-33: task 5 of 7, in GREEN."""
+    scene.write(FEATURE, f"# Events\n\n{SEVEN}")
+    scene.dev()
+    for number in "1234":
+        scene.run("task", number, "--done")
+    scene.run("task", "5", "--start")
+    scene.run("tdd", "red", "--reason", "no login")
+    scene.run("tdd", "green")
+    assert "Resuming task 5/7, currently in GREEN phase" in scene.restored()
+
+
+def test_scenario_2_names_what_is_pending(scene: Scene) -> None:
+    """R004-34 and I004-7: the pull request by its short name."""
+    scene.dev()
+    for number in ("1", "2"):
+        scene.run("task", number, "--done")
+    data = scene.state()
+    for name in ("code_simplifier",):
+        data["checkpoints"][name]["status"] = "completed"
+    scene.path().write_text(json.dumps(data))
+    assert "All tasks complete. Pending: lint, test, security_review, pr" in scene.restored()
+
+
+def test_scenario_3_creates_the_pull_request(scene: Scene) -> None:
+    """R004-35: git is checked first."""
+    scene.dev("pr_creation")
+    assert "check git status; create the PR if the branch is pushed" in scene.restored()
+
+
+def test_the_long_display_is_the_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R004-36, R004-37, I004-9 and I004-21: sign by sign, and what follows after yes."""
+    example(tmp_path, monkeypatch)
+    name = "dev-auth-a1b2c3"  # the id that the display names; the file is called after the key
+    assert holdfast("skills", "resume", name, root=tmp_path).out == SHOWN + QUESTION
+    assert holdfast("skills", "resume", name, "--yes", root=tmp_path).out == SHOWN + RESUMED
+
+
+def test_what_is_old_goes_exactly_then(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R004-38 and I004-4: 24 hours and 7 days to the second, *.json alone, and out of the index."""
+    at = clock.now().replace(microsecond=0)
+    monkeypatch.setenv("HOLDFAST_NOW", clock.stamp(at))
+    scene.dev()
+    beside = scene.write(f"{places.TOP}/active/notes.txt", "x")
+    os.utime(beside, (0, 0))
+    for age, gone in ((timedelta(days=7), 0), (timedelta(days=7, seconds=1), 1)):
+        monkeypatch.setenv("HOLDFAST_NOW", clock.stamp(at + age))
+        assert len(retention.due(Workspace.open(scene.root), "")) == gone
+    scene.run("cleanup")
+    assert (scene.listed(), beside.exists()) == ([], True)
+
+
+def test_everything_can_be_cleared_by_hand(scene: Scene) -> None:
+    """R004-39: after a question."""
+    scene.dev()
+    assert "--yes" in scene.run("clear", code=1).err
+    scene.run("clear", "--yes")
+    assert list((scene.root / places.TOP / "active").glob("*.json")) == []
+
+
+def test_a_corrupted_file_is_set_aside(scene: Scene) -> None:
+    """R004-40 and I004-5: with the document's warning; a fresh one begins, and the index has one entry."""
+    scene.run("start", "dev", "--feature", FEATURE)
+    scene.path().write_text('{"workflow": {"id": "x"')
+    said = scene.run("start", "dev", "--feature", FEATURE).out
+    assert "⚠️ Corrupted state file detected. Starting fresh." in said
+    assert len(list(scene.path().parent.glob("*.corrupt-*"))) == 1
+    assert len(scene.listed()) == 1
+    assert scene.events("corrupted_state")
+
+
+def test_another_branch_is_named_with_both_ways(scene: Scene) -> None:
+    """R004-41: switch, or abandon."""
+    git = scene.root / ".git"
+    for name in ("objects", "refs"):
+        (git / name).mkdir(parents=True)
+    (git / "HEAD").write_text("ref: refs/heads/feat/login\n")
+    scene.dev()
+    (git / "HEAD").write_text("ref: refs/heads/main\n")
+    said = scene.run("resume").out
+    assert "⚠️ State is for branch 'feat/login' but current branch is 'main'" in said
+    assert "Options: 1) Switch to feat/login  2) Abandon state and start fresh" in said
+
+
+def test_no_task_in_progress_is_none(scene: Scene) -> None:
+    """I004-6: never null."""
+    scene.run("start", "release", "--task", "1.2", "--phase", "tag")
+    assert "Current task: none" in scene.run("start", "release", "--task", "1.2", "--phase", "tag").out
+
+
+def test_times_are_utc_and_offsets_are_read(scene: Scene) -> None:
+    """I004-13: whole seconds with a Z."""
+    scene.dev()
+    assert scene.state()["workflow"]["created_at"].endswith("Z")
+    data = scene.state()
+    data["workflow"]["created_at"] = "2025-01-08T22:00:00+02:00"
+    scene.path().write_text(json.dumps(data))
+    assert "@20250108_200000" in scene.workflow.id
+
+
+def test_a_second_session_hears_of_the_first(scene: Scene) -> None:
+    """I004-16: both have the same file, so the one that comes later is told who works on it, and when it last did."""
+    scene.run("start", "dev", "--feature", FEATURE, session=OTHER)
+    with_session(scene.root, OTHER)
+    said = scene.run("resume", FEATURE, session=ME).out
+    assert re.search(rf"Note: last activity \d+ s ago by session {OTHER[:8]}, which is live\.", said)
+
+
+def test_a_folder_finds_the_run_of_its_feature(scene: Scene) -> None:
+    """I004-17 and I004-24: other spellings of the key, too."""
+    scene.dev()
+    project = Workspace.open(scene.root)
+    for key in ("features/auth/", f"./{FEATURE}", str(scene.root / FEATURE), "features/auth"):
+        assert [each.path for each in adapter.asked(project, "dev", key)] == [scene.path()], key
+
+
+def test_what_is_given_up_has_its_reason(scene: Scene) -> None:
+    """I004-19: it moves away and is never restored."""
+    scene.dev()
+    scene.run("abandon", "Too early")
+    done = scene.state("completed")
+    assert (done["workflow"]["status"], done["workflow"]["abandon_reason"]) == ("abandoned", "Too early")
+    assert done["history"][-1]["event"] == "workflow_abandoned"
+    assert adapter.find(Workspace.open(scene.root)).workflows == ()
