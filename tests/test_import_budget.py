@@ -27,8 +27,8 @@ BUDGETS = {
     "PreToolUse-Bash": 63,
     "PreToolUse-TodoWrite": 108,
     "PostToolUse-Agent": 115,
-    "UserPromptSubmit": 116,
-    "PreCompact-auto": 137,
+    "UserPromptSubmit": 117,
+    "PreCompact-auto": 138,
     "SessionStart-compact": 134,
 }
 FORMATS = 3  # formats that were there when the budgets were written; each further one costs its package and its record

@@ -5,14 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from holdfast import clock
 from holdfast.errors import HoldfastError
-from holdfast.files.transcript import Work
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry, wording
 from holdfast.workflow.wording import Message
 
 if TYPE_CHECKING:
+    from holdfast.files.transcript import Work
     from holdfast.sessions.hook import Context, Event
 
 _TOLD = "evidence"  # the hint that a sentence was told; the sentence's digest follows
@@ -54,6 +53,9 @@ def _now(event: Event) -> list[Work]:
     command = getattr(event, "tool_input", {}).get("command")
     if not isinstance(command, str):
         return []
+    from holdfast import clock
+    from holdfast.files.transcript import Work
+
     if error := getattr(event, "error", ""):
         return [Work(clock.stamp(), command=command, output=error, failed=True)]
     said = getattr(event, "tool_response", None)

@@ -336,6 +336,21 @@ def test_a_line_proves_only_what_its_end_tells(line: str, failed: bool, outcomes
 
 
 @pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("git commit -m x", "commit"),
+        ("/usr/bin/git -C a -c user.name=A --no-pager commit", "commit"),
+        ("git -c commit log", "log"),
+        ("git", ""),
+        ("hg commit", ""),
+    ],
+)
+def test_git_is_understood_past_its_own_options(command: str, said: str) -> None:
+    """What it is told to do comes after them."""
+    assert shell.subcommand(command.split()) == said
+
+
+@pytest.mark.parametrize(
     ("pattern", "command", "fitting"),
     [
         ("pytest *", "pytest", True),

@@ -87,7 +87,7 @@ def _taken(project: Records, data: dict[str, Any], rules: Machine, work: Work) -
         return
     for each in shell.called(work.command, failed=work.failed):
         with suppress(TransitionError):  # a checkpoint or part that the workflow hasn't
-            if each.arguments[:2] == ("git", "commit") or shell.fits("git -C * commit *", each.arguments):
+            if shell.subcommand(each.arguments) == "commit":
                 _committed(project.root, data, work, at)
             for name, patterns in rules.commands.items():
                 if any(shell.fits(pattern, each.arguments) for pattern in patterns):

@@ -63,6 +63,19 @@ def fits(pattern: str, arguments: Sequence[str]) -> bool:
     return bool(globs) and len(globs) == len(given) and all(map(fnmatchcase, given, globs))
 
 
+def subcommand(arguments: Sequence[str]) -> str:
+    """Return what git is told to do, past its own options (`git -C folder -c name=value commit`); empty for none."""
+    if not arguments or arguments[0].rpartition("/")[2] != "git":
+        return ""
+    rest = iter(arguments[1:])
+    for each in rest:
+        if each in ("-C", "-c"):
+            next(rest, "")
+        elif not each.startswith("-"):
+            return each
+    return ""
+
+
 def _commands(line: str) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield the commands of a line, each with the sign after it."""
     lexer = shlex.shlex(_REDIRECTION.sub(" ", line), posix=True, punctuation_chars=_SEPARATORS)

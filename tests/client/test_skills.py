@@ -1,0 +1,76 @@
+"""Runs of skills on the real client: a slash command resumes, a commit proposes, a compaction gives it back."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.client.model import bash, say
+
+if TYPE_CHECKING:
+    from tests.client.world import World
+
+HEADING = "WORKFLOW RESTORED AFTER COMPACTION\nCurrent state"  # the skill names the first line too
+FEATURE = "features/login.md"
+GIT = "git -c user.name=A -c user.email=a@b.c"
+
+
+@pytest.fixture
+def begun(world: World) -> World:
+    """A project under git with a run of /dev in RED of its first task, and the client's own command of that name."""
+    for name, text in (
+        (FEATURE, "# User login\n\n- [ ] Add model\n- [ ] Add login\n"),
+        (".claude/commands/dev.md", "Develop the feature $ARGUMENTS.\n"),
+    ):
+        path = world.project / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    for command in ("init -q -b main", "add .", "commit -q -m Begin"):
+        subprocess.run([*GIT.split(), *command.split()], cwd=world.project, check=True)
+    world.holdfast("skills", "start", "dev", "--feature", FEATURE)
+    world.holdfast("skills", "phase", "create_branch")
+    world.holdfast("skills", "task", "1", "--start")
+    world.holdfast("skills", "tdd", "red", "--reason", "no model")
+    return world
+
+
+def state(world: World) -> dict[str, Any]:
+    (path,) = (world.project / ".claude/workflow-state/active").glob("*.json")
+    found: dict[str, Any] = json.loads(path.read_text())
+    return found
+
+
+@pytest.mark.scenario(2)
+def test_a_slash_command_a_commit_and_a_compaction(begun: World) -> None:
+    """The command brings the run, the commit is proposed once with the command, and the compaction loses nothing."""
+    begun.model.turns = [
+        say("I see."),
+        bash(f"{GIT} commit --allow-empty -m 'Add the model'"),
+        say("Committed."),
+        say("One."),
+        say("Two."),
+        say("Three."),
+    ]
+    session = begun.client.session()
+    session.prompt(f"/dev {FEATURE}")
+    assert "Resuming task 1/2, currently in RED phase" in begun.model.of("main")[0].text
+
+    session.prompt("Commit it.")
+    session.prompt("What next?")
+    asked = begun.model.of("main")[-1]
+    (seen,) = [each for each in state(begun)["history"] if each["event"] == "commit_seen"]
+    proposal = f"`holdfast skills task 1 --done --commit {seen['commit']}`"
+    assert seen["inferred"] is True
+    assert asked.text.count(proposal) == 1
+    assert state(begun)["tasks"][0]["status"] == "in_progress"
+
+    session.prompt("/compact")
+    session.prompt("Go on.")
+    after = begun.model.of("main")[-1]
+    restored = after.text[after.text.index(HEADING) :]
+    assert "Resuming task 1/2, currently in RED phase" in restored
+    assert proposal in restored
+    assert not begun.complaints
