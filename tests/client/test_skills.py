@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 HEADING = "WORKFLOW RESTORED AFTER COMPACTION\nCurrent state"  # the skill names the first line too
 FEATURE = "features/login.md"
-GIT = "git -c user.name=A -c user.email=a@b.c"
 
 
 @pytest.fixture
@@ -24,12 +23,13 @@ def begun(world: World) -> World:
     for name, text in (
         (FEATURE, "# User login\n\n- [ ] Add model\n- [ ] Add login\n"),
         (".claude/commands/dev.md", "Develop the feature $ARGUMENTS.\n"),
+        (".claude/settings.json", '{"permissions": {"allow": ["Bash(git commit:*)"]}}\n'),
     ):
         path = world.project / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    for command in ("init -q -b main", "add .", "commit -q -m Begin"):
-        subprocess.run([*GIT.split(), *command.split()], cwd=world.project, check=True)
+    for command in ("init -q -b main", "config user.name A", "config user.email a@b.c", "add .", "commit -q -m Begin"):
+        subprocess.run(["git", *command.split()], cwd=world.project, check=True)
     world.holdfast("skills", "start", "dev", "--feature", FEATURE)
     world.holdfast("skills", "phase", "create_branch")
     world.holdfast("skills", "task", "1", "--start")
@@ -48,7 +48,7 @@ def test_a_slash_command_a_commit_and_a_compaction(begun: World) -> None:
     """The command brings the run, the commit is proposed once with the command, and the compaction loses nothing."""
     begun.model.turns = [
         say("I see."),
-        bash(f"{GIT} commit --allow-empty -m 'Add the model'"),
+        bash("git commit --allow-empty -m 'Add the model'"),
         say("Committed."),
         say("One."),
         say("Two."),
