@@ -168,7 +168,13 @@ def test_a_new_tdd_state_has_the_schemas_keys(scene: Scene) -> None:
     assert data["context"] == {"task_description": "Add a login", "feature_file": None, "task_index": None}
     assert data["state_machine"]["cycle_count"] == 1
     assert [each["name"] for each in data["state_machine"]["phases"]] == ["red", "green", "refactor", "commit"]
-    tests = {"test_command": None, "last_run": None, "last_result": None, "failing_tests": [], "passing_tests": []}
+    tests: dict[str, Any] = {
+        "test_command": None,
+        "last_run": None,
+        "last_result": None,
+        "failing_tests": [],
+        "passing_tests": [],
+    }
     assert (data["test_state"], data["files_modified"]) == (tests, [])
     rules = library.get(scene.root, "tdd")
     assert rules.stage("red").fields == ("test_file", "test_name", "failure_confirmed", "failure_reason")
