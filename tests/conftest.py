@@ -58,6 +58,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     (folder / "run").mkdir(mode=0o700)
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     monkeypatch.setenv("HOLDFAST_SERVER", "off")  # a test that wants one says so: it would outlive the test
+    monkeypatch.setenv("HOLDFAST_RELAY", "python")  # a test that wants the native relay says so: it may be compiled
     monkeypatch.setattr(log, "_lowest", "info")
     monkeypatch.setattr(log, "_root", "")
     monkeypatch.setattr(log, "_written", None)

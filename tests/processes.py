@@ -96,6 +96,7 @@ class Place:
             "CLAUDECODE": "1",
             "CLAUDE_PROJECT_DIR": str(self.root),
             "HOLDFAST_SERVER": "off",
+            "HOLDFAST_RELAY": "python",
         }
         return {name: value for name, value in (values | changes).items() if value is not None}
 

@@ -53,6 +53,16 @@ def launcher() -> Path:
     return Path.home() / ".local" / "share" / _APP / "run"
 
 
+def entrypoint() -> Path:
+    """Return the Python entrypoint that the native relay starts; it is there only if the launcher is that relay."""
+    return launcher().with_name("run.py")
+
+
+def relay_conf() -> Path:
+    """Return the file beside the native relay that names what it may start."""
+    return launcher().with_name("run.conf")
+
+
 def command_dir() -> Path:
     """Return the folder that is appended to the model's PATH; it holds only the `holdfast` command."""
     return Path.home() / ".local" / "share" / _APP / "bin"

@@ -38,6 +38,9 @@ STRICT_EVENTS = ("PreToolUse", "PermissionRequest", "UserPromptSubmit", "UserPro
 LAST_WORD_S = 2.0
 """Time for the child to refuse once the client has ended this process, or the child's time is up."""
 
+ASKED = ["--cold"]
+"""What `relay.c` puts behind the event's name once it has asked the server and got no answer."""
+
 OFF = (b"off", b"0", b"no", b"false")
 """The values of `HOLDFAST_SERVER` that switch the server off."""
 
@@ -75,7 +78,7 @@ def main(entry: str, root: str, argument: str | None, note: object = None) -> in
     try:
         if argument in STRICT_EVENTS:
             _catch_sigterm()
-        code = ask(entry, argument)
+        code = None if sys.argv[2:] == ASKED else ask(entry, argument)
     except Died as error:
         return refuse(root, argument, str(error), f"is lost: the warm server did not answer it: {error}")
     except Terminated:
@@ -186,14 +189,23 @@ def ask(entry: str, argument: str | None) -> int | None:
         if said != READY_NOW:
             return None
         passed = b"".join([number.to_bytes(4, sys.byteorder) for number in (0, 1, 2)])
-        # The streams go with GO and not before: a server that hangs would keep the client's pipes open.
+        # The streams go with GO and not before: a server that hangs would keep the client's pipes open. From GO on only
+        # `_byte` hears SIGTERM: the child may refuse, and a refusal of ours beside it would make both unreadable.
+        _hold_sigterm(held=True)
         server.sendmsg([GO], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, passed)])
     except Exception:  # noqa: BLE001 - whatever happened, the event must still be answered
+        _hold_sigterm(held=False)
         return None
     try:
         return _code(server)
     except OSError as error:
         raise Died("its process ended") from error
+
+
+def _hold_sigterm(*, held: bool) -> None:
+    """Let SIGTERM wait, or through again."""
+    builtin = sys.modules["_signal"]
+    builtin.pthread_sigmask(builtin.SIG_BLOCK if held else builtin.SIG_UNBLOCK, (builtin.SIGTERM,))
 
 
 def _load_socket() -> "ModuleType":
@@ -222,6 +234,9 @@ def _code(server: "socket") -> int:
         server.settimeout(LAST_WORD_S if why else limit)
         try:
             said = _byte(server)
+        except ConnectionError:  # the child is gone; it may have written its reply
+            said = b""
+            break
         except (Terminated, TimeoutError) as error:
             if why:
                 said = b""
@@ -255,10 +270,9 @@ def _byte(server: "socket") -> bytes:
     """
     import _socket
 
-    builtin = sys.modules["_signal"]
-    builtin.pthread_sigmask(builtin.SIG_UNBLOCK, (builtin.SIGTERM,))
+    _hold_sigterm(held=False)
     server.recv(1, _socket.MSG_PEEK)
-    builtin.pthread_sigmask(builtin.SIG_BLOCK, (builtin.SIGTERM,))
+    _hold_sigterm(held=True)
     return server.recv(1)
 
 
@@ -269,6 +283,9 @@ def off(environ: "Mapping[bytes, bytes]") -> bool:
 
 def address(entry: str, environ: "Mapping[bytes, bytes]") -> bytes:
     """Return the socket's path of the server for this user, entrypoint, interpreter, sandbox and set of folders.
+
+    `relay.c` computes the same path. A relay stays as it was installed when the package is upgraded, so one of another
+    version goes cold if this changes.
 
     Args:
         entry: the entrypoint's path.
@@ -286,10 +303,12 @@ def address(entry: str, environ: "Mapping[bytes, bytes]") -> bytes:
         seen = [posix.stat("/proc/self/ns/" + each).st_ino for each in SPACES] + [posix.stat("/").st_ino]
     except OSError:  # no Linux
         seen = []
-    folders = [environ.get(name) for name in FOLDERS]
-    identity = (posix.getuid(), entry, sys.executable, sys.getfilesystemencoding(), folders, seen)
+    words = [b"%d" % posix.getuid()]
+    words += [text.encode("utf-8", "surrogateescape") for text in (entry, sys.executable, sys.getfilesystemencoding())]
+    words += [b"-" if value is None else b"=" + value for value in map(environ.get, FOLDERS)]
+    words += [b"%d" % inode for inode in seen]
     # A remainder is digest enough, because nobody chooses these names; loading hashlib would take longer than all this.
-    key = int.from_bytes(repr(identity).encode("utf-8", "replace"), "big") % 18446744073709551557
+    key = int.from_bytes(b"\0".join([*words, b""]), "big") % 18446744073709551557
     where = base + b"/holdfast/server/%016x" % key
     return where if base[:1] == b"/" and len(where) < 100 else b""  # the limit is 104 bytes, on some systems 108
 

@@ -83,7 +83,8 @@ def test_where_none_runs(place: Warm) -> None:
         holdfast("server", "status").out
         == "No server runs. The next event of a session starts one, if Holdfast is installed.\n"
     )
-    assert holdfast("server", "status", "--json").json == {"disabled_by": "", "off": "", "servers": []}
+    relay = {"relay": "", "relay_reason": "holdfast is not installed"}
+    assert holdfast("server", "status", "--json").json == {"disabled_by": "", "off": "", **relay, "servers": []}
     assert not place.folder.exists(), "asking made a folder"
 
 
@@ -178,7 +179,8 @@ def test_switched_off_it_says_by_what(place: Warm, monkeypatch: pytest.MonkeyPat
     why = switch_off(place, monkeypatch, how)
 
     assert holdfast("server", "status").out == (f"The server is switched off ({why}), so each event starts cold.\n")
-    assert holdfast("server", "status", "--json").json == {"disabled_by": why, "off": why, "servers": []}
+    relay = {"relay": "", "relay_reason": "holdfast is not installed"}
+    assert holdfast("server", "status", "--json").json == {"disabled_by": why, "off": why, **relay, "servers": []}
     refused = holdfast("server", "start", code=1).err
     assert f"the server is switched off ({paths.shown(why)})" in refused
     assert "then run holdfast server start again" in refused

@@ -13,7 +13,7 @@ from holdfast import paths
 from holdfast.checks import notice, ok, problem
 from holdfast.errors import MissingError, StateError
 from holdfast.files import access, document
-from holdfast.install import launcher, registrations
+from holdfast.install import launcher, native, registrations
 from holdfast.process import trial
 from holdfast.testkit import place
 from holdfast.testkit.client import Client
@@ -47,8 +47,18 @@ def look(project: Workspace) -> Iterator[Finding]:
         yield from _program(program, where, entry.target.redo, mendable=program == usual)
     if usual in named:
         remedy = named[usual].target.redo
+        yield from _relay(remedy)
         yield from _program(command, "the model's Bash tool runs it", remedy, mendable=True)
         yield from _fallback(fallback, remedy)
+
+
+def _relay(remedy: str) -> Iterator[Finding]:
+    """Say which relay the launcher is, and why."""
+    kind, why = native.running()
+    if kind == "native" and native.in_place() != native.digest():
+        yield problem(f"the relay is native, {why}", remedy, _write)
+    elif kind:
+        yield ok(f"the relay is {kind}, {why}")
 
 
 def _fallback(script: Path, remedy: str) -> Iterator[Finding]:
@@ -69,10 +79,11 @@ def _fallback(script: Path, remedy: str) -> Iterator[Finding]:
 def _program(program: Path, where: str, remedy: str, *, mendable: bool) -> Iterator[Finding]:
     """Start a program and yield what is wrong with it; one in another home can't be repaired from here."""
     fix = _write if mendable else None
+    script = program.with_name("run.py") if native.is_native(program) else program  # what the relay starts
     try:
-        text = document.read(program)[0].decode("utf-8", "replace")
+        text = document.read(script)[0].decode("utf-8", "replace")
     except MissingError:
-        yield problem(f"{program} is missing, but {where}", remedy, fix)
+        yield problem(f"{script} is missing, but {where}", remedy, fix)
         return
     except StateError as error:
         above = access.closed(program.parent)  # an install couldn't write it either
@@ -98,7 +109,7 @@ def _program(program: Path, where: str, remedy: str, *, mendable: bool) -> Itera
             f"{remedy}, with the Holdfast you want",
         )
     elif launcher.texts(started.interpreter).get(program, text) != text:
-        yield problem(f"{program} was written by another version of Holdfast, or by hand", remedy, fix)
+        yield problem(f"{script} was written by another version of Holdfast, or by hand", remedy, fix)
     else:
         yield ok(f"{program} starts {started.interpreter} and answers")
 

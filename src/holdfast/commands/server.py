@@ -14,7 +14,7 @@ from holdfast import clock, log, paths, relay
 from holdfast.commands import options
 from holdfast.errors import HoldfastError, MissingError
 from holdfast.files import document
-from holdfast.install import launcher
+from holdfast.install import launcher, native
 from holdfast.server import servers, standby
 from holdfast.workflow import wording
 
@@ -50,10 +50,14 @@ def status(as_json: bool) -> None:
     """
     found, why = servers.found(), servers.off()
     if as_json:
-        options.print_json({"disabled_by": why, "servers": [_json(each) for each in found]})
+        relays = dict(zip(("relay", "relay_reason"), native.running(), strict=True))
+        options.print_json({"disabled_by": why, **relays, "servers": [_json(each) for each in found]})
         return
     for each in found:
         options.say(_line(each))
+    kind, reason = native.running()
+    if kind:
+        options.say(f"The relay is {kind}, {reason}.")
     if why:
         options.say(f"The server is switched off ({why}), so each event starts cold.")
     elif nowhere := _nowhere():
@@ -74,13 +78,13 @@ def start() -> None:
         raise HoldfastError(f"the server is switched off ({why}); remove that, then run holdfast server start again")
     if nowhere := _nowhere():
         raise HoldfastError(f"no server can run: {nowhere}")
-    entry = paths.launcher()
+    entry = launcher.entry()
     _check(entry)
     if running := _of(entry):
         options.say(f"Already running. {_line(running)}")
         return
     known = log.tail(1)
-    pid = standby.begin([str(entry), "--serve"])
+    pid = standby.begin([str(paths.launcher()), "--serve"])
     until = time.monotonic() + _START_TIMEOUT_S
     while time.monotonic() < until:
         ended = bool(os.waitpid(pid, os.WNOHANG)[0]) if pid else True
@@ -119,7 +123,7 @@ def stop() -> None:
 
 def _nowhere() -> str:
     """Return why no server can listen on this machine, and what to do; empty if one can."""
-    if relay.address(str(paths.launcher()), dict(os.environb)):
+    if relay.address(str(launcher.entry()), dict(os.environb)):
         return ""
     return f"{servers.folder()} is too long a path for a socket; set XDG_STATE_HOME to a shorter folder"
 

@@ -15,6 +15,7 @@ from holdfast.formats import OURS, RECORDS
 from holdfast.install import (
     installs,
     launcher,
+    native,
     plugin_copies,
     registration,
     registrations,
@@ -119,7 +120,9 @@ def install(target: Target, *, allow_cli: bool = False) -> list[str]:
         lines = [*_registered(planned), *_left_out(target, files, planned.install), *_backed_up(planned, backup)]
         if skill:
             lines.append(_copy_skill(target, skill, record))
-    return [*lines, *(f"Program: {path}" for path in launcher.programs()), f"To undo: {target.undo}"]
+    lines += [f"Program: {path}" for path in launcher.programs()]
+    kind, why = native.running()
+    return [*lines, f"Relay: {kind}, {why}", f"To undo: {target.undo}"]
 
 
 def recorded(target: Target) -> Install:

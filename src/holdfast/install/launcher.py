@@ -1,4 +1,8 @@
-"""The programs that an install writes: the launcher that settings.json names, its fallback, and the command."""
+"""The programs that an install writes: the launcher that settings.json names, its fallback, and the command.
+
+The launcher is the native relay, where there is one for this machine (`native`). Then what would be the launcher lies
+beside it, as the entrypoint that the relay starts, and a file that names both.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,7 @@ from typing import NamedTuple
 from holdfast import paths
 from holdfast.errors import ConfigError, StateError
 from holdfast.files import atomic, document
+from holdfast.install import native
 
 INTERPRETER_LIMIT_BYTES = 120
 """The longest interpreter path for a `#!` line; some kernels cut that line at 128 bytes."""
@@ -48,9 +53,47 @@ class Started(NamedTuple):
 def write() -> list[Path]:
     """Write the programs for the running interpreter and package; return the paths of those that changed.
 
+    The launcher comes last, when all that it needs is there.
+
     Raises StateError if one can't be written, ConfigError if a program can't name this interpreter.
     """
-    return [path for path, text in texts().items() if _put(path, text.encode("utf-8"))]
+    contents = files()
+    changed = [path for path, data in contents.items() if _put(path, data)]
+    for path in companions():
+        if path not in contents:
+            atomic.remove(path)
+    return changed
+
+
+def files(home: Path | None = None, interpreter: str | None = None) -> dict[Path, bytes]:
+    """Return the content of each file that an install writes, by path, in the order in which they are written.
+
+    Args:
+        home: the home to write them for, by default this user's.
+        interpreter: the Python to start, by default the running one.
+
+    Raises as `texts` does.
+    """
+    contents = {path: text.encode("utf-8") for path, text in texts(interpreter).items()}
+    relay = native.find().program
+    conf = _conf(home or Path.home(), interpreter or sys.executable)
+    if relay and conf:
+        entry = contents.pop(paths.launcher())
+        contents |= {paths.entrypoint(): entry, paths.relay_conf(): conf, paths.launcher(): relay}
+    return {(home or Path.home()) / path.relative_to(Path.home()): data for path, data in contents.items()}
+
+
+def _conf(home: Path, interpreter: str) -> bytes:
+    """Return what stands beside a home's native relay, or nothing if a path can't be written there (`relay.c`)."""
+    beside = [home / path.relative_to(Path.home()) for path in (paths.entrypoint(), programs()[2])]
+    names = [os.fsencode(each) for each in (interpreter, *map(str, beside))]
+    fits = all(each.startswith(b"/") and b"\n" not in each and len(each) < paths.PATH_LIMIT_BYTES for each in names)
+    return b"\n".join([b"holdfast relay 1", *names, b""]) if fits else b""
+
+
+def entry() -> Path:
+    """Return the entrypoint that answers when no server does: the launcher, or what the native relay starts."""
+    return paths.entrypoint() if native.is_native(paths.launcher()) else paths.launcher()
 
 
 def texts(interpreter: str | None = None) -> dict[Path, str]:
@@ -98,9 +141,14 @@ def programs() -> tuple[Path, Path, Path]:
     return paths.launcher(), paths.command_dir() / "holdfast", paths.launcher().with_name("refuse.sh")
 
 
+def companions() -> list[Path]:
+    """Return the files that exist beside the launcher because it is the native relay, or was."""
+    return [path for path in (paths.entrypoint(), paths.relay_conf()) if os.path.lexists(path)]
+
+
 def remove() -> list[Path]:
     """Remove the programs and their folders as far as they exist, and return the programs that were removed."""
-    present = [path for path in programs() if os.path.lexists(path)]
+    present = [path for path in (*programs(), *companions()) if os.path.lexists(path)]
     for path in present:
         atomic.remove(path)
     for folder in (paths.command_dir(), paths.launcher().parent):
@@ -130,7 +178,7 @@ def _start(interpreter: str, flags: str) -> str:
 
 
 def _put(path: Path, data: bytes) -> bool:
-    """Write `data` to the executable file `path` unless it holds it already. Return whether anything changed."""
+    """Write `data` to the program `path` unless it holds it already. Return whether anything changed."""
     with suppress(StateError):
         if document.read(path)[0] == data and os.access(path, os.X_OK):
             return False

@@ -166,7 +166,7 @@ def keep_launcher() -> None:
     launcher.
     """
     try:
-        known = launcher.started(document.read(paths.launcher())[0].decode("utf-8", "replace"))
+        known = launcher.started(document.read(launcher.entry())[0].decode("utf-8", "replace"))
         if known and Path(known.interpreter).is_relative_to(Path(sys.prefix).parent):
             launcher.write()
     except MissingError:

@@ -50,11 +50,16 @@ def uninstall(target: Target) -> list[str]:
         if installs.forget(target.real) or (unknown and _others(target)):
             lines.append("The launcher stays, because other settings still name it.")
         else:
-            removed = [f"Ended: {address}" for address in servers.stop_of(paths.launcher())]
+            removed = [f"Ended: {address}" for address in _stop_servers()]
             removed += [f"Removed: {path}" for path in launcher.remove()]
             doubt = "Other settings may still name the launcher. If so, install into them again."
             lines += [*removed, *([doubt] if removed and unknown else [])]
         return [*lines, *(_left() if had else [])]
+
+
+def _stop_servers() -> list[Path]:
+    """Stop the launcher's servers, whichever relay it was when they were started; return their sockets' paths."""
+    return [address for entry in (paths.launcher(), paths.entrypoint()) for address in servers.stop_of(entry)]
 
 
 def preview(target: Target) -> str:

@@ -79,10 +79,9 @@ class Double(Place):
         if settings.is_file():
             (self.home / ".claude").mkdir()
             shutil.copyfile(settings, self.home / ".claude" / settings.name)
-        for path, text in launcher.texts().items():
-            program = self.home / path.relative_to(Path.home())
+        for program, data in launcher.files(self.home).items():
             program.parent.mkdir(parents=True, exist_ok=True)
-            program.write_text(text, "utf-8")
+            program.write_bytes(data)
             program.chmod(0o755)
         apart = [name for name in self.kept if name.partition("/")[0] not in WHOLE]
         for name in (*apart, *WHOLE):  # workflows first, in case there are too many files

@@ -45,7 +45,8 @@ def server(double: Double) -> Iterator[None]:
         _wait(double, process)
         yield
     finally:
-        double.launcher.unlink(missing_ok=True)  # from now on no event starts another
+        for each in (double.launcher, double.entrypoint):
+            each.unlink(missing_ok=True)  # from now on no event starts another
         family = servers.family(process.pid)
         process.terminate()
         ours = any(servers.holder(address) == process.pid for address in servers.addresses(double.servers))

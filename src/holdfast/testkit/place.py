@@ -70,6 +70,11 @@ class Place:
         return self.home / paths.launcher().relative_to(Path.home())
 
     @property
+    def entrypoint(self) -> Path:
+        """What the launcher starts if it is the native relay."""
+        return self.home / paths.entrypoint().relative_to(Path.home())
+
+    @property
     def command(self) -> Path:
         """The `holdfast` command that the model's Bash tool finds."""
         return self.home / paths.command_dir().relative_to(Path.home()) / "holdfast"
@@ -77,6 +82,7 @@ class Place:
     def environ(self, root: Path) -> dict[str, str]:
         """Return the complete environment of a process that works on a project."""
         values = {"HOME": str(self.home), "PATH": os.defpath, "LANG": "C.UTF-8", "CLAUDE_PROJECT_DIR": str(root)}
+        values["HOLDFAST_RELAY"] = "python"  # compiling another would take longer than most of what is tried here
         return values | ({"HOLDFAST_NOW": clock.stamp(self.now)} if self.now else {}) | self.variables
 
     def tick(self, step: timedelta = _STEP) -> None:

@@ -1,0 +1,157 @@
+"""The native relay: the program `relay.c` for this machine, shipped in the wheel or compiled here."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from holdfast import paths
+
+SWITCH = "HOLDFAST_RELAY"
+"""The variable that has an install use the Python relay, with the value `python`."""
+COMPILE_TIMEOUT_S = 60.0
+RUN_TIMEOUT_S = 10.0
+
+FLAGS = ("-std=c11", "-O2", "-Wall", "-Wextra", "-Werror")
+"""What the relay is compiled with everywhere."""
+_MAGIC = (b"\x7fELF", b"\xcf\xfa\xed\xfe")  # of programs for Linux, and for macOS on 64 bits
+_APPLE_TOOLS = ("/Library/Developer/CommandLineTools", "/Applications/Xcode.app")
+
+
+class Relay(NamedTuple):
+    """A native relay, or why there is none.
+
+    Attributes:
+        program: the program; empty if there is none.
+        origin: where it comes from, or why there is none.
+    """
+
+    program: bytes
+    origin: str
+
+
+def source() -> Path:
+    """Return the relay's C file."""
+    return Path(__file__).parents[1] / "relay.c"
+
+
+def digest() -> str:
+    """Return what names the relay's version: the start of its source's SHA-256. Raises OSError."""
+    return hashlib.sha256(source().read_bytes()).hexdigest()[:16]
+
+
+def shipped() -> Path:
+    """Return the program that a wheel for one platform holds; it may not exist."""
+    return Path(__file__).parents[1] / "_shipped" / "relay"
+
+
+def switched_off() -> bool:
+    """Return whether the environment asks for the Python relay."""
+    return os.environ.get(SWITCH, "").lower() == "python"
+
+
+def find() -> Relay:
+    """Return the native relay for this machine: the wheel's, the one in place if it is current, or one compiled now."""
+    if switched_off():
+        return Relay(b"", f"{SWITCH}={os.environ[SWITCH]} asks for it")
+    for file, origin in ((shipped(), "of this package"), (paths.launcher(), "in place already")):
+        if is_native(file):
+            with suppress(OSError):
+                program = file.read_bytes()
+                if version(program) == digest():
+                    return Relay(program, origin)
+    return _compiled()
+
+
+def is_native(program: Path) -> bool:
+    """Return whether a file is a compiled program, and not a script."""
+    try:
+        with program.open("rb") as file:
+            return file.read(4) in _MAGIC
+    except OSError:
+        return False
+
+
+def version(program: bytes) -> str:
+    """Run a relay and return which version it says it is (`digest`); empty if it doesn't run here."""
+    try:
+        paths.ensure_private(paths.launcher().parent)  # a folder for temporary files may forbid to run any
+        with tempfile.TemporaryDirectory(dir=paths.launcher().parent) as folder:
+            tried = Path(folder) / "relay"
+            tried.write_bytes(program)
+            tried.chmod(0o755)
+            return _said(tried)
+    except OSError:
+        return ""
+
+
+def in_place() -> str:
+    """Return which version the installed relay is; empty if the launcher is none."""
+    return _said(paths.launcher()) if is_native(paths.launcher()) else ""
+
+
+def running() -> tuple[str, str]:
+    """Return which relay the launcher is, `native` or `python` (empty: there is no launcher), and why, as a clause."""
+    if not paths.launcher().exists():
+        return "", "holdfast is not installed"
+    if is_native(paths.launcher()):
+        found = in_place()
+        if found == digest():
+            return "native", "of this version"
+        return "native", "of another version, which holdfast install replaces" if found else "but it does not run here"
+    if is_native(shipped()):
+        return "python", "holdfast install would take the native one of this package"
+    if _compiler():
+        return "python", "holdfast install would compile a native one"
+    return "python", "this package brings no native one for this platform, and there is no C compiler"
+
+
+def compile_to(target: Path, *flags: str, compiler: tuple[str, ...] = ("cc",)) -> None:
+    """Compile the relay. Raises OSError, subprocess.SubprocessError."""
+    command = [*compiler, *FLAGS, *flags, f'-DSOURCE="{digest()}"', "-o", str(target), str(source())]
+    subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=COMPILE_TIMEOUT_S, check=True)
+
+
+def _compiled() -> Relay:
+    """Compile the relay with this machine's compiler, if it has one. One without libraries starts sooner."""
+    compiler = _compiler()
+    if not compiler:
+        return Relay(b"", "this package brings none for this platform, and there is no C compiler")
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "relay"
+        for flags in (("-static",), ()):
+            try:
+                compile_to(target, *flags, compiler=(compiler,))
+                program = target.read_bytes()
+            except (OSError, subprocess.SubprocessError):
+                continue
+            if version(program) == digest():
+                return Relay(program, f"compiled with {compiler}")
+    return Relay(b"", f"{compiler} makes none that runs here")
+
+
+@cache
+def _compiler() -> str:
+    """Return the path of a C compiler, or an empty string."""
+    found = shutil.which("cc") or ""
+    stub = sys.platform == "darwin" and found == "/usr/bin/cc"  # without Apple's tools it opens a dialogue
+    return "" if stub and not any(Path(each).exists() for each in _APPLE_TOOLS) else found
+
+
+def _said(program: Path) -> str:
+    try:
+        done = subprocess.run(
+            [program, "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=RUN_TIMEOUT_S, check=False
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    words = done.stdout.decode("utf-8", "replace").split()
+    return words[2] if done.returncode == 0 and len(words) == 3 and words[:2] == ["holdfast", "relay"] else ""

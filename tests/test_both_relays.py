@@ -1,0 +1,741 @@
+"""The relay in Python and the relay in C behave alike, whatever the server says or leaves unsaid, and whoever ends them.
+
+Each test starts the real program against a server that the test plays. The native relay runs with sanitizers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast import relay
+from holdfast.clients.claude import STRICT_EVENTS
+from tests import processes, relays
+from tests.processes import INTERPRETER, SOURCE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+pytestmark = pytest.mark.skipif(not hasattr(socket, "SO_PEERCRED"), reason="Linux")
+
+COLD = '''
+import sys
+def main(argument, entry):
+    print(f"cold {argument} {sys.stdin.read()}", end="", flush=True)
+    return 0
+'''
+"""An engine that says that it was started, and what was left on stdin."""
+HASTY_S = 0.3
+"""A limit that is meant to run out."""
+GUARD = "*\t*\t/x/guard.py\ton_x\n"
+
+
+@dataclass
+class Stage:
+    """A home with a relay, and the server's part.
+
+    Attributes:
+        kind: the relay, `python` or `native`.
+        top: the folder of it all.
+        command: what starts the relay.
+        environ: the event's environment.
+        heard: the request and the words that the server got.
+    """
+
+    kind: str
+    top: Path
+    command: list[str] = field(default_factory=list)
+    environ: dict[str, str] = field(default_factory=dict)
+    heard: list[bytes] = field(default_factory=list)
+    accepted: int = 0
+    _listener: socket.socket | None = None
+    _thread: threading.Thread | None = None
+
+    def limit(self, **limits: float) -> None:
+        """Put the relay in place, with other limits."""
+        package = self.top / "package" / "holdfast"
+        package.mkdir(parents=True, exist_ok=True)
+        (package / "__init__.py").touch()
+        (package / "engine.py").write_text(COLD)
+        (package / "relay.py").write_text(relays.text(**limits))
+        (package / "refuse.sh").write_bytes((SOURCE / "holdfast" / "refuse.sh").read_bytes())
+        self.command = relays.put(self.kind, self.top / "run", package.parent, **limits)
+
+    @property
+    def address(self) -> Path:
+        """Where the relay looks for its server."""
+        entry = relays.entry(self.kind, self.top / "run")
+        environ = {os.fsencode(name): os.fsencode(value) for name, value in self.environ.items()}
+        return Path(os.fsdecode(relay.address(str(entry), environ)))
+
+    def guard(self, *events: str) -> None:
+        """Have a strict handler be known for events."""
+        memory = self.top / "state" / "holdfast" / "strict"
+        memory.parent.mkdir(parents=True, exist_ok=True)
+        memory.write_text("".join(f"{event}\t{GUARD}" for event in events))
+
+    def serve(self, play: Callable[[socket.socket], None]) -> None:
+        """Listen, and have `play` answer each connection."""
+        folder = self.address.parent
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(0o700)
+        self._listener = listener = socket.socket(socket.AF_UNIX)
+        listener.bind(str(self.address))
+        listener.listen()
+
+        def run() -> None:
+            while True:
+                try:
+                    connection, _ = listener.accept()
+                except OSError:
+                    return
+                self.accepted += 1
+                with connection, suppress(ConnectionError):
+                    connection.settimeout(relays.LONG_S)
+                    play(connection)
+
+        self._thread = threading.Thread(target=run, daemon=True)
+        self._thread.start()
+
+    def request(self, connection: socket.socket) -> list[bytes]:
+        """Read a request and return its words."""
+        data = b""
+        while len(data) < 8 or len(data) < 8 + int(data[:8]):
+            part = connection.recv(65_536)
+            if not part:
+                raise ConnectionError
+            data += part
+        self.heard.append(data[8:])
+        return data[8:].split(b"\0")
+
+    def go(self, connection: socket.socket, turns: int = 0) -> list[int]:
+        """Play the handshake to its end and return the client's streams; none if `GO` doesn't come."""
+        self.request(connection)
+        connection.sendall(relay.ALIVE + relay.WAIT * turns + relay.READY_NOW)
+        word, descriptors, _, _ = socket.recv_fds(connection, 1, 3)
+        self.heard.append(word)
+        return descriptors
+
+    def fire(self, event: str = "PreToolUse", data: bytes = b"payload", **options: object) -> processes.Ended:
+        """Start the relay for an event."""
+        done = subprocess.run(
+            [*self.command, event], input=data, env=self.environ, cwd=self.top, capture_output=True, check=False,
+            timeout=relays.LONG_S, **options,  # type: ignore[call-overload]
+        )  # fmt: skip
+        return processes.Ended(done.returncode, done.stdout.decode(), done.stderr.decode(), 0.0)
+
+    def begin(self, event: str = "PreToolUse") -> subprocess.Popen[bytes]:
+        """Start the relay and leave it at work."""
+        return subprocess.Popen(
+            [*self.command, event], env=self.environ, cwd=self.top,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+
+    @property
+    def log(self) -> str:
+        """What was logged."""
+        file = self.top / "state" / "holdfast" / "log" / "holdfast.log"
+        return file.read_text() if file.exists() else ""
+
+    def close(self) -> None:
+        """Listen no more."""
+        if self._listener:
+            with suppress(OSError):
+                self._listener.shutdown(socket.SHUT_RDWR)
+            self._listener.close()
+
+
+@pytest.fixture(params=relays.KINDS)
+def stage(request: pytest.FixtureRequest, short_folder: Path) -> Iterator[Stage]:
+    """A home for each of the relays, which waits as long as it may take."""
+    made = Stage(request.param, short_folder)
+    made.environ = {
+        "HOME": str(short_folder), "XDG_STATE_HOME": str(short_folder / "state"), "PATH": os.defpath,
+        "CLAUDE_PROJECT_DIR": str(short_folder), "LANG": "C.UTF-8",
+    }  # fmt: skip
+    made.limit()
+    yield made
+    made.close()
+
+
+def refusal(ended: processes.Ended) -> str:
+    """Return why a tool call was refused."""
+    assert ended.exit_code == 0, ended.stderr
+    assert ended.specific["permissionDecision"] == "deny"
+    return str(ended.specific["permissionDecisionReason"])
+
+
+def close(descriptors: list[int]) -> None:
+    for each in descriptors:
+        os.close(each)
+
+
+# --- asked and answered -------------------------------------------------------------------------------------------
+
+
+def test_the_child_gets_the_request_and_the_streams_and_gives_the_exit_code(stage: Stage) -> None:
+    """What it is told is all that a process has: the event, the folder, the mask, the environment."""
+    stage.environ |= {"ODD": "ü\n=x", "EMPTY": ""}
+
+    def play(connection: socket.socket) -> None:
+        streams = stage.go(connection, turns=3)
+        assert len(streams) == 3
+        os.write(streams[1], b"got " + os.read(streams[0], 99))
+        os.write(streams[2], b"and said")
+        close(streams)
+        connection.sendall(relay.WRITTEN + b"\2")
+
+    stage.serve(play)
+    mask = os.umask(0o27)
+    try:
+        ended = stage.fire()
+    finally:
+        os.umask(mask)
+    assert (ended.exit_code, ended.stdout, ended.stderr) == (2, "got payload", "and said")
+    request, word = stage.heard
+    kind, event, folder, umask, *pairs = request.split(b"\0")
+    assert (kind, event, folder, int(umask)) == (b"event", b"PreToolUse", bytes(stage.top), 0o27)
+    assert sorted(pairs) == sorted(b"%b=%b" % (os.fsencode(n), os.fsencode(v)) for n, v in stage.environ.items())
+    assert word == relay.GO
+
+
+@pytest.mark.parametrize(("turns", "warm"), [(0, True), (relay.TURNS - 1, True), (relay.TURNS, False)])
+def test_a_turn_is_waited_for_up_to_a_limit(stage: Stage, turns: int, warm: bool) -> None:
+    """Then the event goes cold."""
+
+    def play(connection: socket.socket) -> None:
+        streams = stage.go(connection, turns)
+        if streams:
+            close(streams)
+            connection.sendall(b"\7")
+
+    stage.serve(play)
+    ended = stage.fire("Stop")
+    assert (ended.exit_code, ended.stdout) == ((7, "") if warm else (0, "cold Stop payload"))
+    assert (relay.GO in stage.heard[1:]) is warm
+
+
+@pytest.mark.parametrize("locale", [{"LC_ALL": "C"}, {"LANG": "en_US.UTF-8"}, {"LC_CTYPE": "C.utf8", "LANG": "x"}, {}])
+def test_the_address_is_one_whatever_the_language(stage: Stage, locale: dict[str, str]) -> None:
+    """As long as file names are UTF-8; no connection, no answer."""
+    stage.serve(lambda connection: (close(stage.go(connection)), connection.sendall(b"\7"))[1])
+    stage.environ.pop("LANG")
+    stage.environ |= locale
+    assert stage.fire("Stop").exit_code == 7
+
+
+@pytest.mark.parametrize("folder", ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"])
+@pytest.mark.parametrize("value", ["", "/elsewhere", "ü"])
+def test_other_folders_have_another_server(stage: Stage, folder: str, value: str) -> None:
+    """Unset, empty and set are three things, and both relays and the server mean the same by them."""
+    stage.serve(lambda connection: (close(stage.go(connection)), connection.sendall(b"\7"))[1])
+    before = stage.address
+    stage.environ[folder] = value
+    assert stage.address != before
+    assert stage.fire("Stop").stdout == "cold Stop payload"
+    stage.close()
+    stage.serve(lambda connection: (close(stage.go(connection)), connection.sendall(b"\7"))[1])
+    assert stage.fire("Stop").exit_code == 7
+
+
+def test_so_many_variables_that_nobody_counts_them_are_no_trouble(stage: Stage) -> None:
+    """The native relay leaves them to the Python one, which asks the server."""
+    stage.serve(lambda connection: (close(stage.go(connection)), connection.sendall(b"\7"))[1])
+    stage.environ |= {f"V{each}": "x" for each in range(2_000)}
+    assert stage.fire("Stop").exit_code == 7
+    assert len(stage.heard[0].split(b"\0")) == 4 + len(stage.environ)
+
+
+def test_so_much_environment_that_it_fits_nowhere_is_no_trouble(stage: Stage) -> None:
+    """More than the native relay's memory."""
+    stage.serve(lambda connection: (close(stage.go(connection)), connection.sendall(b"\7"))[1])
+    stage.environ |= {f"V{each}": "x" * 120_000 for each in range(10)}
+    assert stage.fire("Stop").exit_code == 7
+
+
+def test_of_two_values_of_a_variable_the_first_one_counts(stage: Stage) -> None:
+    """Cold and warm, so that nobody can make a guard see another project than the client named."""
+    stage.serve(lambda connection: (close(stage.go(connection)), connection.sendall(b"\7"))[1])
+    script = (
+        "import ctypes, sys\n"
+        "given = [name.encode() for name in sys.argv[2:sys.argv.index('--')]]\n"
+        "run = [word.encode() for word in sys.argv[sys.argv.index('--') + 1:]]\n"
+        "array = lambda words: (ctypes.c_char_p * (len(words) + 1))(*words, None)\n"
+        "ctypes.CDLL(None).execve(run[0], array(run), array(given))\n"
+    )
+    pairs = [f"{name}={value}" for name, value in stage.environ.items()]
+    given = [*pairs, "CLAUDE_PROJECT_DIR=/other", "TWICE=1", "TWICE=2", "no pair"]
+    done = subprocess.run([INTERPRETER[0], "-c", script, "", *given, "--", *stage.command, "Stop"], check=False)
+    assert done.returncode == 7
+    assert sorted(stage.heard[0].split(b"\0")[4:]) == sorted(os.fsencode(each) for each in (*pairs, "TWICE=1"))
+
+
+# --- before GO ----------------------------------------------------------------------------------------------------
+
+
+def test_without_a_server_the_event_goes_cold(stage: Stage) -> None:
+    """Neither folder nor socket, or one that nobody listens at."""
+    assert stage.fire("Stop").stdout == "cold Stop payload"
+    stage.serve(lambda _: None)
+    stage.close()
+    assert stage.fire("Stop").stdout == "cold Stop payload"
+
+
+@pytest.mark.parametrize("said", [b"", b"x", b"r", b"!", b"!x", b"!.", b"!.!", b"!\xff", b"!\0", b"\0r"])
+def test_any_other_word_before_go_sends_the_event_away_cold(stage: Stage, said: bytes) -> None:
+    """stdin is unread, and the streams were handed to nobody."""
+
+    def play(connection: socket.socket) -> None:
+        stage.request(connection)
+        connection.sendall(said)
+        connection.shutdown(socket.SHUT_WR)
+        stage.heard.append(connection.recv(1))
+
+    stage.serve(play)
+    assert stage.fire().stdout == "cold PreToolUse payload"
+    assert relay.GO not in stage.heard[1:]
+    assert stage.accepted == 1
+
+
+@pytest.mark.parametrize("said", [b"", relay.ALIVE, relay.ALIVE + relay.WAIT])
+def test_a_server_that_hangs_before_go_is_left(stage: Stage, said: bytes) -> None:
+    """After the limit of what it owes; the connection is closed."""
+    stage.limit(**{"READY_TIMEOUT_S" if said else "LIFE_TIMEOUT_S": HASTY_S})
+
+    def play(connection: socket.socket) -> None:
+        with suppress(ConnectionError):
+            stage.request(connection)
+        connection.sendall(said)
+        stage.heard.append(connection.recv(1))
+
+    stage.serve(play)
+    assert stage.fire("Stop").stdout == "cold Stop payload"
+    assert stage.heard[-1] == b""
+
+
+def test_a_server_that_takes_no_request_is_left(stage: Stage) -> None:
+    """Its receive buffer is full: a request that long waits for room, but not for ever."""
+    stage.limit(LIFE_TIMEOUT_S=HASTY_S)
+    stage.environ |= {f"V{each}": "x" * 100_000 for each in range(8)}
+    over = threading.Event()
+    stage.serve(lambda _: [None, over.wait()][0])  # type: ignore[func-returns-value]
+    assert stage.fire("Stop").stdout == "cold Stop payload"
+    over.set()
+
+
+@pytest.mark.parametrize("word", ["off", "OFF", "0", "no", "False"])
+def test_switched_off_nobody_is_asked(stage: Stage, word: str) -> None:
+    """In any spelling."""
+    stage.serve(lambda connection: (close(stage.go(connection)), connection.sendall(b"\7"))[1])
+    stage.environ["HOLDFAST_SERVER"] = word
+    assert stage.fire("Stop").stdout == "cold Stop payload"
+    assert stage.accepted == 0
+
+
+def test_a_folder_that_others_can_enter_is_not_trusted(stage: Stage) -> None:
+    """Whoever else could get at the socket could be who answers."""
+    stage.serve(lambda connection: (close(stage.go(connection)), connection.sendall(b"\7"))[1])
+    for mode, warm in ((0o701, False), (0o720, False), (0o777, False), (0o700, True)):
+        stage.address.parent.chmod(mode)
+        assert stage.fire("Stop").exit_code == (7 if warm else 0)
+    assert stage.accepted == 1
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can be somebody else")
+@pytest.mark.parametrize("whose", ["process", "folder"])
+def test_a_server_of_somebody_elses_hears_nothing(stage: Stage, whose: str) -> None:
+    """Neither the environment, which may hold secrets, nor the streams."""
+    if whose == "folder":
+        stage.serve(lambda connection: (close(stage.go(connection)), connection.sendall(b"\7"))[1])
+        os.chown(stage.address.parent, 65_534, 65_534)
+        assert stage.fire("Stop").stdout == "cold Stop payload"
+        assert stage.accepted == 0
+        return
+    stage.address.parent.mkdir(parents=True)
+    stage.address.parent.chmod(0o700)
+    ready, heard = os.pipe(), os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(stage.address))
+            os.setuid(65_534)
+            listener.listen()  # from now on it is that user's
+            os.write(ready[1], b"x")
+            connection, _ = listener.accept()
+            os.write(heard[1], b"heard %d" % len(connection.recv(9)))
+        os._exit(0)
+    os.read(ready[0], 1)
+    assert stage.fire("Stop").stdout == "cold Stop payload"
+    assert os.read(heard[0], 99) == b"heard 0"
+    os.waitpid(pid, 0)
+    for each in (*ready, *heard):
+        os.close(each)
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_a_stream_that_was_closed_is_not_taken_for_the_socket(stage: Stage, number: int) -> None:
+    """The socket would have its number."""
+    stage.serve(lambda connection: (close(stage.go(connection)), connection.sendall(b"\7"))[1])
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'exec {number}<&-; exec "$@"', "sh", *stage.command, "Stop"],
+        stdin=subprocess.DEVNULL, capture_output=True, env=stage.environ, check=False,
+    )  # fmt: skip
+    assert done.returncode != 7
+    assert relay.GO not in stage.heard
+
+
+def test_a_client_that_ends_the_relay_before_go_is_refused(stage: Stage) -> None:
+    """Whoever guards the call has not said yes."""
+    stage.guard("PreToolUse")
+    over = threading.Event()
+
+    def play(connection: socket.socket) -> None:
+        stage.request(connection)
+        over.wait()
+
+    stage.serve(play)
+    process = stage.begin()
+    while not stage.heard:
+        time.sleep(0.01)
+    process.terminate()
+    ended = end(process)
+    over.set()
+    assert "the client ended it" in refusal(ended)
+
+
+# --- after GO -----------------------------------------------------------------------------------------------------
+
+
+def end(process: subprocess.Popen[bytes]) -> processes.Ended:
+    """Wait for a relay's end."""
+    out, err = process.communicate(timeout=relays.LONG_S)
+    return processes.Ended(process.returncode, out.decode(), err.decode(), 0.0)
+
+
+@pytest.mark.parametrize("said", [b"", relay.LONGER, relay.LONGER + b"\1", relay.LONGER + b"\1\1"])
+def test_an_event_that_was_handed_over_is_refused_or_lost_but_never_answered_again(stage: Stage, said: bytes) -> None:
+    """Its handlers have run, or may have."""
+    stage.serve(lambda connection: (close(stage.go(connection)), connection.sendall(said))[1])
+    for guarded in (False, True):
+        if guarded:
+            stage.guard("PreToolUse")
+        ended = stage.fire()
+        assert "cold" not in ended.stdout
+        assert "its process ended" in refusal(ended) if guarded else not ended.stdout
+    assert stage.log.count("PreToolUse is lost: the warm server did not answer it: its process ended") == 2
+
+
+def test_an_event_that_nobody_guards_is_lost_in_silence(stage: Stage) -> None:
+    """The log says so."""
+    stage.guard(*STRICT_EVENTS)
+    stage.serve(lambda connection: close(stage.go(connection)))
+    ended = stage.fire("Stop")
+    assert (ended.exit_code, ended.stdout, ended.stderr) == (0, "", "")
+    assert "Stop is lost" in stage.log
+
+
+@pytest.mark.parametrize("event", sorted(STRICT_EVENTS))
+def test_each_event_is_refused_in_its_own_form(stage: Stage, event: str) -> None:
+    """With the command that lifts it."""
+    stage.guard(event)
+    stage.serve(lambda connection: close(stage.go(connection)))
+    said = stage.fire(event).reply
+    text = json.dumps(said)
+    assert ('"deny"' if event in ("PreToolUse", "PermissionRequest") else '"block"') in text
+    assert "guard.py" in text
+    assert f"rm -r '{stage.top}/state/holdfast/strict'" in text
+
+
+def test_a_child_that_hangs_is_told_to_end_and_refused(stage: Stage) -> None:
+    """When its time is up; it gets a moment for a last word."""
+    stage.guard("PreToolUse")
+    stage.limit(ANSWER_TIMEOUT_S=HASTY_S, LAST_WORD_S=HASTY_S)
+    hung = threading.Event()
+
+    def play(connection: socket.socket) -> None:
+        close(stage.go(connection))
+        stage.heard.append(connection.recv(1))
+        hung.wait()
+
+    stage.serve(play)
+    assert "its time was up" in refusal(stage.fire())
+    assert stage.heard[2:] == [b""]
+    hung.set()
+
+
+def test_a_last_word_counts(stage: Stage) -> None:
+    """The child has refused, and its exit code says that it is done."""
+    stage.guard("PreToolUse")
+    stage.limit(ANSWER_TIMEOUT_S=HASTY_S, LAST_WORD_S=relays.LONG_S)
+
+    def play(connection: socket.socket) -> None:
+        streams = stage.go(connection)
+        connection.recv(1)
+        os.write(streams[1], b"no")
+        close(streams)
+        connection.sendall(b"\0")
+
+    stage.serve(play)
+    ended = stage.fire()
+    assert (ended.exit_code, ended.stdout) == (0, "no")
+
+
+@pytest.mark.parametrize("said", [relay.LONGER + b"\0\1", relay.WRITTEN + relay.LONGER + b"\0\1"])
+def test_a_new_limit_counts(stage: Stage, said: bytes) -> None:
+    """A second from then on. What is written is never refused: two replies would count for nothing."""
+    stage.guard("PreToolUse")
+    stage.limit(ANSWER_TIMEOUT_S=relays.LONG_S, LAST_WORD_S=HASTY_S)
+    hung = threading.Event()
+
+    def play(connection: socket.socket) -> None:
+        close(stage.go(connection))
+        connection.sendall(said)
+        hung.wait()
+
+    stage.serve(play)
+    ended = stage.fire()
+    if relay.WRITTEN in said:
+        assert (ended.exit_code, ended.stdout) == (0, "")
+    else:
+        assert "its time was up" in refusal(ended)
+    hung.set()
+
+
+@pytest.mark.slow
+def test_a_longer_limit_is_kept(stage: Stage) -> None:
+    """Two bytes, the greater one first."""
+    stage.limit(ANSWER_TIMEOUT_S=3.0)
+
+    def play(connection: socket.socket) -> None:
+        close(stage.go(connection))
+        connection.sendall(relay.LONGER + b"\1\0")
+        time.sleep(5.0)
+        connection.sendall(b"\7")
+
+    stage.serve(play)
+    assert stage.fire().exit_code == 7
+
+
+def test_a_child_that_ends_after_its_reply_is_not_answered_for(stage: Stage) -> None:
+    """Its exit code was lost, the reply was not."""
+    stage.guard("PreToolUse")
+
+    def play(connection: socket.socket) -> None:
+        streams = stage.go(connection)
+        os.write(streams[1], b"the reply")
+        close(streams)
+        connection.sendall(relay.WRITTEN)
+
+    stage.serve(play)
+    ended = stage.fire()
+    assert (ended.exit_code, ended.stdout) == (0, "the reply")
+    assert stage.log == ""
+
+
+@pytest.mark.parametrize("before", [b"", relay.LONGER, relay.LONGER + b"\1", relay.LONGER + b"\1\1", relay.WRITTEN])
+@pytest.mark.parametrize("answers", [True, False])
+def test_a_client_that_ends_the_relay_after_go_hears_the_childs_last_word(
+    stage: Stage, before: bytes, answers: bool
+) -> None:
+    """Or the refusal, if there is none. No byte is lost: half of a limit read as a code would let the call pass."""
+    stage.guard("PreToolUse")
+    stage.limit(LAST_WORD_S=relays.LONG_S)
+    rest = (relay.LONGER + b"\1\1")[len(before) :] if before[:1] == relay.LONGER else b""
+    begun = threading.Event()
+
+    def play(connection: socket.socket) -> None:
+        streams = stage.go(connection)
+        connection.sendall(before)
+        begun.wait()
+        process.send_signal(signal.SIGTERM)
+        assert connection.recv(1) == b""  # the relay says no more, so that the server ends the child
+        process.send_signal(signal.SIGTERM)  # a second one changes nothing
+        if answers:
+            os.write(streams[1], b"no")
+            connection.sendall(rest + b"\7")
+        close(streams)
+
+    stage.serve(play)
+    process = stage.begin()
+    begun.set()
+    ended = end(process)
+    if answers:
+        assert (ended.exit_code, ended.stdout) == (7, "no")
+    elif before == relay.WRITTEN:
+        assert (ended.exit_code, ended.stdout) == (0, "")
+    else:
+        assert "the client ended it" in refusal(ended)
+
+
+def test_an_event_that_cannot_be_strict_is_ended_at_once(stage: Stage) -> None:
+    """As ever: SIGTERM ends the process, and the server hears that."""
+    begun, over = threading.Event(), threading.Event()
+
+    def play(connection: socket.socket) -> None:
+        close(stage.go(connection))
+        begun.wait()
+        process.send_signal(signal.SIGTERM)
+        stage.heard.append(connection.recv(1))
+        over.set()
+
+    stage.serve(play)
+    process = stage.begin("Stop")
+    begun.set()
+    ended = end(process)
+    assert over.wait(relays.LONG_S)
+    assert (ended.exit_code, ended.stdout) == (-signal.SIGTERM, "")
+
+
+def test_no_descriptor_of_the_relays_reaches_what_it_starts(stage: Stage) -> None:
+    """Neither the socket nor run.conf; and signals are as they were."""
+    engine = stage.top / "package" / "holdfast" / "engine.py"
+    engine.write_text(
+        "import os\n"
+        "def main(argument, entry):\n"
+        "    status = dict(line.split(':\\t') for line in open('/proc/self/status') if line.startswith('Sig'))\n"
+        "    print(sorted(os.listdir('/proc/self/fd')), status['SigBlk'].strip(), flush=True)\n"
+        "    return 0\n"
+    )
+    stage.serve(lambda connection: connection.sendall(b"x"))
+    descriptors, blocked = stage.fire().stdout.rsplit(" ", 1)
+    assert len(json.loads(descriptors.replace("'", '"'))) == 4  # the standard ones, and the one that lists them
+    assert int(blocked, 16) == 0
+    assert stage.accepted == 1
+
+
+# --- the native relay's own file ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def native(short_folder: Path) -> Stage:
+    """A home with the native relay."""
+    made = Stage("native", short_folder)
+    made.environ = {"HOME": str(short_folder), "XDG_STATE_HOME": str(short_folder / "state"), "PATH": os.defpath}
+    made.environ["CLAUDE_PROJECT_DIR"] = str(short_folder)
+    made.limit()
+    return made
+
+
+GOOD = "holdfast relay 1\n{python}\n{top}/run.py\n{top}/refuse.sh\n"
+DAMAGED: dict[str, str] = {
+    "empty": "",
+    "no end": GOOD[:-1],
+    "cut off": GOOD[: GOOD.index("{top}/refuse")],
+    "one more line": GOOD + "/x\n",
+    "another version": GOOD.replace("relay 1", "relay 2"),
+    "a zero": GOOD.replace(".py", ".py\0"),
+    "a zero in the head": GOOD.replace("relay 1", "relay 1\0"),
+    "relative": GOOD.replace("{python}", "python3"),
+    "relative entry": GOOD.replace("{top}/run.py", "run.py"),
+    "relative script": GOOD.replace("{top}/refuse.sh", "refuse.sh"),
+    "long": GOOD.replace("{python}", "/" + "x" * 4_096),
+    "longer": GOOD.replace("{python}", "/" + "x" * 20_000),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_damaged_conf_starts_nothing(native: Stage, name: str) -> None:
+    """A guarded call is refused, another event is met with silence; nothing that the file names is run."""
+    conf = DAMAGED[name].format(python=INTERPRETER[0], top=native.top)
+    (native.top / "run.conf").write_bytes(conf.encode())
+    assert native.fire().stdout == ""
+    native.guard("PreToolUse")
+    assert "Holdfast is not installed whole" in refusal(native.fire())
+    ended = native.fire("Stop")
+    assert (ended.exit_code, ended.stdout, ended.stderr) == (0, "", "")
+    assert "Stop could not be dispatched: run.conf is missing or damaged" in native.log
+    (native.top / "run.conf").write_text(GOOD.format(python=INTERPRETER[0], top=native.top))
+    assert native.fire("Stop").stdout == "cold Stop payload"
+
+
+@pytest.mark.parametrize("what", ["missing", "folder", "pipe"])
+def test_what_is_no_conf_starts_nothing(native: Stage, what: str) -> None:
+    """Nor is it waited for."""
+    conf = native.top / "run.conf"
+    conf.unlink()
+    if what == "folder":
+        conf.mkdir()
+    elif what == "pipe":
+        os.mkfifo(conf)
+    native.guard("PreToolUse")
+    assert "Holdfast is not installed whole" in refusal(native.fire())
+
+
+def test_without_the_refusing_script_the_shell_is_told(native: Stage) -> None:
+    """The registered command then tries to run it; an exit code of 2 would be taken for a decision."""
+    native.guard("PreToolUse")
+    for name in ("run.conf", "refuse.sh"):
+        (native.top / name).unlink()
+    assert native.fire().exit_code == 1
+    assert native.fire("Stop").exit_code == 1
+
+
+@pytest.mark.parametrize("gone", ["entry", "interpreter"])
+def test_what_it_starts_may_be_missing(native: Stage, gone: str) -> None:
+    """Python ends with 2 if its script is missing, and on two events that is a decision."""
+    python = native.top / "python" if gone == "interpreter" else Path(INTERPRETER[0])
+    (native.top / "run.conf").write_text(GOOD.format(python=python, top=native.top))
+    if gone == "entry":
+        (native.top / "run.py").unlink()
+    ended = native.fire("TaskCompleted")
+    assert (ended.exit_code, ended.stdout, ended.stderr) == (0, "", "")
+    native.guard("PreToolUse")
+    assert "Holdfast did not answer" in refusal(native.fire())
+
+
+def test_other_arguments_go_to_the_entrypoint_as_they_are(native: Stage) -> None:
+    """It is asked to serve that way, or to read the event's name from the payload."""
+    (native.top / "run.py").write_text("import sys\nprint(sys.argv[1:], sys.flags.isolated, sys.flags.no_site)\n")
+    for given in ([], ["--serve"], ["Stop", "x"], [""], ["-c"]):
+        done = subprocess.run([*native.command, *given], env=native.environ, capture_output=True, text=True, check=True)
+        assert done.stdout == f"{given} 1 1\n"
+    assert native.fire("Stop").stdout == "['Stop', '--cold'] 1 1\n"
+
+
+def test_it_says_which_it_is(native: Stage) -> None:
+    """By which an install and the doctor tell that it runs here, and is of this version."""
+    from holdfast.install import native as module
+
+    done = subprocess.run([*native.command, "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"holdfast relay {module.digest()}\n"
+
+
+def test_no_variable_names_what_it_starts(native: Stage) -> None:
+    """Neither those of Python, nor those of loaders and shells."""
+    (native.top / "evil").mkdir()
+    evil = native.top / "evil" / "sitecustomize.py"
+    evil.write_text("print('evil')\n")
+    script = native.top / "evil.sh"
+    script.write_text("echo evil\n")
+    native.environ |= {
+        "PYTHONPATH": str(evil.parent), "PYTHONSTARTUP": str(evil), "PYTHONHOME": str(evil.parent),
+        "ENV": str(script), "BASH_ENV": str(script),
+    }  # fmt: skip
+    assert native.fire("Stop").stdout == "cold Stop payload"
+
+
+def test_it_is_started_through_a_link_or_a_relative_path(native: Stage) -> None:
+    """What lies beside the link counts, as for the Python launcher; without any folder there is nothing beside."""
+    for command in (["./run", "Stop"], ["/bin/sh", "-c", "PATH=. run Stop"]):
+        done = subprocess.run(
+            command, input=b"p", env=native.environ, cwd=native.top, capture_output=True, check=False
+        )
+        assert done.stdout in (b"cold Stop p", b"")
+        assert done.returncode in (0, 1)
+
+
+def test_the_installed_mode_is_not_for_others_to_write() -> None:
+    """The program that was compiled for these tests is one that a test may run, and nobody else may change."""
+    assert not stat.S_IMODE(relays.limited().stat().st_mode) & 0o022
