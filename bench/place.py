@@ -50,7 +50,7 @@ class Place(Client):
 
 def at(top: Path, project: str = "project") -> Place:
     """Return the place in a folder, for one of its projects."""
-    return Place(Throwaway(top, variables={}), top / project, SESSION, process="")
+    return Place(Throwaway(top, variables={"HOLDFAST_RELAY": "native"}), top / project, SESSION, process="")
 
 
 def made(place: Place) -> Place:

@@ -18,7 +18,15 @@ from tests.processes import INTERPRETER, SOURCE
 LONG_S = 500.0
 """A limit that nothing runs into, however busy the machine is."""
 LIMITS = ("LIFE_TIMEOUT_S", "READY_TIMEOUT_S", "ANSWER_TIMEOUT_S", "LAST_WORD_S")
-SANITIZED = ("-include", str(Path(__file__).with_name("sanitized.h")), "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer")
+SANITIZED = (
+    "-include",
+    str(Path(__file__).with_name("sanitized.h")),
+    "-O1",
+    "-g",
+    "-fsanitize=address,undefined",
+    "-fno-sanitize-recover=all",
+    "-fno-omit-frame-pointer",
+)
 _MORE = ("-Wpedantic", "-Wconversion", "-Wshadow")
 KINDS = ("python", "native")
 

@@ -1,4 +1,4 @@
-"""The relay in Python and the relay in C behave alike, whatever the server says or leaves unsaid, and whoever ends them.
+"""The relays in Python and in C behave alike, whatever the server says or leaves unsaid, and whoever ends them.
 
 Each test starts the real program against a server that the test plays. The native relay runs with sanitizers.
 """
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.skipif(not hasattr(socket, "SO_PEERCRED"), reason="Linux")
 
-COLD = '''
+COLD = """
 import sys
 def main(argument, entry):
     print(f"cold {argument} {sys.stdin.read()}", end="", flush=True)
     return 0
-'''
+"""
 """An engine that says that it was started, and what was left on stdin."""
 HASTY_S = 0.3
 """A limit that is meant to run out."""
@@ -127,6 +127,11 @@ class Stage:
         word, descriptors, _, _ = socket.recv_fds(connection, 1, 3)
         self.heard.append(word)
         return descriptors
+
+    def answer(self, connection: socket.socket, said: bytes = b"\7") -> None:
+        """Play a child that says something, and ends."""
+        close(self.go(connection))
+        connection.sendall(said)
 
     def fire(self, event: str = "PreToolUse", data: bytes = b"payload", **options: object) -> processes.Ended:
         """Start the relay for an event."""
@@ -230,7 +235,7 @@ def test_a_turn_is_waited_for_up_to_a_limit(stage: Stage, turns: int, warm: bool
 @pytest.mark.parametrize("locale", [{"LC_ALL": "C"}, {"LANG": "en_US.UTF-8"}, {"LC_CTYPE": "C.utf8", "LANG": "x"}, {}])
 def test_the_address_is_one_whatever_the_language(stage: Stage, locale: dict[str, str]) -> None:
     """As long as file names are UTF-8; no connection, no answer."""
-    stage.serve(lambda connection: (close(stage.go(connection)), connection.sendall(b"\7"))[1])
+    stage.serve(stage.answer)
     stage.environ.pop("LANG")
     stage.environ |= locale
     assert stage.fire("Stop").exit_code == 7
@@ -240,19 +245,19 @@ def test_the_address_is_one_whatever_the_language(stage: Stage, locale: dict[str
 @pytest.mark.parametrize("value", ["", "/elsewhere", "ü"])
 def test_other_folders_have_another_server(stage: Stage, folder: str, value: str) -> None:
     """Unset, empty and set are three things, and both relays and the server mean the same by them."""
-    stage.serve(lambda connection: (close(stage.go(connection)), connection.sendall(b"\7"))[1])
+    stage.serve(stage.answer)
     before = stage.address
     stage.environ[folder] = value
     assert stage.address != before
     assert stage.fire("Stop").stdout == "cold Stop payload"
     stage.close()
-    stage.serve(lambda connection: (close(stage.go(connection)), connection.sendall(b"\7"))[1])
+    stage.serve(stage.answer)
     assert stage.fire("Stop").exit_code == 7
 
 
 def test_so_many_variables_that_nobody_counts_them_are_no_trouble(stage: Stage) -> None:
     """The native relay leaves them to the Python one, which asks the server."""
-    stage.serve(lambda connection: (close(stage.go(connection)), connection.sendall(b"\7"))[1])
+    stage.serve(stage.answer)
     stage.environ |= {f"V{each}": "x" for each in range(2_000)}
     assert stage.fire("Stop").exit_code == 7
     assert len(stage.heard[0].split(b"\0")) == 4 + len(stage.environ)
@@ -260,14 +265,14 @@ def test_so_many_variables_that_nobody_counts_them_are_no_trouble(stage: Stage) 
 
 def test_so_much_environment_that_it_fits_nowhere_is_no_trouble(stage: Stage) -> None:
     """More than the native relay's memory."""
-    stage.serve(lambda connection: (close(stage.go(connection)), connection.sendall(b"\7"))[1])
+    stage.serve(stage.answer)
     stage.environ |= {f"V{each}": "x" * 120_000 for each in range(10)}
     assert stage.fire("Stop").exit_code == 7
 
 
 def test_of_two_values_of_a_variable_the_first_one_counts(stage: Stage) -> None:
     """Cold and warm, so that nobody can make a guard see another project than the client named."""
-    stage.serve(lambda connection: (close(stage.go(connection)), connection.sendall(b"\7"))[1])
+    stage.serve(stage.answer)
     script = (
         "import ctypes, sys\n"
         "given = [name.encode() for name in sys.argv[2:sys.argv.index('--')]]\n"
@@ -330,7 +335,11 @@ def test_a_server_that_takes_no_request_is_left(stage: Stage) -> None:
     stage.limit(LIFE_TIMEOUT_S=HASTY_S)
     stage.environ |= {f"V{each}": "x" * 100_000 for each in range(8)}
     over = threading.Event()
-    stage.serve(lambda _: [None, over.wait()][0])  # type: ignore[func-returns-value]
+
+    def play(connection: socket.socket) -> None:
+        over.wait()
+
+    stage.serve(play)
     assert stage.fire("Stop").stdout == "cold Stop payload"
     over.set()
 
@@ -338,7 +347,7 @@ def test_a_server_that_takes_no_request_is_left(stage: Stage) -> None:
 @pytest.mark.parametrize("word", ["off", "OFF", "0", "no", "False"])
 def test_switched_off_nobody_is_asked(stage: Stage, word: str) -> None:
     """In any spelling."""
-    stage.serve(lambda connection: (close(stage.go(connection)), connection.sendall(b"\7"))[1])
+    stage.serve(stage.answer)
     stage.environ["HOLDFAST_SERVER"] = word
     assert stage.fire("Stop").stdout == "cold Stop payload"
     assert stage.accepted == 0
@@ -346,7 +355,7 @@ def test_switched_off_nobody_is_asked(stage: Stage, word: str) -> None:
 
 def test_a_folder_that_others_can_enter_is_not_trusted(stage: Stage) -> None:
     """Whoever else could get at the socket could be who answers."""
-    stage.serve(lambda connection: (close(stage.go(connection)), connection.sendall(b"\7"))[1])
+    stage.serve(stage.answer)
     for mode, warm in ((0o701, False), (0o720, False), (0o777, False), (0o700, True)):
         stage.address.parent.chmod(mode)
         assert stage.fire("Stop").exit_code == (7 if warm else 0)
@@ -358,7 +367,7 @@ def test_a_folder_that_others_can_enter_is_not_trusted(stage: Stage) -> None:
 def test_a_server_of_somebody_elses_hears_nothing(stage: Stage, whose: str) -> None:
     """Neither the environment, which may hold secrets, nor the streams."""
     if whose == "folder":
-        stage.serve(lambda connection: (close(stage.go(connection)), connection.sendall(b"\7"))[1])
+        stage.serve(stage.answer)
         os.chown(stage.address.parent, 65_534, 65_534)
         assert stage.fire("Stop").stdout == "cold Stop payload"
         assert stage.accepted == 0
@@ -387,7 +396,7 @@ def test_a_server_of_somebody_elses_hears_nothing(stage: Stage, whose: str) -> N
 @pytest.mark.parametrize("number", [0, 1, 2])
 def test_a_stream_that_was_closed_is_not_taken_for_the_socket(stage: Stage, number: int) -> None:
     """The socket would have its number."""
-    stage.serve(lambda connection: (close(stage.go(connection)), connection.sendall(b"\7"))[1])
+    stage.serve(stage.answer)
     done = subprocess.run(
         ["/bin/sh", "-c", f'exec {number}<&-; exec "$@"', "sh", *stage.command, "Stop"],
         stdin=subprocess.DEVNULL, capture_output=True, env=stage.environ, check=False,
@@ -427,7 +436,7 @@ def end(process: subprocess.Popen[bytes]) -> processes.Ended:
 @pytest.mark.parametrize("said", [b"", relay.LONGER, relay.LONGER + b"\1", relay.LONGER + b"\1\1"])
 def test_an_event_that_was_handed_over_is_refused_or_lost_but_never_answered_again(stage: Stage, said: bytes) -> None:
     """Its handlers have run, or may have."""
-    stage.serve(lambda connection: (close(stage.go(connection)), connection.sendall(said))[1])
+    stage.serve(lambda connection: stage.answer(connection, said))
     for guarded in (False, True):
         if guarded:
             stage.guard("PreToolUse")
@@ -557,20 +566,23 @@ def test_a_client_that_ends_the_relay_after_go_hears_the_childs_last_word(
 
     def play(connection: socket.socket) -> None:
         streams = stage.go(connection)
-        connection.sendall(before)
-        begun.wait()
-        process.send_signal(signal.SIGTERM)
-        assert connection.recv(1) == b""  # the relay says no more, so that the server ends the child
-        process.send_signal(signal.SIGTERM)  # a second one changes nothing
-        if answers:
-            os.write(streams[1], b"no")
-            connection.sendall(rest + b"\7")
-        close(streams)
+        try:
+            connection.sendall(before)
+            begun.wait()
+            process.send_signal(signal.SIGTERM)
+            stage.heard.append(connection.recv(1))
+            process.send_signal(signal.SIGTERM)  # a second one changes nothing
+            if answers:
+                os.write(streams[1], b"no")
+                connection.sendall(rest + b"\7")
+        finally:
+            close(streams)
 
     stage.serve(play)
     process = stage.begin()
     begun.set()
     ended = end(process)
+    assert stage.heard[2:] == [b""]  # the relay says no more, so that the server ends the child
     if answers:
         assert (ended.exit_code, ended.stdout) == (7, "no")
     elif before == relay.WRITTEN:
@@ -729,9 +741,7 @@ def test_no_variable_names_what_it_starts(native: Stage) -> None:
 def test_it_is_started_through_a_link_or_a_relative_path(native: Stage) -> None:
     """What lies beside the link counts, as for the Python launcher; without any folder there is nothing beside."""
     for command in (["./run", "Stop"], ["/bin/sh", "-c", "PATH=. run Stop"]):
-        done = subprocess.run(
-            command, input=b"p", env=native.environ, cwd=native.top, capture_output=True, check=False
-        )
+        done = subprocess.run(command, input=b"p", env=native.environ, cwd=native.top, capture_output=True, check=False)
         assert done.stdout in (b"cold Stop p", b"")
         assert done.returncode in (0, 1)
 

@@ -18,8 +18,9 @@ import pytest
 
 from holdfast import paths
 from holdfast.clients.claude import STRICT_EVENTS
-from holdfast.install import launcher, registration
-from tests import processes, warmth
+from holdfast.install import launcher, native, registration
+from holdfast.install.native import Relay
+from tests import processes, relays, warmth
 from tests.processes import INTERPRETER, SOURCE, Ended, Place
 
 if TYPE_CHECKING:
@@ -350,18 +351,26 @@ def test_no_variable_hides_a_guard(place: Place, tmp_path: Path) -> None:
 # --- the launcher, its package and its interpreter ----------------------------------------------------------------
 
 
-@pytest.fixture
-def installed(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
-    """The same home with the programs that an install writes, for a copy of the package."""
+@pytest.fixture(params=relays.KINDS)
+def installed(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Place:
+    """The same home with the programs that an install writes, for a copy of the package; with either relay."""
+    if request.param == "native":
+        monkeypatch.setattr(native, "find", lambda: Relay(relays.limited().read_bytes(), "for tests"))
     monkeypatch.setenv("HOME", str(place.home))
     shutil.copytree(SOURCE, tmp_path / "package", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "bin").mkdir()
     # A link to a virtual environment's interpreter would not find that environment.
     place.write(tmp_path / "bin" / "python", f'#!/bin/sh\nexec {INTERPRETER[0]} "$@"\n').chmod(0o755)
     monkeypatch.setattr(paths, "package_root", lambda: tmp_path / "package")
-    for path, text in launcher.texts(str(tmp_path / "bin" / "python")).items():
-        place.write(path, text).chmod(0o755)
+    write_programs(place, tmp_path / "bin" / "python")
+    assert native.is_native(paths.launcher()) is (request.param == "native")
     return place
+
+
+def write_programs(place: Place, python: Path) -> None:
+    """Write what an install writes, to start an interpreter."""
+    for path, data in launcher.files(interpreter=str(python)).items():
+        place.write(path, data).chmod(0o755)
 
 
 def registered(place: Place, event: str = "PreToolUse", data: bytes = b"") -> Ended:
@@ -512,8 +521,7 @@ def test_an_interpreter_that_crashes_refuses(installed: Place, tmp_path: Path, f
     """It is there, whatever its path is, so nobody removed Holdfast: no minute runs out."""
     python = installed.write(tmp_path / folder / "python", "#!/bin/sh\nkill -9 $$\n")
     python.chmod(0o755)
-    for path, text in launcher.texts(str(python)).items():
-        installed.write(path, text).chmod(0o755)
+    write_programs(installed, python)
     age(python.parent)
     assert "Holdfast did not answer" in reason(registered(installed))
 
@@ -563,12 +571,14 @@ def test_the_refusal_names_a_command_that_lifts_it(installed: Place, tmp_path: P
 # --- the warm server ----------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[warmth.Warm]:
-    """A place with a warm server, and the guard beside the handler that says so."""
+@pytest.fixture(params=relays.KINDS)
+def warm(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[warmth.Warm]:
+    """A place with a warm server, either relay, and the guard beside the handler that says so."""
     if not hasattr(socket, "SO_PEERCRED"):
         pytest.skip("asks /proc")
     place = warmth.make(tmp_path_factory.mktemp("w"))
+    if request.param == "native":
+        place = warmth.native(place)
     place.user_handler("guard", GUARD)
     place.warm_up()
     try:
@@ -616,9 +626,7 @@ def test_a_worker_that_is_stopped_refuses(warm: warmth.Warm, strict: bool) -> No
     package = warm.entry.parent / "patient" / "holdfast"
     warm.configure("timeout = 3.0\ndeadline = 3.0\n")
     warmth.change(package / "engine.py", "WATCH_GRACE_S", "1.0")
-    warmth.change(
-        package / "relay.py", "ANSWER_TIMEOUT_S", "10.0"
-    )  # it may be stopped before it could say that it has less
+    warm.limit("ANSWER_TIMEOUT_S", 10.0)  # it may be stopped before it could say that it has less
     warm.until(lambda: not warm.sockets)  # the server ends: what it has loaded is another now
     warm.warm_up()
     process, worker = started(warm, "os.kill(os.getppid(), 19); time.sleep(600)", strict=strict)
@@ -634,7 +642,7 @@ def test_a_worker_that_is_stopped_refuses(warm: warmth.Warm, strict: bool) -> No
 @pytest.mark.slow
 def test_a_worker_whose_handlers_may_take_longer_is_not_given_up(warm: warmth.Warm) -> None:
     """It says so once they are chosen: the common limit is for choosing them."""
-    warmth.change(warm.entry.parent / "patient" / "holdfast" / "relay.py", "ANSWER_TIMEOUT_S", "5.0")
+    warm.limit("ANSWER_TIMEOUT_S", 5.0)
     warm.until(lambda: not warm.sockets)
     warm.warm_up()
     process, _ = started(warm, "time.sleep(6); return deny('slept')")

@@ -125,7 +125,8 @@ def plain(ended: Ended, top: str) -> tuple[int, str, str]:
     return ended.exit_code, out, err
 
 
-def test_every_recorded_event_is_answered_as_without_the_server() -> None:
+@pytest.mark.parametrize("kind", ["python", pytest.param("native", marks=pytest.mark.slow)])
+def test_every_recorded_event_is_answered_as_without_the_server(kind: str) -> None:
     """Exit code, stdout and stderr are the same, and nothing is loaded for an event any more.
 
     Neither in the server nor in the child that answers nor in the handlers': what they need is there by then. Of the
@@ -135,6 +136,8 @@ def test_every_recorded_event_is_answered_as_without_the_server() -> None:
     with tempfile.TemporaryDirectory(prefix="hf-", ignore_cleanup_errors=True) as folder:
         top = Path(folder).resolve()
         warm, cold = (prepared(top / name) for name in ("w", "c"))
+        if kind == "native":
+            warm, cold = warmth.native(warm), warmth.native(cold)
         log = top / "loaded"
         server = serve(warm, log)
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import threading
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast import paths
 from holdfast.install import launcher
 from holdfast.server import servers
-from tests import processes
+from tests import processes, relays
 from tests.processes import ENTRYPOINT, INTERPRETER, Place
 
 if TYPE_CHECKING:
@@ -43,9 +44,22 @@ class Warm(Place):
 
     Attributes:
         entry: the entrypoint that is run there.
+        relay: the native relay that starts it, if one is used.
     """
 
     entry: Path = ENTRYPOINT
+    relay: Path | None = None
+
+    @property
+    def command(self) -> list[str]:
+        """What starts the relay."""
+        return [str(self.relay)] if self.relay else [*INTERPRETER, str(self.entry)]
+
+    def limit(self, name: str, seconds: float) -> None:
+        """Change one of the relay's limits, in its text and in its program."""
+        change(self.entry.parent / "patient" / "holdfast" / "relay.py", name, str(seconds))
+        if self.relay:
+            native(self, **{name: seconds})
 
     def environ(self, **changes: str | None) -> dict[str, str]:
         """Return a hook's environment without what switches the server off."""
@@ -55,13 +69,13 @@ class Warm(Place):
         self, payload: Mapping[str, Any] | bytes, *arguments: str, environ: Mapping[str, str] | None = None
     ) -> Ended:
         """Send one payload through this place's entrypoint."""
-        command = [*INTERPRETER, str(self.entry), *arguments]
+        command = [*self.command, *arguments]
         return processes.run(command, processes.encoded(payload), environ or self.environ(), self.root)
 
     def begin(self, *arguments: str, environ: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
         """Start the entrypoint and leave it waiting for its payload."""
         return subprocess.Popen(
-            [*INTERPRETER, str(self.entry), *arguments],
+            [*self.command, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -202,6 +216,17 @@ def make(folder: Path, entry: Path | None = None) -> Warm:
     place.configure("timeout = 60.0\ndeadline = 300.0\n")
     place.user_handler("says", SAYS)
     return place
+
+
+def native(place: Warm, **limits: float) -> Warm:
+    """Return a place whose events go through the native relay, which is as patient and starts the same entrypoint."""
+    folder = place.entry.parent / "native"
+    folder.mkdir(exist_ok=True)
+    conf = ["holdfast relay 1", INTERPRETER[0], str(place.entry), str(place.entry.with_name("refuse.sh")), ""]
+    (folder / "run.conf").write_text("\n".join(conf))
+    shutil.copy(relays.limited(**limits), folder / "new")
+    (folder / "new").replace(folder / "run")  # the one in place may be running
+    return replace(place, relay=folder / "run")
 
 
 def move_in(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
