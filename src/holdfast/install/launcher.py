@@ -141,6 +141,16 @@ def programs() -> tuple[Path, Path, Path]:
     return paths.launcher(), paths.command_dir() / "holdfast", paths.launcher().with_name("refuse.sh")
 
 
+def outdated() -> bool:
+    """Return whether an install would write another entrypoint, command or fallback; a native relay isn't looked for.
+
+    Raises as `texts` does.
+    """
+    wanted = texts()
+    wanted[entry()] = wanted.pop(paths.launcher())
+    return any(not path.is_file() or path.read_bytes() != text.encode("utf-8") for path, text in wanted.items())
+
+
 def companions() -> list[Path]:
     """Return the files that exist beside the launcher because it is the native relay, or was."""
     return [path for path in (paths.entrypoint(), paths.relay_conf()) if os.path.lexists(path)]

@@ -167,8 +167,8 @@ def keep_launcher() -> None:
     """
     try:
         known = launcher.started(document.read(launcher.entry())[0].decode("utf-8", "replace"))
-        if known and Path(known.interpreter).is_relative_to(Path(sys.prefix).parent):
-            launcher.write()
+        if known and Path(known.interpreter).is_relative_to(Path(sys.prefix).parent) and launcher.outdated():
+            launcher.write()  # may compile the native relay, which an event should do once
     except MissingError:
         pass
     except (StateError, ConfigError) as error:
