@@ -159,6 +159,11 @@ def _listed(desk: Desk, event: str) -> list[dict[str, Any]]:
     return rows
 
 
+def _second(stamp: str) -> str:
+    """Return a stamp as people see it."""
+    return f"{stamp[:10]} {stamp[11:19]}"
+
+
 def _drop_in(name: str, text: str) -> None:
     folder = paths.user_handlers()
     folder.mkdir(parents=True, exist_ok=True)
@@ -348,7 +353,7 @@ def _lost(desk: Desk) -> None:
     assert restored["restored_at"] >= restored["saved_at"]
     assert desk.show()["required_reading"] == ["@docs/a.md"]
     page = desk.run("status").out
-    for words in ("QA Loop", f"saved {restored['saved_at']}", f"restored {restored['restored_at']}"):
+    for words in ("QA Loop", f"saved {_second(restored['saved_at'])}", f"restored {_second(restored['restored_at'])}"):
         assert words in page
     desk.begin("startup", session=OTHER)
     assert OTHER in {each["id"] for each in desk.run("status", "--json").json["sessions"]}

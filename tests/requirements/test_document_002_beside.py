@@ -275,10 +275,10 @@ def test_a_blocked_task_is_not_at_work(workflows: Workflows, folder: Path) -> No
     """Its time does not run on, going on is another attempt, and what blocked it is no word on its completion."""
     workflows.run("task", "block", "IMPL-1", "--reason", "no key")
     log = holdfast("log", root=workflows.root).out
-    assert "phase began" not in log and "phase blocked" in log and "no key" in log
+    assert "task began" not in log and "task blocked" in log and "no key" in log
     workflows.run("task", "start", "IMPL-1")
     workflows.run("task", "complete", "IMPL-1")
-    (ended,) = [line for line in holdfast("log", root=workflows.root).out.splitlines() if "phase completed" in line]
+    (ended,) = [line for line in holdfast("log", root=workflows.root).out.splitlines() if "task completed" in line]
     assert "no key" not in ended and "attempt 2" in ended
 
 

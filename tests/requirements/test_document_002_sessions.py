@@ -357,7 +357,7 @@ def test_another_tools_file_is_left_alone(workflows: Workflows) -> None:
     folder.mkdir(parents=True)
     (folder / "workflow-session.json").write_text('{"steps": []}')
 
-    assert "it is no session of a workflow" in workflows.run("check").out
+    assert "it isn't a session of a workflow" in workflows.run("check").out
     workflows.run("repair")
     assert json.loads((folder / "workflow-session.json").read_text()) == {"steps": []}
 
