@@ -58,6 +58,14 @@ def on_post_tool_use(event):
 
 _STARTS: dict[str, tuple[dict[str, str], tuple[tuple[str, ...], ...]]] = {
     "nothing": ({}, ()),
+    "skills": (
+        {"features/login.md": "# Login\n\n- [ ] Add the model\n- [ ] Add the form\n"},
+        (("skills", "start", "dev", "--feature", "features/login.md"),),
+    ),
+    "orchestrator": (
+        {"docs/tasks.md": "# Login\n\n### Phase 1: Base\n\n#### Task 1.1: Plan it\n\n#### Task 1.2: Build it\n"},
+        (("orchestrator", "start", "docs/tasks.md"), ("orchestrator", "approve")),
+    ),
     "hybrid": (
         {},
         (

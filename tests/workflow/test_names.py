@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.workflow import names
+from tests.planted import PLANTED, Planted
 
 
 @pytest.mark.parametrize(
@@ -56,3 +57,15 @@ def test_spellings_of_one_name_share_a_key() -> None:
     """Case, spaces and punctuation do not tell two workflows apart, other letters do."""
     assert names.key("QA-Loop") == names.key("qa loop")
     assert names.key("日本 1") != names.key("中国 1")
+
+
+@pytest.mark.parametrize("each", PLANTED[::7], ids=lambda each: each.kind)
+def test_a_name_with_a_secret_is_told_apart(each: Planted) -> None:
+    """From usual ones, long or with digits."""
+    assert names.holds_secret(each.text)
+
+
+@pytest.mark.parametrize("name", ["task_execution", "Phase 1: Build it", "2.10", "x" * 60, "phase_0", "", "Écrire"])
+def test_a_usual_name_holds_none(name: str) -> None:
+    """So it is an id as it is."""
+    assert not names.holds_secret(name)

@@ -6,6 +6,7 @@ from holdfast.patterns import regex
 
 _SLUG_LIMIT_CHARS = 50  # characters of a slug (I001-5)
 _UNSAFE = regex(r"[^a-z0-9]+")
+_PLAIN = regex(r"[A-Za-z_ -]{0,30}")  # a usual name, which needs no closer look
 
 
 def slug(name: str) -> str:
@@ -36,3 +37,12 @@ def _hash(name: str) -> str:
     import hashlib
 
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+
+
+def holds_secret(name: str) -> bool:
+    """Return whether a name holds what Holdfast doesn't store. Such a name can't be a unit's id: ids are stored."""
+    if _PLAIN.fullmatch(name):
+        return False
+    from holdfast.files.redact import redact
+
+    return redact(name) != name

@@ -12,7 +12,7 @@ from holdfast import formats, trust
 from holdfast.errors import ConfigError, HoldfastError, SchemaMismatch, StateError, TransitionError
 from holdfast.files import tomlfile
 from holdfast.formats import RECORDS
-from holdfast.formats.described import catalog, description
+from holdfast.formats.described import catalog, description, view
 from holdfast.sessions.workspace import Workspace
 from holdfast.survival import report, trials
 from holdfast.workflow import definitions, places, registry
@@ -20,6 +20,7 @@ from holdfast.workflow.model import Changes, Start
 from tests import described
 from tests.commandline import holdfast
 from tests.doctoring import examine
+from tests.planted import PLANTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -99,6 +100,14 @@ def compact(project: HoldfastProject) -> str:
     for event, recorded in (("PreCompact", "PreCompact-auto"), ("SubagentStop", "SubagentStop-compaction")):
         assert project.fire(event, recorded).faults == []
     return project.fire("SessionStart", "SessionStart-compact").context
+
+
+def test_an_id_with_a_secret_in_it_is_none() -> None:
+    """Ids are remembered as they are, so the unit is called by its place; its file keeps what it says."""
+    rules = parse(MINE.replace('title = "text"', 'title = "text"\nid = "key"'))
+    data = {"tasks": [{"key": "first", "state": "todo"}, {"key": PLANTED[0].text, "state": "todo"}]}
+
+    assert [each.phase.id for each in view.units(rules, data, [])] == ["first", "step_2"]
 
 
 def test_what_people_wrote_is_read(project: HoldfastProject) -> None:

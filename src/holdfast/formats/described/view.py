@@ -8,7 +8,7 @@ from holdfast.clock import from_mtime, stamp
 from holdfast.errors import SchemaMismatch
 from holdfast.formats.described import description as described
 from holdfast.formats.described import fields
-from holdfast.workflow import values
+from holdfast.workflow import names, values
 from holdfast.workflow.model import Phase, Status, Workflow
 
 if TYPE_CHECKING:
@@ -49,7 +49,9 @@ def units(rules: Description, data: Mapping[str, Any], warnings: list[str]) -> l
     statuses = _with_active(rules, written)
     for number, (each, status) in enumerate(zip(fields.members(data, rules.units), statuses, strict=True), 1):
         usual = f"{rules.word.replace(' ', '_')}_{number}"
-        name = _said(each, rules.unit.get("id", "")).strip() or usual
+        name = _said(each, rules.unit.get("id", "")).strip()
+        if not name or names.holds_secret(name):
+            name = usual
         if name in known:
             warnings.append(f'"{rules.unit["id"]}" is "{name}" in two {rules.word}s')
             name = usual

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast import clock
 from holdfast.errors import SchemaMismatch
 from holdfast.formats.skills import library, machine
-from holdfast.patterns import regex
-from holdfast.workflow import statefile, values
+from holdfast.workflow import names, statefile, values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -33,7 +32,6 @@ OTHER = "other"
 """The skill of a workflow that names none (R004-09)."""
 FINAL = ("completed", "abandoned")
 STATUSES = ("in_progress", "completed", "blocked", "abandoned")
-_PLAIN = regex(r"[A-Za-z_ -]{0,30}")  # a phase's usual name, which needs no closer look
 _SPELLINGS = {
     "active": "in_progress",
     "running": "in_progress",
@@ -92,18 +90,9 @@ def phases(data: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for number, each in enumerate(_objects(values.members(data.get("state_machine")).get("phases")), 1):
         name = values.text(each.get("name"))
-        known = name.strip() if not holds_secret(name) else ""
+        known = name.strip() if not names.holds_secret(name) else ""
         found[name if known and name not in found else f"{known or 'phase'}-{number}"] = each
     return found
-
-
-def holds_secret(name: str) -> bool:
-    """Return whether a phase's name holds what Holdfast doesn't store."""
-    if _PLAIN.fullmatch(name):
-        return False
-    from holdfast.files.redact import redact
-
-    return redact(name) != name
 
 
 def tasks(data: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from holdfast.clock import file_stamp, from_mtime, parse, stamp
 from holdfast.files import document
 from holdfast.formats.skills import file as files
 from holdfast.formats.skills import transitions
-from holdfast.workflow import extras, statefile, values
+from holdfast.workflow import extras, names, statefile, values
 from holdfast.workflow.model import Phase, Status, Workflow
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def _units(data: Mapping[str, Any], rules: Machine, warnings: list[str]) -> tupl
     warnings += [
         f'phase {number} has no name of its own, so it is called "{name}" here'
         for number, (name, entry) in enumerate(files.phases(data).items(), 1)
-        if (given := values.text(entry.get("name"))) != name and not files.holds_secret(given)
+        if (given := values.text(entry.get("name"))) != name and not names.holds_secret(given)
     ]
     return tuple(made)
 
