@@ -514,3 +514,15 @@ def test_a_phase_is_finished_without_its_number(project: HoldfastProject) -> Non
     run(project, "task", "finish", "1.2")
     run(project, "phase", "finish", "--issue-url", "https://example.org/1")
     assert [each["issue_url"] for each in state(project)["milestones"]] == ["https://example.org/1"]
+
+
+def test_a_cost_of_which_an_earlier_part_is_unknown_stays_unknown(project: HoldfastProject) -> None:
+    """Only the last attempt's cost can be filled in."""
+    executor(project, "1.1").about_to()
+    run(project, "task", "fail", "1.1", "--reason", "no luck")
+    agent = executor(project, "1.1", 2)
+    agent.about_to()
+    run(project, "task", "finish", "1.1")
+    end(project, agent, message(1))
+    assert state(project)["completed_tasks"][0]["cost"] == "unknown"
+    assert state(project)["safety_bounds"]["cost_so_far"] == "$0.00"

@@ -355,3 +355,18 @@ def test_the_state_holds_the_last_learnings_and_the_log_all(scene: Scene, monkey
     assert [each["lesson"] for each in scene.data["learnings"]] == ["lesson 2", "lesson 3", "lesson 4"]
     kept = [each["lesson"] for each in learnings.logged(scene.project)]
     assert sorted(kept) == ["hand", "lesson 0", "lesson 1", "lesson 2", "lesson 3", "lesson 4"]
+
+
+def test_the_time_of_a_blocked_task_stands_still(scene: Scene) -> None:
+    """It was charged when the attempt failed; the iterations are still those that it had."""
+    scene.start()
+    scene.do(lambda run: transitions.begin(run, "1.1"))
+    scene.at("12:10:00")
+    scene.do(lambda run: transitions.fail(run, "1.1", "no luck"))
+    scene.at("13:00:00")
+    run = store.current(scene.project)[1]
+    assert [(each.name, each.used) for each in bounds.used(run)] == [
+        ("Cost", "$0.00"),
+        ("Time", "0h 10m 0s"),
+        ("Iterations of task 1.1", "0"),
+    ]
