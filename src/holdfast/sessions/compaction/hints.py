@@ -163,12 +163,12 @@ def owe(project: OpenProject, session: str, topic: str, workflow: str = "") -> N
 
 def owed(project: OpenProject, session: str, topic: str) -> list[str]:
     """Return the keys of the workflows that a session still has to be told about, in the order they were noted."""
+    # Sorted here: asked for an order by time, SQLite would go through the hints of all the project's sessions.
     rows = project.ledger.rows(
-        "SELECT workflow FROM hints WHERE project = ? AND session = ? AND topic = ? AND told_at IS NULL"
-        " ORDER BY noted_at, workflow",
+        "SELECT workflow, noted_at FROM hints WHERE project = ? AND session = ? AND topic = ? AND told_at IS NULL",
         *(project.key, session, topic),
     )
-    return [str(row["workflow"]) for row in rows]
+    return [str(row["workflow"]) for row in sorted(rows, key=lambda row: (row["noted_at"], row["workflow"]))]
 
 
 def unread_files(project: OpenProject, session: str) -> list[str]:
