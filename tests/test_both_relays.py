@@ -405,9 +405,10 @@ def test_a_stream_that_was_closed_is_not_taken_for_the_socket(stage: Stage, numb
     assert relay.GO not in stage.heard
 
 
-def test_a_client_that_ends_the_relay_before_go_is_refused(stage: Stage) -> None:
-    """Whoever guards the call has not said yes."""
-    stage.guard("PreToolUse")
+@pytest.mark.parametrize("event", sorted(STRICT_EVENTS))
+def test_a_client_that_ends_the_relay_before_go_is_refused(stage: Stage, event: str) -> None:
+    """Whoever guards the event has not said yes."""
+    stage.guard(event)
     over = threading.Event()
 
     def play(connection: socket.socket) -> None:
@@ -415,13 +416,14 @@ def test_a_client_that_ends_the_relay_before_go_is_refused(stage: Stage) -> None
         over.wait()
 
     stage.serve(play)
-    process = stage.begin()
+    process = stage.begin(event)
     while not stage.heard:
         time.sleep(0.01)
     process.terminate()
     ended = end(process)
     over.set()
-    assert "the client ended it" in refusal(ended)
+    assert ended.exit_code == 0
+    assert "the client ended it" in json.dumps(ended.reply)
 
 
 # --- after GO -----------------------------------------------------------------------------------------------------
