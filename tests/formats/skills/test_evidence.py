@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,9 @@ import pytest
 from holdfast import clock
 from holdfast.files import commits
 from holdfast.formats.skills import shell, testoutput
+from holdfast.workflow import definitions
 from tests.commandline import holdfast
+from tests.processes import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -399,3 +402,26 @@ def test_a_commit_of_a_linked_worktree_is_found(tmp_path: Path) -> None:
     assert commits.resolved(tmp_path, sha) == ""
     assert commits.resolved(root, "../../x") == ""
     assert commits.resolved(root, "ABCDEF1") == ""
+
+
+def test_a_machine_of_a_users_own_needs_no_code(project: HoldfastProject) -> None:
+    """The example: it starts, refuses what it forbids, takes its own commands for checkpoints, comes back, and ends."""
+    folder = definitions.user_folder("machines")
+    folder.mkdir(parents=True)
+    shutil.copy(ROOT / "examples" / "machines" / "release.toml", folder)
+    told = Story(project)
+    told.run("start", "release", "--task", "1.2")
+    said = holdfast("skills", "phase", "announce", root=told.root, session=project.session, code=1).err
+    assert "prepare can't be followed by 'announce'; allowed: tag" in said
+
+    told.ran("make test", "12 passed in 2s")
+    told.told()
+    told.run("phase", "tag")
+    told.ran("git tag -s v1.2 -m v1.2")
+    told.told("PreCompact", recorded="PreCompact-auto")
+    project.fire("SubagentStop", "SubagentStop-compaction")
+    assert "sign the tag" in told.told("SessionStart", recorded="SessionStart-compact")
+    assert told.state["checkpoints"]["test"]["count"] == 12
+    assert told.state["checkpoints"]["signed"]["passed"] is True
+    told.run("phase", "announce")
+    assert "DEV_COMPLETE: 1.2" in holdfast("skills", "complete", root=told.root, session=project.session).out
