@@ -495,6 +495,32 @@ def test_a_hook_opens_no_closed_or_blocked_unit(project: HoldfastProject) -> Non
         adapter.done(opened, seen)
 
 
+def test_two_units_with_one_id_are_told_apart(project: HoldfastProject) -> None:
+    """The second gets one of its own, with a warning; both are moved."""
+    twice = BY_HAND.replace('"name": "Write"', '"key": "a", "name": "Write"').replace('"Tag"', '"Tag", "key": "a"')
+    (project.root / "docs/progress.json").write_text(twice)
+    found = only(project.root)
+    assert [each.id for each in found.phases] == ["a", "step_2", "step_3"]
+    assert found.warnings == ('"key" is "a" in two steps',)
+
+    holdfast("done", root=project.root, session=project.session)
+    assert [each.status for each in only(project.root).phases] == ["completed", "completed", "active"]
+
+
+def test_what_has_a_status_keeps_its_own_word(project: HoldfastProject) -> None:
+    """Completing all writes nothing into what is completed, and `next` begins nothing that is stopped."""
+    opened = Workspace.open(project.root)
+    adapter = registry.get("progress")
+    (seen,) = adapter.find(opened).workflows
+    stopped = adapter.update(opened, seen, Changes(status="blocked", error="no key"))
+    assert adapter.begin(opened, stopped).phases[1].status == "blocked"
+
+    done = adapter.done(opened, adapter.find(opened).workflows[0], everything=True)
+
+    units = [each for phase in json.loads(done.raw)["phases"] for each in phase["steps"]]
+    assert [each["status"] for each in units] == ["Done", "done", "done"]
+
+
 def test_another_workflow_in_the_file_is_not_moved(project: HoldfastProject) -> None:
     """Who saw the one before it is told what the file holds by now."""
     opened = Workspace.open(project.root)

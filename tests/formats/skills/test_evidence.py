@@ -12,7 +12,7 @@ import pytest
 
 from holdfast import clock
 from holdfast.files import commits
-from holdfast.formats.skills import shell, testoutput
+from holdfast.formats.skills import display, shell, testoutput
 from holdfast.workflow import definitions
 from tests.commandline import holdfast
 from tests.processes import ROOT
@@ -122,6 +122,7 @@ def test_a_commit_proposes_a_completion_and_completes_nothing(dev: Story) -> Non
     holdfast("skills", "task", "1", "--done", "--commit", sha, root=dev.root, session=dev.project.session)
     dev.run("task", "2", "--start")
     assert "--commit" not in dev.told()
+    assert display.proposals(dev.state) == [], "what is completed needs no proposal"
 
 
 def test_a_compaction_gives_the_proposal_back(dev: Story) -> None:
