@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING
 
 import pytest
 
 from holdfast.errors import HoldfastError, TransitionError
-from holdfast.formats.orchestrator import adapter, agents, bounds, check, learnings, store, transitions
+from holdfast.formats.orchestrator import adapter, agents, bounds, check, learnings, restoration, store, transitions
 from holdfast.workflow.model import Start
 
 if TYPE_CHECKING:
@@ -370,3 +371,30 @@ def test_the_time_of_a_blocked_task_stands_still(scene: Scene) -> None:
         ("Time", "0h 10m 0s"),
         ("Iterations of task 1.1", "0"),
     ]
+
+
+def test_the_tenth_task_comes_after_the_ninth(scene: Scene) -> None:
+    """In the state and in the workflow's units."""
+    scene.doc.write_text("### Phase 1: A\n" + "".join(f"#### Task 1.{number}: Part\n" for number in range(1, 11)))
+    scene.start()
+    wanted = [f"1.{number}" for number in range(1, 11)]
+    assert [each["task"] for each in scene.data["pending_tasks"]] == wanted
+    assert [each.id for each in scene.workflow.phases] == wanted
+
+
+def test_a_pending_task_that_a_person_removes_stays_away(scene: Scene) -> None:
+    """Until the document is edited: it is read only then."""
+    scene.start()
+    data = scene.data
+    data["pending_tasks"] = [each for each in data["pending_tasks"] if each["task"] != "2.1"]
+    scene.put(json.dumps(data, indent=2).encode())
+    scene.do(lambda run: transitions.begin(run, "1.1"))
+    assert [each["task"] for each in scene.data["pending_tasks"]] == ["1.2"]
+
+
+def test_the_newest_listed_checkpoint_is_restored(scene: Scene) -> None:
+    """Not the first one (I003-16)."""
+    scene.start()
+    for _ in range(2):
+        scene.do(lambda run: setattr(run, "checkpoint", "1.1"))
+    assert restoration.chosen(scene.project).document.path.name == "checkpoint-002.json"
