@@ -22,11 +22,11 @@ _REFUSED = frozenset({errno.EBADF, errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL,
 
 
 class _Held(threading.local):
-    """How many times this thread of this process holds each folder's lock."""
+    """The folders whose locks this thread of this process holds."""
 
     def __init__(self) -> None:
         self.process = os.getpid()
-        self.depths: dict[str, int] = {}
+        self.folders: set[str] = set()
 
 
 _held = _Held()
@@ -40,28 +40,24 @@ def locked(folder: Path, *, timeout: float = 10.0) -> Iterator[None]:
     same thread may take it again inside the block; other threads and processes wait up to `timeout` seconds. Raises
     StateError if the folder stays locked or can't be created.
     """
-    depths, name = _depths(), os.path.realpath(folder)
-    if name in depths:
-        depths[name] += 1
-        try:
-            yield
-        finally:
-            depths[name] -= 1
+    folders, name = _folders(), os.path.realpath(folder)
+    if name in folders:
+        yield
         return
     owner, descriptor = os.getpid(), _acquire(folder, timeout)
-    depths[name] = 1
+    folders.add(name)
     try:
         yield
     finally:
-        del depths[name]
+        folders.discard(name)
         _release(descriptor, owner)
 
 
-def _depths() -> dict[str, int]:
-    """Return the locks that this thread holds; a forked child starts with none."""
+def _folders() -> set[str]:
+    """Return the folders whose locks this thread holds; a forked child starts with none."""
     if _held.process != os.getpid():
-        _held.process, _held.depths = os.getpid(), {}
-    return _held.depths
+        _held.process, _held.folders = os.getpid(), set()
+    return _held.folders
 
 
 def _acquire(folder: Path, timeout: float) -> int:
