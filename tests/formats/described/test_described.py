@@ -232,7 +232,7 @@ def test_another_project_does_not_know_it(tmp_path: Path) -> None:
 PLACES = [
     "../x.json", "/etc/x.json", "~/x.json", "a/../x.json", "a//x.json", "./x.json", "x.toml", "**/x.json", "a?.json",
     ".git/x.json", ".mcp.json", "a/.x.json", ".claude/settings.json", ".claude/settings.local.json",
-    ".CLAUDE/Settings.json", ".claude/*.json", ".claude/hooks/x.json", ".claude/formats/x.json", "node_modules/x.json",
+    ".claude/Settings.json", ".claude/*.json", ".claude/hooks/x.json", ".claude/formats/x.json", "node_modules/x.json",
     "a\\b.json", "a\n.json",
 ]  # fmt: skip
 
