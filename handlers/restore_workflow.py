@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 def on_session_start(event: SessionStart, context: Context) -> list[Outcome]:
     """Let the model call the command line, and after a compaction restore its workflow (R001-16, R001-24).
 
-    A crashed session that is resumed gets its workflow back, too. At any other start the model hears nothing (I001-12).
+    A crashed session that is resumed gets its workflow back, too. At any other start the model hears of no workflow
+    (I001-12), but only of agents whose work was cut off or whose results nobody has.
     The handler runs at every start and decides by the source (I001-18). After a subagent's own compaction, the subagent
     gets back what it was launched for, and no more.
     """
@@ -27,8 +28,10 @@ def on_session_start(event: SessionStart, context: Context) -> list[Outcome]:
     known = sessions.join(event, context)
     told += deliver(sessions.former_ledger(context))
     if compacted or (crashed and _has_workflow(event, context)):
-        return told + deliver(sessions.restore(event, context, known=known))
-    return told + deliver(sessions.greet(event, context))
+        told += deliver(sessions.restore(event, context, known=known))
+    else:
+        told += deliver(sessions.greet(event, context))
+    return told + deliver(sessions.roster(event, context))
 
 
 @hookimpl

@@ -42,10 +42,13 @@ def on_stop_failure(event: StopFailure, context: Context) -> None:
     sessions.note_agent(event, context, "failed", event.last_assistant_message or event.error)
 
 
-@hookimpl(match="resume", tryfirst=True)
+@hookimpl(match="compact|resume", tryfirst=True)
 def on_session_start(event: SessionStart, context: Context) -> None:
-    """Note that the agents of a client process that is gone have ended with it."""
-    if not event.in_subagent:
+    """Note that the conversation begins anew, and that the agents of a client process that is gone ended with it."""
+    if event.in_subagent:
+        return
+    sessions.begin_again(event, context)
+    if event.source == "resume":
         sessions.end_agents(event, context)
 
 
@@ -58,11 +61,18 @@ def on_stop(event: Stop, context: Context) -> None:
     sessions.take_evidence(event, context)
 
 
-@hookimpl(match="Agent|Task", tryfirst=True)
+@hookimpl(match="Agent|Task|Workflow", tryfirst=True)
 def on_post_tool_use(event: PostToolUse, context: Context) -> None:
-    """Note what a foreground agent returned. A background launch returns at once and has no result yet."""
+    """Note what a foreground agent returned, and which run a script started.
+
+    A background launch returns at once and has no result yet.
+    """
     sessions.touch(event, context)
-    if not event.in_subagent:
+    if event.in_subagent:
+        return
+    if event.tool_name == "Workflow":
+        sessions.note_script_run(event, context)
+    else:
         from holdfast.events import agent_result
 
         sessions.note_result(event, context, agent_result(event.tool_response))
@@ -77,6 +87,10 @@ def on_post_tool_use_failure(event: PostToolUseFailure, context: Context) -> Non
 
 @hookimpl(tryfirst=True)
 def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> None:
-    """Note how a background agent ended, from the prompt with which the client gives its result."""
-    if event.task_notification and not event.in_subagent:
+    """Note what a person asks for, or how a background agent or run ended, from the prompt that the client made."""
+    if event.in_subagent:
+        return
+    if event.task_notification:
         sessions.note_notice(event, context, event.task_notification)
+    elif event.source in (None, "user", "sdk"):
+        sessions.note_prompt(event, context)

@@ -120,6 +120,10 @@ class Config(_Section):
         default={},
         description="Dollars for a million tokens, by model: input, output, cache_write, long_cache_write, cache_read.",
     )
+    agents: Literal["off", "tell", "reuse"] = Field(
+        default="reuse",
+        description="Agents launched again: not watched, told about, or answered with what an interrupted one left.",
+    )
     trail: bool = Field(
         default=True, description="Whether what a session did is restored after a compaction where no workflow is."
     )

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Kind = Literal["main", "agent", "summary", "side"]
 Block = dict[str, Any]
 
+_HELD_S = 120.0  # seconds; longer than any test waits
 _SUMMARY_ASKED = "Your task is to create a detailed summary"
 _AGENT = re.compile(r"cc_is_subagent=true")
 
@@ -80,12 +81,14 @@ class Reply:
         tokens: the input tokens it reports; much of them makes the client compact.
         status: an HTTP status other than 200 makes it an error.
         error: the error's type and message.
+        held: what the answer waits for; it may never come.
     """
 
     content: tuple[Block, ...] = ()
     tokens: int = 2_000
     status: int = 200
     error: tuple[str, str] = ("api_error", "scripted")
+    held: threading.Event | None = None
 
 
 Turn = Reply | Callable[[Request], Reply]
@@ -127,12 +130,14 @@ class Model:
     Attributes:
         turns: replies of the main conversation, or what makes them of the request, in order; then it says "Done."
         agents: replies of subagents, or what makes them, by a text that their first message contains.
+        fleet: makes the replies of subagents of which `agents` says nothing; None for one it doesn't know.
         summary: replies to requests for a summary, in order; the last one stays.
         requests: all requests so far.
     """
 
     turns: list[Turn] = field(default_factory=list)
     agents: dict[str, list[Turn]] = field(default_factory=dict)
+    fleet: Callable[[Request], Reply | None] = lambda request: None
     summary: list[Reply] = field(default_factory=lambda: [say("<summary>They talked about the weather.</summary>")])
     requests: list[Request] = field(default_factory=list)
     url: str = ""
@@ -158,6 +163,7 @@ class Model:
             for needle, replies in self.agents.items():
                 if needle in request.text and replies:
                     return _reply(replies.pop(0), request)
+            return self.fleet(request) or say("Fine.")
         return say("Fine.")
 
 
@@ -224,6 +230,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, body: dict[str, Any]) -> None:
         reply = self._model.answer(body, {name.lower(): value for name, value in self.headers.items()})
+        if reply.held:
+            reply.held.wait(_HELD_S)
         if reply.status != 200:
             kind, words = reply.error
             error = {"type": "error", "error": {"type": kind, "message": words}}

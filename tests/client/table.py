@@ -27,6 +27,7 @@ SCENARIOS = {
     13: "The Python Agent SDK",
     14: "Hooks that do not fire or do not deliver",
     15: "The warm server, and its death",
+    16: "Agents and scripts of agents that are launched again",
 }
 UNSEEN = ("PreCompact", "PostCompact", "SessionEnd")  # the client sends them to hooks, but not to its stream
 COMPACTIONS = "compactions"

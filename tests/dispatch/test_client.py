@@ -20,6 +20,7 @@ from holdfast.clients.claude import EVENTS, HOOK_NAMES
 from holdfast.dispatch.budget import joined
 from holdfast.dispatch.output import Reply, Streams
 from holdfast.errors import EventError
+from holdfast.files.agent_runs import NoRuns
 from holdfast.files.transcript import Answer, Run, Trail, Unread
 from holdfast.plugins.outcomes import Outcome, deny
 from holdfast.project import OpenProject
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.dispatch.client import Client
+    from holdfast.files.agent_runs import AgentRuns
     from holdfast.files.transcript import Transcripts
 
 SOURCE = ROOT / "src" / "holdfast"
@@ -154,6 +156,9 @@ class Toy:
 
     def reader(self) -> Transcripts:
         return Lamps()
+
+    def agent_runs(self) -> AgentRuns:
+        return NoRuns()
 
     def rehearsal(self) -> tuple[bytes, Sequence[Mapping[str, Any]]]:
         return b"", ()

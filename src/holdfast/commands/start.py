@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from holdfast import formats, paths
-from holdfast.commands import agents, options, verbs
+from holdfast.commands import agent_names, options, verbs
 from holdfast.config import Config
 from holdfast.errors import HoldfastError
 from holdfast.formats import RECORDS
@@ -134,7 +134,7 @@ def command(
     project = options.open_project(project_dir)
     named = _format(format_name) if format_name else None
     template = templates.EMPTY if pattern is None else templates.get(project, pattern)
-    given = agents.spelt(project, tuple(map(templates.phase, phases)) or template.phases)
+    given = agent_names.spelt(project, tuple(map(templates.phase, phases)) or template.phases)
     usual = template.format or project.config.format
     if usual not in formats.WITH_AGENTS and any(agent for _, agent in given):
         usual = formats.WITH_AGENTS[0]
@@ -164,7 +164,7 @@ def command(
     ]
     verbs.tell(workflow, as_json, "\n".join(filter(None, news)))
     options.tell_reading(project, start.reading)
-    agents.tell_unknown(project, [agent for _, agent in given if agent])
+    agent_names.tell_unknown(project, [agent for _, agent in given if agent])
     if here := options.inside(project, project_dir):
         click.echo(_where(project.root, here), err=True)
     for name, agent in given:

@@ -207,8 +207,49 @@ SELECT launches.project AS project, launches.session AS session, launches.worktr
 FROM launches LEFT JOIN runs
     ON runs.project = launches.project AND runs.session = launches.session AND runs.agent_id = launches.agent_id;
 
+-- migration 4: what agents were asked for, so that none that has finished runs twice.
+
+-- the last prompt that a person gave to a session, and how often its conversation has begun anew
+CREATE TABLE IF NOT EXISTS askings (
+    project TEXT NOT NULL, session TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
+    prompt TEXT NOT NULL DEFAULT '', beginnings INTEGER NOT NULL DEFAULT 0, asked_at TEXT NOT NULL,
+    PRIMARY KEY (project, session));
+
+-- what a call of the Agent tool asked for; `launches` has what became of it
+CREATE TABLE IF NOT EXISTS agent_calls (
+    project TEXT NOT NULL, session TEXT NOT NULL, tool_use_id TEXT NOT NULL,
+    worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
+    fingerprint TEXT NOT NULL, name TEXT NOT NULL DEFAULT '', kind TEXT NOT NULL DEFAULT 'agent',
+    prompt TEXT NOT NULL, epoch TEXT NOT NULL, process INTEGER, copy INTEGER NOT NULL DEFAULT 1,
+    answered TEXT NOT NULL DEFAULT '', refused TEXT NOT NULL DEFAULT '', rerun_at TEXT, called_at TEXT NOT NULL,
+    PRIMARY KEY (project, session, tool_use_id));
+CREATE INDEX IF NOT EXISTS agent_calls_same ON agent_calls (project, fingerprint, called_at);
+CREATE INDEX IF NOT EXISTS agent_calls_name ON agent_calls (project, session, kind, name);
+
+-- runs of a script that starts agents (the client's Workflow tool)
+CREATE TABLE IF NOT EXISTS script_runs (
+    project TEXT NOT NULL, session TEXT NOT NULL, tool_use_id TEXT NOT NULL,
+    worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
+    run TEXT NOT NULL DEFAULT '', task TEXT NOT NULL DEFAULT '', name TEXT NOT NULL DEFAULT '',
+    script TEXT NOT NULL DEFAULT '', digest TEXT NOT NULL, args TEXT NOT NULL, prompt TEXT NOT NULL,
+    epoch TEXT NOT NULL, process INTEGER, folder TEXT NOT NULL DEFAULT '', answers TEXT NOT NULL DEFAULT '',
+    reused TEXT NOT NULL DEFAULT '', ending TEXT NOT NULL DEFAULT '', used_at TEXT, rerun_at TEXT,
+    launched_at TEXT NOT NULL, PRIMARY KEY (project, session, tool_use_id));
+CREATE INDEX IF NOT EXISTS script_runs_launched_at ON script_runs (project, launched_at);
+CREATE INDEX IF NOT EXISTS script_runs_run ON script_runs (project, run, launched_at);
+CREATE INDEX IF NOT EXISTS script_runs_task ON script_runs (project, session, task);
+
+-- the agents of such a run; `runs` has what they returned
+CREATE TABLE IF NOT EXISTS script_agents (
+    project TEXT NOT NULL, session TEXT NOT NULL, agent_id TEXT NOT NULL,
+    worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
+    run TEXT NOT NULL, key TEXT NOT NULL DEFAULT '', label TEXT NOT NULL DEFAULT '', noted_at TEXT NOT NULL,
+    PRIMARY KEY (project, session, agent_id));
+CREATE INDEX IF NOT EXISTS script_agents_run ON script_agents (project, session, run);
+
 -- for the log: made when somebody first asks for it, so that no event pays for it before.
 
+CREATE INDEX IF NOT EXISTS agent_calls_called_at ON agent_calls (project, called_at);
 CREATE INDEX IF NOT EXISTS attempts_ended_at ON attempts (project, ended_at);
 CREATE INDEX IF NOT EXISTS attempts_started_at ON attempts (project, started_at);
 CREATE INDEX IF NOT EXISTS deliveries_changed_at ON deliveries (project, changed_at);

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from holdfast.files.agent_runs import AgentRuns
     from holdfast.files.transcript import Transcripts
 
 
@@ -31,6 +32,9 @@ class SessionClient(Protocol):
     def reader(self) -> Transcripts:
         """Return the reader of its transcripts."""
 
+    def agent_runs(self) -> AgentRuns:
+        """Return the reader of what agents returned that a script started."""
+
 
 class NoClient:
     """The client of a project that was opened without one."""
@@ -49,3 +53,9 @@ class NoClient:
         from holdfast.files.transcript import Unread
 
         return Unread()
+
+    def agent_runs(self) -> AgentRuns:
+        """Return a reader that reads nothing."""
+        from holdfast.files.agent_runs import NoRuns
+
+        return NoRuns()

@@ -9,7 +9,8 @@ only if the ledger can't be read or written.
 - What a session is told once: `greet`, `news`, `former_ledger`, `asked` (what a slash command is about).
 - Required reading: `note_read`, `forget_reading`, `unread`, `reading_that_holds`, `reminder_due`, `reminded`.
 - Agents that an event reports on: `start_agent`, `note_agent`, `note_result`, `note_failure`, `note_notice`, `rest`,
-  `end_agents`.
+  `end_agents`, `note_script_run`.
+- Agents that are launched again: `relaunch`, `roster`, `note_prompt`, `begin_again`.
 - Phases that agents move: `launch_agent`, `finish_agent`, `settle_agents`, `abandon_calls`, `report`, `report_unmoved`.
 - What formats ask for around agents: `note_runs`, `held_launch`, `lock_file`, `unlock_files`.
 - To-do lists: `correct_todos`, `note_task`.
@@ -43,13 +44,19 @@ if TYPE_CHECKING:
     from holdfast.sessions.agents.progress import finish_agent as finish_agent
     from holdfast.sessions.agents.progress import launch_agent as launch_agent
     from holdfast.sessions.agents.progress import settle_agents as settle_agents
+    from holdfast.sessions.agents.relaunches import Relaunch as Relaunch
+    from holdfast.sessions.agents.relaunches import relaunch as relaunch
     from holdfast.sessions.agents.report import report as report
     from holdfast.sessions.agents.report import report_unmoved as report_unmoved
+    from holdfast.sessions.agents.roster import roster as roster
+    from holdfast.sessions.agents.signals import begin_again as begin_again
     from holdfast.sessions.agents.signals import end_agents as end_agents
     from holdfast.sessions.agents.signals import note_agent as note_agent
     from holdfast.sessions.agents.signals import note_failure as note_failure
     from holdfast.sessions.agents.signals import note_notice as note_notice
+    from holdfast.sessions.agents.signals import note_prompt as note_prompt
     from holdfast.sessions.agents.signals import note_result as note_result
+    from holdfast.sessions.agents.signals import note_script_run as note_script_run
     from holdfast.sessions.agents.signals import rest as rest
     from holdfast.sessions.agents.signals import start_agent as start_agent
     from holdfast.sessions.agents.todolists import Corrected as Corrected
@@ -85,13 +92,18 @@ if TYPE_CHECKING:
 _PUBLIC = {
     "holdfast.sessions.agents.coordination": ("held_launch", "lock_file", "note_runs", "unlock_files"),
     "holdfast.sessions.agents.progress": ("Moved", "abandon_calls", "finish_agent", "launch_agent", "settle_agents"),
+    "holdfast.sessions.agents.relaunches": ("Relaunch", "relaunch"),
     "holdfast.sessions.agents.report": ("report", "report_unmoved"),
+    "holdfast.sessions.agents.roster": ("roster",),
     "holdfast.sessions.agents.signals": (
+        "begin_again",
         "end_agents",
         "note_agent",
         "note_failure",
         "note_notice",
+        "note_prompt",
         "note_result",
+        "note_script_run",
         "rest",
         "start_agent",
     ),

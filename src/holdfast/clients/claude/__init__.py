@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from holdfast.clients.claude.events.event import Event
     from holdfast.dispatch.output import Reply
+    from holdfast.files.agent_runs import AgentRuns
     from holdfast.files.transcript import Transcripts
     from holdfast.plugins.outcomes import Outcome
 
@@ -166,6 +167,13 @@ def reader() -> Transcripts:
     from holdfast.clients.claude import transcripts
 
     return transcripts
+
+
+def agent_runs() -> AgentRuns:
+    """Return the reader of what the Workflow tool's agents returned."""
+    from holdfast.clients.claude import workflow_runs
+
+    return workflow_runs
 
 
 def rehearsal() -> tuple[bytes, Sequence[Mapping[str, Any]]]:

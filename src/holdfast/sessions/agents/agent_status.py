@@ -187,6 +187,28 @@ def unnamed(project: OpenProject, session: str) -> list[Run]:
     return _runs(project, session, f"state = 'running' AND NOT EXISTS ({named})")
 
 
+def lost(project: OpenProject, session: str, launch: Agent) -> list[Run]:
+    """Return the runs that no launch names, that brought no result, and that a launch may have started."""
+    named = "SELECT agent_id FROM launches WHERE project = ? AND session = ? AND agent_id IS NOT NULL"
+    where = f"state IN ('running', 'missing') AND agent_id NOT IN ({named})"
+    return [each for each in _runs(project, session, where, project.key, session) if each.may_be_of(launch)]
+
+
+def any_unended(project: OpenProject, session: str) -> bool:
+    """Return whether an agent of a session never brought a result, as far as the ledger knows."""
+    where = "(fate = 'running' OR state = 'missing') LIMIT 1"
+    return bool(_select(project, f"session = ? AND {where}", session))
+
+
+def left_over(project: OpenProject, session: str, since: str, most: int) -> list[Agent]:
+    """Return the agents of other sessions of this worktree whose results nobody has, the latest first."""
+    where = (
+        "worktree = ? AND session <> ? AND launched_at >= ? AND (fate <> 'consumed' OR state = 'missing')"
+        " ORDER BY launched_at DESC, tool_use_id LIMIT ?"
+    )
+    return _select(project, where, project.worktree, session, since, most)
+
+
 def in_flight(project: OpenProject, workflow: str, free: Callable[[str], bool]) -> list[Agent]:
     """Return the agents of all sessions of this worktree that run for a workflow, in order of launch.
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from holdfast.files.transcript import Notice, Result
     from holdfast.sessions.agents.lifecycle import State
-    from holdfast.sessions.hook import Call, Context, Event
+    from holdfast.sessions.hook import Call, Context, Event, Returned
     from holdfast.workflow.model import Phase, Workflow
     from holdfast.workflow.wording import Message
 
@@ -52,11 +52,51 @@ def note_agent(event: Event, context: Context, state: State, words: str, *, tran
         transcript: the path of its own transcript; empty if unknown.
     """
     if event.agent_id:
+        if transcript:
+            from holdfast.sessions.agents import script_runs
+
+            script_runs.note_agent(context.project, event.session_id, event.agent_id, transcript)
         agent = (event.agent_id, event.agent_type or "", state, words)
         lifecycle.reported(context.project, event.session_id, *agent, transcript=transcript)
 
 
-def note_result(event: Call, context: Context, result: Result) -> None:
+def note_prompt(event: Event, context: Context) -> None:
+    """Note that a person gave a prompt, under which agents are launched from now on.
+
+    Args:
+        event: a `UserPromptSubmit` of a person, not one that the client made itself.
+        context: its context.
+    """
+    from holdfast.sessions.agents import askings
+
+    askings.note_prompt(event, context.project)
+
+
+def begin_again(event: Event, context: Context) -> None:
+    """Note that a session's conversation begins anew, so that the model doesn't know any more what it launched.
+
+    Args:
+        event: a `SessionStart` after a compaction, or of a session that is resumed.
+        context: its context.
+    """
+    from holdfast.sessions.agents import askings
+
+    askings.begin(event, context.project)
+
+
+def note_script_run(event: Returned, context: Context) -> None:
+    """Note which run of a script a call started.
+
+    Args:
+        event: the `PostToolUse` of the Workflow tool.
+        context: its context.
+    """
+    from holdfast.sessions.agents import script_runs
+
+    script_runs.launched(event, context)
+
+
+def note_result(event: Returned, context: Context, result: Result) -> None:
     """Note what a foreground agent returned. A background launch returns at once and has no result yet.
 
     Args:
@@ -66,6 +106,10 @@ def note_result(event: Call, context: Context, result: Result) -> None:
     """
     call = lifecycle.call_id(event.tool_use_id, event.tool_input)
     lifecycle.returned(context.project, event.session_id, call, result)
+    if event.tool_input.get("name"):
+        from holdfast.sessions.agents import agent_relaunch
+
+        agent_relaunch.note_teammate(event, context.project)
 
 
 def note_failure(event: Call, context: Context, error: str) -> None:
@@ -87,8 +131,10 @@ def note_notice(event: Event, context: Context, notice: Notice) -> None:
         context: its context.
         notice: the notification (`event.task_notification`).
     """
-    from holdfast.sessions.agents import notices
+    from holdfast.sessions.agents import notices, script_runs
 
+    if script_runs.note_notice(event, context.project, notice):
+        return
     words = notice.result or notice.summary
     told = (notice.task_id, notice.tool_use_id, notice.status, words, notice.output_file)
     notices.notified(context.project, event.session_id, *told)
@@ -102,7 +148,7 @@ def rest(event: Event, context: Context, listed: Collection[str] | None) -> None
         context: its context.
         listed: the ids of the background tasks that the client lists; None if the client doesn't list them.
     """
-    from holdfast.sessions.agents import agent_status, notices
+    from holdfast.sessions.agents import agent_status, notices, script_runs
     from holdfast.sessions.ownership import sessions
 
     project, session = context.project, event.session_id
@@ -113,6 +159,7 @@ def rest(event: Event, context: Context, listed: Collection[str] | None) -> None
         notices.catch_up(project, session, event.transcript_path, most=notices.TURN_BYTES)
     if listed is not None:
         lifecycle.still_there(project, session, listed)
+        script_runs.still_there(project, session, listed)
 
 
 def end_agents(event: Event, context: Context) -> None:

@@ -276,7 +276,7 @@ def _beginning(project: OpenProject, text: str) -> list[str]:
 
 def _is_gone(project: OpenProject, row: Mapping[str, Any]) -> bool:
     """Return whether a session's process was noted on this host, and runs no more."""
-    return row["host"] == project.host and not _runs(row["process"])
+    return row["host"] == project.host and not runs(row["process"])
 
 
 def _kept(project: OpenProject, session: str) -> str | None:
@@ -290,7 +290,7 @@ def _kept(project: OpenProject, session: str) -> str | None:
         " AND later.process = sessions.process AND later.first_seen >= sessions.last_seen AND later.id <> sessions.id)",
         *(project.key, session, project.host),
     )
-    return str(row["process"]) if row and row["process"] is not None and _runs(row["process"]) else None
+    return str(row["process"]) if row and row["process"] is not None and runs(row["process"]) else None
 
 
 def _number(process: str | None) -> int | None:
@@ -299,10 +299,10 @@ def _number(process: str | None) -> int | None:
 
 
 def _goes_on(process: int | None, same: int | None) -> bool:
-    return process is None or (process != same and _runs(process))
+    return process is None or (process != same and runs(process))
 
 
-def _runs(process: int | None) -> bool:
+def runs(process: int | None) -> bool:
     """Return whether a process runs; one that was not noted is taken to run."""
     if process is None:
         return True

@@ -1,0 +1,211 @@
+"""An agent that is launched again: refuse it with its result, with what to wait for, or with the id to continue by."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from holdfast import clock
+from holdfast.errors import StateError
+from holdfast.sessions.agents import agent_status, askings, lifecycle, script_runs
+from holdfast.sessions.agents.relaunches import PASSED, Relaunch, said
+from holdfast.sessions.ownership import sessions
+from holdfast.workflow.wording import Message, clean, fenced, one_line, units
+
+if TYPE_CHECKING:
+    from holdfast.project import OpenProject
+    from holdfast.sessions.agents.agent_status import Agent
+    from holdfast.sessions.agents.askings import Asking
+    from holdfast.sessions.hook import Call, Context, Returned
+
+RESULT_LIMIT_CHARS = 9_500  # of a refusal, as for any text that the client takes
+_LOOKED_AT = 200  # earlier identical calls
+_OPTIONS = ("model", "effort", "isolation", "mode")
+
+
+def judge(event: Call, context: Context) -> Relaunch:
+    """Note that an agent is launched, and say what to do if it was before (`relaunches.relaunch`)."""
+    project = context.project
+    asking = askings.current(project, event.session_id)
+    process = script_runs.process(context)
+    call, name, print_ = lifecycle.call_id(event.tool_use_id, event.tool_input), _name(event), fingerprint(event)
+    earlier = _earlier(project, context, print_, asking)
+    _note(project, event.session_id, call, print_, name, asking, process)
+    held = _teammate(context, event, name, asking, process) or next(
+        filter(None, (_held(context, event, row, asking, process) for row in earlier)), None
+    )
+    if held is None:
+        return PASSED
+    if context.config.agents == "tell":
+        return Relaunch(messages=(Message(held.refusal),))
+    project.ledger.run(
+        "UPDATE agent_calls SET refused = ? WHERE project = ? AND session = ? AND tool_use_id = ?",
+        *(held.messages[0].text, project.key, event.session_id, call),
+    )
+    return held
+
+
+def refused(project: OpenProject, session: str, tool_use_id: str) -> bool:
+    """Return whether a call was refused because its agent had been launched before."""
+    row = project.ledger.one(
+        "SELECT refused FROM agent_calls WHERE project = ? AND session = ? AND tool_use_id = ?",
+        *(project.key, session, tool_use_id),
+    )
+    return bool(row and row["refused"])
+
+
+def note_teammate(event: Returned, project: OpenProject) -> None:
+    """Note that a call made a teammate, who stays after each turn."""
+    response = event.tool_response
+    if isinstance(response, dict) and response.get("status") == "teammate_spawned":
+        project.ledger.run(
+            "UPDATE agent_calls SET kind = 'teammate', name = ? WHERE project = ? AND session = ? AND tool_use_id = ?",
+            *(str(response.get("name") or _name(event)), project.key, event.session_id),
+            lifecycle.call_id(event.tool_use_id, event.tool_input),
+        )
+
+
+def teammates(project: OpenProject, session: str, process: int | None) -> list[tuple[str, Agent]]:
+    """Return the names and runs of a session's teammates, as far as this client process still has them."""
+    rows = project.ledger.rows(
+        "SELECT name, tool_use_id FROM agent_calls WHERE project = ? AND session = ? AND kind = 'teammate'"
+        " AND process = ? ORDER BY called_at",
+        *(project.key, session, process),
+    )
+    found = ((row["name"], agent_status.find(project, session, row["tool_use_id"])) for row in rows)
+    return [(name, agent) for name, agent in found if agent]
+
+
+def fingerprint(event: Call) -> str:
+    """Return what makes two calls of the Agent tool the same work: kind, prompt and options."""
+    given = event.tool_input
+    asked = [given.get("subagent_type") or "general-purpose", given.get("prompt"), *(given.get(k) for k in _OPTIONS)]
+    return hashlib.sha256(json.dumps(asked, default=str).encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def _earlier(project: OpenProject, context: Context, fingerprint: str, asking: Asking) -> list[dict[str, Any]]:
+    """Return the identical calls of the last beginning before this one that have not answered one of this.
+
+    Of identical calls the first answers the first, the second the second.
+    """
+    since = clock.stamp(clock.now() - timedelta(days=min(context.config.freshness_days, 36_500)))
+    rows = project.ledger.rows(
+        "SELECT * FROM agent_calls WHERE project = ? AND fingerprint = ? AND called_at >= ?"
+        " ORDER BY called_at DESC LIMIT ?",
+        *(project.key, fingerprint, since, _LOOKED_AT),
+    )
+    rows = [row for row in rows if row["epoch"] != asking.epoch and not row["refused"] and row["kind"] == "agent"]
+    last = [row for row in rows if row["epoch"] == rows[0]["epoch"]]
+    return [row for row in reversed(last) if row["answered"] != asking.epoch and not row["rerun_at"]]
+
+
+def _note(
+    project: OpenProject, session: str, call: str, fingerprint: str, name: str, asking: Asking, process: int | None
+) -> None:
+    project.ledger.run(
+        "INSERT INTO agent_calls (project, session, tool_use_id, worktree, host, client, fingerprint, name, prompt,"
+        " epoch, process, copy, called_at) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1 + COUNT(*), ? FROM agent_calls"
+        " WHERE project = ? AND fingerprint = ? AND epoch = ? ON CONFLICT (project, session, tool_use_id) DO NOTHING",
+        *(project.key, session, call, project.worktree, project.host, project.client.NAME, fingerprint, name),
+        *(asking.prompt, asking.epoch, process, clock.stamp(), project.key, fingerprint, asking.epoch),
+    )
+
+
+def _held(context: Context, event: Call, row: dict[str, Any], asking: Asking, process: int | None) -> Relaunch | None:
+    """Return why a call need not run, if an earlier one did its work, does it or can go on with it; else None."""
+    project = context.project
+    agent = agent_status.find(project, row["session"], row["tool_use_id"])
+    if agent is None or row["host"] != project.host:
+        return None
+    who = f"{one_line(agent.agent_type, 60)} {agent.agent_id}".strip()
+    alive = row["process"] == process if process is not None else row["session"] == event.session_id
+    if not alive and sessions.runs(row["process"]):
+        return None  # another client's agent
+    if agent.fate == "running" and alive:
+        _answers(project, row, asking)
+        why = f"This agent is running already: {who}. Its notification brings the result; don't start it again."
+        return Relaunch(why, messages=said(context, event, f"{who} wasn't started twice; it is still running."))
+    ended = agent.state in ("completed", "stopped")
+    crashed = not alive and _broke_off(project, row["session"])
+    if ended and agent.words.strip() and (agent.unused or crashed or row["prompt"] == asking.prompt):
+        _answers(project, row, asking)
+        lifecycle.reported(project, row["session"], agent.agent_id, "", "completed", agent.words, used=True)
+        text = _result(context, agent, who)
+        return Relaunch(text, messages=said(context, event, f"{who} had finished; its result was used again."))
+    if not ended and not alive and agent.state != "failed" and (found := _interrupted(context, event, row, agent)):
+        _answers(project, row, asking)
+        why = (
+            f"This agent was interrupted and can go on where it was: use SendMessage with to: {found!r} and the "
+            "message 'Continue your task.' Don't start it again."
+        )
+        return Relaunch(why, messages=said(context, event, f"{who or found} was interrupted; it is continued."))
+    return None
+
+
+def _broke_off(project: OpenProject, session: str) -> bool:
+    """Return whether a session was cut off at work: in a turn of its own, or while agents of it were at work."""
+    if not sessions.has_crashed(project, session):
+        return False
+    return not sessions.is_idle(project, session) or agent_status.any_unended(project, session)
+
+
+def _interrupted(context: Context, event: Call, row: dict[str, Any], agent: Agent) -> str:
+    """Return the id by which an interrupted agent can go on in this session; empty if it can't."""
+    project = context.project
+    source = sessions.transcript(project, row["session"])
+    prompt = event.tool_input.get("prompt")
+    runs = [agent.agent_id] if agent.agent_id and not agent.agent_id.startswith("call:") else []
+    runs = runs or [each.agent_id for each in agent_status.lost(project, row["session"], agent)]
+    for run in runs:
+        said = project.transcripts.agent_prompt(source, run)
+        if said and said == prompt and project.client.agent_runs().carry_agent(source, run, event.transcript_path):
+            return run
+    return ""
+
+
+def _result(context: Context, agent: Agent, who: str) -> str:
+    lead = f"This agent has finished already ({who}); nothing was started. Its result:"
+    whole = fenced(lead, agent.words.split("\n")) if units(agent.words) <= RESULT_LIMIT_CHARS else ""
+    if whole and units(whole) <= RESULT_LIMIT_CHARS:
+        return whole
+    from holdfast.workflow import ownfolder
+
+    path = ownfolder.place(context.root, f"agent-{one_line(agent.agent_id, 60)}.md")
+    try:
+        ownfolder.put(context.root, path, agent.words.encode("utf-8", "replace"))
+        rest = f"All of it is in {clean(str(path))}; read it."
+    except (StateError, OSError):
+        rest = f"All of it is in {clean(agent.output or agent.transcript)}."
+    return fenced(f"{lead} (its beginning). {rest}", agent.words[: RESULT_LIMIT_CHARS - 1_500].split("\n"))
+
+
+def _teammate(context: Context, event: Call, name: str, asking: Asking, process: int | None) -> Relaunch | None:
+    if not name:
+        return None
+    row = context.project.ledger.one(
+        "SELECT tool_use_id FROM agent_calls WHERE project = ? AND session = ? AND kind = 'teammate' AND name = ?"
+        " AND process = ? AND epoch <> ? AND rerun_at IS NULL",
+        *(context.project.key, event.session_id, name, process, asking.epoch),
+    )
+    if row is None:
+        return None
+    who = one_line(name, 60)
+    why = (
+        f"The teammate {who} is there already: send it the task with SendMessage to: {who!r}. If it doesn't answer, "
+        "launch another under another name."
+    )
+    return Relaunch(why, messages=said(context, event, f"the teammate {who} wasn't started twice."))
+
+
+def _answers(project: OpenProject, row: dict[str, Any], asking: Asking) -> None:
+    project.ledger.run(
+        "UPDATE agent_calls SET answered = ? WHERE project = ? AND session = ? AND tool_use_id = ?",
+        *(asking.epoch, project.key, row["session"], row["tool_use_id"]),
+    )
+
+
+def _name(event: Call) -> str:
+    name = event.tool_input.get("name")
+    return name if isinstance(name, str) else ""

@@ -1,0 +1,120 @@
+"""What a session is told of agents when its conversation begins anew: which run, which were cut off, which have ended.
+
+Only work whose results nobody has used is named: what somebody has used already would only be done again.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from holdfast import clock
+from holdfast.sessions.agents import agent_relaunch, agent_status, script_relaunch, script_runs
+from holdfast.sessions.ownership import sessions
+from holdfast.workflow import wording
+from holdfast.workflow.wording import Message, one_line, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from holdfast.sessions.agents.script_runs import ScriptRun
+    from holdfast.sessions.hook import Context, Event
+
+LIMIT_CHARS = 2_400
+_AGENTS = 10  # agents, and runs, that are named
+_LEAD = "Agents of earlier work in this project. Go on with them only if that work is still wanted."
+
+
+def roster(event: Event, context: Context) -> list[Message]:
+    """Name what is left of agents, so that none is started twice and no result is lost.
+
+    Args:
+        event: a `SessionStart` of the main conversation, after `join`.
+        context: its context.
+
+    Returns:
+        A message for the model, or nothing.
+    """
+    if context.config.agents == "off" or context.project.ledger.problem:
+        return []
+    lines = [*_scripts(event, context), *_teammates(event, context), *_agents(event, context)]
+    if not lines:
+        return []
+    kept = list[str]()
+    for line in lines:
+        if wording.size([*kept, line]) > LIMIT_CHARS:
+            kept.append(f"{len(lines) - len(kept)} more: `holdfast agents list`")
+            break
+        kept.append(line)
+    context.log(f"named {len(lines)} agents and runs that are left", session=event.session_id)
+    return [Message(wording.fenced(_LEAD, kept))]
+
+
+def unused(context: Context, session: str, transcript: str) -> list[ScriptRun]:
+    """Return the latest run of each script that runs, was cut off, or has results that nobody has used."""
+    seen: set[str] = set()
+    found: list[ScriptRun] = []
+    told: set[str] | None = None
+    process = script_runs.process(context)
+    for run in script_runs.recent(context.project, process, days=context.config.freshness_days):
+        names = {run.digest, run.name or run.digest}
+        if names & seen or run.status == "elsewhere":
+            continue
+        seen |= names
+        if run.used_at or run.rerun_at:
+            continue
+        if run.status != "running" and run.session == session:
+            if told is None:
+                told = {notice.task_id for notice, _ in context.project.transcripts.notices(transcript)}
+            if run.task in told:
+                continue
+        found.append(run)
+    return found[:_AGENTS]
+
+
+def _scripts(event: Event, context: Context) -> Iterator[str]:
+    found = unused(context, event.session_id, event.transcript_path)
+    script_relaunch.carry_all([each for each in found if each.status == "interrupted"], event.transcript_path)
+    for run in found:
+        who = f"script {quoted(run.name or 'without a name', 60)}, run {run.run}"
+        results = f"results: {wording.clean(run.folder)}/journal.jsonl"
+        if run.status == "running":
+            yield f"{who} (task {run.task}) is running, {run.counted}; don't start it again"
+        elif run.status == "completed":
+            yield f"{who} has finished, {run.counted}; nobody has used its result; {results}"
+        else:
+            how = "was interrupted" if run.status == "interrupted" else "ended with failed agents"
+            call = f"Workflow({{scriptPath: {run.script!r}, resumeFromRunId: {run.run!r}}}), with the same args"
+            yield f"{who} {how}, {run.counted}; to go on: {wording.clean(call)}; {results}"
+
+
+def _teammates(event: Event, context: Context) -> Iterator[str]:
+    project = context.project
+    for name, agent in agent_relaunch.teammates(project, event.session_id, script_runs.process(context)):
+        said = f"; last report: {quoted(agent.words, wording.VALUE_LIMIT_CHARS)}" if agent.words.strip() else ""
+        yield f"teammate {one_line(name, 60)} ({agent.agent_id}) is there; use SendMessage, don't start it again{said}"
+
+
+def _agents(event: Event, context: Context) -> Iterator[str]:
+    """Name the agents of sessions that are over, and this session's own where no workflow's guidance names them."""
+    from holdfast.sessions.agents import progress
+    from holdfast.sessions.compaction import session_guidance
+
+    project, session = context.project, event.session_id
+    mates = {agent.tool_use_id for _, agent in agent_relaunch.teammates(project, session, script_runs.process(context))}
+    own = [each for each in agent_status.waiting(project, session) if each.tool_use_id not in mates]
+    if own and progress.mine(project, session) is None:
+        yield from session_guidance.agent_lines(own)
+    since = clock.stamp(clock.now() - timedelta(days=min(context.config.freshness_days, 36_500)))
+    over = sessions.gone(project)
+    for agent in agent_status.left_over(project, session, since, _AGENTS):
+        if agent.session not in over or not agent.agent_id:
+            continue
+        if agent.unused and agent.fate == "finished":
+            yield from session_guidance.agent_lines([agent])
+        elif agent.fate != "failed" or agent.state == "missing":
+            source = sessions.transcript(project, agent.session)
+            if project.client.agent_runs().carry_agent(source, agent.agent_id, event.transcript_path):
+                task = f" (launched for {quoted(agent.description)})" if agent.description.strip() else ""
+                who = f"{one_line(agent.agent_type, 60)} ({one_line(agent.agent_id, 60)})"
+                yield f"{who} was interrupted{task}; SendMessage to its id continues it"
