@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import threading
 import time
@@ -24,6 +25,7 @@ const r = await parallel(items.map(i => () => agent('AGENT-' + i + ' do item', {
 return r
 """
 ALL = ["1", "2", "3", "4", "5", "6"]
+_calls = itertools.count(900_000)
 _AGENT = re.compile(r"AGENT-(\w+) do")
 
 
@@ -34,12 +36,13 @@ class Fleet:
         asked: how often each agent asked the model.
         stuck: agents that get no answer.
         failing: agents whose requests fail.
+        status: with which HTTP status they do.
         said: what each agent answered last.
     """
 
     def __init__(self, world: World) -> None:
         self.world, self.asked, self.said = world, Counter[str](), dict[str, str]()
-        self.stuck, self.failing = set[str](), set[str]()
+        self.stuck, self.failing, self.status = set[str](), set[str](), 400
         world.model.fleet = self.answer
 
     def answer(self, request: Request) -> Reply | None:
@@ -50,9 +53,9 @@ class Fleet:
         name = found[1]
         self.asked[name] += 1
         if name in self.failing:
-            return fail(400, "invalid_request_error", "scripted failure")
+            return fail(self.status, "rate_limit_error", "scripted failure")
         said = f"RESULT-{name}-{self.asked[name]}"
-        reply = say(said)
+        reply = call("StructuredOutput", word=said) if "StructuredOutput" in request.tools else say(said)
         if name in self.stuck:
             return Reply(reply.content, held=threading.Event())
         self.said[name] = said
@@ -78,6 +81,12 @@ def results(world: World) -> int:
     return sum(each.read_text().count('"type":"result"') for each in journals)
 
 
+def finished(world: World) -> set[str]:
+    """Return the agents whose results the client has written into its journals."""
+    journals = world.client.config.glob("projects/*/*/subagents/workflows/*/journal.jsonl")
+    return {found for each in journals for found in re.findall(r'"result":"RESULT-(\w+)-', each.read_text())}
+
+
 def ended(world: World) -> str:
     """Return the last request of the main conversation with a notification of a run's end."""
     found = [each.text for each in world.model.of("main") if "<task-notification>" in each.last]
@@ -86,7 +95,8 @@ def ended(world: World) -> str:
 
 def launch(world: World, session: Session, prompt: str, **given: Any) -> None:
     """Have the model launch a script."""
-    world.model.turns = [call("Workflow", **given), say("Launched.")]
+    block = {"type": "tool_use", "id": f"toolu_{next(_calls):06d}", "name": "Workflow", "input": given}
+    world.model.turns = [Reply((block,)), say("Launched.")]
     session.prompt(prompt)
 
 
@@ -103,18 +113,231 @@ def fleet(world: World) -> Fleet:
     return Fleet(world)
 
 
+SKIP = "--dangerously-skip-permissions"
+PIPELINE = """export const meta = {name: 'staged', description: 'stages', phases: [{title: 'Work'}]}
+return await pipeline([1, 2, 3],
+  i => agent('AGENT-' + i + 'a do item', {label: 'a' + i}),
+  (said, i) => agent('AGENT-' + i + 'b do item after ' + said, {label: 'b' + i}))
+"""
+SCHEMA = """export const meta = {name: 'typed', description: 'typed', phases: [{title: 'Work'}]}
+const schema = {type: 'object', properties: {word: {type: 'string'}}, required: ['word']}
+return await parallel([1, 2, 3].map(i => () => agent('AGENT-' + i + ' do item', {schema, label: 'a' + i})))
+"""
+VOTERS = """export const meta = {name: 'vote', description: 'voters', phases: [{title: 'Work'}]}
+return await parallel([1, 2, 3].map(i => () => agent('AGENT-V do vote', {label: 'v' + i})))
+"""
+NESTED = """export const meta = {name: 'outer', description: 'outer', phases: [{title: 'Work'}]}
+const inner = await workflow('inner', {})
+return [inner, await agent('AGENT-9 do the last')]
+"""
+INNER = """export const meta = {name: 'inner', description: 'inner', phases: [{title: 'Work'}]}
+return await parallel([1, 2].map(i => () => agent('AGENT-' + i + ' do item', {label: 'a' + i})))
+"""
+ARGS = """export const meta = {name: 'given', description: 'args', phases: [{title: 'Work'}]}
+return await parallel(args.items.map(i => () => agent('AGENT-' + i + ' do item', {label: 'a' + i})))
+"""
+
+
+def cut(fleet: Fleet, *stuck: str, done: int, **given: Any) -> str:
+    """Run a script in a session that is killed when so many agents have finished; return the session's id."""
+    fleet.stuck = set(stuck)
+    session = fleet.world.client.session(SKIP)
+    launch(fleet.world, session, "Do it.", **given)
+    until(lambda: results(fleet.world) == done)
+    session.kill()
+    fleet.stuck = set()
+    fleet.again()
+    return session.id
+
+
+def after(fleet: Fleet, *arguments: str, prompt: str = "Do it.", **given: Any) -> Counter[str]:
+    """Launch a script in a new process of the client, wait for its end, and return which agents asked the model."""
+    session = fleet.world.client.session(SKIP, *arguments)
+    launch(fleet.world, session, prompt, **given)
+    finish(session)
+    assert not fleet.world.complaints
+    session.close()
+    return fleet.again()
+
+
+def told(fleet: Fleet, *names: str) -> list[str]:
+    """Return the agents whose last result isn't in the notification of the run's end."""
+    return [each for each in names if fleet.said[each] not in ended(fleet.world)]
+
+
 @pytest.mark.scenario(16)
-def test_a_new_session_runs_only_what_was_interrupted(fleet: Fleet, world: World) -> None:
-    """After kill -9, the same script in a new session starts only the agent that had not finished."""
-    fleet.stuck = {"3"}
-    first = world.client.session("--dangerously-skip-permissions")
-    launch(world, first, "Do the six.", script=SIX)
-    until(lambda: results(world) == 5)
-    first.kill()
-    fleet.stuck.clear()
-    assert sorted(fleet.again()) == ALL
-    second = world.client.session("--dangerously-skip-permissions")
-    launch(world, second, "Do the six.", script=SIX)
-    finish(second)
+@pytest.mark.parametrize("stuck", [("3",), ("6",), ("5", "6")])
+def test_a_new_session_runs_only_what_was_interrupted(fleet: Fleet, stuck: tuple[str, ...]) -> None:
+    """After kill -9, the same script in a new session starts only the agents that had not finished."""
+    cut(fleet, *stuck, done=6 - len(stuck), script=SIX)
+    assert after(fleet, script=SIX) == dict.fromkeys(stuck, 1)
+    assert not told(fleet, *ALL)
+    assert "of 6 agents finished in run wf_" in fleet.world.holdfast("log")
+
+
+@pytest.mark.scenario(16)
+def test_a_resumed_session_runs_only_what_was_interrupted(fleet: Fleet) -> None:
+    """After kill -9 and --resume the script is launched again without naming its run."""
+    session = cut(fleet, "3", done=5, script=SIX)
+    assert after(fleet, "--resume", session, prompt="Go on.", script=SIX) == {"3": 1}
+    assert not told(fleet, *ALL)
+
+
+@pytest.mark.scenario(16)
+def test_a_new_session_can_name_the_run(fleet: Fleet) -> None:
+    """A new session learns the run's id and its script, and resumes it as the client describes for one session."""
+    cut(fleet, "3", done=5, script=SIX)
+    session = fleet.world.client.session(SKIP)
+
+    def named(request: Request) -> Reply:
+        found = re.search(r"scriptPath: '([^']+)', resumeFromRunId: '(wf_[a-z0-9-]+)'", request.text)
+        assert found, request.text[-3000:]
+        return call("Workflow", scriptPath=found[1], resumeFromRunId=found[2])
+
+    fleet.world.model.turns = [named, say("Launched.")]
+    session.prompt("Go on with what was cut off.")
+    finish(session)
     assert fleet.again() == {"3": 1}
-    assert [f"RESULT-{each}-" in ended(world) for each in ALL] == [True] * 6
+    assert not told(fleet, *ALL)
+
+
+@pytest.mark.scenario(16)
+def test_a_killed_resume(fleet: Fleet) -> None:
+    """The second session is killed too; the third one still has what the first finished."""
+    cut(fleet, "3", "6", done=4, script=SIX)
+    cut(fleet, "6", done=4 + 4 + 1, script=SIX)
+    assert after(fleet, script=SIX) == {"6": 1}
+    assert not told(fleet, *ALL)
+
+
+@pytest.mark.scenario(16)
+@pytest.mark.parametrize("status", [400, 429])
+def test_one_failing_agent(fleet: Fleet, status: int) -> None:
+    """One agent fails, by an error or a usage limit; the named run starts that one alone."""
+    fleet.failing, fleet.status = {"2"}, status
+    session = fleet.world.client.session(SKIP)
+    launch(fleet.world, session, "Do it.", script=SIX)
+    finish(session)
+    fleet.failing = set()
+    fleet.again()
+    run = fleet.world.rows("script_runs")[0]
+    launch(fleet.world, session, "Try the failed one again.", scriptPath=run["script"], resumeFromRunId=run["run"])
+    finish(session)
+    assert fleet.again() == {"2": 1}
+    assert not told(fleet, *ALL)
+    assert not fleet.world.complaints
+
+
+@pytest.mark.scenario(16)
+def test_a_twin_in_flight_after_a_compaction(fleet: Fleet) -> None:
+    """After a compaction the model launches the running script again: it is refused with the run's id and its state."""
+    fleet.stuck = {"6"}
+    session = fleet.world.client.session(SKIP)
+    launch(fleet.world, session, "Do it.", script=SIX)
+    until(lambda: results(fleet.world) == 5)
+    fleet.world.model.turns = []
+    session.prompt("/compact")
+    launch(fleet.world, session, "Go on.", script=SIX)
+    refused = fleet.world.model.of("main")[-1]
+    run = fleet.world.rows("script_runs")[0]
+    assert f"running already: run {run['run']}, task {run['task']}; 5 of 6 agents finished" in refused.text
+    assert (
+        f"run {run['run']} (task {run['task']}) is running, 5 of 6" in refused.text
+    )  # the roster after the compaction
+    assert fleet.again() == dict.fromkeys(ALL, 1)
+
+
+@pytest.mark.scenario(16)
+@pytest.mark.parametrize(
+    ("edit", "anew"),
+    [
+        (SIX.replace("' do item'", "' do item' + (i === 1 ? ' well' : '')"), {"1": 1, "3": 1}),
+        (SIX.replace("[1, 2", "['0', 1, 2"), {"0": 1, "3": 1}),
+        (SIX.replace("[1, 2, 3, 4, 5, 6]", "[6, 5, 4, 3, 2, 1]"), {"3": 1}),
+        (SIX.replace("label: 'a'", "model: 'opus', label: 'a'"), dict.fromkeys(ALL, 1)),
+    ],
+    ids=["edited", "inserted", "reversed", "another model"],
+)
+def test_a_changed_script(fleet: Fleet, edit: str, anew: dict[str, int]) -> None:
+    """Calls with the same prompt and options are answered, whatever their order; every other one starts an agent."""
+    cut(fleet, "3", done=5, script=SIX)
+    assert after(fleet, script=edit) == anew
+    assert not told(fleet, *ALL)
+
+
+@pytest.mark.scenario(16)
+def test_stages(fleet: Fleet) -> None:
+    """A pipeline in which an item's second stage never started, and a later item finished, starts only what is left."""
+    cut(fleet, "1a", "3b", done=3, script=PIPELINE)  # 2a, 2b and 3a have finished
+    assert after(fleet, script=PIPELINE) == {"1a": 1, "1b": 1, "3b": 1}
+    assert not told(fleet, "1b", "2b", "3b")
+
+
+@pytest.mark.scenario(16)
+def test_identical_voters(fleet: Fleet) -> None:
+    """Each of three identical agents has its own result again, and the script changed."""
+    script = VOTERS.replace("return await", "const votes = await") + "await agent('AGENT-S do count')\nreturn votes\n"
+    cut(fleet, "S", done=3, script=script)
+    assert after(fleet, script=script.replace("'AGENT-S do count'", "'AGENT-S do count well'")) == {"S": 1}
+    assert [f"RESULT-V-{each}" in ended(fleet.world) for each in (1, 2, 3)] == [True] * 3
+
+
+@pytest.mark.scenario(16)
+@pytest.mark.parametrize("changed", [False, True])
+def test_schema_results(fleet: Fleet, changed: bool) -> None:
+    """Objects that agents return by a schema come back as they were."""
+    cut(fleet, "3", done=2, script=SCHEMA)
+    script = SCHEMA.replace("[1, 2, 3]", "[3, 2, 1]") if changed else SCHEMA
+    assert after(fleet, script=script).keys() == {"3"}
+    assert [f'"word":"RESULT-{each}-' in ended(fleet.world) for each in (1, 2, 3)] == [True] * 3
+
+
+@pytest.mark.scenario(16)
+def test_args(fleet: Fleet) -> None:
+    """With other arguments only those calls are answered that were made before."""
+    cut(fleet, "2", done=1, script=ARGS, args={"items": [1, 2]})
+    assert after(fleet, script=ARGS, args={"items": [1, 2]}) == {"2": 1}
+    assert after(fleet, prompt="And 3.", script=ARGS, args={"items": [1, 2, 3]}) == {"1": 1, "2": 1, "3": 1}
+
+
+@pytest.mark.scenario(16)
+@pytest.mark.parametrize("nested", [False, True])
+def test_named_and_nested(fleet: Fleet, nested: bool) -> None:
+    """A script of the project, by its name; and one that runs another."""
+    folder = fleet.world.project / ".claude" / "workflows"
+    folder.mkdir(parents=True)
+    (folder / "inner.js").write_text(INNER)
+    (folder / "outer.js").write_text(NESTED)
+    cut(fleet, "9" if nested else "2", done=2 if nested else 1, name="outer" if nested else "inner")
+    assert after(fleet, name="outer" if nested else "inner") == ({"9": 1} if nested else {"2": 1})
+    assert not told(fleet, "1", "2")
+
+
+@pytest.mark.scenario(16)
+def test_what_is_asked_anew_starts_all(fleet: Fleet) -> None:
+    """A person who asks again for a run that has finished gets fresh agents, in the same session and in a new one."""
+    session = fleet.world.client.session(SKIP)
+    for prompt in ("Review it.", "Review it again."):
+        launch(fleet.world, session, prompt, script=SIX)
+        finish(session)
+        assert fleet.again() == dict.fromkeys(ALL, 1)
+    session.close()
+    assert after(fleet, prompt="Review it.", script=SIX) == dict.fromkeys(ALL, 1)
+    assert "Agents of earlier work" not in fleet.world.model.of("main")[-1].text
+
+
+@pytest.mark.scenario(16)
+def test_ninety(fleet: Fleet) -> None:
+    """Of ninety agents, those that had finished before the kill don't run again."""
+    script = SIX.replace("[1, 2, 3, 4, 5, 6]", "Array.from({length: 90}, (_, i) => i + 1)")
+    fleet.stuck = {"60"}
+    session = fleet.world.client.session(SKIP)
+    launch(fleet.world, session, "Do it.", script=script)
+    until(lambda: results(fleet.world) >= 70, 200)
+    session.kill()
+    done = finished(fleet.world)
+    fleet.stuck = set()
+    fleet.again()
+    asked = after(fleet, script=script)
+    assert set(asked) == {str(each) for each in range(1, 91)} - done
+    assert set(asked.values()) == {1}

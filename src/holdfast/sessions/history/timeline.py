@@ -131,6 +131,21 @@ def of_agents(project: Workspace, asked: Asked) -> list[TimelineEvent]:
     ]
 
 
+def reused(project: Workspace, asked: Asked) -> list[TimelineEvent]:
+    """Return the events that are asked for: launches that used what an earlier one had left."""
+    found = []
+    for table, at, column in (("script_runs", "launched_at", "reused"), ("agent_calls", "called_at", "refused")):
+        said = {"where": f"{column} <> ''", "workflow": ""}
+        for row in timeline_event.newest(project, asked, table=table, at=at, **said):
+            text = one_line(row[column], 300)
+            found.append(
+                TimelineEvent(
+                    *(row[at], "agent", "results used again", row["session"]), detail=text, worktree=row["worktree"]
+                )
+            )
+    return found
+
+
 def _ended(project: Workspace, asked: Asked) -> list[dict[str, Any]]:
     """Return the runs that have ended, each once, with the workflow and phase of a launch that names the run."""
     columns = "session, agent_id, state, words, changed_at, worktree"
@@ -176,5 +191,5 @@ def _titled(project: Workspace, found: Iterable[TimelineEvent]) -> list[Timeline
 # Each reports on its own table. Events of one moment count as having happened in this order.
 _SOURCES = (
     *(sessions.happened, owners.happened, generations.happened, snapshots.happened, deliveries.happened),
-    *(losses.happened, of_agents, history.happened, archive.happened),
+    *(losses.happened, of_agents, reused, history.happened, archive.happened),
 )

@@ -1,0 +1,120 @@
+"""`holdfast agents`: list agents and runs of scripts, show what they returned, and let them run anew."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from holdfast.commands import options
+from holdfast.errors import HoldfastError
+from holdfast.sessions.agents import agent_book
+from holdfast.workflow.wording import count, one_line
+
+if TYPE_CHECKING:
+    from holdfast.sessions.agents.agent_book import Entry
+
+_name = click.argument("name")
+
+
+@click.group(name="agents")
+def command() -> None:
+    """List agents and runs of scripts, show what they returned, and let them run anew.
+
+    NAME is an agent's id, or the id or the name of a script's run. The beginning of an id is enough.
+
+    \b
+    Examples:
+      holdfast agents list
+      holdfast agents show wf_d604c20b-bc1
+      holdfast agents rerun review
+    """
+
+
+@command.command(name="list")
+@options.json_option
+@options.project_option
+def list_(as_json: bool, project_dir: str | None) -> None:
+    """Print the agents and the runs of scripts in this project, the latest first.
+
+    \b
+    Examples:
+      holdfast agents list
+      holdfast agents list --json
+    """
+    found = agent_book.entries(options.open_project(project_dir))
+    if as_json:
+        options.print_json([_row(each) for each in found])
+        return
+    for each in found:
+        options.say(f"{each.name:<24}  {each.status:<11}  {one_line(each.about, 80)}")
+    if not found:
+        options.say("No agents are known here.")
+
+
+@command.command()
+@_name
+@options.json_option
+@options.project_option
+def show(name: str, as_json: bool, project_dir: str | None) -> None:
+    """Print what an agent returned, or each agent of a run.
+
+    \b
+    Examples:
+      holdfast agents show wf_d604c20b-bc1
+      holdfast agents show a5f934ab1770c0194 --json
+    """
+    project = options.open_project(project_dir)
+    entry = _found(agent_book.find(project, name), name)
+    results = agent_book.results(project, entry)
+    if as_json:
+        options.print_json(_row(entry) | {"results": [each._asdict() for each in results]})
+        return
+    options.say(f"{entry.name}  {entry.status}  {one_line(entry.about)}")
+    for each in results:
+        options.say(f"\n{each.label or each.agent_id}: {each.state}\n{each.text}")
+
+
+@command.command()
+@_name
+@options.project_option
+def rerun(name: str, project_dir: str | None) -> None:
+    """Let an agent, or the agents of a run, run anew when they are launched again.
+
+    \b
+    Examples:
+      holdfast agents rerun wf_d604c20b-bc1
+      holdfast agents rerun review
+    """
+    project = options.open_project(project_dir)
+    entry = _found(agent_book.find(project, name), name)
+    agent_book.rerun(project, entry)
+    options.say(f"{entry.name} is not used again; launched once more, all of its agents run.")
+
+
+@command.command()
+@_name
+@options.project_option
+def forget(name: str, project_dir: str | None) -> None:
+    """Delete what Holdfast knows of an agent, or of a run. The client's own files stay.
+
+    \b
+    Examples:
+      holdfast agents forget a5f934ab1770c0194
+    """
+    project = options.open_project(project_dir)
+    entry = _found(agent_book.find(project, name), name)
+    gone = agent_book.forget(project, entry)
+    options.say(f"{entry.name} is forgotten: {count(gone, 'row')} deleted.")
+
+
+def _found(entry: Entry | None, name: str) -> Entry:
+    if entry is None:
+        raise HoldfastError(
+            f"no agent and no run here is called {one_line(name, 80)!r}; `holdfast agents list` shows them"
+        )
+    return entry
+
+
+def _row(entry: Entry) -> dict[str, Any]:
+    return entry._asdict()

@@ -1,0 +1,151 @@
+"""The agents and the runs of scripts of a project, for whoever asks by name: what they returned, and if it holds."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, NamedTuple
+
+from holdfast import clock
+from holdfast.sessions.agents import script_runs
+
+if TYPE_CHECKING:
+    from holdfast.project import OpenProject
+
+_LISTED = 200  # agents, and runs, that are listed
+_LONG_AGO_DAYS = 36_500.0
+
+
+class Entry(NamedTuple):
+    """An agent, or a run of a script.
+
+    Attributes:
+        name: its id.
+        kind: `agent`, `teammate` or `run`.
+        status: where it stands: `running`, `finished`, `interrupted`, …
+        about: what it is, in words.
+        session: the session that launched it.
+        call: the call that launched it.
+    """
+
+    name: str
+    kind: str
+    status: str
+    about: str
+    session: str
+    call: str
+    launched_at: str
+
+
+class Returned(NamedTuple):
+    """What an agent returned: its id, what the script calls it, its state and its result as text."""
+
+    agent_id: str
+    label: str
+    state: str
+    text: str
+
+
+def entries(project: OpenProject) -> list[Entry]:
+    """Return a project's agents and runs, the latest first. Raises LedgerError."""
+    runs = [
+        Entry(
+            run.run,
+            "run",
+            run.status if not run.rerun_at else "to run anew",
+            f"{run.name or 'a script'}: {run.counted}" + (f"; {run.reused}" if run.reused else ""),
+            run.session,
+            run.tool_use_id,
+            run.launched_at,
+        )
+        for run in script_runs.recent(project, None, days=_LONG_AGO_DAYS)
+    ]
+    rows = project.ledger.rows(
+        "SELECT agents.*, agent_calls.kind AS kind, agent_calls.rerun_at AS rerun_at, agent_calls.name AS mate"
+        " FROM agents LEFT JOIN agent_calls ON agent_calls.project = agents.project"
+        " AND agent_calls.session = agents.session AND agent_calls.tool_use_id = agents.tool_use_id"
+        " WHERE agents.project = ? ORDER BY agents.launched_at DESC LIMIT ?",
+        *(project.key, _LISTED),
+    )
+    agents = [
+        Entry(
+            row["agent_id"] or row["tool_use_id"],
+            row["kind"] or "agent",
+            "to run anew" if row["rerun_at"] else row["fate"],
+            ": ".join(filter(None, (row["mate"] or row["agent_type"], row["description"]))),
+            row["session"],
+            row["tool_use_id"],
+            row["launched_at"],
+        )
+        for row in rows
+    ]
+    return sorted([*runs, *agents], key=lambda each: each.launched_at, reverse=True)
+
+
+def find(project: OpenProject, name: str) -> Entry | None:
+    """Return the latest agent or run with an id, the beginning of one, or a script's name; None if there is none."""
+    found = entries(project)
+    run = script_runs.named(project, name, None)
+    exact = [each for each in found if each.name == name or (run and each.call == run.tool_use_id)]
+    return next(iter(exact or [each for each in found if name and each.name.startswith(name)]), None)
+
+
+def results(project: OpenProject, entry: Entry) -> list[Returned]:
+    """Return what an agent returned, or each agent of a run, from the client's journal as far as it is there."""
+    if entry.kind == "run":
+        run = script_runs.named(project, entry.name, None)
+        if run and run.journal:
+            script_runs.keep(run)
+            return [
+                Returned(
+                    *(each.agent_id, each.label, each.state),
+                    ""
+                    if each.result is None
+                    else each.result
+                    if isinstance(each.result, str)
+                    else json.dumps(each.result),
+                )
+                for each in run.journal.agents
+            ]
+        rows = project.ledger.rows(
+            "SELECT script_agents.agent_id, label, state, words FROM script_agents LEFT JOIN runs"
+            " ON runs.project = script_agents.project AND runs.session = script_agents.session"
+            " AND runs.agent_id = script_agents.agent_id"
+            " WHERE script_agents.project = ? AND script_agents.session = ? AND run = ? ORDER BY noted_at",
+            *(project.key, entry.session, entry.name),
+        )
+        return [Returned(row["agent_id"], row["label"], row["state"] or "unknown", row["words"] or "") for row in rows]
+    row = project.ledger.one(
+        "SELECT agent_id, state, words FROM agents WHERE project = ? AND session = ? AND tool_use_id = ?",
+        *(project.key, entry.session, entry.call),
+    )
+    return [Returned(row["agent_id"] or "", "", row["state"] or "unknown", row["words"])] if row else []
+
+
+def rerun(project: OpenProject, entry: Entry) -> None:
+    """Note that an agent or a run is not to be used again. Raises LedgerError."""
+    table, where = ("script_runs", "run") if entry.kind == "run" else ("agent_calls", "tool_use_id")
+    project.ledger.run(
+        f"UPDATE {table} SET rerun_at = ? WHERE project = ? AND {where} = ?",
+        *(clock.stamp(), project.key, entry.name if entry.kind == "run" else entry.call),
+    )
+
+
+def forget(project: OpenProject, entry: Entry) -> int:
+    """Delete what the ledger knows of an agent or a run, and return how many rows that were. Raises LedgerError."""
+    ledger, key = project.ledger, project.key
+    agents = "SELECT agent_id FROM script_agents WHERE project = ? AND run = ?"
+    ledger.overwrite()
+    with ledger.transaction():
+        if entry.kind == "run":
+            gone = ledger.run(f"DELETE FROM runs WHERE project = ? AND agent_id IN ({agents})", key, key, entry.name)
+            gone += ledger.run("DELETE FROM script_agents WHERE project = ? AND run = ?", key, entry.name)
+            return gone + ledger.run("DELETE FROM script_runs WHERE project = ? AND run = ?", key, entry.name)
+        gone = ledger.run(
+            "DELETE FROM runs WHERE project = ? AND session = ? AND agent_id = ?", key, entry.session, entry.name
+        )
+        for table in ("launches", "agent_calls"):
+            gone += ledger.run(
+                f"DELETE FROM {table} WHERE project = ? AND session = ? AND tool_use_id = ?",
+                *(key, entry.session, entry.call),
+            )
+        return gone
