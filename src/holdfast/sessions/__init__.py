@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.agents.progress import finish_agent as finish_agent
     from holdfast.sessions.agents.progress import launch_agent as launch_agent
     from holdfast.sessions.agents.progress import settle_agents as settle_agents
-    from holdfast.sessions.agents.relaunches import Relaunch as Relaunch
+    from holdfast.sessions.agents.relaunch_answer import Relaunch as Relaunch
     from holdfast.sessions.agents.relaunches import relaunch as relaunch
     from holdfast.sessions.agents.report import report as report
     from holdfast.sessions.agents.report import report_unmoved as report_unmoved
@@ -92,7 +92,8 @@ if TYPE_CHECKING:
 _PUBLIC = {
     "holdfast.sessions.agents.coordination": ("held_launch", "lock_file", "note_runs", "unlock_files"),
     "holdfast.sessions.agents.progress": ("Moved", "abandon_calls", "finish_agent", "launch_agent", "settle_agents"),
-    "holdfast.sessions.agents.relaunches": ("Relaunch", "relaunch"),
+    "holdfast.sessions.agents.relaunch_answer": ("Relaunch",),
+    "holdfast.sessions.agents.relaunches": ("relaunch",),
     "holdfast.sessions.agents.report": ("report", "report_unmoved"),
     "holdfast.sessions.agents.roster": ("roster",),
     "holdfast.sessions.agents.signals": (

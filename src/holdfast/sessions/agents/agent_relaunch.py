@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast import clock
 from holdfast.errors import StateError
 from holdfast.sessions.agents import agent_status, askings, lifecycle, script_runs
-from holdfast.sessions.agents.relaunches import PASSED, Relaunch, said
+from holdfast.sessions.agents.relaunch_answer import PASSED, Relaunch, said
 from holdfast.sessions.ownership import sessions
 from holdfast.workflow.wording import Message, clean, fenced, one_line, units
 

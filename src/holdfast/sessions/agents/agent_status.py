@@ -200,13 +200,9 @@ def any_unended(project: OpenProject, session: str) -> bool:
     return bool(_select(project, f"session = ? AND {where}", session))
 
 
-def left_over(project: OpenProject, session: str, since: str, most: int) -> list[Agent]:
-    """Return the agents of other sessions of this worktree whose results nobody has, the latest first."""
-    where = (
-        "worktree = ? AND session <> ? AND launched_at >= ? AND (fate <> 'consumed' OR state = 'missing')"
-        " ORDER BY launched_at DESC, tool_use_id LIMIT ?"
-    )
-    return _select(project, where, project.worktree, session, since, most)
+def left_over(project: OpenProject, session: str) -> list[Agent]:
+    """Return the named agents of a session that is over whose results nobody has, in order of launch."""
+    return _of_session(project, session, "agent_id <> '' AND (fate <> 'consumed' OR state = 'missing')")
 
 
 def in_flight(project: OpenProject, workflow: str, free: Callable[[str], bool]) -> list[Agent]:

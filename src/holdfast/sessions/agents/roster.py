@@ -106,10 +106,9 @@ def _agents(event: Event, context: Context) -> Iterator[str]:
     if own and progress.mine(project, session) is None:
         yield from session_guidance.agent_lines(own)
     since = clock.stamp(clock.now() - timedelta(days=min(context.config.freshness_days, 36_500)))
-    over = sessions.gone(project)
-    for agent in agent_status.left_over(project, session, since, _AGENTS):
-        if agent.session not in over or not agent.agent_id:
-            continue
+    over = sessions.over_since(project, session, since, _AGENTS)
+    left = [agent for each in over for agent in agent_status.left_over(project, each)]
+    for agent in left[:_AGENTS]:
         if agent.unused and agent.fate == "finished":
             yield from session_guidance.agent_lines([agent])
         elif agent.fate != "failed" or agent.state == "missing":

@@ -6,7 +6,7 @@ import secrets
 from typing import TYPE_CHECKING
 
 from holdfast.sessions.agents import askings, script_runs
-from holdfast.sessions.agents.relaunches import PASSED, Relaunch, said
+from holdfast.sessions.agents.relaunch_answer import PASSED, Relaunch, said
 from holdfast.workflow.wording import Message, count, one_line
 
 if TYPE_CHECKING:

@@ -197,6 +197,20 @@ def gone(project: OpenProject) -> set[str]:
     return {row["id"] for row in rows if row["ended_at"] or _is_gone(project, row)}
 
 
+def over_since(project: OpenProject, session: str, since: str, most: int) -> list[str]:
+    """Return the latest other sessions of this worktree that ended, or whose process did, since a UTC stamp."""
+    rows = [
+        row
+        for condition, order in (("ended_at IS NULL AND last_seen >= ?", "last_seen"), ("ended_at >= ?", "ended_at"))
+        for row in project.ledger.rows(
+            "SELECT id, host, process, ended_at FROM sessions WHERE project = ? AND worktree = ? AND "
+            f"{condition} ORDER BY {order} DESC LIMIT ?",
+            *(project.key, project.worktree, since, most),
+        )
+    ]
+    return [row["id"] for row in rows if row["id"] != session and (row["ended_at"] or _is_gone(project, row))]
+
+
 def all_of(project: OpenProject) -> list[dict[str, object]]:
     """Return every session seen, the latest event first: id, worktree, transcript, first_seen, last_seen, ended_at."""
     return project.ledger.rows(
