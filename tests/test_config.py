@@ -57,6 +57,7 @@ def test_the_project_stands_over_the_user_key_by_key(user_file: Path, project_fi
         "locks": "off",
         "checkpoints": 100,
         "prices": {},
+        "agents": "reuse",
         "trail": True,
         "exclude": [],
         "exclude_patterns": [],

@@ -1,4 +1,4 @@
-"""`holdfast agents`: list agents and runs of scripts, show what they returned, and let them run anew."""
+"""`holdfast agents`: list agents and their results."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def command() -> None:
 @options.json_option
 @options.project_option
 def list_(as_json: bool, project_dir: str | None) -> None:
-    """Print the agents and the runs of scripts in this project, the latest first.
+    """Print agents and runs of scripts, the latest first.
 
     \b
     Examples:
@@ -79,7 +79,9 @@ def show(name: str, as_json: bool, project_dir: str | None) -> None:
 @_name
 @options.project_option
 def rerun(name: str, project_dir: str | None) -> None:
-    """Let an agent, or the agents of a run, run anew when they are launched again.
+    """Let an agent, or the agents of a run, run anew.
+
+    They are not used again when they are launched once more.
 
     \b
     Examples:
@@ -96,7 +98,9 @@ def rerun(name: str, project_dir: str | None) -> None:
 @_name
 @options.project_option
 def forget(name: str, project_dir: str | None) -> None:
-    """Delete what Holdfast knows of an agent, or of a run. The client's own files stay.
+    """Forget an agent or a run.
+
+    What Holdfast knows of it is deleted. The client's own files stay.
 
     \b
     Examples:

@@ -47,15 +47,6 @@ def judge(event: Call, context: Context) -> Relaunch:
     return held
 
 
-def refused(project: OpenProject, session: str, tool_use_id: str) -> bool:
-    """Return whether a call was refused because its agent had been launched before."""
-    row = project.ledger.one(
-        "SELECT refused FROM agent_calls WHERE project = ? AND session = ? AND tool_use_id = ?",
-        *(project.key, session, tool_use_id),
-    )
-    return bool(row and row["refused"])
-
-
 def note_teammate(event: Returned, project: OpenProject) -> None:
     """Note that a call made a teammate, who stays after each turn."""
     response = event.tool_response

@@ -41,6 +41,15 @@ def call_id(tool_use_id: str | None, tool_input: Mapping[str, Any]) -> str:
     return f"asked:{hashlib.sha256(asked.encode()).hexdigest()[:16]}"
 
 
+def refused(project: OpenProject, session: str, tool_use_id: str) -> bool:
+    """Return whether a call was refused because its agent had been launched before."""
+    row = project.ledger.one(
+        "SELECT refused FROM agent_calls WHERE project = ? AND session = ? AND tool_use_id = ?",
+        *(project.key, session, tool_use_id),
+    )
+    return bool(row and row["refused"])
+
+
 def run_id(agent_id: str, tool_use_id: str) -> str:
     """Return the id of a run: the client's agent id or, if the client gives none, one made from the call."""
     return agent_id or f"call:{tool_use_id}"

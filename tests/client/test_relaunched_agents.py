@@ -1,0 +1,90 @@
+"""Agents on the real client that are launched again: after a compaction, a kill, and in a new session."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.client.model import agent, call, say
+from tests.client.test_script_runs import Fleet, fleet, until
+
+if TYPE_CHECKING:
+    from tests.client.runner import Session
+
+__all__ = ["fleet"]
+
+SKIP = "--dangerously-skip-permissions"
+
+
+def both(session: Session, fleet: Fleet, prompt: str) -> None:
+    """Have the model launch two agents in the background."""
+    fleet.world.model.turns = [
+        agent("First", "AGENT-1 do item", background=True),
+        agent("Second", "AGENT-2 do item", background=True),
+        say("Launched."),
+    ]
+    session.prompt(prompt)
+
+
+def notices(fleet: Fleet) -> str:
+    """Return what the main conversation was told so far."""
+    return "".join(each.text for each in fleet.world.model.of("main"))
+
+
+def conversation(fleet: Fleet) -> str:
+    """Return the main conversation's last request as text."""
+    return fleet.world.model.of("main")[-1].text
+
+
+@pytest.mark.scenario(16)
+def test_after_a_compaction_no_agent_runs_twice(fleet: Fleet) -> None:
+    """One that has finished is answered with its result, one that runs is refused; each asks the model once."""
+    fleet.stuck = {"2"}
+    session = fleet.world.client.session(SKIP)
+    both(session, fleet, "Do both.")
+    until(lambda: "RESULT-1-1" in notices(fleet))
+    fleet.world.model.turns = []
+    session.prompt("/compact")
+    both(session, fleet, "Go on.")
+    assert fleet.again() == {"1": 1, "2": 1}
+    assert "This agent is running already: general-purpose" in conversation(fleet)
+
+
+@pytest.mark.scenario(16)
+def test_in_a_new_session_what_was_cut_off_goes_on(fleet: Fleet) -> None:
+    """After kill -9 the finished agent answers with its result, and SendMessage continues the interrupted one."""
+    fleet.stuck = {"2"}
+    session = fleet.world.client.session(SKIP)
+    both(session, fleet, "Do both.")
+    until(lambda: "RESULT-1-1" in notices(fleet) and fleet.asked["2"])
+    session.kill()
+    fleet.stuck = set()
+    fleet.again()
+    second = fleet.world.client.session(SKIP)
+    both(second, fleet, "Do both.")
+    text = conversation(fleet)
+    assert "This agent has finished already" in text
+    assert "RESULT-1-1" in text
+    found = re.search(r"SendMessage with to: '(\w+)'", text)
+    assert found, text[-4000:]
+    assert not fleet.again()
+    fleet.world.model.turns = [
+        call("SendMessage", to=found[1], message="Continue your task.", summary="Continue"),
+        say("Ok."),
+    ]
+    second.prompt("Continue it.")
+    until(lambda: fleet.said.get("2"))
+    assert fleet.again() == {"2": 1}
+    assert not fleet.world.complaints
+
+
+@pytest.mark.scenario(16)
+def test_what_is_asked_anew_starts_fresh(fleet: Fleet) -> None:
+    """Another prompt of a person, and identical agents in one turn, start agents as ever."""
+    session = fleet.world.client.session(SKIP)
+    for _ in range(2):
+        fleet.world.model.turns = [agent("First", "AGENT-1 do item"), agent("Again", "AGENT-1 do item"), say("Done.")]
+        session.prompt("Do it.")
+    assert fleet.again() == {"1": 4}
