@@ -39,8 +39,8 @@ def conversation(fleet: Fleet) -> str:
 
 
 @pytest.mark.scenario(16)
-def test_after_a_compaction_no_agent_runs_twice(fleet: Fleet) -> None:
-    """One that has finished is answered with its result, one that runs is refused; each asks the model once."""
+def test_after_a_compaction_a_running_agent_is_not_started_twice(fleet: Fleet) -> None:
+    """The one that runs is refused. The other one's result was used, so asked for by another prompt it runs again."""
     fleet.stuck = {"2"}
     session = fleet.world.client.session(SKIP)
     both(session, fleet, "Do both.")
@@ -48,7 +48,7 @@ def test_after_a_compaction_no_agent_runs_twice(fleet: Fleet) -> None:
     fleet.world.model.turns = []
     session.prompt("/compact")
     both(session, fleet, "Go on.")
-    assert fleet.again() == {"1": 1, "2": 1}
+    assert fleet.again() == {"1": 2, "2": 1}
     assert "This agent is running already: general-purpose" in conversation(fleet)
 
 

@@ -58,17 +58,6 @@ def note_teammate(event: Returned, project: OpenProject) -> None:
         )
 
 
-def teammates(project: OpenProject, session: str, process: int | None) -> list[tuple[str, Agent]]:
-    """Return the names and runs of a session's teammates, as far as this client process still has them."""
-    rows = project.ledger.rows(
-        "SELECT name, tool_use_id FROM agent_calls WHERE project = ? AND session = ? AND kind = 'teammate'"
-        " AND process = ? ORDER BY called_at",
-        *(project.key, session, process),
-    )
-    found = ((row["name"], agent_status.find(project, session, row["tool_use_id"])) for row in rows)
-    return [(name, agent) for name, agent in found if agent]
-
-
 def fingerprint(event: Call) -> str:
     """Return what makes two calls of the Agent tool the same work: kind, prompt and options."""
     given = event.tool_input

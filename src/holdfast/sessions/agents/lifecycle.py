@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from holdfast.files.transcript import Result
     from holdfast.project import OpenProject
+    from holdfast.sessions.agents.agent_status import Agent
 
 PROMPT_LIMIT_CHARS = 4_000  # characters of a launch's prompt that are kept
 _WINDOW_CHARS = 5_000  # characters beyond these in which secrets and excluded text are masked before the cut
@@ -48,6 +49,17 @@ def refused(project: OpenProject, session: str, tool_use_id: str) -> bool:
         *(project.key, session, tool_use_id),
     )
     return bool(row and row["refused"])
+
+
+def teammates(project: OpenProject, session: str, process: int | None) -> list[tuple[str, Agent]]:
+    """Return the names and runs of a session's teammates, as far as this client process still has them."""
+    rows = project.ledger.rows(
+        "SELECT name, tool_use_id FROM agent_calls WHERE project = ? AND session = ? AND kind = 'teammate'"
+        " AND process = ? ORDER BY called_at",
+        *(project.key, session, process),
+    )
+    found = ((row["name"], agent_status.find(project, session, row["tool_use_id"])) for row in rows)
+    return [(name, agent) for name, agent in found if agent]
 
 
 def run_id(agent_id: str, tool_use_id: str) -> str:

@@ -172,12 +172,11 @@ def launch(
     Returns:
         The phase that became active by it, or None when none did.
     """
-    from holdfast.sessions.agents import agent_relaunch
     from holdfast.sessions.ownership import owners
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow import registry
 
-    if agent_status.find(project, session, tool_use_id) or agent_relaunch.refused(project, session, tool_use_id):
+    if agent_status.find(project, session, tool_use_id) or lifecycle.refused(project, session, tool_use_id):
         return None
     agent = agent or "general-purpose"
     text = f"{' '.join(description.split())}\n{prompt}"

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.sessions.agents import agent_relaunch, agent_status, script_relaunch, script_runs
+from holdfast.sessions.agents import agent_status, lifecycle, script_runs
 from holdfast.sessions.ownership import sessions
 from holdfast.workflow import wording
 from holdfast.workflow.wording import Message, one_line, quoted
@@ -74,7 +74,10 @@ def unused(context: Context, session: str, transcript: str) -> list[ScriptRun]:
 
 def _scripts(event: Event, context: Context) -> Iterator[str]:
     found = unused(context, event.session_id, event.transcript_path)
-    script_relaunch.carry_all([each for each in found if each.status == "interrupted"], event.transcript_path)
+    if cut_off := [each for each in found if each.status == "interrupted"]:
+        from holdfast.sessions.agents import script_relaunch
+
+        script_relaunch.carry_all(cut_off, event.transcript_path)
     for run in found:
         who = f"script {quoted(run.name or 'without a name', 60)}, run {run.run}"
         results = f"results: {wording.clean(run.folder)}/journal.jsonl"
@@ -90,7 +93,7 @@ def _scripts(event: Event, context: Context) -> Iterator[str]:
 
 def _teammates(event: Event, context: Context) -> Iterator[str]:
     project = context.project
-    for name, agent in agent_relaunch.teammates(project, event.session_id, script_runs.process(context)):
+    for name, agent in lifecycle.teammates(project, event.session_id, script_runs.process(context)):
         said = f"; last report: {quoted(agent.words, wording.VALUE_LIMIT_CHARS)}" if agent.words.strip() else ""
         yield f"teammate {one_line(name, 60)} ({agent.agent_id}) is there; use SendMessage, don't start it again{said}"
 
@@ -101,7 +104,7 @@ def _agents(event: Event, context: Context) -> Iterator[str]:
     from holdfast.sessions.compaction import session_guidance
 
     project, session = context.project, event.session_id
-    mates = {agent.tool_use_id for _, agent in agent_relaunch.teammates(project, session, script_runs.process(context))}
+    mates = {agent.tool_use_id for _, agent in lifecycle.teammates(project, session, script_runs.process(context))}
     own = [each for each in agent_status.waiting(project, session) if each.tool_use_id not in mates]
     if own and progress.mine(project, session) is None:
         yield from session_guidance.agent_lines(own)
