@@ -27,7 +27,7 @@ BUDGETS = {
     "PreToolUse-Bash": 63,
     "PreToolUse-TodoWrite": 108,
     "PostToolUse-Agent": 115,
-    "UserPromptSubmit": 118,
+    "UserPromptSubmit": 119,
     "PreCompact-auto": 138,
     "SessionStart-compact": 139,
 }
