@@ -1,0 +1,198 @@
+"""The journal of a Workflow run, as a client wrote it: what it says, and how its copy is repaired."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.clients.claude.workflow_runs import chain, journals
+
+DATA = Path(__file__).parent / "data"
+LINES = (DATA / "journal.jsonl").read_text("utf-8").splitlines()
+SECOND = "a0f70a5fa9d72723f"
+
+
+def written(folder: Path, *lines: str, end: str = "\n") -> Path:
+    """Write a journal of lines, and return its folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / journals.NAME).write_text("\n".join(lines) + end, "utf-8")
+    return folder
+
+
+def line(kind: str, number: int, **more: Any) -> str:
+    """Return a line about an agent of the recorded run."""
+    found = next(each for each in map(json.loads, LINES) if each.get("label") == f"a{number}")
+    return json.dumps({"type": kind, "key": found["key"], "agentId": found["agentId"]} | more)
+
+
+def kept(folder: Path) -> list[tuple[str, str]]:
+    """Return the kinds and agents of the lines that a repaired journal has."""
+    said = [json.loads(each) for each in journals.repaired(folder).decode().splitlines()]
+    return [(each["type"], each.get("agentId", "")) for each in said]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A session's folder with the recorded run."""
+    return written(tmp_path / "session" / "subagents" / "workflows" / "wf_d604c20b-bc1", *LINES)
+
+
+def test_a_recorded_journal_says_what_each_agent_returned(folder: Path) -> None:
+    """Agents stand in the order of their calls, not of their results."""
+    found = journals.journal(folder)
+    assert found is not None
+    assert [(each.label, each.result) for each in found.agents] == [(f"a{n}", f"RESULT-{n}") for n in range(1, 7)]
+    assert (found.done, found.known, found.whole) == (6, True, True)
+
+
+def test_a_journal_that_needs_no_repair_keeps_every_line(folder: Path) -> None:
+    """The copy says the same."""
+    assert [json.loads(each) for each in journals.repaired(folder).splitlines()] == [*map(json.loads, LINES)]
+
+
+def test_a_failed_line_goes_and_the_results_after_it_stay(tmp_path: Path) -> None:
+    """The client deletes a result at `failed`, and serves nothing behind it."""
+    lines = [*LINES[:4], line("failed", 1), line("failed", 2), *LINES[4:6]]
+    found = journals.journal(written(tmp_path, *lines))
+    assert found is not None
+    assert [each.state for each in found.agents] == ["failed", "finished", "finished"]
+    assert (found.done, found.whole) == (2, False)
+    assert [kind for kind, _ in kept(tmp_path)] == ["launched", "started", "started", "result", "started", "result"]
+
+
+def test_a_start_after_a_result_goes(tmp_path: Path) -> None:
+    """A killed resume has started a finished agent again, which would end its result."""
+    written(tmp_path, *LINES[:4], line("started", 2, agentId="anew"), line("started", 1, agentId="anew"))
+    assert kept(tmp_path)[4:] == [("started", "anew")], "only the first agent, which had not finished, starts again"
+    found = journals.journal(tmp_path)
+    assert found is not None
+    assert (found.done, found.whole) == (1, False)
+
+
+@pytest.mark.parametrize("nothing", [None, "", [], {}])
+def test_an_empty_result_is_none(tmp_path: Path, nothing: object) -> None:
+    """Nothing that says nothing is served again. Zero and false say something."""
+    written(tmp_path, line("started", 1), line("result", 1, result=nothing), line("started", 2))
+    found = journals.journal(tmp_path)
+    assert found is not None
+    assert found.done == 0
+    assert [kind for kind, _ in kept(tmp_path)] == ["started", "started"]
+    written(tmp_path, line("started", 1), line("result", 1, result=0), line("result", 2, result=False))
+    assert len(kept(tmp_path)) == 3
+
+
+def test_a_last_line_that_a_kill_cut_off_is_left_out(tmp_path: Path) -> None:
+    """The other lines count."""
+    written(tmp_path, *LINES[:4], LINES[5][:90], end="")
+    assert kept(tmp_path)[-1] == ("result", SECOND)
+    found = journals.journal(tmp_path)
+    assert found is not None
+    assert (found.done, found.known) == (1, True)
+
+
+@pytest.mark.parametrize(
+    "strange",
+    ['{"type":"result","key":"v3:00","agentId":"a","result":"R"}', '{"type":"paused","key":"v2:0"}', '{"type":[]}'],
+)
+def test_another_version_of_keys_or_lines_is_unknown(tmp_path: Path, strange: str) -> None:
+    """A journal with one such line is not used."""
+    found = journals.journal(written(tmp_path, *LINES, strange))
+    assert found is not None
+    assert not found.known
+
+
+def test_a_journal_is_carried_whole_once_and_the_earlier_one_stays(folder: Path, tmp_path: Path) -> None:
+    """A folder that is there, perhaps a live run's, is never written to."""
+    before = (folder / journals.NAME).read_bytes()
+    (tmp_path / "other").mkdir()
+    target = tmp_path / "other" / "subagents" / "workflows" / folder.name
+    assert not (tmp_path / "nowhere").exists()
+    assert not journals.carry(folder, tmp_path / "nowhere" / "x" / "subagents" / "workflows" / folder.name)
+    assert journals.carry(folder, target)
+    assert [each.name for each in target.parent.iterdir()] == [folder.name], "no half-made folder is left"
+    (target / journals.NAME).write_text("mine")
+    assert not journals.carry(folder, target)
+    assert (target / journals.NAME).read_text() == "mine"
+    assert (folder / journals.NAME).read_bytes() == before
+    assert not journals.carry(tmp_path / "none", tmp_path / "other" / "subagents" / "workflows" / "wf_none-at-all")
+
+
+def test_the_folder_of_a_run_is_beside_its_transcript(folder: Path) -> None:
+    """A run id that could lead elsewhere has no folder."""
+    transcript = f"{folder.parents[2]}.jsonl"
+    assert journals.folder(transcript, folder.name) == folder
+    assert journals.folder(transcript, "wf_../../../etc") is None
+    assert journals.folder("transcript", folder.name) is None
+    assert journals.run_of(str(folder / "agent-x.jsonl")) == folder.name
+    assert journals.run_of("/s/subagents/agent-x.jsonl") == ""
+
+
+def test_a_run_has_ended_when_its_record_says_so(folder: Path) -> None:
+    """Without a record it has not; a record that can't be read says nothing."""
+    record = folder.parents[2] / "workflows" / f"{folder.name}.json"
+    assert journals.ended(folder) == ""
+    record.parent.mkdir()
+    for text, state in (('{"status":"completed"}', "completed"), ('{"status":"failed"}', "failed"), ("{", "")):
+        record.write_text(text)
+        assert journals.ended(folder) == state
+
+
+def test_a_recorded_prompt_is_read_without_the_frame_around_it(folder: Path) -> None:
+    """With it the recorded key comes out: it is the second slot's of the first `parallel`."""
+    shutil.copy(DATA / f"agent-{SECOND}.jsonl", folder)
+    said = journals.prompt(folder, SECOND)
+    assert said == "AGENT-2 do item 2"
+    assert journals.prompt(folder, "../secret") is None
+    assert journals.prompt(folder, "none") is None
+    key = json.loads(LINES[2])["key"]
+    places = chain.Places([chain.Call(key, said)])
+    assert chain.key(places.before[key], said) == key
+
+
+def test_the_keys_of_a_recorded_run_follow_from_its_prompts() -> None:
+    """Each of the six has a slot of its own; nobody comes after another."""
+    keys = {each["label"]: each["key"] for each in map(json.loads, LINES) if each["type"] == "started"}
+    places = chain.Places([chain.Call(keys[f"a{n}"], f"AGENT-{n} do item {n}") for n in range(1, 7)])
+    assert len({places.before[each] for each in keys.values()}) == 6
+    assert not places.staged
+
+
+def test_calls_in_turn_are_a_chain() -> None:
+    """The key of each call depends on all before it; where its place isn't found, several are possible."""
+    first = chain.key("", "one")
+    second = chain.key(first, "two")
+    places = chain.Places([chain.Call(first, "one"), chain.Call(second, "two")])
+    assert places.before == {first: "", second: first}
+    other = chain.key("elsewhere", "three")
+    unplaced = chain.Places([chain.Call(first, "one"), chain.Call(other, "three")])
+    assert unplaced.before == {first: ""}
+    assert first in unplaced.possible(other)
+
+
+def test_options_are_part_of_a_key() -> None:
+    """Another model is another call."""
+    options = '{"model":"haiku"}'
+    key = chain.key("", "one", options)
+    assert not chain.Places([chain.Call(key, "one")]).before
+    assert chain.Places([chain.Call(key, "one")], (options,)).before == {key: ""}
+
+
+def test_an_agent_is_carried_with_its_transcript(tmp_path: Path) -> None:
+    """So SendMessage finds it in a new session. What is there already is left alone."""
+    source = tmp_path / "one" / "subagents"
+    source.mkdir(parents=True)
+    (source / "agent-abc.jsonl").write_text("said")
+    (source / "agent-abc.meta.json").write_text("{}")
+    one, two = str(tmp_path / "one.jsonl"), str(tmp_path / "two.jsonl")
+    assert journals.carry_agent(one, "abc", two)
+    target = tmp_path / "two" / "subagents"
+    assert sorted(each.name for each in target.iterdir()) == ["agent-abc.jsonl", "agent-abc.meta.json"]
+    (target / "agent-abc.jsonl").write_text("went on")
+    assert journals.carry_agent(one, "abc", two)
+    assert (target / "agent-abc.jsonl").read_text() == "went on"
+    assert not journals.carry_agent(one, "unknown", two)
+    assert not journals.carry_agent(one, "../abc", two)
