@@ -35,9 +35,11 @@ def mine() -> Path:
 def test_shipped_handlers_are_sound(root: Path, mine: Path) -> None:
     """So is a stranger's that loads."""
     write(mine)
-    off = ("record_events", "hold_edits", "lock_files")
-    shipped = len([path for path in paths.shipped("handlers").glob("*.py") if path.stem not in off])
-    assert f"{shipped + 1} handlers without faults" in healthy("handlers", root)
+    files = [each for each in loader.find(claude, Workspace.open(root)) if each.path != mine]
+    assert {each.path for each in files} == set(paths.shipped("handlers").glob("*.py"))
+    running = [each for each in files if not each.off]
+    assert 0 < len(running) < len(files)
+    assert f"{len(running) + 1} handlers without faults" in healthy("handlers", root)
 
 
 @pytest.mark.parametrize(
