@@ -474,7 +474,7 @@ def test_people_see_what_ended_unused(project: HoldfastProject, monkeypatch: pyt
     assert output in "".join(line.strip() for line in part.splitlines())
     status = holdfast("status", root=project.root).out
     assert f"Explore ({running.run}), session 11111111: running since 2026-03-01 10:00:00" in status
-    assert f"builder ({agent.run}) for phase_0, session 11111111: finished 2026-03-01 10:00:00" in status
+    assert f'builder ({agent.run}) for phase 1 "Build it", session 11111111: finished 2026-03-01 10:00:00' in status
     assert output in status
     (said,) = json.loads(holdfast("show", "--json", root=project.root).out)["unused_results"]
     assert (said["agent_id"], said["status"], said["last_message"], said["output"]) == (

@@ -10,18 +10,18 @@ import click
 from holdfast import log, paths
 from holdfast.clients import claude
 from holdfast.commands import options
-from holdfast.files.redact import redact_value
+from holdfast.files.redact import redact, redact_value
 from holdfast.install import inspection
 from holdfast.plugins import loader
 from holdfast.sessions.agents import agent_status
 from holdfast.sessions.compaction import deliveries, losses, snapshots
 from holdfast.sessions.ownership import former_ledger, owners, sessions
 from holdfast.workflow import registry, views
-from holdfast.workflow.wording import count, one_line
+from holdfast.workflow.wording import count, one_line, quoted
 
 if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
-    from holdfast.workflow.model import Workflow
+    from holdfast.workflow.model import Found, Phase, Workflow
 
 COMPACTIONS = 5
 LOG_LINES = 5
@@ -51,7 +51,9 @@ def command(as_json: bool, project_dir: str | None) -> None:
     Example:
       holdfast status
     """
-    status = redact_value(_status(options.open_project(project_dir)))
+    project = options.open_project(project_dir)
+    found = registry.all_found(project)
+    status = redact_value(_status(project, found))
     if as_json:
         options.print_json(status)
         return
@@ -62,7 +64,10 @@ def command(as_json: bool, project_dir: str | None) -> None:
     if not status["workflows"]:
         options.say(views.NONE)
     _section("Workflows", [_workflow(each) for each in status["workflows"]])
-    _section("Agents", [_agent(each) for each in status["agents"]])
+    units = {
+        (workflow.key, phase.id): _unit(workflow, phase) for workflow in found.workflows for phase in workflow.phases
+    }
+    _section("Agents", [_agent(each, units) for each in status["agents"]])
     _section("Last compactions", [_compaction(each) for each in status["compactions"]])
     _section("Last deliveries", [_delivery(each) for each in status["deliveries"]])
     _section("What summaries lost", [line for each in status["losses"] for line in _loss(each)])
@@ -71,8 +76,7 @@ def command(as_json: bool, project_dir: str | None) -> None:
     _section("Last warnings and errors", status["log"])
 
 
-def _status(project: Workspace) -> dict[str, Any]:
-    found = registry.all_found(project)
+def _status(project: Workspace, found: Found) -> dict[str, Any]:
     files = loader.find(claude, project)
     return {
         "root": str(project.root),
@@ -131,8 +135,15 @@ def _agents(project: Workspace) -> list[dict[str, Any]]:
     return [each.row(*_AGENT) for each in found]
 
 
-def _agent(row: dict[str, Any]) -> str:
-    phase = f" for {one_line(row['phase'])}" if row["phase"] else ""
+def _unit(workflow: Workflow, phase: Phase) -> str:
+    """Return what people call a phase: `phase 1 "Build"`, or `task IMPL-1 "Build"`."""
+    number = phase.number if workflow.in_order else phase.id
+    return f"{workflow.unit} {one_line(str(number))} {quoted(redact(phase.title))}"
+
+
+def _agent(row: dict[str, Any], units: dict[tuple[str, str], str]) -> str:
+    unit = units.get((row["workflow"], row["phase"]), row["phase"])
+    phase = f" for {one_line(unit)}" if unit else ""
     who = f"{one_line(row['agent_type'])} ({one_line(row['agent_id'])}){phase}, session {row['session'][:8]}"
     if row["status"] == "running":
         return f"{who}: running since {_time(row['since'])}"
