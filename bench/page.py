@@ -112,7 +112,7 @@ def _race(results: Results) -> str:
     why = "" if warm else "No server came up, so nothing was measured warm.\n\n"
     told = f"{race['rounds']} rounds, {_when(race)}.{_counted(race)}"
     unshipped = [(name, *ratios(ms)) for name, ms in medians(race, "way").items()]
-    ways = table(("the trivial job, in ways not shipped", *head), unshipped)
+    ways = table(("the trivial job, by relay and in ways not shipped", *head), unshipped)
     picture = "![Whole processes](benchmarks-processes.svg)\n\n"
     return f"{_RACE}\n{told}\n\n{why}{picture}{plain}\n{ours}\n{peers}\n{ways}"
 

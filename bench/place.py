@@ -38,6 +38,16 @@ class Place(Client):
         return self.place.launcher
 
     @property
+    def entry(self) -> Path:
+        """The entrypoint in Python, by which the server is known: what the native relay starts, or the launcher."""
+        return self.place.entrypoint if self.native else self.launcher
+
+    @property
+    def native(self) -> bool:
+        """Whether the launcher is the native relay."""
+        return self.place.entrypoint.exists()
+
+    @property
     def handlers(self) -> Path:
         """The folder of the user's own handlers."""
         return self.home / ".config" / "holdfast" / "handlers"

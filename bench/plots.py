@@ -35,7 +35,7 @@ CALLED = {
     "warm": "Holdfast, warm",
     "cold": "Holdfast, cold",
     "peer": "others",
-    "way": "ways not shipped",
+    "way": "relays, and ways not shipped",
 }
 LINES = (
     "#0969da",

@@ -59,7 +59,7 @@ def measure(place: Place) -> Usage | None:
 
 def tree(place: Place) -> list[int]:
     """Return the process ids of a place's servers and all their descendants; empty without /proc."""
-    found = [pid for pid in _all() if _serves(pid, os.fsencode(place.launcher))]
+    found = [pid for pid in _all() if _serves(pid, os.fsencode(place.entry))]
     return sorted({each for pid in found for each in servers.family(pid)})
 
 
@@ -82,9 +82,9 @@ def _all() -> list[int]:
     return []
 
 
-def _serves(pid: int, launcher: bytes) -> bool:
+def _serves(pid: int, entry: bytes) -> bool:
     words = command(pid)
-    return launcher in words and words[-1] == b"--serve"
+    return entry in words and words[-1] == b"--serve"
 
 
 def command(pid: int) -> list[bytes]:

@@ -1,17 +1,17 @@
-"""The ways that Holdfast doesn't ship, doing the trivial job: as whole processes, or as one question to a server."""
+"""The trivial job by each relay and in ways that Holdfast doesn't ship: whole processes, or questions to a server."""
 
 from __future__ import annotations
 
 import json
 import socket
 import subprocess
-import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
 from bench.alternatives import starting
 from bench.client import ways
 from bench.race import Contestant
+from holdfast.install import registration
 from holdfast.testkit.client import encoded
 
 if TYPE_CHECKING:
@@ -41,17 +41,16 @@ def contestants(place: Place, stack: ExitStack, *, server: bool) -> list[Contest
     if not server:
         return found
     found += [
-        _asking("mcp_tool, to the server: one question", _mcp(place, stack, place.launcher), data),
-        _asking("HTTP, to the server: one question", _http(place, stack, place.launcher), data),
-        _process("without the launcher, warm", (sys.executable, "-IS", str(place.launcher), ways.EVENT), data),
+        _asking("mcp_tool, to the server: one question", _mcp(place, stack, place.entry), data),
+        _asking("HTTP, to the server: one question", _http(place, stack, place.entry), data),
     ]
-    program = starting.compiled(place)
-    if program:
-        found += [
-            _process(ways.C, ("/bin/sh", "-c", ways.in_place_of_launcher(program)), data),
-            _process("C client, exec form", (str(program), ways.EVENT), data),
+    relays: list[tuple[str, tuple[str, ...]]] = [(ways.PYTHON, ("/bin/sh", "-c", ways.with_python_relay(place)))]
+    if place.native:
+        relays += [
+            (ways.NATIVE, ("/bin/sh", "-c", registration.command(ways.EVENT))),
+            (ways.NO_SHELL, (str(place.launcher), ways.EVENT)),
         ]
-    return found
+    return found + [_process(name, command, data) for name, command in relays]
 
 
 def _process(name: str, command: tuple[str, ...], data: bytes) -> Contestant:
@@ -87,7 +86,7 @@ def _mcp(place: Place, stack: ExitStack, *launcher: Path) -> partial[bytes]:
         env=starting.environ(place),
         cwd=place.root,
     )
-    stack.callback(process.wait)
+    stack.enter_context(process)
     stack.callback(process.kill)
     return partial(_call, process)
 

@@ -1,9 +1,8 @@
-"""Start what the unshipped ways need: an HTTP server, an MCP server, a compiled client."""
+"""Start what the unshipped ways need: an HTTP server or an MCP server."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
 
     from bench.place import Place
 
-_SOURCE = Path(__file__).with_name("client.c")
 _ROOT = Path(__file__).parents[2]
 
 
@@ -35,7 +33,7 @@ def http(place: Place, stack: ExitStack, *launcher: Path) -> int:
     """
     command = [sys.executable, "-m", "bench.alternatives.over_http", *map(str, launcher)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, env=environ(place), cwd=place.root)
-    stack.callback(process.wait)
+    stack.enter_context(process)
     stack.callback(process.kill)
     assert process.stdout
     return int(process.stdout.readline())
@@ -44,15 +42,3 @@ def http(place: Place, stack: ExitStack, *launcher: Path) -> int:
 def mcp(*launcher: Path) -> list[str]:
     """Return the command of an MCP server on stdio, relaying as `http` does."""
     return [sys.executable, "-m", "bench.alternatives.over_mcp", *map(str, launcher)]
-
-
-def compiled(place: Place) -> Path | None:
-    """Compile the C client for a place's server; None without a compiler, or unless exactly one server runs."""
-    compiler, sockets = shutil.which("cc"), place.sockets
-    if not compiler or len(sockets) != 1:
-        return None
-    program = place.home / "client"
-    fixed = {"PLACE": sockets[0], "PYTHON": sys.executable, "ENTRY": place.launcher}
-    defined = [f'-D{name}="{value}"' for name, value in fixed.items()]
-    done = subprocess.run([compiler, "-O2", *defined, str(_SOURCE), "-o", str(program)], check=False)
-    return None if done.returncode else program

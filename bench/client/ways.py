@@ -23,7 +23,9 @@ TOOL = "Read"
 NONE = "no hook"
 BARE = "python3 -I -S -c pass"
 WARM = "the registered command, warm"
-C = "C client, as registered"
+NATIVE = "native relay, as registered"
+NO_SHELL = "native relay, no shell"
+PYTHON = "Python relay, as registered"
 REFUSED = "would print secrets"
 _FIELDS = ("hook_event_name", "session_id", "cwd", "tool_name")
 
@@ -72,18 +74,16 @@ def cold() -> Way:
 
 
 def warm(place: Place) -> list[Way]:
-    """Return the ways that start a process which asks the warm server: as registered, and without the shell."""
-    direct = {"type": "command", "command": sys.executable, "args": ["-IS", str(place.launcher), EVENT]}
-    return [
-        Way(WARM, _shell(registration.command(EVENT)), kind="warm", asks=True),
-        Way(
-            "without the launcher, warm",
-            direct,
-            note="exec form: interpreter and entrypoint, no shell",
-            kind="warm",
-            asks=True,
-        ),
-    ]
+    """Return the ways that start a process which asks the warm server: as registered, and the relays beside it."""
+    note = "the native relay" if place.native else "the Python relay"
+    direct = {"type": "command", "command": str(place.launcher), "args": [EVENT]}
+    found = [Way(WARM, _shell(registration.command(EVENT)), note=note, kind="warm", asks=True)]
+    if place.native:
+        found += [
+            Way(NO_SHELL, direct, note="exec form", kind="warm", asks=True),
+            Way(PYTHON, _shell(with_python_relay(place)), note="in the launcher's place", kind="warm", asks=True),
+        ]
+    return found
 
 
 def alternatives(place: Place, stack: ExitStack, *, server: bool) -> list[Way]:
@@ -103,22 +103,15 @@ def alternatives(place: Place, stack: ExitStack, *, server: bool) -> list[Way]:
         return found
     through = "relays to the warm server"
     found += [
-        Way("mcp_tool, to the server", mcp_hook(), servers=mcp_server(place, place.launcher), note=through, asks=True),
-        Way("HTTP, to the server", http_hook(place, stack, place.launcher), note=through, asks=True),
+        Way("mcp_tool, to the server", mcp_hook(), servers=mcp_server(place, place.entry), note=through, asks=True),
+        Way("HTTP, to the server", http_hook(place, stack, place.entry), note=through, asks=True),
     ]
-    program = starting.compiled(place)
-    if program:
-        direct = {"type": "command", "command": str(program), "args": [EVENT]}
-        found += [
-            Way(C, _shell(in_place_of_launcher(program)), note="in the launcher's place", asks=True),
-            Way("C client, exec form", direct, note="no shell", asks=True),
-        ]
     return found
 
 
-def in_place_of_launcher(program: Path) -> str:
-    """Return the registered command with another program in place of the launcher."""
-    return registration.command(EVENT).replace(f'"{registration.LAUNCHER}"', shlex.quote(str(program)))
+def with_python_relay(place: Place) -> str:
+    """Return the registered command with the entrypoint in the launcher's place: the Python relay, as without cc."""
+    return registration.command(EVENT).replace(f'"{registration.LAUNCHER}"', shlex.quote(str(place.entry)))
 
 
 def _shell(command: str) -> dict[str, Any]:

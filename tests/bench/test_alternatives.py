@@ -1,69 +1,43 @@
-"""The ways that Holdfast doesn't ship speak the server's protocol, so they do the same work as those compared."""
+"""Each relay, and each way that Holdfast doesn't ship, does the work that it is compared by."""
 
 from __future__ import annotations
 
-import os
 import shutil
-import socket
-import subprocess
-import threading
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
 
 from bench import place as places
-from bench.alternatives import starting
-from holdfast import relay
+from bench import race, server, unshipped
+from bench.client import ways
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-_LONGER = relay.LONGER + (2).to_bytes(2, "big")
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler here, so no native relay")
+def test_each_way_is_answered_and_by_the_server_that_it_should_ask(short_folder: Path) -> None:
+    """A row would otherwise tell what another way, or a cold start, takes."""
+    place = places.make(short_folder)
+    with ExitStack() as stack:
+        stack.callback(server.stop, place)
+        assert places.warm_up(place)
+        assert server.tree(place)
+        found = unshipped.contestants(place, stack, server=True)
+        assert {ways.NATIVE, ways.NO_SHELL, ways.PYTHON} <= {each.name for each in found}
+        assert [each.name for each in ways.warm(place)] == [ways.WARM, ways.NO_SHELL, ways.PYTHON]
+        for each in found:
+            assert isinstance(each.stdin, bytes)
+            assert not any(_warm(place, each) for _ in range(3)) or each.asks, each.name
+            assert not each.asks or any(_warm(place, each) for _ in range(5)), each.name
 
 
-@pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler here")
-@pytest.mark.parametrize(
-    ("said", "code"),
-    [
-        (b"\x00", 0),
-        (b"\x02", 2),
-        (relay.WRITTEN + b"\x02", 2),
-        (_LONGER + relay.WRITTEN + b"\x00", 0),
-        (_LONGER + b"\x02", 2),
-        (relay.WRITTEN, 0),
-        (b"", 0),
-    ],
-)
-def test_the_c_client_waits_for_the_childs_exit_code(short_folder: Path, said: bytes, code: int) -> None:
-    """What the child says before is no exit code; its reply is written while the client waits (relay.py)."""
-    place = places.at(short_folder)
-    folder = place.home / ".local/state/holdfast/server"
-    folder.mkdir(parents=True, mode=0o700)
-    server = socket.socket(socket.AF_UNIX)
-    server.settimeout(60)
-    server.bind(str(folder / "0"))
-    server.listen()
-    program = starting.compiled(place)
-    assert program
-
-    def answer() -> None:
-        connection, _ = server.accept()
-        with connection:
-            connection.recv(1 << 20)
-            connection.sendall(relay.ALIVE + relay.WAIT + relay.READY_NOW)
-            word, passed, *_ = socket.recv_fds(connection, 1, 3)
-            assert word == relay.GO
-            os.write(passed[1], b"reply")
-            for each in passed:
-                os.close(each)
-            connection.sendall(said)
-
-    child = threading.Thread(target=answer)
-    child.start()
-    done = subprocess.run(
-        [program, "PreToolUse"], stdin=subprocess.DEVNULL, capture_output=True, env={}, check=False, timeout=500
-    )
-    child.join(60)
-    server.close()
-
-    assert (done.stdout, done.returncode) == (b"reply", code)
+def _warm(place: places.Place, way: race.Contestant) -> bool:
+    """Have a way answer. Return whether the server has answered one event more since; on a busy machine it may not."""
+    before = places.answered(place)
+    assert isinstance(way.stdin, bytes)
+    answer = way.ask(way.stdin) if way.ask else race.once(way.command, way.stdin, place.environ)[2]
+    assert ways.REFUSED.encode() in answer, way.name
+    return places.answered(place) > before
