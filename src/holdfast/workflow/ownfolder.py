@@ -23,6 +23,23 @@ def place(root: Path, name: str) -> Path:
     return paths.sidecar_dir(root) / name
 
 
+def result_place(root: Path, agent: str) -> Path:
+    """Return the path of the file with the result of an agent that was too long to be told."""
+    safe = "".join(each if each.isascii() and (each.isalnum() or each in "-_") else "_" for each in agent[:60])
+    return place(root, f"agent-{safe}.md")
+
+
+def result(agent: str, session: str, words: str) -> bytes:
+    """Return what such a file holds: two lines by which it is recognised and forgotten, then the result."""
+    return f"Agent: {agent}\nSession: {session}\n\n{words}".encode("utf-8", "replace")
+
+
+def results(root: Path, session: str) -> list[Path]:
+    """Return the files with results of a session's agents."""
+    folder = existing(root)
+    return [each for each in sorted(folder.glob("agent-*.md") if folder else ()) if _session(each) == session]
+
+
 def report_place(root: Path, ledger: Path) -> Path:
     """Return the path of a project's HTML report: in its folder of Holdfast's, or beside its ledger.
 
@@ -47,7 +64,7 @@ def existing(root: Path) -> Path | None:
 
 
 def wrote(path: Path) -> bool:
-    """Return whether Holdfast wrote a file in its folder: a sidecar, a report, `.gitignore`, or a temporary file.
+    """Return whether Holdfast wrote a file in its folder: a sidecar, a result, a report, `.gitignore`, or a part.
 
     A file that a person edited still counts if it begins as Holdfast wrote it. A link never counts.
     """
@@ -63,7 +80,9 @@ def wrote(path: Path) -> bool:
         return begins == _IGNORED
     if path.suffix == ".html":
         return begins.startswith(b"<!doctype html>") and b"<title>Holdfast: " in begins
-    return path.suffix == ".md" and begins.startswith(b"Workflow: ") and b"\nFull title: " in begins
+    if path.suffix != ".md":
+        return False
+    return (begins.startswith(b"Workflow: ") and b"\nFull title: " in begins) or bool(_session(path))
 
 
 def put(root: Path, path: Path, data: bytes) -> None:
@@ -76,6 +95,19 @@ def put(root: Path, path: Path, data: bytes) -> None:
     statefile.guard(root, path)
     _write(path.parent / ".gitignore", _IGNORED)
     _write(path, data)
+
+
+def _session(path: Path) -> str:
+    """Return the session whose agent's result a file holds; empty if it holds none. A link never does."""
+    if path.is_symlink():
+        return ""
+    try:
+        first, _, rest = document.head(path, _HEAD_BYTES)[0].partition(b"\n")
+    except StateError:
+        return ""
+    named = rest.partition(b"\n")[0]
+    is_result = first.startswith(b"Agent: ") and named.startswith(b"Session: ")
+    return named.removeprefix(b"Session: ").decode("utf-8", "replace") if is_result else ""
 
 
 def _write(path: Path, data: bytes) -> None:

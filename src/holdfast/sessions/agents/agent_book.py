@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast import clock
 from holdfast.sessions.agents import script_runs
+from holdfast.workflow import ownfolder
 
 if TYPE_CHECKING:
     from holdfast.project import OpenProject
@@ -131,10 +132,16 @@ def rerun(project: OpenProject, entry: Entry) -> None:
 
 
 def forget(project: OpenProject, entry: Entry) -> int:
-    """Delete what the ledger knows of an agent or a run, and return how many rows that were. Raises LedgerError."""
+    """Delete what the ledger knows of an agent or a run, and return how many rows that were.
+
+    The file with an agent's long result goes too. Raises LedgerError, OSError.
+    """
     ledger, key = project.ledger, project.key
     agents = "SELECT agent_id FROM script_agents WHERE project = ? AND run = ?"
     ledger.overwrite()
+    for file in ownfolder.results(project.root, entry.session):
+        if entry.kind != "run" and file == ownfolder.result_place(project.root, entry.name):
+            file.unlink(missing_ok=True)
     with ledger.transaction():
         if entry.kind == "run":
             gone = ledger.run(f"DELETE FROM runs WHERE project = ? AND agent_id IN ({agents})", key, key, entry.name)

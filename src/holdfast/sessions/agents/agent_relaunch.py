@@ -152,9 +152,9 @@ def _result(context: Context, agent: Agent, who: str) -> str:
         return whole
     from holdfast.workflow import ownfolder
 
-    path = ownfolder.place(context.root, f"agent-{one_line(agent.agent_id, 60)}.md")
+    path = ownfolder.result_place(context.root, agent.agent_id)
     try:
-        ownfolder.put(context.root, path, agent.words.encode("utf-8", "replace"))
+        ownfolder.put(context.root, path, ownfolder.result(agent.agent_id, agent.session, agent.words))
         rest = f"All of it is in {clean(str(path))}; read it."
     except (StateError, OSError):
         rest = f"All of it is in {clean(agent.output or agent.transcript)}."

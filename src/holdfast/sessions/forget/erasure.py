@@ -123,6 +123,8 @@ def _sidecars(project: Workspace, scope: Scope, roots: Sequence[Path]) -> Iterat
             yield from filter(Path.is_file, [sidecars.place(Path(scope.worktree), scope.workflow)])
         return
     if scope.session:
+        for root in roots:
+            yield from ownfolder.results(root, scope.session)
         if project.ledger_file.exists() and ownfolder.existing(project.root):
             for each in registry.all_found(project).workflows:
                 if owners.owner(project, each) == scope.session:

@@ -1,0 +1,193 @@
+"""An agent that is launched again after its conversation began anew: what it is refused with, and when it runs."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast.clients import claude
+from holdfast.sessions.agents import agent_relaunch, askings
+from tests.commandline import holdfast
+from tests.handlers.conftest import begin
+from tests.handmade import ME
+from tests.signals import Agent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holdfast.testing import Fired, HoldfastProject
+
+LONG = "".join(f"Finding {number}: something that is worth a line.\n" for number in range(400))
+
+
+@pytest.fixture
+def project(holdfast_project: Callable[..., HoldfastProject]) -> HoldfastProject:
+    """A project in which a person has asked for something."""
+    made = holdfast_project({})
+    begin(made, "startup")
+    asked(made, "first")
+    return made
+
+
+def asked(project: HoldfastProject, prompt_id: str) -> None:
+    """Have a person give a prompt."""
+    project.fire("UserPromptSubmit", prompt="Do it.", prompt_id=prompt_id)
+
+
+def compacted(project: HoldfastProject) -> None:
+    """Let the conversation begin anew."""
+    project.fire("PreCompact", "PreCompact-auto")
+    begin(project, "compact")
+
+
+def agent(project: HoldfastProject, number: int = 1, *, background: bool = False) -> Agent:
+    """Return an agent of the same work as any other one here."""
+    made = Agent(project, "Review", prompt="Review it.", number=0x1A2B3C4D5E6F7A80 + number)
+    if background:
+        made.asked["run_in_background"] = True  # type: ignore[index]
+    return made
+
+
+def finished(project: HoldfastProject, words: str = "All is well.") -> Agent:
+    """Run an agent to its end."""
+    made = agent(project)
+    made.about_to()
+    made.started()
+    made.stopped(words)
+    made.returned(words)
+    return made
+
+
+def passed(fired: Fired) -> bool:
+    """Return whether a call was let through, unchanged and without any permission."""
+    specific = json.loads(fired.stdout or "{}").get("hookSpecificOutput", {})
+    return fired.exit_code == 0 and not {"permissionDecision", "updatedInput"} & set(specific)
+
+
+def test_after_a_compaction_the_reason_is_the_result(project: HoldfastProject) -> None:
+    """Under the same prompt it is the same work; the one after that, which nobody ran before, runs."""
+    finished(project)
+    compacted(project)
+    agent(project, 2).about_to().assert_denied("has finished already", "All is well.")
+    assert passed(agent(project, 3).about_to())
+
+
+def test_without_a_new_beginning_identical_agents_are_meant(project: HoldfastProject) -> None:
+    """The model knows what it launched."""
+    finished(project)
+    assert passed(agent(project, 2).about_to())
+
+
+def test_asked_for_anew_it_runs(project: HoldfastProject) -> None:
+    """Another prompt of a person wants fresh work. A notification is no prompt of a person's."""
+    finished(project)
+    compacted(project)
+    asked(project, "second")
+    assert passed(agent(project, 2).about_to())
+
+
+@pytest.mark.parametrize("words", ["", "  \n"])
+def test_an_empty_result_is_never_used_again(project: HoldfastProject, words: str) -> None:
+    """There is nothing to give."""
+    finished(project, words)
+    compacted(project)
+    assert passed(agent(project, 2).about_to())
+
+
+def test_a_failed_agent_runs_again(project: HoldfastProject) -> None:
+    """Its words are an error, not a result."""
+    made = agent(project)
+    made.about_to()
+    made.started()
+    made.died()
+    made.failed()
+    compacted(project)
+    assert passed(agent(project, 2).about_to())
+
+
+def test_another_prompt_or_kind_is_other_work(project: HoldfastProject) -> None:
+    """Only the same work is refused."""
+    finished(project)
+    compacted(project)
+    assert passed(Agent(project, "Review", prompt="Review the rest.", number=2).about_to())
+    assert passed(Agent(project, "Review", kind="tester", prompt="Review it.", number=3).about_to())
+
+
+def test_one_that_runs_is_waited_for(project: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the same client process; a process that can't be told is the session's own."""
+    monkeypatch.setattr(claude, "process", lambda environ: None)
+    made = agent(project, background=True)
+    made.about_to()
+    made.launched()
+    made.started()
+    compacted(project)
+    agent(project, 2, background=True).about_to().assert_denied("is running already", made.run)
+
+
+@pytest.mark.parametrize(("mode", "denied"), [("off", False), ("tell", False), ("reuse", True)])
+def test_the_configuration_decides(project: HoldfastProject, mode: str, denied: bool) -> None:
+    """`tell` says what there is, and lets the call pass."""
+    project.write({".claude/holdfast.toml": f'agents = "{mode}"\n'})
+    project.trust()
+    finished(project)
+    compacted(project)
+    fired = agent(project, 2).about_to()
+    assert passed(fired) is not denied
+    assert ("All is well." in fired.stdout) is (mode != "off")
+
+
+def test_a_long_result_is_in_a_file_that_forget_deletes(project: HoldfastProject) -> None:
+    """The reason has its beginning and the file's name; the export has it whole, a forgotten session nothing."""
+    made = finished(project, LONG)
+    compacted(project)
+    fired = agent(project, 2).about_to()
+    fired.assert_denied("its beginning", "Finding 1:", f"agent-{made.run}.md")
+    assert len(fired.specific["permissionDecisionReason"]) <= agent_relaunch.RESULT_LIMIT_CHARS
+    file = project.root / ".claude" / "holdfast" / f"agent-{made.run}.md"
+    assert file.read_text("utf-8").endswith(LONG.strip()) or file.read_text("utf-8").endswith(LONG)
+    assert file.stat().st_mode & 0o777 == 0o600
+    whole = holdfast("export", root=project.root).json
+    assert "Finding 399" in whole["sidecars"][file.name]
+    assert any("Finding 399" in (row["words"] or "") for row in whole["ledger"]["runs"])
+    holdfast("forget", "--session", "22222222", "--yes", root=project.root, code=1)
+    assert file.exists()
+    holdfast("forget", "--session", ME, "--yes", root=project.root)
+    assert not file.exists()
+    assert "Finding" not in json.dumps(holdfast("export", root=project.root).json)
+
+
+def test_an_agent_can_be_listed_shown_let_run_anew_and_forgotten(project: HoldfastProject) -> None:
+    """What was forgotten is not used again."""
+    made = finished(project, LONG)
+    compacted(project)
+    agent(project, 2).about_to().assert_denied()
+    file = project.root / ".claude" / "holdfast" / f"agent-{made.run}.md"
+    assert made.run in holdfast("agents", "list", root=project.root).out
+    assert "Finding 399" in holdfast("agents", "show", made.run, root=project.root).out
+    compacted(project)
+    holdfast("agents", "rerun", made.run[:-1], root=project.root)
+    assert passed(agent(project, 3).about_to())
+    holdfast("agents", "forget", made.run, root=project.root)
+    assert not file.exists()
+    assert made.run not in holdfast("agents", "list", root=project.root).out
+    holdfast("agents", "show", "nobody", root=project.root, code=1)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [(askings, "current"), (agent_relaunch, "fingerprint"), (agent_relaunch, "_earlier"), (agent_relaunch, "_held")],
+)
+def test_a_failure_of_ours_lets_the_call_pass(
+    project: HoldfastProject, monkeypatch: pytest.MonkeyPatch, broken: tuple[Any, str]
+) -> None:
+    """It is noted as a fault, and the agent runs."""
+    finished(project)
+    compacted(project)
+
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(*broken, fail)
+    assert passed(agent(project, 2).about_to())
