@@ -256,7 +256,7 @@ def shop(project: Stage) -> Iterator[Shown]:
 def work(project: Stage, wave: int) -> int:
     """Let an agent work on each task that can begin; return how many did."""
     ready = json.loads(project.holdfast("wfs", "task", "next", "--json"))["ready"]
-    agents = [project.agent(CODER, each["id"], "Do it.") for each in ready]
+    agents = [project.agent(CODER, each["id"], f"Do {each['id']} of the shop.") for each in ready]
     for agent in agents:
         agent.about_to()
     for agent in agents:

@@ -59,9 +59,14 @@ def note_teammate(event: Returned, project: OpenProject) -> None:
 
 
 def fingerprint(event: Call) -> str:
-    """Return what makes two calls of the Agent tool the same work: kind, prompt and options."""
+    """Return what makes two calls of the Agent tool the same work: kind, description, prompt and options.
+
+    The description counts, for it may be all that names the unit: a workflow's agents can share one prompt.
+    """
     given = event.tool_input
-    asked = [given.get("subagent_type") or "general-purpose", given.get("prompt"), *(given.get(k) for k in _OPTIONS)]
+    called = " ".join(str(given.get("description") or "").casefold().split())
+    asked = [given.get("subagent_type") or "general-purpose", called, given.get("prompt")]
+    asked += [given.get(key) for key in _OPTIONS]
     return hashlib.sha256(json.dumps(asked, default=str).encode("utf-8", "replace")).hexdigest()[:32]
 
 
