@@ -318,7 +318,7 @@ def asked(project: Records, command: str, argument: str) -> list[Workflow]:
 
 def taking_evidence(project: Records, session: str) -> list[tuple[TakesEvidence, Workflow]]:
     """Return the unfinished workflows that a session owns and that take evidence, each with its adapter."""
-    takers = {name: each for name in _present(project) if isinstance(each := get(name), TakesEvidence)}
+    takers = {name: each for name in _present(project) if isinstance(each := _usable(name), TakesEvidence)}
     if not takers:
         return []
     keys = project.lately(session)
@@ -330,6 +330,16 @@ def taking_evidence(project: Records, session: str) -> list[tuple[TakesEvidence,
 def _present(project: Records) -> list[str]:
     """Return the formats that a project can have workflows of, so that the others aren't even loaded."""
     return [name for name, record in RECORDS.items() if any(_there(project.root / path) for path in record.PRESENCE)]
+
+
+def _usable(name: str) -> Format | None:
+    """Return a format, or None if another package's can't be used; whoever looks for workflows says so."""
+    try:
+        return get(name)
+    except HoldfastError:
+        if name in formats.OURS:
+            raise
+        return None
 
 
 def _asked(project: Records, name: str, ask: Callable[[Format], Found]) -> Found:
