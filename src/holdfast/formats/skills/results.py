@@ -208,8 +208,12 @@ def was_red(data: Mapping[str, Any], number: int | None) -> bool:
 
 
 def last_events(data: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the events since the last RED began."""
+    """Return the events since the last RED or, if that came later, the last task began."""
     history = [each for each in data.get("history") or [] if isinstance(each, dict)]
     begins = ("phase_started", "tdd_phase")
-    begun = [at for at, each in enumerate(history) if each.get("event") in begins and each.get("phase") == "red"]
+    begun = [
+        at
+        for at, each in enumerate(history)
+        if each.get("event") == "task_started" or (each.get("event") in begins and each.get("phase") == "red")
+    ]
     return history[begun[-1] :] if begun else history
