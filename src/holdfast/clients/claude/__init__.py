@@ -31,8 +31,12 @@ ROOT_VARIABLE = "CLAUDE_PROJECT_DIR"
 PLUGIN_VARIABLE = "CLAUDE_PLUGIN_ROOT"
 ENVIRONMENT_VARIABLE = "CLAUDE_ENV_FILE"
 STRICT_EVENTS = frozenset({"PreToolUse", "PermissionRequest", "UserPromptSubmit", "UserPromptExpansion"})
+_RUNS = tuple(f"workflow_runs.{name}" for name in ("answers", "chain", "journals", "scripts"))
 MODULES = frozenset(
-    {*events.HOMES.values(), *(f"holdfast.clients.claude.{name}" for name in ("replies", "trail", "transcripts"))}
+    {
+        *events.HOMES.values(),
+        *(f"holdfast.clients.claude.{name}" for name in ("replies", "trail", "transcripts", *_RUNS)),
+    }
 )
 # `matchable` is not imported here: only the scan of a matcher needs it.
 SOURCES = (__file__, events.__file__, matchers.__file__, matchers.__file__.replace("matchers.py", "matchable.py"))
