@@ -169,12 +169,12 @@ def test_an_added_format_fails_no_test_that_goes_through_all(tree: Path) -> None
 def test_an_added_format_keeps_a_workflow(tree: Path, place: Place) -> None:
     """It is started, advanced and shown."""
     started = holdfast(
-        tree, place, "start", "Release", "--format", "checklist", "--phase", "Tag it", "--phase", "Say so"
+        tree, place, "start", "Release", "--format", "worklist", "--phase", "Tag it", "--phase", "Say so"
     )
-    assert "Started in .checklist/list.json" in started
+    assert "Started in .worklist/list.json" in started
     assert holdfast(tree, place, "done").startswith('Completed item "Tag it".')
     shown = json.loads(holdfast(tree, place, "show", "--json"))
-    assert (shown["format"], shown["phase"], shown["status"]) == ("checklist", "Say so", "active")
+    assert (shown["format"], shown["phase"], shown["status"]) == ("worklist", "Say so", "active")
 
 
 @pytest.mark.slow
