@@ -17,7 +17,7 @@ from pathlib import Path
 from holdfast import log, paths
 
 def test_walls():
-    assert [n for n in os.environ if n.startswith(("CLAUDE", "HOLDFAST_"))] == ["HOLDFAST_SERVER"]
+    assert [n for n in os.environ if n.startswith(("CLAUDE", "HOLDFAST_"))] == ["HOLDFAST_SERVER", "HOLDFAST_RELAY"]
     log.write("error", "from inside")
     assert log.tail(1)
 """

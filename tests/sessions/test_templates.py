@@ -134,7 +134,7 @@ def test_a_name_is_no_path(project: Workspace, name: str) -> None:
             )
             for value in ("1979-05-27", "[07:32:00]", "nan")
         ),
-        ('phases = ["A"]\ntotal = 0\nx = 1', "total: write a whole number, 1 or more; x: is no key"),
+        ('phases = ["A"]\ntotal = 0\nx = 1', "total: write a whole number, 1 or more; x: isn't a key"),
         ("phases = [", "is not TOML: Invalid value (at end of document)"),
         ('phases = ["\udcff"]', "is not UTF-8: byte at offset 11"),
     ],

@@ -54,7 +54,7 @@ def test_all_29_facts_stand_first(monkeypatch: pytest.MonkeyPatch, name: str) ->
 
     monkeypatch.setattr(cast, "Conversation", Indoors)
     monkeypatch.setattr(Place, "hooks", lambda self, payload, root: [Hook("here")])
-    monkeypatch.setattr(workflow_files, "install", lambda made: None)
+    monkeypatch.setattr(workflow_files, "install", lambda *made: None)
     monkeypatch.setattr(findings, "judge", judge)
 
     with place.opened() as made, Scene(made, 0, format=name, facts=FACTS, cycles=CYCLES) as scene:

@@ -66,7 +66,7 @@ def test_without_it_the_stage_is_clean(here: Path) -> None:
         assert set(made.environ(made.root)) - set(environ) == {"HOLDFAST_NOW"}
     assert environ["HOME"] == str(made.home)
     assert not made.top.exists()
-    assert set(environ) == {"HOME", "PATH", "LANG", "CLAUDE_PROJECT_DIR", "HOLDFAST_SERVER"}
+    assert set(environ) == {"HOME", "PATH", "LANG", "CLAUDE_PROJECT_DIR", "HOLDFAST_SERVER", "HOLDFAST_RELAY"}
 
 
 def test_a_user_without_anything_takes_nothing_along(tmp_path: Path) -> None:

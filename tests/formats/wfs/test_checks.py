@@ -102,7 +102,7 @@ def test_what_only_a_person_can_decide(root: Path, session: Path) -> None:
     healthy("sessions", root)
     (root / ".workflow").rename(root / "old")
     (root / ".workflow").write_text("")
-    assert "it is no folder" in only("sessions", root, "notice").text
+    assert "it isn't a folder" in only("sessions", root, "notice").text
 
 
 def test_a_completed_session_is_left_in_peace(root: Path, session: Path) -> None:

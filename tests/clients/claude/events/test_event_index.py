@@ -234,7 +234,7 @@ def test_parsing_loads_one_model() -> None:
 @pytest.mark.parametrize("payload", [None, [], "text", 5, True])
 def test_a_payload_that_is_no_object_is_refused(payload: object) -> None:
     """JSON that is no object is no event."""
-    with pytest.raises(EventError, match="no JSON object"):
+    with pytest.raises(EventError, match="isn't a JSON object"):
         parse(payload)
 
 
