@@ -177,7 +177,7 @@ def test_every_kind_of_happening_has_a_box_and_a_rule_that_hides_it() -> None:
     """One that the log learns to tell has to be added here."""
     for kind in tables.KINDS:
         assert f".log:has(#show-{kind}:not(:checked)) .kind-{kind}" in STYLE
-    assert len(_SOURCES) == len(tables.KINDS) + 1  # two tell of agents: what they did, and which results were used again
+    assert len(_SOURCES) == len(tables.KINDS) + 1  # two tell of agents: what they did, and what was reused
 
 
 def test_an_empty_project_has_a_page(holdfast_project: Callable[..., HoldfastProject]) -> None:
