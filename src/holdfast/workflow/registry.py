@@ -318,7 +318,10 @@ def asked(project: Records, command: str, argument: str) -> list[Workflow]:
 
 def taking_evidence(project: Records, session: str) -> list[tuple[TakesEvidence, Workflow]]:
     """Return the unfinished workflows that a session owns and that take evidence, each with its adapter."""
-    takers = {name: each for name in _present(project) if isinstance(each := _usable(name), TakesEvidence)}
+    takers: dict[str, TakesEvidence] = {}
+    for name in _present(project):
+        if isinstance(adapter := _usable(name), TakesEvidence):
+            takers[name] = adapter
     if not takers:
         return []
     keys = project.lately(session)
