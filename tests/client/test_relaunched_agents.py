@@ -77,7 +77,7 @@ def test_in_a_new_session_what_was_cut_off_goes_on(fleet: Fleet) -> None:
     second.prompt("Continue it.")
     until(lambda: fleet.said.get("2"))
     assert fleet.again() == {"2": 1}
-    assert not fleet.world.complaints
+    assert not fleet.world.complaints_after_a_kill
 
 
 @pytest.mark.scenario(16)

@@ -155,7 +155,7 @@ def after(fleet: Fleet, *arguments: str, prompt: str = "Do it.", **given: Any) -
     session = fleet.world.client.session(SKIP, *arguments)
     launch(fleet.world, session, prompt, **given)
     finish(session)
-    assert not fleet.world.complaints
+    assert not fleet.world.complaints_after_a_kill
     session.close()
     return fleet.again()
 
@@ -225,7 +225,7 @@ def test_one_failing_agent(fleet: Fleet, status: int) -> None:
     finish(session)
     assert fleet.again() == {"2": 1}
     assert not told(fleet, *ALL)
-    assert not fleet.world.complaints
+    assert not fleet.world.complaints_after_a_kill
 
 
 @pytest.mark.scenario(16)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tests.client.runner import Client, Session
 
 NOISE = " info "
+_UNTOLD = "not dispatched: stdin is empty"
 
 
 @dataclass
@@ -66,6 +67,11 @@ class World:
     def complaints(self) -> list[str]:
         """The lines of the log that are more than information."""
         return [line for line in self.log if NOISE not in line[:40]]
+
+    @property
+    def complaints_after_a_kill(self) -> list[str]:
+        """The same, but for a hook that the killed client had started and not yet told of its event."""
+        return [line for line in self.complaints if not line.rstrip().partition(" project=")[0].endswith(_UNTOLD)]
 
     def configure(self, text: str) -> None:
         """Write the user's holdfast.toml."""
