@@ -5,15 +5,15 @@ Machines of skills and formats without code are such files. They execute nothing
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar
 
 from holdfast import paths, trust
-from holdfast.errors import HoldfastError, MissingError, TransitionError
+from holdfast.errors import ConfigError, HoldfastError, MissingError, TransitionError
 from holdfast.files import document, tomlfile
 from holdfast.files.file_memo import Kept
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
 Value = TypeVar("Value")
@@ -42,6 +42,35 @@ class Listed(NamedTuple, Generic[Value]):
     value: Value | None
     reason: str
     trusted: bool = True
+
+
+class Reader:
+    """Reads values of the right type out of a definition's file; each kind of definition adds its own.
+
+    Args:
+        source: the file, for messages.
+    """
+
+    KIND = "definition"
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+
+    def fail(self, reason: str) -> NoReturn:
+        """Raise ConfigError, which names the file."""
+        raise ConfigError(f"{self._source}: {reason}")
+
+    def only(self, data: Mapping[str, Any], known: Iterable[str], where: str) -> None:
+        """Raise ConfigError for a key that a table doesn't have.
+
+        Args:
+            data: the table.
+            known: its keys.
+            where: what comes before a key in the message, such as `units.`.
+        """
+        names = tuple(known)
+        if unknown := [key for key in data if key not in names]:
+            self.fail(f"{where}{unknown[0]} isn't a key of a {self.KIND}; use {', '.join(names)}")
 
 
 def user_folder(kind: str) -> Path:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from holdfast.errors import ConfigError
 from holdfast.formats.described import fields
 from holdfast.patterns import regex
+from holdfast.workflow import definitions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -175,19 +175,10 @@ def _before_wildcard(pattern: str) -> str:
     return pattern
 
 
-class _Reader:
+class _Reader(definitions.Reader):
     """Reads values of the right type out of a description's file."""
 
-    def __init__(self, source: str) -> None:
-        self._source = source
-
-    def fail(self, reason: str) -> Any:
-        raise ConfigError(f"{self._source}: {reason}")
-
-    def only(self, data: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
-        unknown = [key for key in data if key not in known]
-        if unknown:
-            self.fail(f"{where}{unknown[0]} isn't a key of a format; use {', '.join(known)}")
+    KIND = "format"
 
     def texts(self, data: Mapping[str, Any], key: str) -> tuple[str, ...]:
         value = data.get(key)

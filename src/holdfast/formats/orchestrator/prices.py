@@ -1,5 +1,7 @@
-"""What tokens cost, so that the cost of an agent is known from its transcript. A model without a price costs nothing
-known: its cost is `unknown`, and not guessed."""
+"""What tokens cost, so that the cost of an agent is known from its transcript.
+
+If a model has no price here, its cost is `unknown`. It is never guessed.
+"""
 
 from __future__ import annotations
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from holdfast.errors import ConfigError
+from holdfast.workflow import definitions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 TASK_PHASE = "task_execution"
 """The phase in which tasks are worked on, unless the machine names another."""
@@ -197,19 +197,10 @@ def _stage(read: _Reader, data: Mapping[str, Any], number: int) -> Stage:
     )
 
 
-class _Reader:
+class _Reader(definitions.Reader):
     """Reads values of the right type out of a machine's file."""
 
-    def __init__(self, source: str) -> None:
-        self._source = source
-
-    def fail(self, reason: str) -> None:
-        raise ConfigError(f"{self._source}: {reason}")
-
-    def only(self, data: Mapping[str, Any], known: Iterable[str], where: str) -> None:
-        unknown = [key for key in data if key not in set(known)]
-        if unknown:
-            self.fail(f"{where}{unknown[0]} isn't a key of a machine; use {', '.join(known)}")
+    KIND = "machine"
 
     def text(self, data: Mapping[str, Any], key: str, where: str = "") -> str:
         value = data.get(key, "")

@@ -151,8 +151,8 @@ def _interrupted(context: Context, event: Call, row: dict[str, Any], agent: Agen
 
 
 def _result(context: Context, agent: Agent, who: str) -> str:
-    lead = f"This agent has finished already ({who}); nothing was started. Its result:"
-    whole = fenced(lead, agent.words.split("\n")) if units(agent.words) <= RESULT_LIMIT_CHARS else ""
+    lead = f"This agent has finished already ({who}); nothing was started."
+    whole = fenced(f"{lead} Its result:", agent.words.split("\n")) if units(agent.words) <= RESULT_LIMIT_CHARS else ""
     if whole and units(whole) <= RESULT_LIMIT_CHARS:
         return whole
     from holdfast.workflow import ownfolder
@@ -160,10 +160,10 @@ def _result(context: Context, agent: Agent, who: str) -> str:
     path = ownfolder.result_place(context.root, agent.agent_id)
     try:
         ownfolder.put(context.root, path, ownfolder.result(agent.agent_id, agent.session, agent.words))
-        rest = f"All of it is in {clean(str(path))}; read it."
+        rest = f"Its result is in {clean(str(path))}; read it."
     except (StateError, OSError):
-        rest = f"All of it is in {clean(agent.output or agent.transcript)}."
-    return fenced(f"{lead} (its beginning). {rest}", agent.words[: RESULT_LIMIT_CHARS - 1_500].split("\n"))
+        rest = f"Its result is in {clean(agent.output or agent.transcript)}."
+    return fenced(f"{lead} {rest} This is its beginning:", agent.words[: RESULT_LIMIT_CHARS - 1_500].split("\n"))
 
 
 def _teammate(context: Context, event: Call, name: str, asking: Asking, process: int | None) -> Relaunch | None:
