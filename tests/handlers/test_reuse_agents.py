@@ -191,3 +191,38 @@ def test_a_failure_of_ours_lets_the_call_pass(
 
     monkeypatch.setattr(*broken, fail)
     assert passed(agent(project, 2).about_to())
+
+
+def test_a_refused_launch_leaves_its_phase_to_the_agent_that_runs(project: HoldfastProject) -> None:
+    """The running agent's end completes the phase, as if nobody had launched another."""
+    start = ("start", "Check", "--format", "hybrid", "--phase", "Review", "--phase", "Publish")
+    holdfast(*start, root=project.root, session=project.session)
+    first = agent(project, background=True)
+    first.about_to()
+    first.started()
+    first.launched()
+    compacted(project)
+    agent(project, 2, background=True).about_to().assert_denied("is running already")
+    assert phases(project) == ["active", "pending"]
+
+    first.stopped("All is well.")
+    asked(project, "second")
+    assert phases(project) == ["completed", "active"]  # the next one is due
+
+
+def test_a_refused_launch_begins_no_finished_phase_again(project: HoldfastProject) -> None:
+    """The earlier result is the answer, so the phase stays completed."""
+    start = ("start", "Check", "--format", "hybrid", "--phase", "Review", "--phase", "Publish")
+    holdfast(*start, root=project.root, session=project.session)
+    finished(project)
+    compacted(project)
+    before = phases(project)
+    agent(project, 2).about_to().assert_denied("has finished already")
+    asked(project, "second")
+    assert phases(project) == before == ["completed", "active"]
+
+
+def phases(project: HoldfastProject) -> list[str]:
+    """Return the status of each phase."""
+    state = json.loads((project.root / ".claude" / "state" / "workflow.json").read_bytes())
+    return [each["status"] for each in state["phases"]]
