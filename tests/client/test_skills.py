@@ -53,6 +53,7 @@ def test_a_slash_command_a_commit_and_a_compaction(begun: World) -> None:
         say("One."),
         say("Two."),
         say("Three."),
+        say("Four."),
     ]
     session = begun.client.session()
     session.prompt(f"/dev {FEATURE}")
@@ -60,6 +61,7 @@ def test_a_slash_command_a_commit_and_a_compaction(begun: World) -> None:
 
     session.prompt("Commit it.")
     session.prompt("What next?")
+    session.prompt("And then?")  # the client may write the commit into its transcript only after the prompt before
     asked = begun.model.of("main")[-1]
     (seen,) = [each for each in state(begun)["history"] if each["event"] == "commit_seen"]
     proposal = f"`holdfast skills task 1 --done --commit {seen['commit']}`"
