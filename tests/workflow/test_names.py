@@ -69,3 +69,16 @@ def test_a_name_with_a_secret_is_told_apart(each: Planted) -> None:
 def test_a_usual_name_holds_none(name: str) -> None:
     """So it is an id as it is."""
     assert not names.holds_secret(name)
+
+
+@pytest.mark.parametrize("each", PLANTED, ids=lambda each: each.kind)
+def test_the_words_of_a_name_show_no_secret(each: Planted) -> None:
+    """Not in lower case with hyphens either, as names of files are; and such words aren't the whole name."""
+    assert re.sub(r"[^a-z0-9]+", "-", each.secret.lower()).strip("-") not in names.words(each.text)
+    assert not names.faithful(each.text)
+
+
+def test_a_masked_name_keeps_its_other_words() -> None:
+    """So that a person finds the file."""
+    secret = "ghp_" + "aB3dE5fG7h" * 3 + "iJ9kLm"
+    assert names.slug(f"Deploy with {secret}") == "deploy-with-redacted"

@@ -29,8 +29,11 @@ def key(name: str) -> str:
 
 
 def words(name: str) -> str:
-    """Return a name in lower case, with one hyphen for each run of other characters than a-z and 0-9."""
-    return _UNSAFE.sub("-", name.lower()).strip("-")
+    """Return a name in lower case, with one hyphen for each run of other characters than a-z and 0-9.
+
+    Secrets are masked first: the words become names of files, and in lower case nothing recognises a secret any more.
+    """
+    return _UNSAFE.sub("-", _masked(name).lower()).strip("-")
 
 
 def _hash(name: str) -> str:
@@ -41,8 +44,12 @@ def _hash(name: str) -> str:
 
 def holds_secret(name: str) -> bool:
     """Return whether a name holds what Holdfast doesn't store. Such a name can't be a unit's id: ids are stored."""
+    return _masked(name) != name
+
+
+def _masked(name: str) -> str:
     if _PLAIN.fullmatch(name):
-        return False
+        return name
     from holdfast.files.redact import redact
 
-    return redact(name) != name
+    return redact(name)
