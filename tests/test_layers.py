@@ -21,7 +21,20 @@ HANDLERS = sorted((ROOT / "handlers").glob("*.py"))
 
 # What lies at the top beside folders: the foundations, and what installed launchers and users call by name.
 FOUNDATIONS = frozenset(
-    ("capture", "clock", "config", "errors", "log", "paths", "patterns", "project", "relay", "terminal_text", "trust")
+    (
+        "capture",
+        "clock",
+        "config",
+        "errors",
+        "frozen",
+        "log",
+        "paths",
+        "patterns",
+        "project",
+        "relay",
+        "terminal_text",
+        "trust",
+    )
 ) | {"pydantic_plugins", "version"}
 CALLED_BY_NAME = frozenset(("__main__", "cli", "engine", "events", "testing", "workflows"))
 GROUND = frozenset(("files", "ledger", "process", "records"))

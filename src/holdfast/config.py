@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from holdfast import capture, paths
 from holdfast.errors import MissingError, StateError
 from holdfast.files import tomlfile
+from holdfast.frozen import frozen
 from holdfast.pydantic_plugins import unplugged
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ class Config(_Section):
         return patterns
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Loaded:
     """A configuration and what was wrong with its files.
 

@@ -27,7 +27,7 @@ def result(
 
 def changed(**fields: object) -> Reading:
     """Return the good reading with something else in it."""
-    return Reading(**{name: fields.get(name, getattr(GOOD, name)) for name in Reading.__slots__})  # type: ignore[arg-type]
+    return Reading(**{name: fields.get(name, getattr(GOOD, name)) for name in Reading.__match_args__})  # type: ignore[arg-type]
 
 
 def cells(found: Result) -> dict[str, str]:

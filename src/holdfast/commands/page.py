@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from holdfast.commands import sections
 from holdfast.commands.sheet import Sheet, cropped
+from holdfast.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Fold:
     """What a page leaves out to fit. The fields are set in this order, so each implies those before it.
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pluggy import PluginManager
 
+from holdfast.frozen import frozen
 from holdfast.plugins import hookspecs, loader, outcomes
 from holdfast.plugins.markers import PROJECT_NAME
 
@@ -31,7 +32,7 @@ class HandlerTimeout(BaseException):
     """A handler's timeout has passed. A BaseException, so that `except Exception` doesn't swallow it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     """The result of one call.
 

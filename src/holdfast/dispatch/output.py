@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast import log
+from holdfast.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reply:
     """The merged outcomes of one event.
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import stat
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import BrokenError, ChangedError, LargeError, MissingError, SchemaMismatch, StateError
 from holdfast.files import atomic, jsonkeep
+from holdfast.frozen import frozen
 from holdfast.patterns import regex
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _FIRST_COLON = regex(rb'\A\s*\{\s*"(?:[^"\\]|\\.)*"([ \t]*:[ \t]*)')
 _ESCAPED_LETTER = regex(rb"(?<!\\)(?:\\\\)*\\u(?!00[0-7])[0-9a-fA-F]{4}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Document:
     """A JSON object as it was on disk: `data` parsed, `raw` the file's bytes, `mtime` in seconds since 1970."""
 

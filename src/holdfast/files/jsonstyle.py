@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from holdfast.frozen import frozen
 from holdfast.patterns import regex
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _INDENT = regex(r"[ \t]*")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Style:
     """A layout: several lines or one, the line end, one step of indentation, the text of colons and after commas."""
 

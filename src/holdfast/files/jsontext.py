@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast.errors import HoldfastError
+from holdfast.frozen import frozen
 from holdfast.patterns import regex
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class JSONTextError(HoldfastError):
         self.message = message
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Entry:
     """One element of an array or one member of an object; `start` is the key's opening quote for a member."""
 
@@ -52,7 +52,7 @@ class Entry:
         return self.value.end
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Node:
     """One JSON value as the half-open span `start`..`end` of the text; `entries` is empty for a scalar."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+
+from holdfast.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 Reached = Literal["confirmed", "absent", "unknown"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Todo:
     """An item of a to-do list: its words and `pending`, `in_progress`, `completed` or what else it says."""
 
@@ -20,7 +21,7 @@ class Todo:
     status: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Run:
     """The last run of a command: what it put out, whether it failed by its exit code, and when, if that is known."""
 
@@ -50,7 +51,7 @@ class Answer(NamedTuple):
     answer: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Job:
     """An agent, or a command in the background.
 
@@ -71,7 +72,7 @@ class Job:
     result: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Edit:
     """A file that was created or edited, and how often it was written."""
 
@@ -100,7 +101,7 @@ class Work(NamedTuple):
     lines_added: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Trail:
     """What a session did, as it stands in its transcript: nothing is redacted yet.
 

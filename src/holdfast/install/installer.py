@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from holdfast import trust
@@ -12,6 +11,7 @@ from holdfast.clients.claude import versions
 from holdfast.clients.claude.events import EVENTS, OLDEST_CLIENT_EVENTS
 from holdfast.files import document
 from holdfast.formats import OURS, RECORDS
+from holdfast.frozen import frozen
 from holdfast.install import (
     installs,
     launcher,
@@ -46,7 +46,7 @@ ALLOW_RULES = tuple(f"Bash(holdfast {verb}:*)" for verb in MODEL_VERBS)
 """The permission rules that let the model run these commands without asking, on every supported client."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Plan:
     """What an install would make of one settings file.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from holdfast import paths, trust
 from holdfast.errors import StateError
 from holdfast.files import document
+from holdfast.frozen import frozen
 from holdfast.plugins import route_cache, scan, strictness
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 Place = Literal["shipped", "user", "project"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HandlerFile:
     """A Python file in a handlers folder, with its present content.
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 from holdfast import paths, patterns, trust
 from holdfast.errors import StateError
+from holdfast.frozen import frozen
 from holdfast.plugins import bytecode_cache, route_cache, strictness
 from holdfast.plugins.discovery import HandlerFile, find, offered, runs, vanished
 
@@ -23,7 +24,7 @@ __all__ = ["SIZE_LIMIT_BYTES", "Call", "HandlerFile", "find", "load", "offered",
 SIZE_LIMIT_BYTES = route_cache.SIZE_LIMIT_BYTES
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Call:
     """A function that an event calls, with its file."""
 

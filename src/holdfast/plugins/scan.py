@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from holdfast.frozen import frozen
 from holdfast.plugins.deadlines import longest_timeout
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ Conditions = tuple[tuple[str, tuple[str, ...]], ...]
 """Keys of the configuration, each with its allowed values."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Route:
     """One function of a handler file, with its event and options.
 
@@ -68,7 +69,7 @@ class Route:
     broken: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scan:
     """What a handler file's text declares.
 

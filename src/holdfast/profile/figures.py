@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING
+
+from holdfast.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Spread:
     """The spread of measured times, in milliseconds.
 

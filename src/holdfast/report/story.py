@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from holdfast import clock
+from holdfast.frozen import frozen
 from holdfast.ledger import context_costs
 from holdfast.sessions.agents import agent_status
 from holdfast.sessions.compaction import aftermath, deliveries
@@ -32,7 +33,7 @@ SESSIONS = 60  # how many sessions are drawn, the newest
 PHASES = 2_000  # how many beginnings and ends of phases are drawn, the newest
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Run:
     """An agent's run, as it is drawn.
 
@@ -51,7 +52,7 @@ class Run:
     used: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Session:
     """A session: its id, its checkout, its first and last event (UTC stamps), its status, and its agents' runs."""
 
@@ -63,7 +64,7 @@ class Session:
     runs: tuple[Run, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Attempt:
     """One attempt at a phase.
 
@@ -88,7 +89,7 @@ class Attempt:
     error: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Told:
     """A workflow as in its file or the archive, with its checkout, its owner, and whether only the archive has it."""
 
@@ -98,7 +99,7 @@ class Told:
     archived: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Story:
     """The content of a report.
 

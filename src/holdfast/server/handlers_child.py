@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from holdfast import engine
 from holdfast.dispatch import isolation
 from holdfast.dispatch.isolation import Isolated
+from holdfast.frozen import frozen
 from holdfast.plugins import loader
 from holdfast.plugins.context import Context
 from holdfast.process import set_caller
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from holdfast.project import OpenProject
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Place:
     """What a hook's process was started with, apart from its descriptors.
 

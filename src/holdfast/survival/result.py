@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from holdfast.frozen import frozen
 from holdfast.survival.truth import KINDS, TRAIL_KINDS
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 SHOWN = 20  # how many complaints of each sort are kept
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Result:
     """A row's result.
 

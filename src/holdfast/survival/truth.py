@@ -8,6 +8,7 @@ from typing import Literal
 
 from holdfast import formats
 from holdfast.formats import RECORDS
+from holdfast.frozen import frozen
 
 Status = Literal["", "open", "current", "finished", "running", "ended"]
 KINDS = (
@@ -31,7 +32,7 @@ class Tokens:
         return f"{kind}-{self._space}{self._count:04d}-{tail}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fact:
     """One fact that the model must get.
 

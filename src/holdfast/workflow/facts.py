@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from holdfast.frozen import frozen
 from holdfast.workflow import wording
 from holdfast.workflow.outside_reading import OUTSIDE, outside
 
@@ -26,7 +27,7 @@ ENTRIES = 1_000  # entries of the required reading that are rendered; each is a 
 VALUE_CHARS = 100_000  # characters of a value that are rendered in full
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fact:
     """One thing to know: `label` before `value`, `mark` after it, and the value's `limit` in characters on a line."""
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from holdfast.formats import RECORDS
+from holdfast.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +18,7 @@ Status = Literal["pending", "active", "completed", "failed", "blocked"]
 Origin = Literal["agent", "plan"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Phase:
     """One step of a workflow.
 
@@ -35,7 +36,7 @@ class Phase:
     place: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Workflow:
     """A workflow as in its file, with valid types and bounds.
 
@@ -205,7 +206,7 @@ class Foreign(NamedTuple):
     in_the_way: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Found:
     """What a format found in a project, the newest first.
 
@@ -228,7 +229,7 @@ class Step(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Start:
     """The values of a new workflow: `phases` are (title, agent) pairs, and `total` counts phases without a name too.
 
@@ -246,7 +247,7 @@ class Start:
     replace: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Changes:
     """What to change in a workflow: None leaves a value as it is, lists and `context` are added to the present ones.
 

@@ -6,12 +6,12 @@ import codecs
 import os
 import time
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from holdfast import log
 from holdfast.errors import BrokenError, ChangedError, LargeError, LedgerError, MissingError, SchemaMismatch, StateError
 from holdfast.files import atomic, document
+from holdfast.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -61,7 +61,7 @@ DOCTOR_SAYS_HOW = "; `holdfast doctor` says how to put it back"
 FIX_PUTS_IT_BACK = "; `holdfast doctor --fix` puts it back"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StateFile:
     """The content of a state file or, if it is broken, of its last generation.
 

@@ -7,12 +7,12 @@ import re
 import shlex
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from holdfast.errors import StateError
 from holdfast.files import document
+from holdfast.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ _READ: dict[Scope, tuple[Scope, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Target:
     """One settings.json to work on: `settings` is its path as named, `root` the project's folder."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.clock import file_stamp, from_mtime, now, parse, stamp
@@ -12,6 +12,7 @@ from holdfast.files import document
 from holdfast.files.lock import locked
 from holdfast.formats.compaction import candidates
 from holdfast.formats.compaction.spot import NEUTRAL, Spot, spot
+from holdfast.frozen import frozen
 from holdfast.patterns import regex
 from holdfast.workflow import names, statefile, values
 from holdfast.workflow.model import Phase, Problem, Restored, Status, Workflow
@@ -35,7 +36,7 @@ _STAMP = regex(r"\d{8}_\d{6}")
 _OTHER_KEYS = ("workflow_type", "phase", "required_reading", "key_reminders", "created_at")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Entry:
     """One state file with the workflow in it."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import log
@@ -11,6 +10,7 @@ from holdfast.files.lock import locked
 from holdfast.formats.compaction import candidates as compaction_near
 from holdfast.formats.compaction import file as files
 from holdfast.formats.compaction.spot import Spot, moved, spot
+from holdfast.frozen import frozen
 from holdfast.workflow import names, statefile, values
 from holdfast.workflow.wording import quoted
 
@@ -29,7 +29,7 @@ _PHASE = ("current", "total", "phase", "status")
 Action = Literal["created", "updated", "unchanged", "buried", "none"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Saved:
     """What a save did: the workflow as it is now, and its state file; None for none.
 
@@ -42,7 +42,7 @@ class Saved:
     path: Path | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Intent:
     """What a save would do: write `data` to `path`, over `entry` if the file exists.
 

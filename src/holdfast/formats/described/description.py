@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from holdfast.formats.described import fields
+from holdfast.frozen import frozen
 from holdfast.patterns import regex
 from holdfast.workflow import definitions
 
@@ -25,7 +26,7 @@ _CLIENTS = ("settings", "handlers", "agents", "commands", "skills", "hooks", "fo
 _Word = str | int | bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Description:
     """A format without code.
 

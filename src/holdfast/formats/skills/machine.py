@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from holdfast.frozen import frozen
 from holdfast.workflow import definitions
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ _TABLES = {
 _TEXTS = ("key", "title", "cycle")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stage:
     """A phase of a machine.
 

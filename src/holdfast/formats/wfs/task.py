@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from holdfast.formats.wfs import choice
+from holdfast.frozen import frozen
 from holdfast.workflow import values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class New:
     """The values of a new task.
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import clock
+from holdfast.frozen import frozen
 from holdfast.ledger.database import new_id
 from holdfast.sessions.history import timeline_event
 from holdfast.sessions.history.timeline_event import TimelineEvent
@@ -40,7 +40,7 @@ ABANDONED = timedelta(minutes=1)  # after this, another process may take over a 
 PATIENCE = timedelta(days=1)  # after this, nobody looks for a confirmation any more
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Delivery:
     """One piece of guidance.
 
@@ -313,4 +313,4 @@ def _move(project: OpenProject, delivery: str, state: State, before: str) -> boo
 
 
 def _delivery(row: dict[str, Any]) -> Delivery:
-    return Delivery(**{name: row[name] for name in Delivery.__slots__})
+    return Delivery(**{name: row[name] for name in Delivery.__match_args__})

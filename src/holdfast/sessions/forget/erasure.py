@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from holdfast import log
 from holdfast.errors import HoldfastError
 from holdfast.files import cache
 from holdfast.formats import RECORDS
+from holdfast.frozen import frozen
 from holdfast.sessions.forget import ledger_rows
 from holdfast.sessions.history import recordings
 from holdfast.sessions.ownership import owners
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 SHORTEST_CHARS = 4  # a shorter name of a workflow is in a line by chance
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Forgotten:
     """What was erased, or would be.
 

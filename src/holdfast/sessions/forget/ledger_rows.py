@@ -7,11 +7,11 @@ table has; the columns that name a session (`SESSIONS`); `workflow`; and the col
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.errors import StateError
+from holdfast.frozen import frozen
 from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.history import extracts, generations
 from holdfast.workflow import names, registry
@@ -26,7 +26,7 @@ SESSIONS = ("session", "claimed_by", "heir", "before")  # columns that name a se
 MOMENTS = ("at", "since", "first_seen", "last_seen")  # columns that hold a time and don't end in `_at`
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scope:
     """What to forget: everything, one session, one workflow, or a span of time.
 
@@ -47,7 +47,7 @@ class Scope:
     before: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Cut:
     """The rows of a table that a condition selects."""
 

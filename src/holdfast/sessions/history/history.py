@@ -6,13 +6,14 @@ The files of the formats hold none of this (R000-38). The ledger observes them a
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import clock, log
 from holdfast.errors import LedgerError
 from holdfast.files.redact import beginning
 from holdfast.formats import RECORDS
+from holdfast.frozen import frozen
 from holdfast.sessions.history import archive, timeline_event
 from holdfast.sessions.history.timeline_event import TimelineEvent
 
@@ -28,7 +29,7 @@ _LAST = f"{_OF_WORKFLOW} AND phase = ? AND number = (SELECT MAX(number) FROM att
 _ERROR_LIMIT_CHARS = 2_000  # characters of an error's text
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PhaseHistory:
     """What the ledger saw of one phase.
 
@@ -49,7 +50,7 @@ class PhaseHistory:
     error: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class History:
     """What the ledger saw of a workflow: its phases by id, its first start, its end, and the seconds between.
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.errors import LedgerError, StateError
 from holdfast.files import document
 from holdfast.formats import RECORDS
+from holdfast.frozen import frozen
 from holdfast.sessions.agents import agent_status, todolists
 from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.history import generations, history
@@ -43,7 +44,7 @@ _RESULT = (
 _BEFORE = "before "  # how the reason begins of a generation that a write found in the file (`statefile.write`)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Save:
     """The last time that a workflow's content was saved.
 
@@ -62,7 +63,7 @@ class Save:
     current: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Restore:
     """The last time that a workflow was restored after a compaction.
 
@@ -77,7 +78,7 @@ class Restore:
     saved_at: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Recipient:
     """A session that knows a to-do list of the workflow, since when (UTC stamp), and whether the list is current."""
 
@@ -86,7 +87,7 @@ class Recipient:
     current: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Session:
     """The session that owns a workflow: whether it is live, and its last event (UTC stamp, empty if never seen)."""
 
@@ -95,7 +96,7 @@ class Session:
     last_seen: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Known:
     """What the ledger knows of a workflow. If it can't be read, all is empty and `problem` says why."""
 
@@ -110,7 +111,7 @@ class _Known:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Overview:
     """Everything that is known about a workflow.
 
@@ -216,9 +217,9 @@ def as_json(overview: Overview) -> dict[str, Any]:
         "agents": [_in_flight(each) for each in overview.agents],
         "unused_results": [each.row(*_RESULT) for each in overview.unused],
         "todos": list(overview.todos),
-        "todo_recipients": [_named(each, *Recipient.__slots__) for each in overview.recipients],
-        "last_save": overview.last_save and _named(overview.last_save, *Save.__slots__),
-        "last_restore": overview.last_restore and _named(overview.last_restore, *Restore.__slots__),
+        "todo_recipients": [_named(each, *Recipient.__match_args__) for each in overview.recipients],
+        "last_save": overview.last_save and _named(overview.last_save, *Save.__match_args__),
+        "last_restore": overview.last_restore and _named(overview.last_restore, *Restore.__match_args__),
         "owner": overview.owner and overview.owner.id,
         "missing_reading": [entry for entry in workflow.reading if entry in overview.missing],
         "outside_reading": [entry for entry in workflow.reading if entry in overview.outside],

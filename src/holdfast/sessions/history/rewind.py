@@ -5,13 +5,13 @@ from __future__ import annotations
 import difflib
 import shlex
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError, SchemaMismatch, StateError
 from holdfast.files import document
 from holdfast.files.lock import locked
+from holdfast.frozen import frozen
 from holdfast.sessions.history import generations
 from holdfast.sessions.ownership import selection
 from holdfast.workflow import places, registry, statefile, typed_names
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 NOW = "now"  # in place of a generation's number: the file's present content
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Content:
     """A content of a state file: its name in a diff, and its bytes."""
 

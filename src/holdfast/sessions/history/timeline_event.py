@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from holdfast.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -11,7 +13,7 @@ if TYPE_CHECKING:
     from holdfast.project import OpenProject
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TimelineEvent:
     """One thing that happened.
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from holdfast.frozen import frozen
 from holdfast.sessions.agents import session_lineage
 from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.ownership import owners, sessions
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Verdict:
     """What may be restored into a session.
 

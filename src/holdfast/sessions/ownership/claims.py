@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
 from holdfast.formats import RECORDS
+from holdfast.frozen import frozen
 from holdfast.sessions.compaction import hints
 from holdfast.sessions.ownership import owners, selection, sessions
 from holdfast.workflow.wording import quoted
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Claim:
     """What a claim did.
 

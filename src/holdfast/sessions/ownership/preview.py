@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from holdfast.frozen import frozen
 from holdfast.sessions.ownership import arbitration, owners, sessions
 from holdfast.workflow.wording import quoted
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Prospect:
     """What an unfinished workflow gets after a compaction.
 

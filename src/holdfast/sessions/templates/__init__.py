@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from holdfast import formats, paths
 from holdfast.errors import ConfigError, HoldfastError, LedgerError, MissingError, StateError
 from holdfast.files import tomlfile
+from holdfast.frozen import frozen
 from holdfast.pydantic_plugins import unplugged
 from holdfast.sessions.history import archive
 from holdfast.workflow import registry, typed_names
@@ -52,7 +53,7 @@ class _File(BaseModel):
     context: dict[str, Any] = Field(default={}, alias="set")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Template:
     """A pattern for a new workflow.
 

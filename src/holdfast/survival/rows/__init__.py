@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from holdfast.frozen import frozen
 from holdfast.survival.rows import contents, files, hooks, identity, kills, plain, workflowless
 from holdfast.survival.workflow_files import BY_HAND, FORMATS
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from holdfast.survival.scene import Scene
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Row:
     """One row.
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+from holdfast.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
 Source = Literal["memory", "plan", "memory+plan"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Extract:
     """The values that were really found. None and empty collections mean that nothing was found (I001-6).
 
@@ -70,7 +72,7 @@ class Extract:
         return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Candidate:
     """A file that was looked at, whether it names an active workflow, and why or why not (R001-27).
 
@@ -91,7 +93,7 @@ class Candidate:
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Detection:
     """What was found in the files that people keep.
 

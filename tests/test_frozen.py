@@ -1,0 +1,161 @@
+"""A frozen class is a frozen dataclass in all that its users see: the same class is made both ways, and compared."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import pickle
+from dataclasses import FrozenInstanceError, field, make_dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast.frozen import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FIELDS: list[tuple[str, Any, Any]] = [
+    ("name", str, field()),
+    ("size", int, field(default=3)),
+    ("parts", list, field(default_factory=list)),
+    ("seen", int, field(default=0, compare=False)),
+    ("hidden", str, field(default="", repr=False)),
+]
+Oracle: Any = make_dataclass("Box", FIELDS, frozen=True, slots=True)
+
+
+@frozen
+class Box:
+    """The same, as a frozen class."""
+
+    name: str
+    size: int = 3
+    parts: list[int] = field(default_factory=list)
+    seen: int = field(default=0, compare=False)
+    hidden: str = field(default="", repr=False)
+
+    @property
+    def long(self) -> bool:
+        """Methods stay."""
+        return self.size > 3
+
+
+@frozen
+class Lid(Box):
+    """A subclass."""
+
+    colour: str = "red"
+
+    def __repr__(self) -> str:
+        """What a class defines itself stays."""
+        return f"a {self.colour} lid"
+
+
+GIVEN: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
+    (("a",), {}),
+    (("a", 4, [1], 2, "h"), {}),
+    ((), {"name": "a", "hidden": "h"}),
+    (("a",), {"seen": 9, "size": 1}),
+    ((), {}),
+    ((), {"size": 1}),
+    (("a", 1, [], 0, "", 7), {}),
+    (("a",), {"name": "b"}),
+    (("a",), {"other": 1}),
+    (("a", 4, [1], 2, "h"), {"size": 1}),
+]
+
+
+@pytest.mark.parametrize(("given", "named"), GIVEN, ids=repr)
+def test_it_takes_what_a_dataclass_takes_and_shows_it_alike(given: tuple[Any, ...], named: dict[str, Any]) -> None:
+    """With a TypeError for all else."""
+
+    def made(cls: Callable[..., Any]) -> object:
+        try:
+            box = cls(*given, **named)
+        except TypeError:
+            return TypeError
+        return repr(box), dataclasses.asdict(box)
+
+    assert made(Box) == made(Oracle)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: Box(), "Box() needs a value for 'name'"),  # type: ignore[call-arg]
+        (lambda: Box("a", other=1), "Box() has no field 'other'"),  # type: ignore[call-arg]
+        (lambda: Box("a", name="b"), "Box() got two values for 'name'"),  # type: ignore[misc]
+        (lambda: Box("a", 1, [], 0, "", 7), "Box() takes 5 values but 6 were given"),  # type: ignore[call-arg]
+    ],
+)
+def test_what_is_wrong_is_named(call: Callable[[], object], said: str) -> None:
+    """In words."""
+    with pytest.raises(TypeError) as error:
+        call()
+    assert str(error.value) == said
+
+
+@pytest.mark.parametrize("change", [{}, {"name": "b"}, {"size": 1}, {"parts": [1]}, {"seen": 1}, {"hidden": "x"}])
+def test_it_is_equal_by_the_fields_that_a_dataclass_compares(change: dict[str, Any]) -> None:
+    """And never to something of another class."""
+    box, oracle = Box("a"), Oracle("a")
+    assert (dataclasses.replace(box, **change) == box) == (dataclasses.replace(oracle, **change) == oracle)
+    assert Box("a") != Lid("a")
+    assert Box("a") != dataclasses.astuple(Box("a"))  # type: ignore[comparison-overlap]
+
+
+def test_its_hash_is_of_the_fields_that_are_compared() -> None:
+    """So equal ones are found in sets; a list in one of them can't be hashed, as ever."""
+    assert hash(Box("a", parts=(1,), seen=1)) == hash(Box("a", parts=(1,), seen=2))  # type: ignore[arg-type]
+    assert hash(Box("a", parts=(1,))) != hash(Box("a", parts=(2,)))  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        hash(Box("a"))
+
+
+def test_each_object_gets_its_own_default() -> None:
+    """One that a factory makes."""
+    assert Box("a").parts is not Box("a").parts
+
+
+def test_nothing_can_be_assigned_or_deleted() -> None:
+    """Nor added."""
+    box = Box("a")
+    for name in ("name", "new"):
+        with pytest.raises(FrozenInstanceError):
+            setattr(box, name, 1)
+    with pytest.raises(FrozenInstanceError):
+        del box.name
+    assert not hasattr(box, "__dict__")
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda box: pickle.loads(pickle.dumps(box))])
+def test_it_can_be_copied_and_pickled(again: Callable[[Box], Box]) -> None:
+    """With each field, compared or not."""
+    box = Box("a", 4, [1], 2, "h")
+    assert dataclasses.astuple(again(box)) == dataclasses.astuple(box)
+
+
+def test_a_subclass_has_all_fields_and_what_it_defines_itself() -> None:
+    """The class it comes from stays as it was."""
+    lid = Lid("a", 4, colour="blue")
+    assert (lid.name, lid.long, lid.colour, repr(lid)) == ("a", True, "blue", "a blue lid")
+    assert [each.name for each in dataclasses.fields(lid)][-1] == "colour"
+    assert "colour" not in repr(Box("a"))
+
+
+def test_a_class_without_a_docstring_gets_its_name() -> None:
+    """Working out a signature would take longer than all the rest."""
+
+    @frozen
+    class Bare:
+        x: int
+
+    assert Bare.__doc__ == "Bare"
+
+
+def test_an_object_in_itself_can_be_shown() -> None:
+    """As lists that hold themselves can."""
+    box = Box("a")
+    box.parts.append(box)  # type: ignore[arg-type]
+    assert "..." in repr(box)
