@@ -87,7 +87,9 @@ def _scripts(event: Event, context: Context) -> Iterator[str]:
             yield f"{who} has finished, {run.counted}; nobody has used its result; {results}"
         else:
             how = "was interrupted" if run.status == "interrupted" else "ended with failed agents"
-            call = f"Workflow({{scriptPath: {run.script!r}, resumeFromRunId: {run.run!r}}}), with the same args"
+            # The client refuses to resume a run without a journal.
+            resumed = f", resumeFromRunId: {run.run!r}" if run.journal else ""
+            call = f"Workflow({{scriptPath: {run.script!r}{resumed}}}), with the same args"
             yield f"{who} {how}, {run.counted}; to go on: {wording.clean(call)}; {results}"
 
 

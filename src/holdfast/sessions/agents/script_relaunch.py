@@ -44,10 +44,12 @@ def judge(event: Call, context: Context) -> Relaunch:
     same = earlier.row["digest"] == digest and earlier.row["args"] == args
     if earlier.status == "running":
         return _twin(context, event, earlier) if same and not named else PASSED
-    if earlier.row["rerun_at"] or not earlier.journal or not earlier.done:
+    if earlier.row["rerun_at"]:
         return PASSED
-    if not earlier.journal.known:
+    if earlier.journal and not earlier.journal.known:
         return _unknown(context, event, earlier)
+    if not (earlier.done or earlier.handed_on):
+        return PASSED
     if not named and not _again(earlier, asking):
         return Relaunch(messages=_partial(earlier))
     if context.config.agents == "tell":

@@ -64,6 +64,12 @@ class ScriptRun:
         """How many of its agents have finished with a result."""
         return self.journal.done if self.journal else 0
 
+    @cached_property
+    def handed_on(self) -> int:
+        """How many results of earlier runs its script was answered from; its own journal has none of them."""
+        runs = self.project.client.agent_runs()
+        return sum(found.done for each in self.lineage[1:] if (found := runs.journal(each)))
+
     @property
     def total(self) -> int:
         """How many agents it has started."""
@@ -90,7 +96,8 @@ class ScriptRun:
     @property
     def counted(self) -> str:
         """How many of its agents have finished, in words."""
-        return f"{self.done} of {self.total} agents finished"
+        before = f" (and {self.handed_on} in runs before it)" if self.handed_on else ""
+        return f"{self.done} of {self.total} agents finished{before}"
 
 
 def digests(given: Mapping[str, Any], script: str | None) -> tuple[str, str]:

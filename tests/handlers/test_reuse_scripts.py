@@ -1,0 +1,382 @@
+"""A script of agents that is launched again: when it is refused, carried on, answered by content, or let through."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast import sessions
+from holdfast.clients import claude
+from holdfast.clients.claude.workflow_runs import chain, journals, scripts
+from holdfast.sessions.agents import askings, relaunches, script_relaunch, script_runs
+from tests.contract import assert_acceptable
+from tests.handlers.conftest import begin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from holdfast.testing import Fired, HoldfastProject
+
+GONE = "999999999"  # no process has this number
+FIRST, SECOND = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
+PROMPTS = tuple(f"Review part {number}" for number in range(1, 7))
+RUN, NEXT = "wf_d604c20b-bc1", "wf_0a1b2c3d-4e5"
+
+
+def script(*prompts: str, name: str = "review") -> str:
+    """Return a script that asks agents one after the other."""
+    each = "r.push(await agent(p))"
+    head = f"export const meta = {{name: '{name}', description: 'x', phases: [{{title: 'P'}}]}}\n"
+    return f"{head}const r = []\nfor (const p of {json.dumps(prompts)}) {each}\nreturn r\n"
+
+
+SCRIPT, CHANGED = script(*PROMPTS), script("Look around", *reversed(PROMPTS))
+
+
+class Launches:
+    """Launches scripts in a project as the model does, and writes the journals that the client would write.
+
+    Attributes:
+        process: the client process that sends the events.
+    """
+
+    def __init__(self, project: HoldfastProject, home: Path) -> None:
+        self.project, self.home, self.process, self.calls = project, home, GONE, 0
+
+    @property
+    def transcript(self) -> Path:
+        """The session's transcript."""
+        return self.home / "projects" / "-project" / f"{self.project.session}.jsonl"
+
+    def fire(self, event: str, recorded: str | None = None, **changes: Any) -> Fired:
+        """Fire an event that must be acceptable."""
+        fired = self.project.fire(event, recorded, transcript_path=str(self.transcript), **changes)
+        assert_acceptable(event, fired.stdout)
+        return fired
+
+    def begin(self, session: str = "", process: str = "", source: str = "startup", prompt: str = "first") -> Fired:
+        """Start a session, which a person asks for something."""
+        self.project.session, self.process = session or self.project.session, process or self.process
+        self.transcript.parent.mkdir(parents=True, exist_ok=True)
+        self.transcript.with_suffix("").mkdir(exist_ok=True)
+        self.transcript.touch()
+        fired = begin(self.project, source, transcript_path=str(self.transcript))
+        if prompt:
+            self.fire("UserPromptSubmit", prompt="Review it.", prompt_id=prompt)
+        return fired
+
+    def compact(self) -> Fired:
+        """Let the conversation begin anew."""
+        self.fire("PreCompact", "PreCompact-auto")
+        return self.begin(source="compact", prompt="")
+
+    def launch(self, text: str = SCRIPT, **given: Any) -> Fired:
+        """Send PreToolUse: the model is about to launch a script, or what is given in its place."""
+        self.calls += 1
+        asked = given or {"script": text}
+        return self.fire("PreToolUse", tool_name="Workflow", tool_input=asked, tool_use_id=f"toolu_{self.calls}")
+
+    def launched(self, run: str = RUN, text: str = SCRIPT, done: Sequence[str] | None = PROMPTS[:5]) -> Path:
+        """Send PostToolUse: the script runs, and so many of its agents have finished; None without a journal."""
+        folder = self.transcript.with_suffix("") / "subagents" / "workflows" / run
+        folder.mkdir(parents=True)
+        if done is not None:
+            finished(folder, text, done)
+        response = {"status": "async_launched", "taskId": f"task-{run}", "taskType": "local_workflow", "runId": run}
+        response |= {"workflowName": scripts.script_name(text), "transcriptDir": str(folder), "summary": "x"}
+        response["scriptPath"] = str(self.transcript.with_suffix("") / f"{run}.js")
+        (self.transcript.with_suffix("") / f"{run}.js").write_text(text, "utf-8")
+        call = {"tool_name": "Workflow", "tool_input": {"script": text}, "tool_use_id": f"toolu_{self.calls}"}
+        self.fire("PostToolUse", tool_response=response, **call)
+        return folder
+
+    def ran(self, run: str = RUN, text: str = SCRIPT, done: Sequence[str] | None = PROMPTS[:5]) -> Path:
+        """Launch a script; so many of its agents finish."""
+        self.launch(text)
+        return self.launched(run, text, done)
+
+    def ended(self, run: str = RUN, status: str = "completed") -> None:
+        """Let the client tell how a run ended."""
+        record = self.transcript.with_suffix("") / "workflows" / f"{run}.json"
+        record.parent.mkdir(exist_ok=True)
+        record.write_text(json.dumps({"runId": run, "status": status}), "utf-8")
+
+
+def finished(folder: Path, text: str, done: Sequence[str]) -> None:
+    """Write the journal of a script's run that was cut off: all agents up to the first that isn't done have started."""
+    prompts, state, lines = json.loads(text.split("const p of ")[1].split("])")[0] + "]"), "", [{"type": "launched"}]
+    for number, prompt in enumerate(prompts):
+        state = chain.key(state, prompt)
+        about = {"key": state, "agentId": f"{folder.name[-3:]}{number}", "label": prompt}
+        lines.append({"type": "started", **about})
+        first = {"type": "user", "message": {"role": "user", "content": prompt}}
+        (folder / f"agent-{about['agentId']}.jsonl").write_text(json.dumps(first) + "\n", "utf-8")
+        if prompt not in done:
+            break
+        lines.append({"type": "result", **about, "result": f"Result of {prompt}"})
+    (folder / journals.NAME).write_text("".join(json.dumps(each) + "\n" for each in lines), "utf-8")
+
+
+@pytest.fixture
+def launches(
+    holdfast_project: Callable[..., HoldfastProject], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Launches:
+    """A project in whose first session, of a client that is gone since, a person has asked for something."""
+    made = Launches(holdfast_project({}), tmp_path / "client")
+    monkeypatch.setattr(claude, "process", lambda environ: made.process)
+    made.begin(FIRST)
+    return made
+
+
+def new_session(launches: Launches, **how: Any) -> Fired:
+    """Start another session in another process of the client, which runs."""
+    return launches.begin(SECOND, str(os.getpid()), **how)
+
+
+def passed(fired: Fired) -> bool:
+    """Return whether a call was let through as it was."""
+    return fired.exit_code == 0 and not {"permissionDecision", "updatedInput"} & set(fired.specific)
+
+
+def changed(fired: Fired) -> dict[str, Any]:
+    """Return the input that a call got; no permission may come with it."""
+    assert fired.faults == []
+    assert "permissionDecision" not in fired.stdout
+    given: dict[str, Any] = fired.specific["updatedInput"]
+    return given
+
+
+def known(fired: Fired) -> set[str]:
+    """Return the earlier results in the script that a call got."""
+    text = changed(fired)["script"]
+    assert scripts.MARK in text
+    assert "resumeFromRunId" not in changed(fired)
+    return {each for each in PROMPTS if f"Result of {each}" in text}
+
+
+def test_a_first_launch_passes_untouched(launches: Launches) -> None:
+    """There is nothing to use."""
+    launches.launch().assert_silent()
+
+
+def test_a_living_twin_is_refused_with_its_run_and_how_far_it_is(launches: Launches) -> None:
+    """In the client process that runs it, after the model has forgotten it. Any other script may run beside it."""
+    launches.ran()
+    launches.compact()
+    launches.launch().assert_denied("running already", RUN, f"task-{RUN}", "5 of 6 agents finished", "TaskStop")
+    assert passed(launches.launch(script("Something else", name="other")))
+    assert passed(launches.launch(SCRIPT.replace("Review part 6", "Review the rest")))
+    assert passed(launches.launch(scriptPath="none.js", resumeFromRunId=RUN))
+
+
+def test_an_interrupted_run_is_carried_and_resumed(launches: Launches) -> None:
+    """In a new session the client itself serves the finished results, from a journal in that session."""
+    source = launches.ran()
+    before = (source / journals.NAME).read_bytes()
+    told = new_session(launches)
+    assert RUN in told.context
+    fired = launches.launch()
+    assert changed(fired) == {"script": SCRIPT, "resumeFromRunId": RUN}
+    assert "5 of 6 agents finished" in fired.context
+    assert f"holdfast agents rerun {RUN}" in fired.context
+    assert "Holdfast: 5 of 6 agents finished" in fired.reply["systemMessage"]
+    carried = launches.transcript.with_suffix("") / "subagents" / "workflows" / RUN / journals.NAME
+    assert carried.read_text("utf-8").count('"result"') == 10  # type and value
+    assert (source / journals.NAME).read_bytes() == before
+
+
+def test_a_changed_script_is_answered_by_content(launches: Launches) -> None:
+    """Each finished call keeps its result wherever it stands now, and the client is asked to resume nothing."""
+    launches.ran()
+    new_session(launches)
+    fired = launches.launch(CHANGED)
+    assert known(fired) == set(PROMPTS[:5])
+    assert scripts.original(changed(fired)["script"]) == CHANGED
+
+
+def test_a_script_of_another_name_shares_nothing(launches: Launches) -> None:
+    """It is another script, whatever its prompts."""
+    launches.ran()
+    new_session(launches)
+    assert passed(launches.launch(script(*PROMPTS, name="other")))
+
+
+@pytest.mark.parametrize("done", [None, (), ("Look around",)])
+def test_a_changed_script_that_was_cut_off_keeps_what_it_was_answered_from(
+    launches: Launches, done: tuple[str, ...] | None
+) -> None:
+    """A second kill, before any result of its own or after one, loses nothing that the first run had finished."""
+    launches.ran()
+    launches.begin(SECOND, "999999998")
+    assert known(launches.launch(CHANGED)) == set(PROMPTS[:5])
+    launches.launched(NEXT, CHANGED, done)
+    told = launches.begin("33333333-3333-4333-8333-333333333333", str(os.getpid()))
+    assert "(and 5 in runs before it)" in told.context
+    assert ("resumeFromRunId" in told.context) is (done is not None)
+    fired = launches.launch(CHANGED)
+    assert known(fired) == set(PROMPTS[:5])
+    assert ("Result of Look around" in changed(fired)["script"]) is bool(done)
+    counted = f"{len(done or ())} of {0 if done is None else 1 + len(done)} agents finished"
+    assert f"{counted} (and 5 in runs before it)" in fired.context
+
+
+def test_a_run_that_needed_no_agent_of_its_own_is_used_again(launches: Launches) -> None:
+    """Every call was answered. After a compaction, under the same prompt, it is the same work."""
+    launches.ran()
+    new_session(launches)
+    launches.launch(script(*PROMPTS[:3]))
+    launches.launched(NEXT, script(*PROMPTS[:3]), None)
+    launches.ended(NEXT)
+    launches.compact()
+    assert known(launches.launch(script(*PROMPTS[:3]))) >= set(PROMPTS[:3])
+
+
+def test_asked_anew_a_completed_run_starts_afresh(launches: Launches) -> None:
+    """Without a new beginning it is meant, and under another prompt too."""
+    launches.ran(done=PROMPTS)
+    launches.ended()
+    assert passed(launches.launch())
+    launches.compact()
+    launches.fire("UserPromptSubmit", prompt="Review it again.", prompt_id="second")
+    assert passed(launches.launch())
+
+
+def test_a_completed_run_is_used_under_the_same_prompt(launches: Launches) -> None:
+    """The model forgot its own launch at the compaction."""
+    launches.ran(done=PROMPTS)
+    launches.ended()
+    launches.compact()
+    assert changed(launches.launch())["resumeFromRunId"] == RUN
+
+
+def test_a_failed_run_is_named_and_left_to_the_person(launches: Launches) -> None:
+    """Whether its other results still hold, nobody here can say. The same prompt says it."""
+    folder = launches.ran(done=PROMPTS[:4])
+    with (folder / journals.NAME).open("a") as file:
+        line = json.loads((folder / journals.NAME).read_text("utf-8").splitlines()[-1])
+        file.write(json.dumps({"type": "failed", "key": line["key"], "agentId": line["agentId"]}) + "\n")
+    launches.ended()
+    launches.fire("UserPromptSubmit", prompt="Review it again.", prompt_id="second")
+    fired = launches.launch()
+    assert passed(fired)
+    assert f"resumeFromRunId: '{RUN}'" in fired.context
+    new = launches.launch(script=SCRIPT, resumeFromRunId=RUN)
+    assert changed(new)["resumeFromRunId"] != RUN  # a repaired copy: the client would serve nothing after `failed`
+    launches.fire("UserPromptSubmit", prompt="Review it.", prompt_id="first")
+    assert "updatedInput" in launches.launch().specific
+
+
+@pytest.mark.parametrize("mode", ["default", "plan", "dontAsk", "acceptEdits", "bypassPermissions"])
+def test_a_changed_call_gets_no_permission(launches: Launches, mode: str) -> None:
+    """The client asks for it as for any other."""
+    launches.ran()
+    new_session(launches)
+    for text in (SCRIPT, CHANGED):
+        fired = launches.fire(
+            "PreToolUse",
+            tool_name="Workflow",
+            tool_input={"script": text},
+            tool_use_id=f"toolu_{mode}{len(text)}",
+            permission_mode=mode,
+        )
+        assert changed(fired)
+        assert set(fired.specific) <= {"hookEventName", "updatedInput", "additionalContext"}
+
+
+def test_an_unknown_version_of_keys_is_said_once(launches: Launches) -> None:
+    """And the journal is left alone."""
+    folder = launches.ran()
+    file = folder / journals.NAME
+    file.write_text(file.read_text("utf-8").replace("v2:", "v3:"), "utf-8")
+    before = file.read_bytes()
+    new_session(launches)
+    first, second = launches.launch(), launches.launch()
+    assert passed(first)
+    assert "doesn't know, so it left them alone" in first.reply["systemMessage"]
+    second.assert_silent()
+    assert file.read_bytes() == before
+    assert not (launches.transcript.with_suffix("") / "subagents").exists()
+
+
+@pytest.mark.parametrize(("mode", "said"), [("off", False), ("tell", True)])
+def test_the_configuration_decides(launches: Launches, mode: str, said: bool) -> None:
+    """`tell` says what there is; both let the call pass as it is, a living twin too."""
+    launches.project.write({".claude/holdfast.toml": f'agents = "{mode}"\n'})
+    launches.project.trust()
+    launches.ran()
+    twin = launches.launch()
+    assert passed(twin)
+    assert ("running already" in twin.context) is said
+    new_session(launches)
+    fired = launches.launch()
+    assert passed(fired)
+    assert (f"resumeFromRunId: '{RUN}'" in fired.context) is said
+
+
+def test_what_shall_run_anew_does(launches: Launches) -> None:
+    """`holdfast agents rerun` wins over everything."""
+    from tests.commandline import holdfast
+
+    launches.ran()
+    new_session(launches)
+    holdfast("agents", "rerun", "review", root=launches.project.root)
+    assert passed(launches.launch())
+    assert passed(launches.launch(CHANGED))
+
+
+def test_another_living_client_keeps_its_run(launches: Launches) -> None:
+    """Its journal is never touched."""
+    launches.process = str(os.getppid())
+    launches.ran()
+    new_session(launches)
+    launches.launch().assert_silent()
+    assert not (launches.transcript.with_suffix("") / "subagents").exists()
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        (sessions, "relaunch"),
+        (relaunches, "relaunch"),
+        (script_relaunch, "judge"),
+        (askings, "current"),
+        (script_runs, "asked"),
+        (script_runs, "digests"),
+        (script_runs, "latest"),
+        (script_runs, "process"),
+        (script_runs, "reuses"),
+        (script_relaunch, "_again"),
+        (script_relaunch, "_reuse"),
+        (script_relaunch, "_has_holes"),
+        (script_relaunch, "_target"),
+        (script_relaunch, "said"),
+        (claude.agent_runs(), "script"),
+        (claude.agent_runs(), "journal"),
+        (claude.agent_runs(), "ended"),
+        (claude.agent_runs(), "in_stages"),
+        (claude.agent_runs(), "folder"),
+        (claude.agent_runs(), "answered"),
+    ],
+    ids=lambda each: f"{getattr(each[0], '__name__', '?').rpartition('.')[2]}.{each[1]}",
+)
+def test_a_failure_of_ours_lets_the_call_pass(
+    launches: Launches, monkeypatch: pytest.MonkeyPatch, broken: tuple[Any, str]
+) -> None:
+    """Wherever it is, it is noted as a fault, and the script runs as the model gave it."""
+    launches.ran()
+    new_session(launches)
+
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(*broken, fail)
+    same, other = launches.launch(), launches.launch(CHANGED)
+    assert same.faults or other.faults
+    for fired in (same, other):
+        if fired.faults:
+            assert passed(fired)
+            assert "broken" in fired.faults[0]
