@@ -306,15 +306,20 @@ def test_a_word_in_the_place_of_a_moment_is_no_moment(project: HoldfastProject) 
 def test_the_agents_of_a_workflow_go_with_it(project: HoldfastProject) -> None:
     """Their words, which no launch of another workflow shares."""
     holdfast("start", canary("Title", "one"), "--format", "hybrid", "--phase", "Build @builder", root=project.root)
-    agent = Agent(project, "Build", "builder", f"Build {canary('Prompt', 'one')}", session=ME)
+    asked = {"prompt": f"Build {canary('Prompt', 'one')}", "session": ME}
+    agent = Agent(project, "Build", "builder", **asked, number=0x1A2B3C4D5E6F7A81)
     agent.about_to(session_id=ME)
-    agent.returned(canary("Words", "one"), session_id=ME)
+    agent.returned(canary("Words", "one") + " at length" * 2_000, session_id=ME)
+    project.fire("PreCompact", "PreCompact-auto", session_id=ME)
+    project.fire("SessionStart", "SessionStart-compact", session_id=ME)
+    again = Agent(project, "Build", "builder", **asked, number=0x1A2B3C4D5E6F7A82)
+    again.about_to(session_id=ME).assert_denied(f"agent-{agent.run}.md")
     other = Agent(project, "Look", "explorer", canary("Prompt", "two"), number=2, session=ME)
     other.about_to(session_id=ME)
     other.returned(canary("Words", "two"), session_id=ME)
     holdfast("forget", "--workflow", canary("Title", "one"), "--yes", root=project.root)
-    database = Workspace.open(project.root).ledger_file.name
-    assert not [names for names in found(project, "one").values() if database in names]
+    database, own = Workspace.open(project.root).ledger_file.name, {"workflow.json", "workflow_state_system.md"}
+    assert {name for names in found(project, "one").values() for name in names} <= own  # the user's
     assert [database in names for names in found(project, "two").values()] == [True, True]
 
 

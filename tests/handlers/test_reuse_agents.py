@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast import paths
 from holdfast.clients import claude
 from holdfast.sessions.agents import agent_relaunch, askings
 from tests.commandline import holdfast
@@ -171,6 +172,8 @@ def test_an_agent_can_be_listed_shown_let_run_anew_and_forgotten(project: Holdfa
     assert passed(agent(project, 3).about_to())
     holdfast("agents", "forget", made.run, root=project.root)
     assert not file.exists()
+    state = b"".join(each.read_bytes() for each in paths.state_dir().rglob("*") if each.is_file())
+    assert made.run.encode() not in state  # nor in the log, nor in what was noted of the call that was refused
     assert made.run not in holdfast("agents", "list", root=project.root).out
     holdfast("agents", "show", "nobody", root=project.root, code=1)
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import sessions
+from holdfast import log, paths, sessions
 from holdfast.clients import claude
 from holdfast.clients.claude.workflow_runs import chain, journals, scripts
 from holdfast.sessions.agents import askings, relaunches, script_relaunch, script_runs
+from tests.commandline import holdfast
 from tests.contract import assert_acceptable
 from tests.handlers.conftest import begin
 
@@ -319,13 +320,37 @@ def test_the_configuration_decides(launches: Launches, mode: str, said: bool) ->
 
 def test_what_shall_run_anew_does(launches: Launches) -> None:
     """`holdfast agents rerun` wins over everything."""
-    from tests.commandline import holdfast
-
     launches.ran()
     new_session(launches)
     holdfast("agents", "rerun", "review", root=launches.project.root)
     assert passed(launches.launch())
     assert passed(launches.launch(CHANGED))
+
+
+def test_of_a_forgotten_run_nothing_is_left_and_nothing_used(launches: Launches) -> None:
+    """No id of it or of its agents stands in a file of Holdfast's, and a run that was answered from it is no detour."""
+    log.set_project(launches.project.root)
+    launches.ran()
+    launches.begin(SECOND, "999999998")
+    launches.launch(CHANGED)
+    launches.launched(NEXT, CHANGED, ("Look around",))
+    holdfast("agents", "show", RUN, root=launches.project.root)  # the agents' results are in the ledger from now on
+    before = everything()
+    assert all(word in before for word in (RUN, "Result of Review part 1", "bc10", "bc14"))
+
+    holdfast("agents", "forget", RUN, root=launches.project.root)
+    after = everything()
+    assert not [word for word in (RUN, "Result of Review", "bc10", "bc14") if word in after]
+    assert NEXT in after
+    launches.begin("33333333-3333-4333-8333-333333333333", str(os.getpid()))
+    fired = launches.launch(CHANGED)
+    assert changed(fired)["resumeFromRunId"] == NEXT
+    assert "1 of 2 agents finished in run" in fired.context
+
+
+def everything() -> str:
+    """Return what stands in Holdfast's own files."""
+    return "".join(each.read_text("utf-8", "replace") for each in paths.state_dir().rglob("*") if each.is_file())
 
 
 def test_another_living_client_keeps_its_run(launches: Launches) -> None:

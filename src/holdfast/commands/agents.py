@@ -9,6 +9,8 @@ import click
 from holdfast.commands import options
 from holdfast.errors import HoldfastError
 from holdfast.sessions.agents import agent_book
+from holdfast.sessions.forget import erasure
+from holdfast.sessions.forget.ledger_rows import Scope
 from holdfast.workflow.wording import count, one_line
 
 if TYPE_CHECKING:
@@ -100,7 +102,8 @@ def rerun(name: str, project_dir: str | None) -> None:
 def forget(name: str, project_dir: str | None) -> None:
     """Forget an agent or a run.
 
-    What Holdfast knows of it is deleted. The client's own files stay.
+    What Holdfast knows of it is deleted: rows of the ledger, the file with a long result, and the recorded events and
+    lines of the log that name it. The client's own files stay.
 
     \b
     Examples:
@@ -108,8 +111,10 @@ def forget(name: str, project_dir: str | None) -> None:
     """
     project = options.open_project(project_dir)
     entry = _found(agent_book.find(project, name), name)
-    gone = agent_book.forget(project, entry)
-    options.say(f"{entry.name} is forgotten: {count(gone, 'row')} deleted.")
+    done = erasure.forget(project, Scope(agents=agent_book.ids(project, entry)))
+    if not done.clean:
+        raise erasure.unclean(project, "the next `holdfast forget` cleans it")
+    options.say(f"{entry.name} is forgotten: {count(sum(done.rows.values()), 'row')} deleted.")
 
 
 def _found(entry: Entry | None, name: str) -> Entry:

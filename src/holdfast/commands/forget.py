@@ -55,8 +55,8 @@ def command(
       holdfast forget --before 30d
 
     These go, also from the disk: rows of the ledger with earlier contents and the archive, recorded events, sidecars,
-    the report, and lines of the log. Of a workflow, the recorded events and lines that name it go. Faults of your
-    handlers go each time, because they may quote anything.
+    the report, and lines of the log. Of a workflow, the recorded events and lines go that name it or an agent of it.
+    Faults of your handlers go each time, because they may quote anything.
 
     Your own files stay: state files of workflows with their backups, CLAUDE.local.md, plans, the client's transcripts,
     the configuration, and which handlers you trust. A hash of a completed workflow's name stays too, unless you give
@@ -94,10 +94,7 @@ def _close(project: Workspace, *, clean: bool) -> None:
     """Close a project. Raises HoldfastError if its ledger could not be cleaned."""
     project.close()
     if not clean:
-        raise HoldfastError(
-            f"forgotten, but another process is reading {project.ledger_file}, so text may be left in the file beside "
-            "it; run this again when no session is busy"
-        )
+        raise erasure.unclean(project, "run this again when no session is busy")
 
 
 def _scope(

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast import clock
 from holdfast.sessions.agents import script_runs
-from holdfast.workflow import ownfolder
 
 if TYPE_CHECKING:
     from holdfast.project import OpenProject
@@ -131,28 +130,20 @@ def rerun(project: OpenProject, entry: Entry) -> None:
     )
 
 
-def forget(project: OpenProject, entry: Entry) -> int:
-    """Delete what the ledger knows of an agent or a run, and return how many rows that were.
+def ids(project: OpenProject, entry: Entry) -> frozenset[tuple[str, str]]:
+    """Return the ids by which an agent or a run is known, and those of the run's agents, each with its session.
 
-    The file with an agent's long result goes too. Raises LedgerError, OSError.
+    Raises:
+        LedgerError: the ledger can't be read.
     """
-    ledger, key = project.ledger, project.key
-    agents = "SELECT agent_id FROM script_agents WHERE project = ? AND run = ?"
-    ledger.overwrite()
-    for file in ownfolder.results(project.root, entry.session):
-        if entry.kind != "run" and file == ownfolder.result_place(project.root, entry.name):
-            file.unlink(missing_ok=True)
-    with ledger.transaction():
-        if entry.kind == "run":
-            gone = ledger.run(f"DELETE FROM runs WHERE project = ? AND agent_id IN ({agents})", key, key, entry.name)
-            gone += ledger.run("DELETE FROM script_agents WHERE project = ? AND run = ?", key, entry.name)
-            return gone + ledger.run("DELETE FROM script_runs WHERE project = ? AND run = ?", key, entry.name)
-        gone = ledger.run(
-            "DELETE FROM runs WHERE project = ? AND session = ? AND agent_id = ?", key, entry.session, entry.name
-        )
-        for table in ("launches", "agent_calls"):
-            gone += ledger.run(
-                f"DELETE FROM {table} WHERE project = ? AND session = ? AND tool_use_id = ?",
-                *(key, entry.session, entry.call),
-            )
-        return gone
+    if entry.kind != "run":
+        return frozenset({(entry.session, entry.name), (entry.session, entry.call)})
+    rows = project.ledger.rows("SELECT * FROM script_runs WHERE project = ? AND run = ?", project.key, entry.name)
+    found = {(row["session"], each) for row in rows for each in (row["run"], row["tool_use_id"])}
+    for row in rows:
+        journal = script_runs.ScriptRun(project, row, None).journal
+        found |= {(row["session"], each.agent_id) for each in (journal.agents if journal else ()) if each.agent_id}
+    agents = project.ledger.rows(
+        "SELECT session, agent_id FROM script_agents WHERE project = ? AND run = ?", project.key, entry.name
+    )
+    return frozenset({*found, *((row["session"], row["agent_id"]) for row in agents)})

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from holdfast.errors import HoldfastError
 from holdfast.files import cache
 from holdfast.formats import RECORDS
 from holdfast.frozen import frozen
-from holdfast.sessions.forget import ledger_rows
+from holdfast.sessions.forget import agent_rows, ledger_rows
 from holdfast.sessions.history import recordings
 from holdfast.sessions.ownership import owners
 from holdfast.workflow import ownfolder, places, registry, sidecars
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     from holdfast.sessions.forget.ledger_rows import Scope
     from holdfast.sessions.workspace import Workspace
-    from holdfast.workflow.model import Workflow
 
 SHORTEST_CHARS = 4  # a shorter name of a workflow is in a line by chance
 
@@ -86,6 +86,12 @@ def scrub(project: Workspace) -> bool:
     return clean
 
 
+def unclean(project: Workspace, then: str) -> HoldfastError:
+    """Return an error about a ledger that another process kept from being cleaned; `then` says what cleans it."""
+    text = f"forgotten, but another process is reading {project.ledger_file}, so text may be left in the file beside it"
+    return HoldfastError(f"{text}; {then}")
+
+
 def insist_on_ledger(project: Workspace, so: str = "nothing was forgotten") -> None:
     """Raise HoldfastError if the ledger's file is not what was read and written: never claim "forgotten" then."""
     if project.ledger_file.exists() and project.ledger.problem:
@@ -96,6 +102,10 @@ def _go(project: Workspace, scope: Scope, *, dry: bool) -> Forgotten:
     known = project.ledger_file.exists()
     insist_on_ledger(project)
     tables = ledger_rows.tables(project) if known else {}
+    if scope.workflow and "launches" in tables:
+        scope = replace(scope, agents=agent_rows.of_workflow(project, scope.workflow.key, scope.worktree))
+    if scope.agents and "agent_calls" in tables:
+        scope = replace(scope, agents=agent_rows.with_refused(project, scope.agents))
     roots = ledger_rows.checkouts(project, tables)
     reports = tuple(_reports(project, roots))
     files = tuple(sorted({*_sidecars(project, scope, roots), *_damaged(project), *(reports * scope.everything)}))
@@ -118,9 +128,12 @@ def _go(project: Workspace, scope: Scope, *, dry: bool) -> Forgotten:
 
 
 def _sidecars(project: Workspace, scope: Scope, roots: Sequence[Path]) -> Iterator[Path]:
-    if scope.workflow:
-        if ownfolder.existing(Path(scope.worktree)):
-            yield from filter(Path.is_file, [sidecars.place(Path(scope.worktree), scope.workflow)])
+    for session in {session for session, _ in scope.agents}:
+        places = {ownfolder.result_place(root, each) for root in roots for of, each in scope.agents if of == session}
+        yield from (file for root in roots for file in ownfolder.results(root, session) if file in places)
+    if scope.workflow and ownfolder.existing(Path(scope.worktree)):
+        yield from filter(Path.is_file, [sidecars.place(Path(scope.worktree), scope.workflow)])
+    if scope.workflow or scope.agents:
         return
     if scope.session:
         for root in roots:
@@ -166,8 +179,8 @@ def _is_recorded(scope: Scope, name: str, line: str) -> bool:
         return True
     if scope.session:
         return name == recordings.file_name(scope.session)
-    if scope.workflow:
-        return any(json.dumps(each)[1:-1] in line for each in _names(scope.workflow))
+    if scope.workflow or scope.agents:
+        return any(json.dumps(each)[1:-1] in line for each in _names(scope))
     try:
         return _within(scope, str(json.loads(line)["at"]))
     except (ValueError, LookupError, TypeError):
@@ -179,13 +192,14 @@ def _is_logged(scope: Scope, roots: Sequence[Path], line: str) -> bool:
         return scope.session in line
     if not any(log.concerns(line, root) for root in roots):
         return False
-    if scope.workflow:
-        return any(log.written(each) in line for each in _names(scope.workflow))
+    if scope.workflow or scope.agents:
+        return any(log.written(each) in line for each in _names(scope))
     return scope.everything or _within(scope, line.split(" ", 1)[0])
 
 
-def _names(workflow: Workflow) -> list[str]:
-    return [each for each in (workflow.id, workflow.title) if len(each) >= SHORTEST_CHARS]
+def _names(scope: Scope) -> list[str]:
+    names = [scope.workflow.id, scope.workflow.title] if scope.workflow else []
+    return [each for each in (*names, *sorted({each for _, each in scope.agents})) if len(each) >= SHORTEST_CHARS]
 
 
 def _staying(scope: Scope, roots: Sequence[Path]) -> Iterator[Path]:

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING
 from holdfast.errors import StateError
 from holdfast.frozen import frozen
 from holdfast.sessions.compaction import snapshots
+from holdfast.sessions.forget import agent_rows
 from holdfast.sessions.history import extracts, generations
 from holdfast.workflow import names, registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from holdfast.sessions.forget.agent_rows import Named
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
@@ -28,13 +30,14 @@ MOMENTS = ("at", "since", "first_seen", "last_seen")  # columns that hold a time
 
 @frozen
 class Scope:
-    """What to forget: everything, one session, one workflow, or a span of time.
+    """What to forget: everything, one session, one workflow, agents, or a span of time.
 
     Attributes:
         everything: the whole project, in all of its worktrees.
         session: the id of a session; empty for none.
         workflow: a workflow, None for none.
         worktree: the checkout that the workflow is, or was, in.
+        agents: ids of agents, of their calls and of runs of scripts, each with its session; beside a workflow its own.
         since: the start of the span: what last changed at this UTC stamp or later. Empty is the beginning.
         before: the end of the span: what last changed before this UTC stamp. Empty is no end.
     """
@@ -43,6 +46,7 @@ class Scope:
     session: str = ""
     workflow: Workflow | None = None
     worktree: str = ""
+    agents: Named = frozenset()
     since: str = ""
     before: str = ""
 
@@ -90,6 +94,7 @@ def rows(project: Workspace, scope: Scope, known: Mapping[str, Sequence[str]], *
     if not dry:
         ledger.overwrite()
     with ledger.transaction():
+        runs = agent_rows.folders(project, known)
         for cut in _cuts(project, scope, known):
             if cut.table == "tombstones" and not scope.everything:
                 number = extracts.hide_tombstones(project, cut.where, cut.values, dry=dry)
@@ -103,12 +108,16 @@ def rows(project: Workspace, scope: Scope, known: Mapping[str, Sequence[str]], *
             counts[cut.table] = counts.get(cut.table, 0) + number
         if scope.workflow and "seals" in known:
             counts["seals"] = snapshots.forget(project, scope.workflow.key, scope.worktree, dry=dry)
+        agent_rows.use_no_more(project, runs - agent_rows.folders(project, known))
     return {name: number for name, number in sorted(counts.items()) if number}
 
 
 def _cuts(project: Workspace, scope: Scope, known: Mapping[str, Sequence[str]]) -> Iterator[_Cut]:
     if scope.workflow:
         yield from _of_workflow(project, scope, scope.workflow, known)
+    if scope.workflow or scope.agents:
+        others = {table: columns for table, columns in known.items() if not scope.workflow or "workflow" not in columns}
+        yield from (_Cut(*each) for each in agent_rows.conditions(project, scope.agents, others))
         return
     for table, columns in sorted(known.items(), key=lambda each: each[0] == "sessions"):  # last: others select from it
         if scope.everything:
@@ -142,9 +151,6 @@ def _of_workflow(
 ) -> Iterator[_Cut]:
     key, place = (project.key, scope.worktree), (project.key, scope.worktree, workflow.key)
     mine = "project = ? AND worktree = ? AND workflow = ?"
-    if {"runs", "launches"} <= set(known):
-        inner = f"SELECT agent_id FROM launches WHERE {mine} AND agent_id IS NOT NULL"
-        yield _Cut("runs", f"project = ? AND agent_id IN ({inner})", (project.key, *place))
     if {"summaries", "owners"} <= set(known):
         inner = f"SELECT session FROM owners WHERE {mine}"
         yield _Cut("summaries", f"project = ? AND session IN ({inner})", (project.key, *place))
