@@ -91,8 +91,8 @@ class Launches:
         response |= {"workflowName": scripts.script_name(text), "transcriptDir": str(folder), "summary": "x"}
         response["scriptPath"] = str(self.transcript.with_suffix("") / f"{run}.js")
         (self.transcript.with_suffix("") / f"{run}.js").write_text(text, "utf-8")
-        call = {"tool_name": "Workflow", "tool_input": {"script": text}, "tool_use_id": f"toolu_{self.calls}"}
-        self.fire("PostToolUse", tool_response=response, **call)
+        asked, call = {"script": text}, f"toolu_{self.calls}"
+        self.fire("PostToolUse", tool_name="Workflow", tool_input=asked, tool_use_id=call, tool_response=response)
         return folder
 
     def ran(self, run: str = RUN, text: str = SCRIPT, done: Sequence[str] | None = PROMPTS[:5]) -> Path:
