@@ -22,6 +22,7 @@ EVENT = "PreToolUse"
 TOOL = "Read"
 NONE = "no hook"
 BARE = "python3 -I -S -c pass"
+TRUE = "/bin/true"
 WARM = "the registered command, warm"
 NATIVE = "native relay, as registered"
 NO_SHELL = "native relay, no shell"
@@ -63,7 +64,7 @@ def floors() -> list[Way]:
     """Return the floors: no hook, and hooks that do nothing."""
     return [
         Way(NONE, None, does=False, kind="floor"),
-        Way("/bin/true", _shell(shutil.which("true") or "/bin/true"), does=False, kind="floor"),
+        Way(TRUE, _shell(shutil.which("true") or "/bin/true"), does=False, kind="floor"),
         Way(BARE, _shell(f"{shlex.quote(sys.executable)} -I -S -c pass"), does=False, kind="floor"),
     ]
 

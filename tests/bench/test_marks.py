@@ -6,24 +6,36 @@ from typing import Any
 
 import pytest
 
-from bench import firing, floors, marks
+from bench import firing, floors, marks, mix
 from bench.client import ways
 
-KINDS = ("warm", "added", "cold", "unregistered", "growth", "memory", "idle")
+KINDS = (
+    *("unmatched", "matched", "prompt", "agent", "added", "session", "cold"),
+    *("unregistered", "growth", "memory", "idle"),
+)
+EVENTS = {
+    "unmatched": firing.UNMATCHED,
+    "matched": firing.MATCHED,
+    "prompt": "UserPromptSubmit",
+    "agent": firing.AGENT,
+    "session": "PostToolUse (Read)",
+}
 
 
 def results(**changes: Any) -> dict[str, Any]:
     """Return the results of a run in which every mark is just met, with some values changed."""
-    values = {"warm": 14.0, "added": 12.0, "cold": 115.0, "unregistered": 0, "growth": 12.0, "memory": 79.9, "idle": 0}
-    values |= changes
-    rows = [("floor", floors.BARE, 10.0), ("floor", floors.COLD, 100.0), ("warm", firing.MATCHED, values["warm"])]
+    values = {"unmatched": 4.5, "matched": 7.5, "prompt": 12.0, "agent": 20.0, "session": 20.0, "added": 20.0}
+    values |= {"cold": 115.0, "unregistered": 0, "growth": 12.0, "memory": 55.0, "idle": 0} | changes
+    warm = dict.fromkeys(mix.MIX, 1.0) | {name: values[kind] for kind, name in EVENTS.items()}
+    rows = [("floor", floors.BARE, 10.0), ("floor", floors.COLD, 100.0)]
+    rows += [("warm", name, ms) for name, ms in warm.items()]
     rows += [("cold", name, 100.0) for name in firing.NAMED[:-1]]
     rows.append(("cold", firing.NAMED[-1], values["cold"]))
     curve = {"range": "rows", "event": "PreCompact", "mode": "warm", "label": "n"}
     return {
         "race": {"rows": [{"kind": kind, "name": name, "ms": ms} for kind, name, ms in rows]},
         "client": {
-            "ways": [{"name": ways.BARE, "added_ms": 10.0}, {"name": ways.WARM, "added_ms": values["added"]}],
+            "ways": [{"name": ways.TRUE, "added_ms": 10.0}, {"name": ways.WARM, "added_ms": values["added"]}],
             "hooks_run": {"unregistered": values["unregistered"], "registered": 1},
         },
         "server": {
@@ -50,12 +62,16 @@ def test_all_are_met_at_the_mark_itself() -> None:
 @pytest.mark.parametrize(
     ("kind", "value"),
     [
-        ("warm", 14.1),
-        ("added", 12.1),
+        ("unmatched", 4.6),
+        ("matched", 7.6),
+        ("prompt", 12.1),
+        ("agent", 20.1),
+        ("added", 20.1),
+        ("session", 40.0),
         ("cold", 115.1),
         ("unregistered", 1),
         ("growth", 12.1),
-        ("memory", 80),
+        ("memory", 55.1),
         ("idle", 1),
     ],
 )

@@ -37,7 +37,7 @@ def test_a_full_run_makes_a_full_page() -> None:
     found["growth"] |= now
     text = page.text(found | {"machine": {"Python": "3.11"}})
 
-    assert f"| {MATCHED} | 14.0 | 1.40 | 100.0 | 1.00 |" in text
+    assert f"| {MATCHED} | 7.5 | 0.75 | 100.0 | 1.00 |" in text
     assert "| by 1.0 hand | 25.0 | 2.50 | 0.25 |" in text
     assert "| cchooks (Python) | not installed |" in text
     assert f"| {ways.WARM} | 20.0 | 12.0 | 1.0 … 2.0 | 3.0 |" in text
