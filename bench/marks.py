@@ -47,7 +47,7 @@ def marks(results: Results) -> list[Mark]:
     """Return all marks with a run's figures."""
     race, client, server = (results.get(part) or {} for part in ("race", "client", "server"))
     return [
-        *(_warm(*each, medians(race, "warm"), medians(race, "floor")) for each in WARM),
+        *(_warm(mark, medians(race, "warm"), medians(race, "floor")) for mark in WARM),
         _added(client),
         _session(medians(race, "warm")),
         _cold(medians(race, "cold"), medians(race, "floor")),
@@ -75,7 +75,8 @@ def _unmeasured(name: str, goal: str) -> Mark:
     return Mark(name, goal, "not measured", None)
 
 
-def _warm(name: str, events: tuple[str, ...], most: float, warm: dict[str, float], floor: dict[str, float]) -> Mark:
+def _warm(mark: tuple[str, tuple[str, ...], float], warm: dict[str, float], floor: dict[str, float]) -> Mark:
+    name, events, most = mark
     goal = f"at most {most} × `{floors.BARE}`"
     if floors.BARE not in floor or any(event not in warm for event in events):
         return _unmeasured(name, goal)

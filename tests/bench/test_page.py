@@ -40,7 +40,7 @@ def test_a_full_run_makes_a_full_page() -> None:
     assert f"| {MATCHED} | 7.5 | 0.75 | 100.0 | 1.00 |" in text
     assert "| by 1.0 hand | 25.0 | 2.50 | 0.25 |" in text
     assert "| cchooks (Python) | not installed |" in text
-    assert f"| {ways.WARM} | 20.0 | 12.0 | 1.0 … 2.0 | 3.0 |" in text
+    assert f"| {ways.WARM} | 20.0 | 20.0 | 1.0 … 2.0 | 3.0 |" in text
     assert "| rows | PreCompact | warm | n … n | 10.0 → 12.0 | 1.20 × |" in text
     assert "- Python: 3.11" in text
     assert "Not measured" not in text

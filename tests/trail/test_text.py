@@ -364,6 +364,7 @@ def test_the_trail_is_light(tmp_path: Path) -> None:
     ours = {name for name in loaded if name.startswith("holdfast.")}
     assert ours == {
         *(f"holdfast.trail{room}" for room in ("", ".text", ".words")),
+        "holdfast.frozen",
         *(f"holdfast.clients.claude.{room}" for room in ("entries", "trail", "trail.tasks")),
         *(f"holdfast.files{room}" for room in ("", ".redact", ".secretnames", ".tokenshapes", ".transcript")),
         *("holdfast.workflow", "holdfast.workflow.wording"),
