@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -21,11 +22,13 @@ from holdfast.testkit.client import Client, encoded
 from holdfast.testkit.place import Place as Throwaway
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
 COMMAND = "holdfast "
 """The prefix of names that are commands instead of events."""
+_IN_SCRIPT = 20  # agents of each script's run
+_GONE = 999_999_999  # no process has this number
 OLD = 40 * 86_400  # seconds; a workflow changed so long ago has no owner any more
 
 
@@ -137,6 +140,8 @@ def make(name: str, size: int, top: Path, events: Sequence[str]) -> Place:
         place.tasks = _run(place.root, size)
     elif name == "skills":
         _skills(place.root, size)
+    elif name == "agents":
+        _agents(place, size, events)
     return place
 
 
@@ -297,23 +302,77 @@ def _skills(project: Path, count: int) -> None:
 
 def _fill(place: Place, count: int, events: Sequence[str]) -> None:
     """Fill every table that the events use: `count` rows in the table that grows with each event, a tenth in others."""
+    with _ledger(place, events) as (project, ledger):
+        for (table,) in ledger.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            _insert(project, ledger, table, count if table == "costs" else max(count // 10, 10))
+
+
+def _agents(place: Place, count: int, events: Sequence[str]) -> None:
+    """Give the project so many agents of the last year, in sessions of fifty, and as many that scripts have run.
+
+    Every tenth was launched as the one that the events are about. The last script was cut off, and each has a journal.
+    """
+    with _ledger(place, events) as (project, ledger):
+        (same,) = ledger.execute("SELECT fingerprint FROM agent_calls LIMIT 1").fetchone()
+        for table in ("sessions", "launches", "runs", "script_agents"):
+            _insert(project, ledger, table, count)
+        _insert(project, ledger, "agent_calls", count, answered="", refused="", rerun_at=None)
+        ledger.execute("UPDATE agent_calls SET fingerprint = ?, kind = 'agent' WHERE rowid % 10 = 0", (same,))
+        ledger.execute("UPDATE agent_calls SET epoch = session || '/0'")
+        scripts = max(count // _IN_SCRIPT, 1)
+        _insert(project, ledger, "script_runs", scripts, rerun_at=None, used_at="2026-01-01T00:00:00Z", answers="")
+        for number, (call,) in enumerate(ledger.execute("SELECT tool_use_id FROM script_runs").fetchall()):
+            folder = _journal(place, f"wf_{number:08x}-bc1")
+            ended = {"used_at": None, "ending": ""} if number == scripts - 1 else {"ending": "completed"}
+            _set(ledger, call, name=f"script {number}", run=folder.name, folder=str(folder), process=_GONE, **ended)
+
+
+def _journal(place: Place, run: str) -> Path:
+    """Write the journal of a script's run."""
+    folder = place.home / ".claude/projects/-project/earlier/subagents/workflows" / run
+    folder.mkdir(parents=True)
+    lines = []
+    for number in range(_IN_SCRIPT):
+        about = {"key": f"v2:{number:064x}", "agentId": f"a{number:016x}"}
+        lines += [{"type": "started", **about}, {"type": "result", **about, "result": "It is as it should be. " * 20}]
+    (folder / "journal.jsonl").write_text("".join(json.dumps(each) + "\n" for each in lines))
+    return folder
+
+
+def _set(ledger: sqlite3.Connection, call: str, **values: object) -> None:
+    names = ", ".join(f"{each} = ?" for each in values)
+    ledger.execute(f"UPDATE script_runs SET {names} WHERE tool_use_id = ?", (*values.values(), call))
+
+
+@contextmanager
+def _ledger(place: Place, events: Sequence[str]) -> Iterator[tuple[Workspace, sqlite3.Connection]]:
+    """Open a project's ledger in which each event has left what it leaves."""
     for event in events:
         place.time(event)
     os.environ.update(place.environ)
     project = Workspace(place.root, Config(), client=claude)
-    with sqlite3.connect(project.ledger_file) as ledger:
+    with closing(sqlite3.connect(project.ledger_file)) as ledger, ledger:
         ledger.execute("PRAGMA synchronous = OFF")
-        for (table,) in ledger.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
-            columns = [tuple(row) for row in ledger.execute(f"PRAGMA table_info({table})")]
-            sample = ledger.execute(f"SELECT * FROM {table} LIMIT 1").fetchone()
-            marks = ", ".join("?" * len(columns))
-            many = count if table == "costs" else max(count // 10, 10)
-            rows = (_row(project, columns, sample, number, many) for number in range(many))
-            ledger.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", rows)
-    ledger.close()
+        yield project, ledger
 
 
-def _row(project: Workspace, columns: list[tuple[Any, ...]], sample: Any, number: int, count: int) -> list[Any]:
+def _insert(project: Workspace, ledger: sqlite3.Connection, table: str, count: int, **known: object) -> None:
+    """Insert plausible rows into a table, with what is known of each."""
+    columns = [tuple(row) for row in ledger.execute(f"PRAGMA table_info({table})")]
+    sample = ledger.execute(f"SELECT * FROM {table} LIMIT 1").fetchone()
+    marks = ", ".join("?" * len(columns))
+    rows = (_row(project, columns, sample, number, count, known) for number in range(count))
+    ledger.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", rows)
+
+
+def _row(
+    project: Workspace,
+    columns: list[tuple[Any, ...]],
+    sample: Any,
+    number: int,
+    count: int,
+    own: Mapping[str, object],
+) -> list[Any]:
     """Return a plausible row of a table, of the last year and another session; one in a hundred is of our session."""
     ago = (count - number) * 300 * 86_400 / count + 3_600
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - ago))
@@ -349,6 +408,7 @@ def _row(project: Workspace, columns: list[tuple[Any, ...]], sample: Any, number
         "size": 0,
         "units": 100,
         "number": 1,
+        **own,
     }
     row = []
     for index, (_, name, kind, *_rest) in enumerate(columns):

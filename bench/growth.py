@@ -40,6 +40,7 @@ SIZES = {
     "tasks": (100, 300, 1_000),
     "run": (10, 100, 500),
     "skills": (1, 100, 10_000),
+    "agents": (10, 100, 1_000),
 }
 QUICK = {
     "workflows": (1, 100),
@@ -53,6 +54,7 @@ QUICK = {
     "tasks": (100, 300),
     "run": (10, 100),
     "skills": (1, 100),
+    "agents": (10, 100),
 }
 EVENTS = {
     "workflows": MEMORY,
@@ -66,6 +68,7 @@ EVENTS = {
     "tasks": (*MEMORY, "PreToolUse-Agent", "holdfast wfs task next", "holdfast wfs task validate"),
     "run": (*MEMORY, "PreToolUse-Agent"),
     "skills": (*MEMORY, "SessionStart-startup"),
+    "agents": ("PreToolUse-Agent", "PostToolUse-Agent", "SessionStart-compact", "SessionStart-startup"),
 }
 
 

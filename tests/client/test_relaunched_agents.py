@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.client.model import agent, call, say
+from tests.client.model import agent, bash, call, say
+from tests.client.test_compaction import AUTO, FULL
 from tests.client.test_script_runs import Fleet, fleet, until
 
 if TYPE_CHECKING:
@@ -88,3 +89,67 @@ def test_what_is_asked_anew_starts_fresh(fleet: Fleet) -> None:
         fleet.world.model.turns = [agent("First", "AGENT-1 do item"), agent("Again", "AGENT-1 do item"), say("Done.")]
         session.prompt("Do it.")
     assert fleet.again() == {"1": 4}
+
+
+@pytest.mark.scenario(16)
+@pytest.mark.parametrize("resumed", [True, False])
+def test_an_interrupted_agent_goes_on_with_what_it_had_done(fleet: Fleet, resumed: bool) -> None:
+    """Its tool's result is in the request that SendMessage makes, in the resumed session and in a new one."""
+    fleet.world.model.agents["AGENT-2 do"] = [bash("echo the-work-of-$((40 + 2))")]
+    fleet.stuck = {"2"}
+    session = fleet.world.client.session(SKIP)
+    both(session, fleet, "Do both.")
+    until(lambda: "RESULT-1-1" in notices(fleet) and fleet.asked["2"])
+    session.kill()
+    fleet.stuck = set()
+    fleet.again()
+    second = fleet.world.client.session(SKIP, *(("--resume", session.id) if resumed else ()))
+    both(second, fleet, "Do both.")
+    found = re.search(r"SendMessage with to: '(\w+)'", conversation(fleet))
+    assert found, conversation(fleet)[-4000:]
+    message = {"to": found[1], "message": "Continue your task.", "summary": "Continue"}
+    fleet.world.model.turns = [call("SendMessage", **message), say("Ok.")]
+    second.prompt("Continue it.")
+    until(lambda: fleet.said.get("2"))
+    assert "the-work-of-42" in fleet.world.model.of("agent")[-1].text
+    assert fleet.again() == {"2": 1}
+
+
+@pytest.mark.scenario(16)
+@pytest.mark.parametrize("choice", ["tell", "off"])
+def test_the_configuration_decides(fleet: Fleet, choice: str) -> None:
+    """Both agents run again in a new session; with `tell` the model learns of the finished one's result."""
+    fleet.stuck = {"2"}
+    session = fleet.world.client.session(SKIP)
+    both(session, fleet, "Do both.")
+    until(lambda: "RESULT-1-1" in notices(fleet) and fleet.asked["2"])
+    session.kill()
+    fleet.stuck = set()
+    fleet.again()
+    fleet.world.configure(f'agents = "{choice}"\n')
+    second = fleet.world.client.session(SKIP)
+    both(second, fleet, "Do both.")
+    until(lambda: fleet.asked["1"] and fleet.asked["2"])
+    assert ("This agent has finished already" in conversation(fleet)) is (choice == "tell")
+
+
+@pytest.mark.scenario(16)
+def test_after_an_automatic_compaction_a_running_agent_is_not_started_twice(fleet: Fleet) -> None:
+    """The context is full while it runs; launched again in the same turn, under the same prompt, both are refused."""
+    fleet.world.client.extra = AUTO
+    fleet.stuck = {"2"}
+    session = fleet.world.client.session(SKIP)
+    session.prompt("Begin.")
+    fleet.world.model.turns = [
+        agent("First", "AGENT-1 do item"),
+        agent("Second", "AGENT-2 do item", background=True),
+        bash("echo one", tokens=FULL),
+        agent("First", "AGENT-1 do item"),
+        agent("Second", "AGENT-2 do item", background=True),
+        say("Launched."),
+    ]
+    session.prompt("Do both.")
+    assert fleet.world.model.of("summary")
+    assert fleet.again() == {"1": 1, "2": 1}
+    assert "This agent is running already: general-purpose" in conversation(fleet)
+    assert "This agent has finished already" in conversation(fleet)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.client.model import Reply, Request, call, fail, say
+from tests.client.model import Reply, Request, bash, call, fail, say
+from tests.client.test_compaction import AUTO, FULL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -341,3 +342,69 @@ def test_ninety(fleet: Fleet) -> None:
     asked = after(fleet, script=script)
     assert set(asked) == {str(each) for each in range(1, 91)} - done
     assert set(asked.values()) == {1}
+
+
+@pytest.mark.scenario(16)
+def test_a_twin_in_flight_after_an_automatic_compaction(fleet: Fleet) -> None:
+    """The context is full while a script runs; launched again in the same turn, it is refused."""
+    fleet.world.client.extra = AUTO
+    fleet.stuck = {"6"}
+    session = fleet.world.client.session(SKIP)
+    session.prompt("Begin.")
+    launch(fleet.world, session, "Do it.", script=SIX)
+    until(lambda: results(fleet.world) == 5)
+    fleet.world.model.turns = [bash("echo one", tokens=FULL), call("Workflow", script=SIX), say("Launched.")]
+    session.prompt("Go on.")
+    assert fleet.world.model.of("summary")
+    refused = fleet.world.model.of("main")[-1]
+    run = fleet.world.rows("script_runs")[0]
+    assert f"running already: run {run['run']}, task {run['task']}; 5 of 6 agents finished" in refused.text
+    assert f"run {run['run']} (task {run['task']}) is running, 5 of 6" in refused.text
+    assert fleet.again() == dict.fromkeys(ALL, 1)
+
+
+@pytest.mark.scenario(16)
+@pytest.mark.parametrize("mode", ["default", "acceptEdits", "plan", "dontAsk"])
+@pytest.mark.parametrize("edit", [("", ""), ("[1, 2, 3", "[3, 2, 1")], ids=["same", "changed"])
+def test_no_permission_is_given(fleet: Fleet, mode: str, edit: tuple[str, str]) -> None:
+    """What a person would be asked about doesn't run because Holdfast changed it; what they allowed does, changed."""
+    cut(fleet, "3", done=5, script=SIX)
+    script = SIX.replace(*edit)
+    session = fleet.world.client.session("--permission-mode", mode)
+    launch(fleet.world, session, "Do it.", script=script)
+    assert not fleet.again()
+    assert not [row for row in fleet.world.rows("script_runs")[1:] if row["run"]]
+    session.close()
+    allowed = fleet.world.client.session("--permission-mode", mode, "--allowedTools", "Workflow")
+    launch(fleet.world, allowed, "Do it.", script=script)
+    finish(allowed)
+    assert fleet.again() == {"3": 1}
+    assert not told(fleet, *ALL)
+
+
+@pytest.mark.scenario(16)
+@pytest.mark.parametrize("choice", ["tell", "off"])
+def test_the_configuration_decides(fleet: Fleet, choice: str) -> None:
+    """All agents run again. With `tell` the model learns what there is; what it names is the client's own to serve."""
+    cut(fleet, "3", done=5, script=SIX)
+    fleet.world.configure(f'agents = "{choice}"\n')
+    assert after(fleet, script=SIX) == dict.fromkeys(ALL, 1)
+    heard = "".join(each.text for each in fleet.world.model.of("main"))
+    assert ("An earlier run of this script left results" in heard) is (choice == "tell")
+    assert ("was interrupted, 5 of 6 agents finished" in heard) is (choice == "tell")
+
+
+@pytest.mark.scenario(16)
+def test_a_changed_script_that_is_cut_off_too(fleet: Fleet) -> None:
+    """Killed before any agent of its own has ended: what it was answered from is still there for the third session."""
+    cut(fleet, "3", done=5, script=SIX)
+    edit = SIX.replace("[1, 2, 3, 4, 5, 6]", "[6, 5, 4, 3, 2, 1]")
+    fleet.stuck = {"3"}
+    session = fleet.world.client.session(SKIP)
+    launch(fleet.world, session, "Do it.", script=edit)
+    until(lambda: fleet.asked["3"])
+    session.kill()
+    fleet.stuck = set()
+    assert fleet.again() == {"3": 1}
+    assert after(fleet, script=edit) == {"3": 1}
+    assert not told(fleet, *ALL)

@@ -57,8 +57,8 @@ def unused(context: Context, session: str, transcript: str) -> list[ScriptRun]:
     told: set[str] | None = None
     process = script_runs.process(context)
     for run in script_runs.recent(context.project, process, days=context.config.freshness_days):
-        names = {run.digest, run.name or run.digest}
-        if names & seen or run.status == "elsewhere":
+        names, over = {run.digest, run.name or run.digest}, run.ending and (run.used_at or run.rerun_at)
+        if names & seen or (not over and run.status == "elsewhere"):  # the status may need the client's files
             continue
         seen |= names
         if run.used_at or run.rerun_at:
