@@ -74,7 +74,7 @@ def _of_agents(folder: Path, prompts: Mapping[str, str]) -> Iterator[str]:
     if {each.label for each in agents} != set(prompts):
         yield f"labels: {sorted({each.label for each in agents})} in place of {sorted(prompts)}"
         return
-    for each in agents:
+    for each in (each for each in agents if each.state == "finished"):  # before, the transcript may not be there
         said = journals.prompt(folder, each.agent_id)
         if said != prompts[each.label]:
             yield f"transcript: agent-<id>.jsonl begins with the prompt {said!r} in place of {prompts[each.label]!r}"

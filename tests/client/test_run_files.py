@@ -23,7 +23,7 @@ def test_the_clients_own_files_are_as_known(fleet: Fleet) -> None:
     """Of a run that has ended, and of one that was cut off with a failed agent. It says in a line what changed."""
     session = fleet.world.client.session(SKIP)
     launch(fleet.world, session, "Do it.", script=SIX)
-    finish(session)
+    finish(fleet.world, session)
     failing = SIX.replace("'six'", "'cut'")
     fleet.failing, fleet.stuck = {"2"}, {"6"}
     launch(fleet.world, session, "Do another.", script=failing)

@@ -101,9 +101,12 @@ def launch(world: World, session: Session, prompt: str, **given: Any) -> None:
     session.prompt(prompt)
 
 
-def finish(session: Session) -> None:
-    """Wait for the turn that a run's end makes."""
-    session.wait(timeout=120)
+def finish(world: World, session: Session) -> None:
+    """Wait for the turn that the last run's end makes; a short run may end within the turn that launched it."""
+    task = world.rows("script_runs")[-1]["task"]
+    launching = next(each for each in world.model.of("main") if f"Task ID: {task}" in each.text)
+    if f"<task-id>{task}</task-id>" not in launching.text:
+        session.wait(timeout=120)
 
 
 @pytest.fixture
@@ -155,7 +158,7 @@ def after(fleet: Fleet, *arguments: str, prompt: str = "Do it.", **given: Any) -
     """Launch a script in a new process of the client, wait for its end, and return which agents asked the model."""
     session = fleet.world.client.session(SKIP, *arguments)
     launch(fleet.world, session, prompt, **given)
-    finish(session)
+    finish(fleet.world, session)
     assert not fleet.world.complaints_after_a_kill
     session.close()
     return fleet.again()
@@ -197,7 +200,7 @@ def test_a_new_session_can_name_the_run(fleet: Fleet) -> None:
 
     fleet.world.model.turns = [named, say("Launched.")]
     session.prompt("Go on with what was cut off.")
-    finish(session)
+    finish(fleet.world, session)
     assert fleet.again() == {"3": 1}
     assert not told(fleet, *ALL)
 
@@ -218,12 +221,12 @@ def test_one_failing_agent(fleet: Fleet, status: int) -> None:
     fleet.failing, fleet.status = {"2"}, status
     session = fleet.world.client.session(SKIP)
     launch(fleet.world, session, "Do it.", script=SIX)
-    finish(session)
+    finish(fleet.world, session)
     fleet.failing = set()
     fleet.again()
     run = fleet.world.rows("script_runs")[0]
     launch(fleet.world, session, "Try the failed one again.", scriptPath=run["script"], resumeFromRunId=run["run"])
-    finish(session)
+    finish(fleet.world, session)
     assert fleet.again() == {"2": 1}
     assert not told(fleet, *ALL)
     assert not fleet.world.complaints_after_a_kill
@@ -320,7 +323,7 @@ def test_what_is_asked_anew_starts_all(fleet: Fleet) -> None:
     session = fleet.world.client.session(SKIP)
     for prompt in ("Review it.", "Review it again."):
         launch(fleet.world, session, prompt, script=SIX)
-        finish(session)
+        finish(fleet.world, session)
         assert fleet.again() == dict.fromkeys(ALL, 1)
     session.close()
     assert after(fleet, prompt="Review it.", script=SIX) == dict.fromkeys(ALL, 1)
@@ -377,7 +380,7 @@ def test_no_permission_is_given(fleet: Fleet, mode: str, edit: tuple[str, str]) 
     session.close()
     allowed = fleet.world.client.session("--permission-mode", mode, "--allowedTools", "Workflow")
     launch(fleet.world, allowed, "Do it.", script=script)
-    finish(allowed)
+    finish(fleet.world, allowed)
     assert fleet.again() == {"3": 1}
     assert not told(fleet, *ALL)
 

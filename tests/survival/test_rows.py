@@ -146,3 +146,16 @@ def test_the_row_without_a_workflow_does_not_hold_where_the_newest_transcript_wi
     assert [text for text in found.false if "foreign: canary-" in text]
     assert found.short == 2
     assert not [text for text in found.faults if text.startswith("guidance of compaction")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("choice", "said"), [("off", "nothing was said of wf_"), ("tell", "would have run twice")])
+def test_the_row_of_agents_does_not_hold_where_they_are_launched_again(choice: str, said: str) -> None:
+    """A user left them to the client, or wants only to be told."""
+    paths.user_config().parent.mkdir(parents=True, exist_ok=True)
+    paths.user_config().write_text(f'agents = "{choice}"\n')
+    found = play("agents", job=Job(adverse=1, facts=trials.LEAST, here=paths.config_dir()))
+    assert not found.holds
+    assert [text for text in found.faults if said in text]
+    assert [text for text in found.faults if "the script would have run all of its agents" in text]
+    assert found.recoverable == found.planted

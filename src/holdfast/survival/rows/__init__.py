@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.frozen import frozen
-from holdfast.survival.rows import contents, files, hooks, identity, kills, plain, workflowless
+from holdfast.survival.rows import agents, contents, files, hooks, identity, kills, plain, workflowless
 from holdfast.survival.workflow_files import BY_HAND, FORMATS
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ ROWS: dict[str, Row] = {
     "1,000 to-dos": Row(contents.many_todos),
     "characters": Row(contents.characters),
     "names": Row(contents.names),
+    "agents": Row(agents.agents, quick=True),
     "concurrent": Row(files.concurrent, quick=True),
     "no workflow": Row(workflowless.no_workflow, quick=True, formats=("trail",)),
 }
