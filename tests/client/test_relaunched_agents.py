@@ -109,8 +109,10 @@ def test_an_interrupted_agent_goes_on_with_what_it_had_done(fleet: Fleet, resume
     until(lambda: refused.search(conversation(fleet)))  # a resumed client begins with a turn of its own
     found = refused.search(conversation(fleet))
     assert found
-    message = {"to": found[1], "message": "Continue your task.", "summary": "Continue"}
-    fleet.world.model.turns = [call("SendMessage", **message), say("Ok.")]
+    fleet.world.model.turns = [
+        call("SendMessage", to=found[1], message="Continue your task.", summary="Continue"),
+        say("Ok."),
+    ]
     second.prompt("Continue it.")
     until(lambda: fleet.said.get("2"))
     assert "the-work-of-42" in fleet.world.model.of("agent")[-1].text

@@ -41,7 +41,13 @@ class Team:
         """Let the model launch a teammate, as the client's terminal does."""
         call = self.call(name, prompt)
         assert "permissionDecision" not in self.project.fire("PreToolUse", "PreToolUse-Agent", **call).specific
-        response = {"status": "teammate_spawned", "prompt": prompt, "agentId": agent, "agent_id": agent, "name": name}
+        response: dict[str, Any] = {
+            "status": "teammate_spawned",
+            "prompt": prompt,
+            "agentId": agent,
+            "agent_id": agent,
+            "name": name,
+        }
         response |= {"teammate_id": f"{name}@session-9ee7063f", "agent_type": "general-purpose"}
         response |= {"team_name": "session-9ee7063f", "is_splitpane": False, "tmux_session_name": "in-process"}
         self.project.fire("PostToolUse", "PostToolUse-Agent", **call, tool_response=response)
