@@ -17,7 +17,7 @@ _ID = re.compile(
 _SCRATCH = re.compile(r"(?<=/tmp/holdfast-)[a-z0-9_]{8}(?!\w)")
 _TOOK = re.compile(r"(?:< ?)?\b\d+(\.\d+)? ?(ms|s|seconds?)\b *")
 _SHARE = re.compile(r"(?<=left:)[\d.]+%|(?<=width:)[\d.]+%|(?<=\"seconds\": )[\d.]+")  # of a time that is real
-_PROCESS = re.compile(r"(?<=pid )\d+|(?<=process )\d+|(?<=\"pid\": )\d+")
+_PROCESS = re.compile(r"(?<=pid )\d+|(?<=process )\d+|(?<=\"pid\": )\d+|(?<=\"mtime_ns\": )\d+")
 
 
 class Normal:
