@@ -199,7 +199,7 @@ def test_both_schemas_of_the_document_go_there_and_back(scene: Scene, name: str)
 
 
 def test_histories_have_the_documents_events(scene: Scene) -> None:
-    """R004-18, R004-23 and I004-20: each thing that happens is an event of its own, and none ever goes."""
+    """R004-23 and I004-20: each thing that happens is an event of its own, and none ever goes."""
     scene.tdd()
     scene.run("tdd", "red", "--test-file", "t.rs", "--test-name", "test_login", "--reason", "not implemented")
     scene.run("tdd", "green", "--passing", "test_login")
@@ -214,6 +214,18 @@ def test_a_compaction_is_in_the_history(scene: Scene) -> None:
     scene.write(f"{places.TOP}/active/dev-example.json", documents.DEV.decode())
     assert any(each["event"] == "context_compacted" for each in scene.state()["history"])
     assert "Resuming task 2/3, currently in GREEN phase" in scene.restored()
+
+
+def test_a_compaction_is_written_into_the_history(scene: Scene) -> None:
+    """R004-18: among the document's other events, with its note."""
+    scene.dev()
+    scene.run("task", "1", "--start")
+    scene.run("task", "1", "--done", "--commit", "172c0b0")
+    adapter.compacted(Workspace.open(scene.root), scene.workflow)
+    names = ("workflow_started", "phase_completed", "task_completed", "context_compacted")
+    found = scene.events(*names)
+    assert [each["event"] for each in found] == [names[0], names[1], names[1], names[2], names[3]]
+    assert found[-1] == {"at": found[-1]["at"], "event": "context_compacted", "note": "session resumed"}
 
 
 def test_a_start_says_whether_it_resumes(scene: Scene) -> None:

@@ -116,6 +116,14 @@ class TakesEvidence(Protocol):
 
 
 @runtime_checkable
+class RecordsCompactions(Protocol):
+    """An optional ability of an adapter: to record in a state that its session was compacted."""
+
+    def compacted(self, project: Records, workflow: Workflow) -> Workflow:
+        """Record that a session goes on with an unfinished workflow after a compaction; return it as it is now."""
+
+
+@runtime_checkable
 class StoresNotes(Protocol):
     """An optional ability of an adapter: a place of its own for a note on the current phase.
 
@@ -246,6 +254,12 @@ def noted(workflow: Workflow, changes: Changes, note: str) -> Changes:
         if isinstance(adapter, StoresNotes)
         else changes.with_note(workflow, note)
     )
+
+
+def compacted(project: Records, workflow: Workflow) -> Workflow:
+    """Record in a workflow that its session was compacted, if its format records that; return it as it is now."""
+    adapter = get(workflow.format)
+    return adapter.compacted(project, workflow) if isinstance(adapter, RecordsCompactions) else workflow
 
 
 def of_agents(name: str) -> AgentFormat:

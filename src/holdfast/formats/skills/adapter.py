@@ -30,6 +30,7 @@ __all__ = [
     "begin",
     "brief",
     "candidates",
+    "compacted",
     "done",
     "evidence",
     "find",
@@ -188,6 +189,16 @@ def evidence(project: Records, workflow: Workflow, work: Sequence[Work]) -> list
     from holdfast.formats.skills import evidence as taking  # here, for only three kinds of events have any
 
     return taking.take(project, workflow, work)
+
+
+def compacted(project: Records, workflow: Workflow) -> Workflow:
+    """Note in the history that a session goes on after a compaction (R004-18); nothing changes in one that is over."""
+
+    def edit(data: dict[str, Any], rules: Machine, at: str) -> None:
+        if files.status(data) not in files.FINAL:
+            transitions.note(data, at, "context_compacted", note="session resumed")
+
+    return store.change(project, workflow, edit, why="compaction")[0]
 
 
 def asked(project: Records, command: str, argument: str) -> list[Workflow]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast import capture
+from holdfast.errors import HoldfastError
 from holdfast.sessions.compaction import compactions, deliveries, hints
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.workspace import Workspace
@@ -81,7 +82,7 @@ def _restored(event: Event, context: Context, known: bool) -> list[Message]:
 
         notes = [hints.problem(project, each) for each in found.problems]
         notes += [*_left(found), *_skipped(context)]
-        guidance = session_guidance.give(event, context, verdict.full, verdict, notes)
+        guidance = session_guidance.give(event, context, _compacted(event, context, verdict.full), verdict, notes)
         return [guidance, *told, *_blind(context), *hints.vanished(event, context)]
     compactions.take_summary(project, session)
     if event.hook_event_name == project.client.PROMPT_EVENT:
@@ -91,6 +92,20 @@ def _restored(event: Event, context: Context, known: bool) -> list[Message]:
     told += [Message(f"Holdfast: {line}", to_user=True) for line in _skipped(context)]
     told += hints.vanished(event, context) + _outdated(event, context)
     return told + _trail(event, context, verdict.snapshot)
+
+
+def _compacted(event: Event, context: Context, workflow: Workflow) -> Workflow:
+    """Record the compaction in the state that its session gets back; what can't be written is restored all the same.
+
+    Not before the compaction, because one may still fail, and not when an event makes up for a lost delivery.
+    """
+    if workflow.finished or workflow.recovered or getattr(event, "source", "") != "compact":
+        return workflow
+    try:
+        return registry.compacted(Workspace.of(context.project), workflow)
+    except HoldfastError as error:
+        context.log(f"{workflow.place}: the compaction wasn't recorded: {error}", level="warning")
+        return workflow
 
 
 def _trail(event: Event, context: Context, snapshot: Snapshot | None = None) -> list[Message]:
