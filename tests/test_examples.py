@@ -77,7 +77,7 @@ def test_there_are_the_examples_that_the_readme_lists() -> None:
     """Each script is named where a newcomer looks."""
     readme = (ROOT / "examples" / "README.md").read_text("utf-8")
     assert re.findall(r"`python examples/(\w+)\.py`", readme) == NAMES
-    assert NAMES == ["calculator", "page_orchestration", "release_train", "user_auth"]
+    assert NAMES == ["calculator", "login_feature", "page_orchestration", "release_train", "user_auth"]
 
 
 @pytest.mark.slow
@@ -131,6 +131,33 @@ def test_the_pages_survive_three_compactions(tmp_path: Path) -> None:
     assert "cannot be told apart when it is printed." in step(text, "sidecar has all")
     assert "The workflow is complete." in step(text, "tenth phase")
     assert "There is no workflow in" in step(text, "One more compaction")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)  # a hundred processes one after another
+def test_a_feature_and_two_cycles_are_driven_to_their_end(tmp_path: Path) -> None:
+    """R004-33 to R004-35, R004-40, R004-41, I004-16: each scenario of the document, by both kinds of compaction."""
+    text = told("login_feature", tmp_path)
+    reads_well(text)
+    for title, line in {
+        "compacted in a task": "Resuming task 3/5, currently in GREEN phase",
+        "before verification": "All tasks complete. Pending: lint, test, security_review, code_simplifier, pr",
+        "before the pull request": "check git status; create the PR if the branch is pushed",
+        "first cycle": "go on with green: make tests pass",
+    }.items():
+        assert line in step(text, title)
+    kinds = [each for each in ("auto", "manual") if f"PreCompact ({each})" in text]
+    assert kinds == ["auto", "manual"]
+    assert "Phase: RED (write a failing test)" in step(text, "agent works on task 4")
+    switched = step(text, "Another branch")
+    assert "State is for branch 'feature/login' but current branch is 'hotfix'" in switched
+    assert "Options: 1) Switch to feature/login 2) Abandon state and start fresh" in switched
+    assert "which is live" in step(text, "second session")
+    assert "holdfast skills repair" in step(text, "broken and put back")
+    assert "Corrupted state file detected. Starting fresh." in step(text, "file is emptied")
+    assert "DEV_COMPLETE: login" in step(text, "run is completed")
+    ended = step(text, "second cycle")
+    assert "no failing test was recorded in RED" in ended and "DEV_COMPLETE: Reject empty passwords" in ended
 
 
 @pytest.mark.slow

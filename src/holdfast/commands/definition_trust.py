@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
 
 
-def grant(project: Workspace, kind: str, name: str, *, yes: bool) -> None:
+def grant(project: Workspace, kind: str, name: str, *, yes: bool, as_json: bool = False) -> None:
     """Show a project's definition, ask, and trust exactly the content that was shown.
 
     Args:
@@ -25,6 +25,7 @@ def grant(project: Workspace, kind: str, name: str, *, yes: bool) -> None:
         kind: the definition's kind, such as `machines`.
         name: its name.
         yes: don't ask.
+        as_json: print what was trusted as JSON, and show the definition on stderr.
 
     Raises:
         HoldfastError: there is no such file, it can't be read, or nobody agreed.
@@ -35,10 +36,13 @@ def grant(project: Workspace, kind: str, name: str, *, yes: bool) -> None:
         raise HoldfastError(f"{project.root} has no {kind.removesuffix('s')} {name!r}; it would be {path}")
     raw = definitions.content(project.root, path)
     for line in raw.decode(errors="backslashreplace").splitlines():
-        click.echo(printable(line))  # click would remove control characters; here you must see them
+        click.echo(printable(line), err=as_json)  # click would remove control characters; here you must see them
     if not yes and not sys.stdin.isatty():
         raise HoldfastError("there is no terminal to ask on; read the file, then add --yes")
-    if not yes and not click.confirm(f"Trust {path}?"):
+    if not yes and not click.confirm(f"Trust {path}?", err=as_json):
         raise HoldfastError("nothing was trusted")
     trust.grant(project.root, {trust.relative_name(project.root, path): trust.digest(raw)}, [raw])
-    options.say(f"Trusted: {path}. If its content changes, trust it again.")
+    if as_json:
+        options.print_json({"name": name, "path": str(path), "trusted": True})
+    else:
+        options.say(f"Trusted: {path}. If its content changes, trust it again.")

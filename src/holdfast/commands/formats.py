@@ -170,8 +170,9 @@ def new(name: str, in_project: bool, project_dir: str | None) -> None:
 @command.command(name="trust")
 @click.argument("name")
 @click.option("--yes", is_flag=True, help="Don't ask.")
+@options.json_option
 @options.project_option
-def trust_(name: str, yes: bool, project_dir: str | None) -> None:
+def trust_(name: str, yes: bool, as_json: bool, project_dir: str | None) -> None:
     """Trust a format of the project.
 
     Trust holds for exactly the content that the file has now. It is for people, not for a model.
@@ -180,7 +181,7 @@ def trust_(name: str, yes: bool, project_dir: str | None) -> None:
     Examples:
       holdfast formats trust checklist
     """
-    definition_trust.grant(options.open_project(project_dir), catalog.KIND, name, yes=yes)
+    definition_trust.grant(options.open_project(project_dir), catalog.KIND, name, yes=yes, as_json=as_json)
 
 
 def _known() -> Iterator[dict[str, Any]]:

@@ -507,6 +507,23 @@ def test_what_is_wrong_is_named_and_mended(root: Path) -> None:
     assert "dev-11111111" in holdfast("doctor", root=root, code=1).out
 
 
+@pytest.mark.parametrize(("words", "code"), [(("skills", "repair"), 0), (("doctor", "--fix"), 1)])
+def test_a_broken_file_gets_its_last_content_back(root: Path, words: tuple[str, ...], code: int) -> None:
+    """As its readers are told; what was broken stays beside it, and the index keeps its one entry."""
+    start(root)
+    (path,) = (root / places.TOP / "active").glob("*.json")
+    raw = path.read_bytes()
+    path.write_bytes(raw[:400])
+    said = skills(root, "check", code=1).out
+    assert "its last good content is used → holdfast skills repair" in said
+
+    assert "last good content" in holdfast(*words, root=root, code=code).out  # no hook is registered here
+
+    assert path.read_bytes() == raw
+    assert [each.read_bytes() for each in path.parent.glob("*.corrupt-*")] == [raw[:400]]
+    assert "not listed" not in skills(root, "check").out
+
+
 def test_files_that_are_not_named_after_their_key_are_named_with_each_other(root: Path) -> None:
     """Three of the same feature, one of them by another spelling; another skill's is no match."""
     for name, feature in (("dev-a", FEATURE), ("dev-b", f"./{FEATURE}"), ("tdd-c", FEATURE)):

@@ -12,7 +12,7 @@ from holdfast.files import atomic
 from holdfast.files.lock import locked
 from holdfast.formats.skills import featurefile, index, lookup, places, store, view
 from holdfast.formats.skills import file as files
-from holdfast.workflow import values
+from holdfast.workflow import statefile, values
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
@@ -65,9 +65,11 @@ def findings(project: Records, *, ours: bool = True) -> list[Finding]:
 
 
 def repair(project: Records) -> list[str]:
-    """Move finished workflows away, make the index agree with the files, and remove temporary files; say what was done.
+    """Mend what follows from other files, and return what was done, a line each.
 
-    State files are left as they are: what they should say, only a person knows.
+    A broken state file gets its last good content back, and what was broken stays beside it. Finished workflows are
+    moved away, the index is made to agree with the files, and temporary files are removed. What a whole state file
+    should say, only a person knows: it is left as it is.
     """
     done, listed = list[str](), list[index.Listed]()
     with locked(places.top(project)):
@@ -75,6 +77,10 @@ def repair(project: Records) -> list[str]:
             path = places.active(project) / f"{name}.json"
             try:
                 seen = view.read(project, path)
+                if seen.file.repairable:
+                    kept = statefile.rewrite(project, path, lambda file: dict(file.data), why="repair", repair=True)[0]
+                    seen = view.seen(project, kept)
+                    done.append(f"{name} has its last good content again; what was broken is kept beside it")
             except StateError:
                 continue
             if files.status(seen.data) in files.FINAL and not seen.file.broken:
@@ -104,7 +110,8 @@ def _of(project: Records, path: Path, listed: list[index.Listed]) -> Iterator[Fi
     listed += index.listed(project, path, seen.data)
     if seen.file.broken:
         said = f"{path}: {seen.file.broken}; its last good content is used"
-        yield Finding(said, "the next change repairs it", serious=True)
+        remedy = REPAIR if seen.file.repairable else f"correct {path}, or move it away"
+        yield Finding(said, remedy, serious=True)
         return
     for warning in view.workflow(project, seen).warnings:
         yield Finding(f"{path.stem}: {warning}", f"look at {path}")

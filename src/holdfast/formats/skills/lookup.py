@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 _LISTED = 10  # workflows that an error message names
 
 
-def named(project: Records, wanted: str, skill: str = "", *, briefly: bool = False) -> list[Workflow]:
+def named(
+    project: Records, wanted: str, skill: str = "", *, briefly: bool = False, finished: bool = False
+) -> list[Workflow]:
     """Return the unfinished workflows that a text means.
 
     The literal key counts first, as the file is named after it. Then come an id, another spelling of a feature's path,
@@ -31,6 +33,7 @@ def named(project: Records, wanted: str, skill: str = "", *, briefly: bool = Fal
         wanted: a key, an id, a feature's path or a folder.
         skill: the skill it has to be of; empty for any.
         briefly: read no more files than an event may (`candidates.MOST`).
+        finished: return those instead that are finished and were not moved away yet.
     """
     there = dict.fromkeys(index.names(project))
     ending = f"-{places.hashed(wanted)}"
@@ -45,7 +48,7 @@ def named(project: Records, wanted: str, skill: str = "", *, briefly: bool = Fal
         found = [name for name in there if _is_of(name, skill) and _calls_itself(project, name, wanted)]
     if briefly:
         found = found[: candidates.MOST]
-    return [each for each in (_read(project, name) for name in found) if each is not None and not each.finished]
+    return [each for each in (_read(project, name) for name in found) if each is not None and each.finished is finished]
 
 
 def one(project: Records, wanted: str, skill: str = "") -> Workflow:

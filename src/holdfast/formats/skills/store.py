@@ -23,7 +23,7 @@ from holdfast.workflow import places as kept_at
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from datetime import datetime
     from pathlib import Path
 
@@ -124,13 +124,32 @@ def finish(
     """Run `edit`, which ends a workflow, and move its file to `completed/`; return it as it was at its end.
 
     The status is written first, then the copy, then the active file is removed and delisted. If this is killed in
-    between, a finished file lies among the active ones, and the next call of this moves it.
+    between, a finished file lies among the active ones, and the next command moves it (`tidy`).
 
     Raises as `change` does.
     """
     with held(project, workflow):
         now, _ = change(project, workflow, edit, why=why)
         return move_away(project, now)
+
+
+def tidy(project: Records, found: Iterable[Workflow]) -> None:
+    """Move those of some workflows to `completed/` that are finished: whatever ended them was killed before it did.
+
+    One whose file is broken stays, because its content is an earlier one. Raises StateError if it can't be written.
+    """
+    for each in found:
+        if not each.finished or each.recovered:
+            continue
+        with suppress(MissingError), held(project, each):
+            if view.read(project, each.path).file.document.raw == each.raw:
+                move_away(project, each)
+
+
+def relist(project: Records, workflow: Workflow) -> None:
+    """List a workflow as its file has it: whatever wrote that may have been killed before. Raises as `held` does."""
+    with held(project, workflow):
+        index.put(project, workflow.path, view.read(project, workflow.path).data)
 
 
 def move_away(project: Records, workflow: Workflow) -> Workflow:

@@ -51,8 +51,9 @@ def machines(as_json: bool, project_dir: str | None) -> None:
 @click.command()
 @click.argument("skill")
 @click.option("--yes", is_flag=True, help="Don't ask.")
+@options.json_option
 @options.project_option
-def trust(skill: str, yes: bool, project_dir: str | None) -> None:
+def trust(skill: str, yes: bool, as_json: bool, project_dir: str | None) -> None:
     """Trust the project's machine for SKILL.
 
     This is for people. Trust holds for exactly the content that the file has now.
@@ -61,7 +62,7 @@ def trust(skill: str, yes: bool, project_dir: str | None) -> None:
     Example:
       holdfast skills trust release
     """
-    definition_trust.grant(options.open_project(project_dir), library.KIND, skill, yes=yes)
+    definition_trust.grant(options.open_project(project_dir), library.KIND, skill, yes=yes, as_json=as_json)
 
 
 def _row(found: definitions.Listed[Machine]) -> str:

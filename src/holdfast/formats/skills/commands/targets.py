@@ -31,8 +31,11 @@ def find(project: Workspace, wanted: str | None) -> Workflow:
     """
     verbs.settle(project)
     if wanted is not None:
+        store.tidy(project, lookup.named(project, wanted, finished=True))
         return lookup.one(project, wanted)
-    found = [each for each in adapter.find(project).workflows if not each.finished]
+    every = adapter.find(project).workflows
+    store.tidy(project, every)
+    found = [each for each in every if not each.finished]
     own, free = selection.candidates(project, found, options.session())
     if own or len(free) == 1:
         return (own or free)[0]

@@ -8,7 +8,7 @@ import click
 
 from holdfast.commands import options
 from holdfast.errors import HoldfastError
-from holdfast.formats.skills import inspection, retention
+from holdfast.formats.skills import adapter, inspection, retention, store
 from holdfast.workflow.wording import count
 
 
@@ -28,6 +28,8 @@ def cleanup(dry_run: bool, as_json: bool, project_dir: str | None) -> None:
       holdfast skills cleanup --dry-run
     """
     project = options.open_project(project_dir)
+    if not dry_run:
+        store.tidy(project, adapter.find(project).workflows)
     old = retention.due(project, options.session() or "")
     gone = old if dry_run else [each for each in old if retention.remove(project, each)]
     if as_json:
@@ -93,8 +95,9 @@ def check(as_json: bool, project_dir: str | None) -> None:
 def repair(as_json: bool, project_dir: str | None) -> None:
     """Repair what can be repaired safely.
 
-    That is the index, finished workflows in the wrong folder, and files that
-    interrupted writes left behind.
+    That is broken state files whose last good content is known, the index,
+    finished workflows in the wrong folder, and files that interrupted writes left
+    behind.
 
     \b
     Example:

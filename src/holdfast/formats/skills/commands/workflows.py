@@ -109,6 +109,7 @@ def start(
         )
     gone = _clean(project, keep=[each.path.stem for each in found])
     if found and not found[0].recovered:
+        store.relist(project, found[0])
         _own(project, found[0])
         number = view.current_task(view.of(found[0]).data)
         lines = [display.RESUMING, f"Current phase: {transitions.current(view.of(found[0]).data)}"]
