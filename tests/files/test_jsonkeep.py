@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.files import jsonkeep
+from holdfast.files import jsonkeep, jsontext
 
 BY_HAND = """{
   "workflow": "Fé",
@@ -32,7 +32,7 @@ BY_HAND = """{
 
 def changed(text: str, data: Any, *, escaped: bool = False) -> str:
     """Return the text with other content; it must be possible."""
-    raw = jsonkeep.rewritten(text.encode(), data, escaped=escaped)
+    raw = jsonkeep.rewritten(text.encode(), json.loads(text.removeprefix("\ufeff")), data, escaped=escaped)
     assert raw is not None
     return raw.decode()
 
@@ -117,14 +117,14 @@ def test_changes_that_python_calls_equal_are_made(old: str, new: Any) -> None:
     [
         (b'{"a": 1,}', {"a": 2}),
         (b'\xff{"a": 1}', {"a": 2}),
-        (b'{"a": ' + b"[" * 300 + b"]" * 300 + b"}", {"a": 2}),
+        (b'{"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", {"a": 2}),
         (b'{"a": "' + b"x" * jsonkeep.LIMIT_BYTES + b'"}', {"a": 2}),
         (b'{"a": 1}', {"a": float("nan")}),
     ],
 )
 def test_what_cannot_be_kept_is_left_to_others(raw: bytes, data: dict[str, Any]) -> None:
     """A text that is broken, too deep or too large, and data that is no JSON, are nothing for this writer."""
-    assert jsonkeep.rewritten(raw, data, escaped=False) is None
+    assert jsonkeep.rewritten(raw, {"a": 1}, data, escaped=False) is None
 
 
 _VALUES = st.recursive(
@@ -141,8 +141,29 @@ def test_any_data_becomes_any_other(before: dict[str, Any], after: dict[str, Any
     """What is written says exactly what was asked for, and what says the same already keeps every byte."""
     raw = json.dumps(before, **layout).encode()
 
-    written = jsonkeep.rewritten(raw, after, escaped=False)
+    written = jsonkeep.rewritten(raw, before, after, escaped=False)
 
     assert written is not None
     assert json.dumps(json.loads(written), sort_keys=True) == json.dumps(after, sort_keys=True)
-    assert jsonkeep.rewritten(raw, before, escaped=False) == raw
+    assert jsonkeep.rewritten(raw, before, before, escaped=False) == raw
+
+
+@pytest.mark.parametrize("place", [0, 20, 499])
+def test_the_work_does_not_grow_with_what_stays(place: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only what changes is looked into, and an element that goes leaves those after it as they are."""
+    tasks = [{"id": n, "name": f"Task {n}"} for n in range(500)]
+    before = {"head": {"n": 1}, "tasks": tasks, "log": [{"n": 1}] * 500}
+    after = {**before, "head": {"n": 2}, "tasks": [each for each in tasks if each["id"] != place]}
+    looked, known = list[int | None](), jsontext.outline
+
+    def outline(text: str, at: int | None = None) -> jsontext.Node:
+        looked.append(at)
+        return known(text, at)
+
+    monkeypatch.setattr(jsontext, "outline", outline)
+    monkeypatch.setattr(jsontext, "parse", lambda text: pytest.fail("all of it was parsed in Python"))
+
+    written = jsonkeep.rewritten(json.dumps(before, indent=2).encode(), before, after, escaped=False)
+
+    assert written == json.dumps(after, indent=2).encode()
+    assert len(looked) == 3, "the root, the head, and the tasks"

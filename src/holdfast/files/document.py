@@ -8,7 +8,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import BrokenError, ChangedError, LargeError, MissingError, SchemaMismatch, StateError
-from holdfast.files import atomic, jsonkeep
+from holdfast.files import atomic
+from holdfast.files.jsonvalue import same
 from holdfast.frozen import frozen
 from holdfast.patterns import regex
 
@@ -166,21 +167,12 @@ def replace(
     """
     if like is not None and like.raw == expected and same(like.data, data):
         return like
-    raw = _rendered(path, data, like)
-    if len(raw) > limit:
+    new = (_kept(path, data, like) if like else None) or parse(path, _rendered(path, data, like), 0.0)
+    if like is not None and new.raw == expected:
+        return like
+    if len(new.raw) > limit:
         raise LargeError(path, f"would be larger than {limit} bytes, so it stays as it was")
-    return parse(path, raw, atomic.replace(path, raw, expected))
-
-
-def same(one: Any, other: Any) -> bool:
-    """Return whether two JSON values mean the same. Unlike `==`, it tells 1 from true and from 1.0.
-
-    The order of keys doesn't matter. Values nested too deeply to compare count as different.
-    """
-    try:
-        return _meaning(one) == _meaning(other)
-    except RecursionError:
-        return False
+    return Document(path, new.data, new.raw, atomic.replace(path, new.raw, expected))
 
 
 def copy_aside(path: Path, raw: bytes, why: str = "corrupt") -> Path:
@@ -221,11 +213,23 @@ def _aside(path: Path, why: str = "corrupt") -> Path:
     return target
 
 
+def _kept(path: Path, data: dict[str, Any], like: Document) -> Document | None:
+    """Return `data` as a document whose unchanged parts have the exact characters of `like`; None if that fails."""
+    from holdfast.files import jsonkeep
+
+    raw = jsonkeep.rewritten(like.raw, like.data, data, escaped=_style(like.raw).escaped)
+    if raw is None:
+        return None
+    with suppress(StateError):
+        found = parse(path, raw, 0.0)
+        return found if same(found.data, data) else None
+    return None
+
+
 def _rendered(path: Path, data: dict[str, Any], like: Document | None) -> bytes:
-    """Return `data` as the file's new bytes; unchanged parts keep their exact characters. Raises StateError."""
+    """Return `data` as the file's new bytes. Raises StateError."""
     try:
-        kept = jsonkeep.rewritten(like.raw, data, escaped=_style(like.raw).escaped) if like else None
-        return kept or render(data, like.raw if like else None)
+        return render(data, like.raw if like else None)
     except RecursionError as error:
         raise StateError(path, "is nested too deeply to be written") from error
 
@@ -255,15 +259,8 @@ def _style(like: bytes) -> _Style:
         newline="\r\n" if b"\r\n" in body else "\n",
         tail=body[len(body.rstrip()) :],
         mark=mark,
-        escaped=body.isascii() and _ESCAPED_LETTER.search(body) is not None,
+        escaped=b"\\u" in body and body.isascii() and _ESCAPED_LETTER.search(body) is not None,
     )
-
-
-def _meaning(data: Any) -> str:
-    """Return a text that is the same only for equal data."""
-    import json
-
-    return json.dumps(data, sort_keys=True)
 
 
 def _parse(path: Path, raw: bytes) -> dict[str, Any]:
@@ -289,6 +286,8 @@ def _deeper(data: dict[str, Any], levels: int) -> bool:
     """Return whether objects and lists lie deeper in one another than `levels`."""
     level: list[Any] = [data]
     for _ in range(levels):
+        if not level:
+            return False
         inner = (each.values() if isinstance(each, dict) else each for each in level)
         level = [each for within in inner for each in within if isinstance(each, (dict, list))]
     return bool(level)

@@ -7,31 +7,37 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.files import jsontext
 from holdfast.files.jsonstyle import Style, blank_before, indent_at, style_of
+from holdfast.files.jsonvalue import same
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holdfast.files.jsontext import Node
 
-LIMIT_BYTES = 512 * 1024  # bytes; larger files are rewritten in full, because this parser is slow
+LIMIT_BYTES = 512 * 1024  # bytes; larger files are rewritten in full
 
 
-def rewritten(raw: bytes, data: dict[str, Any], *, escaped: bool) -> bytes | None:
+def rewritten(raw: bytes, old: dict[str, Any], data: dict[str, Any], *, escaped: bool) -> bytes | None:
     """Return the file `raw` with its content changed to `data`, None if that isn't possible in its own style.
 
     Entries keep their place, layout and spelling (`1.50`, an object on one line). New entries follow the last one in
-    the style of the rest. `escaped` tells whether new non-ASCII letters are escaped.
+    the style of the rest. Only objects and lists that change are looked into. Check the result: in a file with a key
+    twice, it may say something else than `data`.
+
+    Args:
+        raw: the file's bytes.
+        old: its content.
+        data: the new content.
+        escaped: whether new non-ASCII letters are escaped.
     """
     if len(raw) > LIMIT_BYTES:
         return None
     try:
         text = raw.decode("utf-8")
-        root = jsontext.parse(text)
+        root = jsontext.outline(text)
         writer = _Writer(text, style_of(text, root), escaped)
-        new = text[: root.start] + writer.value(root, root.value(text), data) + text[root.end :]
-        if _meaning(json.loads(new.removeprefix("\ufeff"))) != _meaning(data):
-            return None
-    except (jsontext.JSONTextError, ValueError, RecursionError):
+        new = text[: root.start] + writer.value(root, old, data) + text[root.end :]
+    except (ValueError, RecursionError):
         return None
     # Surrogates occur only inside strings, where Python's escape for them is JSON's too.
     return new.encode("utf-8", "backslashreplace")
@@ -47,8 +53,10 @@ class _Writer:
 
     def value(self, node: Node, old: Any, new: Any) -> str:
         """Return the text of `new` in place of `node`, whose value is `old`."""
-        if _meaning(old) == _meaning(new):
+        if same(old, new):
             return self.text[node.start : node.end]
+        if isinstance(old, (dict, list)) and not node.entries:
+            node = jsontext.outline(self.text, node.start)
         if node.entries and isinstance(old, dict) and isinstance(new, dict) and old.keys() & new.keys():
             return self.members(node, old, new)
         if node.entries and isinstance(old, list) and isinstance(new, list) and new:
@@ -66,9 +74,20 @@ class _Writer:
         return self.container(node, texts, [(key, value) for key, value in new.items() if key not in old])
 
     def elements(self, node: Node, old: list[Any], new: list[Any]) -> str:
-        """Return an array's text, comparing its elements by position."""
-        places = enumerate(node.entries)
-        texts = [self.value(each.value, old[at], new[at]) if at < len(new) else None for at, each in places]
+        """Return an array's text, comparing its elements by position: from its end, those after some that are gone."""
+        gone = max(len(old) - len(new), 0)
+        kept = 0
+        while gone and kept < len(new) and same(old[-1 - kept], new[-1 - kept]):
+            kept += 1
+        first = min(len(new), len(old)) - kept  # of the elements after it, `gone` go, and the rest stay
+        texts = [
+            self.value(each.value, old[at], new[at])
+            if at < first
+            else None
+            if at < first + gone
+            else self.text[each.start : each.end]
+            for at, each in enumerate(node.entries)
+        ]
         return self.container(node, texts, [(None, value) for value in new[len(texts) :]])
 
     def container(self, node: Node, texts: Sequence[str | None], added: Sequence[tuple[str | None, Any]]) -> str:
@@ -115,7 +134,3 @@ class _Writer:
     def dumps(self, value: Any, **layout: Any) -> str:
         """Return a value as JSON text. Raises ValueError for what JSON can't hold."""
         return json.dumps(value, ensure_ascii=self.escaped, allow_nan=False, **layout)
-
-
-def _meaning(value: Any) -> str:
-    return json.dumps(value, sort_keys=True)

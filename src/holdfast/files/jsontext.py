@@ -78,6 +78,32 @@ def parse(text: str) -> Node:
     return _Parser(text).document()
 
 
+def outline(text: str, at: int | None = None) -> Node:
+    """Return the value at an offset of a JSON text with its entries, but not with theirs; by default the text's root.
+
+    The values are skipped in C. Only `parse` refuses everything that isn't strict JSON.
+
+    Raises ValueError for a text that isn't JSON.
+    """
+    blank, value = _Parser(text).skip, json.JSONDecoder().raw_decode
+    start = blank(1 if text.startswith("\ufeff") else 0) if at is None else at
+    opener = text[start : start + 1]
+    if opener not in _CLOSER:
+        return Node("literal", start, value(text, start)[1])
+    entries = list[Entry]()
+    here = blank(start + 1)
+    while text[here : here + 1] != _CLOSER[opener]:
+        if entries:
+            here = blank(here + 1)
+        key, key_end, first = None, here, here
+        if opener == "{":
+            key, key_end = value(text, here)
+            first = blank(blank(key_end) + 1)
+        entries.append(Entry(here, key, key_end, Node("literal", first, value(text, first)[1])))
+        here = blank(entries[-1].end)
+    return Node("object" if opener == "{" else "array", start, here + 1, tuple(entries))
+
+
 class _Parser:
     """One left-to-right pass over a text. Every method takes an offset and returns what it finds there."""
 

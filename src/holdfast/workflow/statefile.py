@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from holdfast import log
 from holdfast.errors import BrokenError, ChangedError, LargeError, LedgerError, MissingError, SchemaMismatch, StateError
 from holdfast.files import atomic, document
+from holdfast.files.jsonvalue import same
 from holdfast.frozen import frozen
 
 if TYPE_CHECKING:
@@ -30,9 +31,10 @@ TOO_LARGE = (
     f"is larger than {LIMIT_BYTES // 1024**2} MB, so it is neither read nor changed; "
     "take out what is not needed any more, or move it away"
 )
-_LARGE_BYTES = 256 * 1024
+_LARGE_BYTES = 16 * 1024
 _large: dict[Path, Document] = {}
-"""The last large file that this process read."""
+"""The last large files that this process read or wrote."""
+_MOST_LARGE = 2  # a state and its extras: an event reads them several times
 
 TRIES = 20  # attempts to change a file that somebody else keeps saving
 _PAUSE_S = 0.01  # seconds between two looks at a file
@@ -155,7 +157,7 @@ def rewrite(
     def attempt() -> tuple[StateFile, bool]:
         before = _readable(project, path)
         data = edit(before)
-        if document.same(data, before.data) and not (repair and before.broken):
+        if same(data, before.data) and not (repair and before.broken):
             return before, False
         return write(project, path, data, before, why=why), True
 
@@ -195,7 +197,7 @@ def write(project: Records, path: Path, data: dict[str, Any], before: StateFile 
         project.keep(path, before.document.raw, why=f"before {why}")
         written = document.replace(path, data, before.present, like=before.document, limit=LIMIT_BYTES)
     project.keep(path, written.raw, why=why)
-    return StateFile(written, present=written.raw)
+    return StateFile(_known(written), present=written.raw)
 
 
 def put(project: Records, path: Path, raw: bytes, before: bytes | None, *, why: str) -> float:
@@ -411,10 +413,16 @@ def _parsed(path: Path, raw: bytes, mtime: float) -> Document:
     last = _large.get(path)
     if last is not None and last.raw == raw:
         return document.Document(path, last.data, raw, mtime)
-    found = document.parse(path, raw, mtime)
-    if len(raw) > _LARGE_BYTES:
-        _large.clear()  # one entry is enough: an event reads the same file several times
-        _large[path] = found
+    return _known(document.parse(path, raw, mtime))
+
+
+def _known(found: Document) -> Document:
+    """Remember a document if it is large, so that it isn't parsed again, and return it."""
+    if len(found.raw) > _LARGE_BYTES:
+        _large.pop(found.path, None)
+        while len(_large) >= _MOST_LARGE:
+            del _large[next(iter(_large))]
+        _large[found.path] = found
     return found
 
 
