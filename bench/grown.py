@@ -70,7 +70,7 @@ class Place(Client):
         return self.data[name]
 
     def _of_task(self, name: str, task: str) -> bytes:
-        asked = {"description": f"Do {task}", "prompt": f"Do {task} as it says", "subagent_type": "developer"}
+        asked = {"description": task, "prompt": f"Do {task} as it says", "subagent_type": "developer"}
         told = self.payload(name, tool_use_id=f"toolu_{task}", tool_input=asked)
         if "tool_response" in told:
             told["tool_response"]["agentId"] = f"agent-{task}"
@@ -117,8 +117,8 @@ def make(name: str, size: int, top: Path, events: Sequence[str]) -> Place:
     start = ["start", "Bench", "--format", "hybrid", "--phase", "look around @general-purpose", "--phase", "Write it"]
     if name == "tasks":
         start = ["start", "Bench", "--format", "wfs"]
-    elif name in ("run", "skills"):
-        form = "orchestrator" if name == "run" else "skills"
+    elif name in (*RUN, "skills"):
+        form = "skills" if name == "skills" else "orchestrator"
         start = ["start", "Bench", "--format", form, "--phase", "look around", "--phase", "Write it"]
     commands = [["install", "--scope", "project"], start]
     if name == "project_handlers":
@@ -136,8 +136,8 @@ def make(name: str, size: int, top: Path, events: Sequence[str]) -> Place:
         place.response = size
     elif name == "tasks":
         place.tasks = _tasks(place.root, size)
-    elif name == "run":
-        place.tasks = _run(place.root, size)
+    elif name in RUN:
+        place.tasks = _run(place.root, *{**RUN, name: size}.values())
     elif name == "skills":
         _skills(place.root, size)
     elif name == "agents":
@@ -237,28 +237,34 @@ def _task(folder: Path, id_: str, status: str, parent: str, depends_on: list[str
     (folder / f"{id_}.json").write_text(json.dumps(told, indent=2))
 
 
-def _run(project: Path, count: int) -> list[str]:
-    """Give an orchestrator's run its tasks, with twenty learnings and two checkpoints each, and up to twenty agents.
+RUN = {"run": 100, "learnings": 100, "checkpoints": 20, "run_agents": 2}
+"""How many tasks, learnings, checkpoints and agents an orchestrator's run has where another of them grows."""
+
+
+def _run(project: Path, tasks: int, learned: int, checkpoints: int, agents: int) -> list[str]:
+    """Give an orchestrator's run its tasks, learnings, checkpoints and agents.
 
     Returns:
         The ids of the tasks that no agent works on yet.
     """
+    from holdfast.formats.orchestrator.learnings import KEPT
+
     file = project / ".claude/agent-state.json"
     told, at = json.loads(file.read_text()), "2026-01-01T00:00:00Z"
-    names = [f"{number // 50 + 1}.{number % 50 + 1}" for number in range(count)]
-    busy, rest = names[: min(20, count // 4)], names[min(20, count // 4) :]
-    learnings = [_learning(number, names[number % count], at) for number in range(20 * count)]
-    told["orchestrator"] |= {"status": "executing", "total_phases": count // 50 + 1, "current_task": f"0/{count}"}
+    names = [f"{number // 50 + 1}.{number % 50 + 1}" for number in range(tasks)]
+    busy, rest = names[:agents], names[agents:]
+    learnings = [_learning(number, names[number % tasks], at) for number in range(learned)]
+    told["orchestrator"] |= {"status": "executing", "total_phases": tasks // 50 + 1, "current_task": f"0/{tasks}"}
     told["active_agents"] = [
-        {"type": "executor", "task": name, "started": at, "iteration": 1, "status": "in_progress"} for name in busy
+        {"type": "task-executor", "task": name, "started": at, "iteration": 1, "status": "in_progress"} for name in busy
     ]
     told["pending_tasks"] = [
         {"phase": int(name.split(".")[0]) - 1, "task": name, "name": f"Task {name} of the bench"} for name in rest
     ]
-    told["learnings"] = learnings[-500:]
+    told["learnings"] = learnings[-KEPT:]
     told["checkpoints"] = [
         {"timestamp": at, "phase": 0, "task": names[0], "git_sha": "", "state_snapshot": f"checkpoint-{number:03}.json"}
-        for number in range(1, 2 * count + 1)
+        for number in range(1, checkpoints + 1)
     ]
     file.write_text(json.dumps(told, indent=2) + "\n")
     lines = "".join(json.dumps(each) + "\n" for each in learnings)

@@ -39,6 +39,9 @@ SIZES = {
     "response": (1 << 10, 200 << 10),
     "tasks": (100, 300, 1_000),
     "run": (10, 100, 500),
+    "learnings": (100, 1_000, 10_000),
+    "checkpoints": (10, 100, 1_000),
+    "run_agents": (1, 20),
     "skills": (1, 100, 10_000),
     "agents": (10, 100, 1_000),
 }
@@ -53,6 +56,9 @@ QUICK = {
     "response": (1 << 10, 200 << 10),
     "tasks": (100, 300),
     "run": (10, 100),
+    "learnings": (100, 1_000),
+    "checkpoints": (10, 100),
+    "run_agents": (1, 20),
     "skills": (1, 100),
     "agents": (10, 100),
 }
@@ -66,7 +72,7 @@ EVENTS = {
     "ledger": (*MEMORY, "Stop", "PreToolUse-Agent", "SessionStart-startup", "SessionEnd-other", "SubagentStart"),
     "response": ("PostToolUse-Agent", "PostToolUse-Read"),
     "tasks": (*MEMORY, "PreToolUse-Agent", "holdfast wfs task next", "holdfast wfs task validate"),
-    "run": (*MEMORY, "PreToolUse-Agent"),
+    **dict.fromkeys(grown.RUN, (*MEMORY, "PreToolUse-Agent", "SubagentStart")),
     "skills": (*MEMORY, "SessionStart-startup"),
     "agents": ("PreToolUse-Agent", "PostToolUse-Agent", "SessionStart-compact", "SessionStart-startup"),
 }

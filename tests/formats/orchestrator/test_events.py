@@ -214,12 +214,10 @@ def test_a_compaction_gives_the_run_back(project: HoldfastProject, name: str) ->
     said = project.fire("SessionStart", "SessionStart-compact").context
 
     for words in (
-        "run: executing",
-        "1/2 Foundation",
-        "task: 1/2 in the phase",
-        "iteration: 1",
-        "task-executor 1.1 in_progress, iteration 1",
-        "cost $0.00 of $1.00",
+        "run: executing, iteration 1, task 1/2 of phase 1/2 Foundation",
+        "document: auth.md",
+        "agents: task-executor 1.1\n",
+        "bounds: $1.00, 1h, 4 iterations per task",
         "1.1 insight: Look first",
         "pre_task api low pass: It was fine",
         "holdfast orchestrator --help",

@@ -189,7 +189,7 @@ def test_a_state_is_checked_once_for_all_that_an_event_asks_of_it(
         return real(data)
 
     monkeypatch.setattr(check, "types", counted)
-    view._checked.clear()
+    view._last.clear()
     first, second = adapter.find(scene.project), adapter.find(scene.project)
     assert (first.workflows[0].warnings, len(checked)) == (second.workflows[0].warnings, 1)
     scene.put(json.dumps(json.loads(EXAMPLE) | {"milestones": [{}]}).encode())

@@ -183,9 +183,10 @@ def step(workflow: Workflow) -> Step | None:
     verb = {"active": "go on with", "failed": "retry", "blocked": "retry"}.get(due.status, "start")
     if workflow.status == "pending":
         verb = f"approve the plan with `holdfast orchestrator approve`, then {verb}"
+    by = f" (agent {due.agent})" if due.agent else ""
     before = next((each for each in workflow.phases if each.id in workflow.needs), None)
     prompt = f"{due.title}\n\nContext: {before.handover}" if before and before.handover else due.title
-    return Step(due.number, workflow.total, due.title, due.agent, prompt, f'{verb} task {due.id} "{due.title}"')
+    return Step(due.number, workflow.total, due.title, due.agent, prompt, f'{verb} task {due.id} "{due.title}"{by}')
 
 
 def match_phase(workflow: Workflow, text: str, agent: str) -> Phase | None:

@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
+from holdfast.files.jsonvalue import same
 from holdfast.formats.orchestrator import amounts, schema
 from holdfast.workflow import values
 
@@ -141,20 +142,33 @@ RULES: dict[str, dict[str, tuple[Callable[[Any], bool], str]]] = {
 
 
 def types(data: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a warning for each value that the schema doesn't allow, and for each key that is missing (R003-03)."""
+    """Yield a warning for each value that the schema doesn't allow, and for each key that is missing (R003-03).
+
+    A part that is as it was last time isn't looked through again: of a state that changes, most parts stay.
+    """
     for name in schema.TOP:
         given = data.get(name)
-        if given is None:
-            yield f'"{name}" is missing'
-        elif name in schema.LISTS:
-            yield from _items(name, name, given)
-        elif not isinstance(given, dict):
-            yield f'"{name}" is not an object'
-        else:
-            yield from _members(name, name, given)
+        if name not in _known or not same(_known[name][0], given):
+            _known[name] = (given, tuple(_part(name, given)))
+        yield from _known[name][1]
     supervisor = values.members(data.get("supervisor"))
     if isinstance(supervisor.get("interventions"), list):
         yield from _items("interventions", "supervisor.interventions", supervisor["interventions"])
+
+
+_known: dict[str, tuple[Any, tuple[str, ...]]] = {}
+"""Each part as it was last, and its warnings."""
+
+
+def _part(name: str, given: Any) -> Iterator[str]:
+    if given is None:
+        yield f'"{name}" is missing'
+    elif name in schema.LISTS:
+        yield from _items(name, name, given)
+    elif not isinstance(given, dict):
+        yield f'"{name}" is not an object'
+    else:
+        yield from _members(name, name, given)
 
 
 def _items(rule: str, name: str, given: Any) -> Iterator[str]:

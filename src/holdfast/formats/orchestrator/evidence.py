@@ -22,7 +22,7 @@ _NAMED = re.compile(r"\btask\s+(\d{1,6}\.\d{1,6})(?![\d.]*\d)", re.IGNORECASE)
 
 def drift(project: Records, run: Run) -> Iterator[str]:
     """Yield what a checkpoint, git or the clock says otherwise than the state (R003-29, R003-30), as sentences."""
-    done = {each.id for each in run.tasks() if each.status == "completed"}
+    done = {id_ for id_, status in run.statuses().items() if status == "completed"}
     listed = [values.text(each.get("state_snapshot")) for each in schema.objects(run.data.get("checkpoints"))]
     yield from _checkpoint(project, run, listed, done)
     yield from _commits(project, run, done)
@@ -46,7 +46,7 @@ def _checkpoint(project: Records, run: Run, listed: list[str], done: set[str]) -
 def _commits(project: Records, run: Run, done: set[str]) -> Iterator[str]:
     moves = commit.moves(project.root)
     started = clock.parse(values.text(run.head.get("start_time")))
-    known = {each.id for each in run.tasks()}
+    known = run.statuses()
     said = dict[str, str]()
     for move in moves:
         if move.message.startswith("commit") and started and move.at >= started.timestamp():

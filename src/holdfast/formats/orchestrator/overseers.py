@@ -70,7 +70,7 @@ def left(project: Records, workflow: Workflow, text: str, agent: str) -> None:
 
 def _task(run: Run, text: str) -> str:
     """Return the task that an agent's description names; else the one at work, or the one completed last."""
-    known = {each.id for each in run.tasks()}
+    known = run.statuses()
     named = next((each for each in _TASK.findall(text.partition("\n")[0]) if each in known), "")
     return named or run.at_work()
 

@@ -79,7 +79,7 @@ def follow(project: Records, run: Run) -> list[str]:
         return []
     known = values.members(values.members(run.notes.get("document")).get("tasks"))
     named = {each.id: each.name for each in doc.tasks}
-    settled = {each.id for each in run.tasks() if each.status != "pending"} | set(run.skipped())
+    settled = {id_ for id_, status in run.statuses().items() if status != "pending"} | set(run.skipped())
     kept, gone, renamed = [], [], []
     for entry in schema.objects(run.data.get("pending_tasks")):
         id_ = schema.task_of(entry)

@@ -27,7 +27,7 @@ def _lists(run: Run) -> Iterator[str]:
     yield from (f"task {each} was listed as completed twice" for each in done)
     twice = _once(run, "pending_tasks")
     yield from (f"task {each} was pending twice" for each in twice)
-    begun = {each.id for each in run.tasks() if each.status != "pending"}
+    begun = {id_ for id_, status in run.statuses().items() if status != "pending"}
     pending = schema.objects(run.data.get("pending_tasks"))
     wrong = [schema.task_of(each) for each in pending if schema.task_of(each) in begun]
     if wrong:
@@ -60,7 +60,7 @@ def _missing(project: Records, run: Run) -> Iterator[str]:
         return
     with suppress(StateError):
         doc, mtime = plan.load(project, run)
-        there = {each.id for each in run.tasks()} | set(run.skipped())
+        there = set(run.statuses()) | set(run.skipped())
         new = [each for each in doc.tasks if each.id not in there]
         if new:
             run.queue(*(plan.pending(each.id, each.name) for each in new))

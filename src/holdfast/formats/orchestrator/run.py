@@ -11,13 +11,14 @@ from holdfast.formats.orchestrator import schema
 from holdfast.workflow import values
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from datetime import datetime
 
     from holdfast.workflow.model import Status
 
 EXECUTOR = schema.AGENT_TYPES[0]
 """The agent type whose entry in `active_agents` says that its task is being worked on."""
+_STANDING: dict[str, Status] = {"completed_tasks": "completed", "pending_tasks": "pending"}
 
 
 class Task(NamedTuple):
@@ -107,7 +108,8 @@ class Run:
 
     def noted(self, task: str) -> Mapping[str, Any]:
         """Return the notes of a task, for reading."""
-        return values.members(values.members(self.notes.get("tasks")).get(task))
+        tasks = self.notes.get("tasks")
+        return values.members(tasks.get(task)) if isinstance(tasks, dict) else {}
 
     def executor(self, task: str) -> dict[str, Any] | None:
         """Return the entry of the agent that works on a task, None for none."""
@@ -117,30 +119,34 @@ class Run:
 
     def tasks(self) -> list[Task]:
         """Return all tasks but the skipped ones, in the order of their ids."""
-        found: dict[str, Task] = {}
-        for each in schema.objects(self.data.get("completed_tasks")):
-            id_ = schema.task_of(each)
-            files = values.texts(each.get("files_modified"), "", [])
-            found.setdefault(id_, self._task(id_, each.get("name"), "completed", files))
-        for each in schema.objects(self.data.get("active_agents")):
-            id_ = schema.task_of(each)
-            if id_ and each.get("type") == EXECUTOR:
-                found.setdefault(id_, self._task(id_, None, self._standing(id_, each)))
-        for each in schema.objects(self.data.get("pending_tasks")):
-            id_ = schema.task_of(each)
-            found.setdefault(id_, self._task(id_, each.get("name"), "pending"))
+        found = {id_: self._task(id_, status, each) for id_, status, each in self._listed()}
         return sorted(found.values(), key=lambda each: schema.key(each.id))
+
+    def statuses(self) -> dict[str, Status]:
+        """Return the status of each task but the skipped ones, by its id; cheaper than `tasks`."""
+        return {id_: status for id_, status, _ in self._listed()}
 
     def task(self, id_: str) -> Task:
         """Return a task by its id, a skipped one too. Raises HoldfastError that names the known ones."""
-        known = self.tasks()
-        found = next((each for each in known if each.id == id_), None)
-        if found is None and self.noted(id_).get("skipped"):
-            found = self._task(id_, None, "pending")
-        if found is None:
-            ids = ", ".join(each.id for each in known[:20]) + (", …" if len(known) > 20 else "")
-            raise HoldfastError(f"there is no task {id_!r}; there are {ids or 'none'}")
-        return found
+        for each, status, entry in self._listed():
+            if each == id_:
+                return self._task(id_, status, entry)
+        if self.noted(id_).get("skipped"):
+            return self._task(id_, "pending", {})
+        known = sorted(self.statuses(), key=schema.key)
+        ids = ", ".join(known[:20]) + (", …" if len(known) > 20 else "")
+        raise HoldfastError(f"there is no task {id_!r}; there are {ids or 'none'}")
+
+    def _listed(self) -> Iterator[tuple[str, Status, dict[str, Any]]]:
+        """Yield each task's id, status and entry, from the first list that has it."""
+        seen = set[str]()
+        for name in ("completed_tasks", "active_agents", "pending_tasks"):
+            for each in schema.objects(self.data.get(name)):
+                id_ = schema.task_of(each)
+                if id_ in seen or (name == "active_agents" and not (id_ and each.get("type") == EXECUTOR)):
+                    continue
+                seen.add(id_)
+                yield id_, self._standing(id_, each) if name == "active_agents" else _STANDING[name], each
 
     def unfinished(self) -> list[Task]:
         """Return the tasks that are neither completed nor skipped."""
@@ -148,8 +154,11 @@ class Run:
 
     def at_work(self) -> str:
         """Return the id of the first active task, else of the one that was completed last; empty for neither."""
-        active = next((each.id for each in self.tasks() if each.status == "active"), "")
-        return active or self.last_completed()
+        return next(iter(self.active()), "") or self.last_completed()
+
+    def active(self) -> list[str]:
+        """Return the ids of the tasks that agents work on, in their order."""
+        return sorted((id_ for id_, status in self.statuses().items() if status == "active"), key=schema.key)
 
     def last_completed(self) -> str:
         """Return the id of the task that was completed last; empty if none was."""
@@ -181,7 +190,7 @@ class Run:
     def place(self, task: str) -> str:
         """Return where a task stands in its phase: `N/M` (R003-07)."""
         number = schema.phase_of(task)
-        ids = [each.id for each in self.tasks()] + self.skipped()
+        ids = [*self.statuses(), *self.skipped()]
         mine = sorted({each for each in ids if schema.phase_of(each) == number}, key=schema.key)
         return f"{mine.index(task) + 1 if task in mine else 0}/{len(mine)}"
 
@@ -190,9 +199,11 @@ class Run:
             return "active"
         return "failed" if self.noted(id_).get("failed") else "blocked"
 
-    def _task(self, id_: str, name: Any, status: Status, files: tuple[str, ...] = ()) -> Task:
+    def _task(self, id_: str, status: Status, entry: Mapping[str, Any]) -> Task:
         noted = self.noted(id_)
-        named = values.text(name) or values.text(noted.get("name")) or f"Task {id_}"
+        files = values.texts(entry.get("files_modified"), "", []) if status == "completed" else ()
+        own = entry.get("name") if status in _STANDING.values() else None  # an agent's entry has no name of the task
+        named = values.text(own) or values.text(noted.get("name")) or f"Task {id_}"
         return Task(id_, named, status, values.text(noted.get("agent")), values.text(noted.get("handover")), files)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import clock
 from holdfast.errors import BrokenError, HoldfastError, MissingError, SchemaMismatch, StateError, TransitionError
 from holdfast.files import atomic, document
+from holdfast.files.jsonvalue import copied, same
 from holdfast.files.lock import locked
 from holdfast.formats.orchestrator import bounds, learnings, plan, schema, snapshots, taskdoc, view
 from holdfast.formats.orchestrator.run import Run, stamp
@@ -99,11 +99,11 @@ def change(
         if run_id not in (None, schema.run_id(file.data)):
             raise HoldfastError(f"{path} holds the run {schema.run_id(file.data)}, not {run_id}")
         before = view.opened(project, file)
-        run = Run(copy.deepcopy(before.data), copy.deepcopy(before.notes))
+        run = Run(copied(before.data), copied(before.notes))
         run.said += [*recovered, *plan.follow(project, run)]
         edit(run)
-        same = document.same(run.data, file.data) and run.checkpoint is None
-        if same and not (repair and file.broken):
+        still = run.checkpoint is None and same(run.data, file.data)
+        if still and not (repair and file.broken):
             if run.notes != before.notes:
                 extras.write_notes(project, path, schema.run_id(run.data), run.notes)
             return file, run, "", False

@@ -188,8 +188,8 @@ def finish_phase(run: Run, number: int, issue_url: str = "") -> None:
     Raises:
         TransitionError: tasks of it are left, or it has none.
     """
-    tasks = [each for each in run.tasks() if schema.phase_of(each.id) == number]
-    left = [each.id for each in tasks if each.status != "completed"]
+    tasks = {each: status for each, status in run.statuses().items() if schema.phase_of(each) == number}
+    left = sorted((each for each, status in tasks.items() if status != "completed"), key=schema.key)
     if left or not tasks:
         why = f"{', '.join(left[:5])} {'is' if len(left) == 1 else 'are'} not completed" if left else "it has no tasks"
         raise TransitionError(f"phase {number} isn't finished: {why}")
@@ -256,16 +256,16 @@ def _end(run: Run, status: str) -> None:
 
 def _settle(run: Run, id_: str) -> None:
     """Write what follows from a task that is over: the milestone, the checkpoint, the run's status."""
-    tasks = run.tasks()
+    statuses = run.statuses()
     number = schema.phase_of(id_)
-    mine = [each for each in tasks if schema.phase_of(each.id) == number]
-    done = sum(each.status == "completed" for each in tasks)
-    if number is not None and mine and all(each.status == "completed" for each in mine):
+    mine = [status for each, status in statuses.items() if schema.phase_of(each) == number]
+    done = sum(status == "completed" for status in statuses.values())
+    if number is not None and mine and all(status == "completed" for status in mine):
         finish_phase(run, number)
         run.checkpoint = id_
-    elif done and done % EVERY == 0 and any(each.id == id_ for each in mine if each.status == "completed"):
+    elif done and done % EVERY == 0 and statuses.get(id_) == "completed":
         run.checkpoint = id_
-    if tasks and done == len(tasks):
+    if statuses and done == len(statuses):
         run.head["status"] = "reviewing"
 
 

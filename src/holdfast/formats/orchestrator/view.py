@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
@@ -13,6 +15,7 @@ from holdfast.workflow.model import Phase, Status, Workflow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from holdfast.formats.orchestrator.run import Task
     from holdfast.workflow.model import Problem
@@ -59,8 +62,23 @@ def workflow(project: Records, file: StateFile, run: Run | None = None) -> tuple
 
 
 def _workflow(project: Records, file: StateFile, run: Run) -> Workflow:
+    """Return a state as a workflow. An event reads the same state several times; it is looked through once."""
+    known = _last[-1] if _last else None
+    moment = clock.stamp(clock.from_mtime(file.document.mtime))
+    if known and known[:3] == (file.path, file.document.raw, run.notes) and known[3].recovered == bool(file.broken):
+        return replace(known[3], updated_at=moment)
+    found = _read(project, file, run, moment)
+    _last[:] = [(file.path, file.document.raw, run.notes, found)]
+    return found
+
+
+_last: list[tuple[Path, bytes, dict[str, Any], Workflow]] = []
+"""The last state, its notes, and what they read as."""
+
+
+def _read(project: Records, file: StateFile, run: Run, moment: str) -> Workflow:
     tasks = run.tasks()
-    phases = tuple(_phase(run, each, number) for number, each in enumerate(tasks, 1))
+    phases = tuple(_phase(each, number) for number, each in enumerate(tasks, 1))
     current = _current(run, tasks)
     at = tasks[current] if current is not None else None
     due = due_tasks(run, tasks)
@@ -77,30 +95,17 @@ def _workflow(project: Records, file: StateFile, run: Run) -> Workflow:
         phase_status=at.status if at else "",
         reading=(),
         reminders=(),
-        context={} if run.terminal else context(run),
+        context={} if run.terminal else context(run, project.root),
         created_at=values.text(run.head.get("start_time")),
-        updated_at=clock.stamp(clock.from_mtime(file.document.mtime)),
+        updated_at=moment,
         path=file.path,
         raw=file.document.raw,
         root=project.root,
-        warnings=_warnings(file),
+        warnings=tuple(check.types(file.data)),
         recovered=bool(file.broken),
         due=due,
         needs=_before(tasks, due),
     )
-
-
-def _warnings(file: StateFile) -> tuple[str, ...]:
-    """Return what is wrong with a state's values. An event reads the same state several times; it is checked once."""
-    raw = file.document.raw
-    if raw not in _checked:
-        found = tuple(check.types(file.data))
-        _checked.clear()
-        _checked[raw] = found
-    return _checked[raw]
-
-
-_checked: dict[bytes, tuple[str, ...]] = {}
 
 
 def title(run: Run) -> str:
@@ -122,28 +127,23 @@ def due_tasks(run: Run, tasks: list[Task]) -> tuple[str, ...]:
     return (*begun, *(each.id for each in waiting if schema.key(each.id)[0] == first))
 
 
-def context(run: Run) -> dict[str, Any]:
-    """Return what has to survive a compaction, a short text for each question."""
-    head, bounds = run.head, values.members(run.data.get("safety_bounds"))
-    number = values.number(head.get("current_phase"))
-    found: dict[str, Any] = {"run": run.status}
-    if number is not None:
-        found["phase"] = f"{number + 1}/{values.text(head.get('total_phases'))} {run.phase_name(number + 1)}"
-    found["task"] = f"{values.text(head.get('current_task'))} in the phase"
-    found["iteration"] = values.text(head.get("ralph_iteration"))
+def context(run: Run, root: Path) -> dict[str, Any]:
+    """Return what has to survive a compaction, a short text for each question; what says nothing yet is left out."""
+    head = run.head
+    number, iteration = values.number(head.get("current_phase")), values.text(head.get("ralph_iteration"))
+    phase = "" if number is None else f" of phase {number + 1}/{values.text(head.get('total_phases'))}"
+    named = "" if number is None or run.phase_name(number + 1) == title(run) else f" {run.phase_name(number + 1)}"
+    task = values.text(head.get("current_task"))
+    found: dict[str, Any] = {"run": f"{run.status}, iteration {iteration}, task {task}{phase}{named}"}
     if head.get("outer_ralph") is True:
         found["outer_review"] = "running"
-    found["task_document"] = values.text(head.get("task_doc"))
-    at_work = [each.id for each in run.tasks() if each.status == "active"]
-    if work := [f"{id_}: {said}" for id_ in at_work if (said := done_so_far(run, id_))]:
+    found["document"] = values.text(head.get("task_doc")).removeprefix(f"{root}/")
+    if work := [f"{id_}: {said}" for id_ in run.active() if (said := done_so_far(run, id_))]:
         found["work_so_far"] = work
-    if agents := [_agent(each) for each in schema.objects(run.data.get("active_agents"))]:
-        found["agents"] = agents
-    found["bounds"] = (
-        f"cost {values.text(bounds.get('cost_so_far'))} of {values.text(bounds.get('max_cost'))}, time "
-        f"{values.text(bounds.get('elapsed_time'))} of {values.text(bounds.get('max_time'))}, at most "
-        f"{values.text(bounds.get('max_iterations_per_task'))} iterations per task"
-    )
+    if agents := [_agent(each, iteration) for each in schema.objects(run.data.get("active_agents"))]:
+        found["agents"] = agents if len(agents) > 1 else agents[0]
+    bounds = values.members(run.data.get("safety_bounds"))
+    found["bounds"] = _bounds(bounds)
     if warned := values.texts(bounds.get("warnings"), "", []):
         found["bounds_warnings"] = list(warned)
     if learned := lessons(run):
@@ -189,9 +189,20 @@ def done_so_far(run: Run, task: str) -> str:
     return "; ".join(said)
 
 
-def _agent(entry: Mapping[str, Any]) -> str:
-    parts = [values.text(entry.get(name)) for name in ("type", "task", "status")]
-    return f"{' '.join(parts)}, iteration {values.text(entry.get('iteration'))}"
+def _bounds(bounds: Mapping[str, Any]) -> str:
+    """Return the bounds, each with what was used of it once something was."""
+    parts = []
+    for used, most, nothing in (("cost_so_far", "max_cost", "$0.00"), ("elapsed_time", "max_time", "0h 0m 0s")):
+        said = values.text(bounds.get(used))
+        parts.append(f"{'' if said == nothing else f'{said} of '}{values.text(bounds.get(most))}")
+    return f"{', '.join(parts)}, {values.text(bounds.get('max_iterations_per_task'))} iterations per task"
+
+
+def _agent(entry: Mapping[str, Any], iteration: str) -> str:
+    """Return an agent's type and task, its status unless it works, and its iteration unless that is the run's."""
+    status, own = values.text(entry.get("status")), values.text(entry.get("iteration"))
+    said = [status] * (status != schema.AGENT_STATUSES[0]) + [f"iteration {own}"] * (own != iteration)
+    return ", ".join([f"{values.text(entry.get('type'))} {values.text(entry.get('task'))}", *said])
 
 
 def _intervention(entry: Mapping[str, Any]) -> str:
@@ -199,7 +210,8 @@ def _intervention(entry: Mapping[str, Any]) -> str:
     return f"{' '.join(values.text(entry.get(name)) for name in names)}: {values.text(entry.get('resolution'))}"
 
 
-def _phase(run: Run, task: Task, number: int) -> Phase:
+@lru_cache(maxsize=2_048)  # after a change, most tasks are as they were
+def _phase(task: Task, number: int) -> Phase:
     return Phase(task.id, number, task.name, task.status, task.agent, task.files, task.handover)
 
 

@@ -61,7 +61,7 @@ def ran(project: Records, workflow: Workflow, runs: Sequence[Ran]) -> None:
     they are."""
 
     def edit(run: Run) -> None:
-        at_work = [each.id for each in run.tasks() if each.status == "active"]
+        at_work = run.active()
         if not run.terminal and len(at_work) == 1:
             _note(run, at_work[0], runs)
 

@@ -202,7 +202,7 @@ def _document(project: Records, run: Run) -> list[str]:
     except StateError as error:
         return [f"the task document can't be read: {error}"]
     faults = [f"{plan.path(project, run).name}: {each}" for each in doc.faults]
-    there = {each.id for each in run.tasks()} | set(run.skipped())
+    there = set(run.statuses()) | set(run.skipped())
     gone = [each.id for each in doc.tasks if each.id not in there]
     return [*faults, *(f"task {each} of the document is in no list of the state" for each in gone)]
 

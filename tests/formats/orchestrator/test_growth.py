@@ -1,0 +1,148 @@
+"""How much work an event is, counted in calls, does not follow from how much a run holds."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast.files import document, jsontext
+from holdfast.formats.orchestrator import adapter, check, learnings, run, schema, taskdoc, view
+from holdfast.workflow import statefile
+
+if TYPE_CHECKING:
+    from tests.formats.orchestrator.conftest import Scene
+
+TASKS = 600
+
+
+class Calls(Counter[str]):
+    """Counts calls of functions by name."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        super().__init__()
+        self.patch = patch
+
+    def of(self, owner: Any, name: str) -> None:
+        """Count the calls of a function of a module or class from now on."""
+        known = getattr(owner, name)
+
+        def counted(*given: Any, **named: Any) -> Any:
+            self[name] += 1
+            return known(*given, **named)
+
+        self.patch.setattr(owner, name, counted)
+
+
+@pytest.fixture
+def calls(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> Calls:
+    """The calls that are made in a project whose run has many tasks; nothing of it is in memory."""
+    scene.doc.write_text("".join(f"#### Task 1.{number}: Piece {number}\n" for number in range(1, TASKS + 1)))
+    scene.start()
+    view._last.clear()
+    check._known.clear()
+    statefile._large.clear()
+    return Calls(monkeypatch)
+
+
+def test_a_state_is_looked_through_once_however_often_it_is_read(scene: Scene, calls: Calls) -> None:
+    """An event finds the same run for several purposes."""
+    for owner, name in ((document, "parse"), (run.Run, "_task"), (check, "entry"), (view, "context")):
+        calls.of(owner, name)
+    for _ in range(4):
+        found = adapter.candidates(scene.project, ())
+
+    assert len(found.workflows[0].phases) == TASKS
+    assert calls == {"parse": 2, "_task": TASKS, "entry": TASKS, "context": 1}, "the state and the notes, once each"
+
+
+def test_a_notice_of_another_read_is_not_an_old_one(scene: Scene, calls: Calls) -> None:
+    """What is in memory is not told of a state with other bytes, or with other notes."""
+    before = adapter.find(scene.project).workflows[0]
+    adapter.judge(scene.project, before, "1.2", "active", "")
+    active = adapter.find(scene.project).workflows[0]
+    scene.do(lambda run: run.note("1.2").update(handover="Use it"))
+    noted = adapter.find(scene.project).workflows[0]
+
+    assert [each.phases[1].status for each in (before, active)] == ["pending", "active"]
+    assert [each.phases[1].handover for each in (active, noted)] == ["", "Use it"]
+
+
+def test_the_end_of_an_agent_looks_at_what_changed(scene: Scene, calls: Calls) -> None:
+    """The state isn't parsed in Python, tasks aren't built for each question, and parts that stay aren't checked."""
+    scene.do(lambda run: [learnings.add(run, "insight", f"Lesson {number}") for number in range(90)])
+    workflow = adapter.judge(scene.project, adapter.find(scene.project).workflows[0], "1.20", "active", "").workflow
+    for owner, name in ((jsontext, "parse"), (run.Run, "_task"), (check, "entry"), (document, "parse")):
+        calls.of(owner, name)
+    calls.of(jsontext, "outline")
+
+    assert adapter.judge(scene.project, workflow, "1.20", "completed", "").changed
+
+    assert calls["_task"] < TASKS + 10, "all of them once, and the one that is meant"
+    assert calls["entry"] == 1, "the task that was completed: pending tasks and learnings stayed"
+    assert calls["parse"] == 2, "what was written of the state and of the notes"
+    assert calls["outline"] < 20
+
+
+def test_notes_of_a_task_are_found_without_a_copy_of_all(calls: Calls) -> None:
+    """Each task asks for its own."""
+
+    class Notes(dict[str, Any]):
+        copies = 0
+
+        def __iter__(self) -> Any:
+            Notes.copies += 1
+            return super().__iter__()
+
+        def keys(self) -> Any:
+            Notes.copies += 1
+            return super().keys()
+
+    ids = [f"1.{number}" for number in range(TASKS)]
+    notes = Notes({each: {"name": "A"} for each in ids})
+    pending = [{"task": each, "phase": 0} for each in ids]
+    made = run.Run({"orchestrator": {}, "pending_tasks": pending}, {"tasks": notes})
+
+    assert len(made.tasks()) == TASKS
+    assert Notes.copies == 0
+
+
+def test_the_headings_of_a_document_are_read_in_linear_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twice the headings are twice the calls, and twice the comparisons that C makes between them."""
+
+    class Number(int):
+        compared = 0
+
+        def __eq__(self, other: object) -> bool:
+            Number.compared += 1
+            return int(self) == other
+
+        __hash__ = int.__hash__
+
+    known = schema.key
+
+    def key(task: str) -> tuple[int, int, str]:
+        phase, number, rest = known(task)
+        return Number(phase), Number(number), rest
+
+    monkeypatch.setattr(schema, "key", key)
+
+    def work(headings: int) -> tuple[int, int]:
+        made = "### Phase 1: All\n\n" + "".join(
+            f"#### Task 1.{number}: Piece\n\nAgent: developer\n\n" for number in range(2, 2 * headings, 2)
+        )
+        taskdoc.parse("### Phase 1: A\n#### Task 1.1: B\n")
+        Number.compared, called = 0, Counter[str]()
+        sys.setprofile(lambda frame, event, arg: called.update([event]))
+        try:
+            taskdoc.parse(made)
+        finally:
+            sys.setprofile(None)
+        return sum(called.values()), Number.compared
+
+    (calls, compared), (twice, twice_compared) = work(400), work(800)
+
+    assert twice < 2.3 * calls
+    assert twice_compared < 2.3 * max(compared, 400)
