@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from holdfast.clock import from_mtime, stamp
 from holdfast.formats import RECORDS
 from holdfast.frozen import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    from holdfast.files.document import Document
     from holdfast.files.transcript import Run, Tokens
 
 Status = Literal["pending", "active", "completed", "failed", "blocked"]
@@ -90,6 +92,62 @@ class Workflow:
     due: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     abandoned: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        document: Document,
+        *,
+        root: Path,
+        recovered: bool,
+        format: str,
+        id: str,
+        title: str,
+        status: Status,
+        phases: tuple[Phase, ...],
+        current: Phase | None,
+        kind: str = "",
+        reading: tuple[str, ...] = (),
+        reminders: tuple[str, ...] = (),
+        context: Mapping[str, Any] | None = None,
+        created_at: str = "",
+        warnings: Iterable[str] = (),
+        due: tuple[str, ...] = (),
+        needs: tuple[str, ...] = (),
+        abandoned: bool = False,
+    ) -> Workflow:
+        """Return the workflow in a file that holds all its phases. The file says when it was last updated.
+
+        Args:
+            document: the file, or its last generation.
+            current: the current phase, one of `phases`; None before the first and after the last.
+            root, recovered, …: as in the class.
+        """
+        return cls(
+            format=format,
+            id=id,
+            title=title,
+            kind=kind,
+            status=status,
+            phases=phases,
+            current=current.number if current else None,
+            total=len(phases),
+            phase=current.title if current else "",
+            phase_status=current.status if current else "",
+            reading=reading,
+            reminders=reminders,
+            context=context or {},
+            created_at=created_at,
+            updated_at=stamp(from_mtime(document.mtime)),
+            path=document.path,
+            raw=document.raw,
+            root=root,
+            warnings=tuple(warnings),
+            recovered=recovered,
+            due=due,
+            needs=needs,
+            abandoned=abandoned,
+        )
 
     @property
     def unit(self) -> str:

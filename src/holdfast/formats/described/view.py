@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast.clock import from_mtime, stamp
 from holdfast.errors import SchemaMismatch
 from holdfast.formats.described import description as described
 from holdfast.formats.described import fields
@@ -78,27 +77,21 @@ def workflow(project: Records, rules: Description, file: StateFile) -> Workflow:
     now = None if status == "completed" else current(phases)
     context = fields.get(data, where.get("context", ""))
     title = values.text(fields.get(data, where.get("title", "")))
-    return Workflow(
+    return Workflow.of(
+        file.document,
+        root=project.root,
+        recovered=bool(file.broken),
         format=rules.name,
         id=identity(rules, data, file.path),
         title=title.strip() or file.path.stem,
-        kind="",
         status=status,
         phases=phases,
-        current=now.number if now else None,
-        total=len(phases),
-        phase=now.title if now else "",
-        phase_status=now.status if now else "",
+        current=now,
         reading=values.entries(fields.get(data, where.get("reading", "")), where.get("reading", ""), warnings),
         reminders=values.texts(fields.get(data, where.get("reminders", "")), where.get("reminders", ""), warnings),
         context=values.mapping(context, where.get("context", ""), warnings),
         created_at=values.text(fields.get(data, where.get("created", ""))),
-        updated_at=stamp(from_mtime(file.document.mtime)),
-        path=file.path,
-        raw=file.document.raw,
-        root=project.root,
-        warnings=tuple(warnings),
-        recovered=bool(file.broken),
+        warnings=warnings,
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from holdfast.clock import from_mtime, stamp
 from holdfast.errors import SchemaMismatch
 from holdfast.workflow import statefile, values
 from holdfast.workflow.extras import CONTEXT, READING, REMINDERS, TYPE
@@ -125,28 +124,21 @@ def _view(project: Records, file: StateFile) -> Workflow:
     phases = tuple(_phase(each, number, warnings) for number, each in enumerate(data["phases"]))
     _warn_of_same_ids(phases, warnings)
     current = _current(data, phases, warnings)
-    running = phases[current] if current is not None else None
-    return Workflow(
+    return Workflow.of(
+        file.document,
+        root=project.root,
+        recovered=bool(file.broken),
         format=NAME,
         id=values.text(data["id"]),
         title=values.text(data["task"]),
         kind=values.text(data.get(TYPE)),
         status=_status(data, phases, warnings),
         phases=phases,
-        current=None if current is None else current + 1,
-        total=len(phases),
-        phase=running.title if running else "",
-        phase_status=running.status if running else "",
+        current=None if current is None else phases[current],
         reading=values.entries(data.get(READING), READING, warnings),
         reminders=values.texts(data.get(REMINDERS), REMINDERS, warnings),
         context=values.mapping(data.get(CONTEXT), CONTEXT, warnings),
-        created_at="",
-        updated_at=stamp(from_mtime(file.document.mtime)),
-        path=file.path,
-        raw=file.document.raw,
-        root=project.root,
-        warnings=tuple(warnings),
-        recovered=bool(file.broken),
+        warnings=warnings,
     )
 
 

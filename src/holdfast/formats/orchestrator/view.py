@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from holdfast import clock
+from holdfast.clock import from_mtime, stamp
 from holdfast.errors import StateError
 from holdfast.formats.orchestrator import check, schema
 from holdfast.formats.orchestrator.run import EXECUTOR, Run
@@ -64,10 +64,9 @@ def workflow(project: Records, file: StateFile, run: Run | None = None) -> tuple
 def _workflow(project: Records, file: StateFile, run: Run) -> Workflow:
     """Return a state as a workflow. An event reads the same state several times; it is looked through once."""
     known = _last[-1] if _last else None
-    moment = clock.stamp(clock.from_mtime(file.document.mtime))
     if known and known[:3] == (file.path, file.document.raw, run.notes) and known[3].recovered == bool(file.broken):
-        return replace(known[3], updated_at=moment)
-    found = _read(project, file, run, moment)
+        return replace(known[3], updated_at=stamp(from_mtime(file.document.mtime)))
+    found = _read(project, file, run)
     _last[:] = [(file.path, file.document.raw, run.notes, found)]
     return found
 
@@ -76,33 +75,24 @@ _last: list[tuple[Path, bytes, dict[str, Any], Workflow]] = []
 """The last state, its notes, and what they read as."""
 
 
-def _read(project: Records, file: StateFile, run: Run, moment: str) -> Workflow:
+def _read(project: Records, file: StateFile, run: Run) -> Workflow:
     tasks = run.tasks()
     phases = tuple(_phase(each, number) for number, each in enumerate(tasks, 1))
     current = _current(run, tasks)
-    at = tasks[current] if current is not None else None
     due = due_tasks(run, tasks)
-    return Workflow(
+    return Workflow.of(
+        file.document,
+        root=project.root,
+        recovered=bool(file.broken),
         format=NAME,
         id=schema.run_id(file.data),
         title=title(run),
-        kind="",
         status=_STATUSES.get(run.status, "pending"),
         phases=phases,
-        current=None if current is None else current + 1,
-        total=len(phases),
-        phase=at.name if at else "",
-        phase_status=at.status if at else "",
-        reading=(),
-        reminders=(),
+        current=None if current is None else phases[current],
         context={} if run.terminal else context(run, project.root),
         created_at=values.text(run.head.get("start_time")),
-        updated_at=moment,
-        path=file.path,
-        raw=file.document.raw,
-        root=project.root,
-        warnings=tuple(check.types(file.data)),
-        recovered=bool(file.broken),
+        warnings=check.types(file.data),
         due=due,
         needs=_before(tasks, due),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast.clock import file_stamp, from_mtime, parse, stamp
+from holdfast.clock import file_stamp, parse
 from holdfast.files import document
 from holdfast.formats.skills import file as files
 from holdfast.formats.skills import transitions
@@ -88,7 +88,10 @@ def workflow(project: Records, given: Seen) -> Workflow:
     now = _current(data, units)
     context = values.mapping(data.get("context"), "context", warnings)
     about = files.key(data, rules)
-    return Workflow(
+    return Workflow.of(
+        file.document,
+        root=project.root,
+        recovered=bool(file.broken),
         format=files.NAME,
         id=identity(data, file.path),
         title=values.text(context.get(rules.title))
@@ -98,20 +101,12 @@ def workflow(project: Records, given: Seen) -> Workflow:
         kind=files.skill(data, file.path),
         status=status,
         phases=units,
-        current=now.number if now else None,
-        total=len(units),
-        phase=now.title if now else "",
-        phase_status=now.status if now else "",
+        current=now,
         reading=values.entries(data.get(extras.READING), extras.READING, warnings),
         reminders=values.texts(data.get(extras.REMINDERS), extras.REMINDERS, warnings),
         context={name: value for name, value in context.items() if value not in (None, "", [])},
         created_at=values.text(values.members(data["workflow"]).get("created_at")),
-        updated_at=stamp(from_mtime(file.document.mtime)),
-        path=file.path,
-        raw=file.document.raw,
-        root=project.root,
-        warnings=tuple(warnings),
-        recovered=bool(file.broken),
+        warnings=warnings,
         abandoned=abandoned,
     )
 
