@@ -7,8 +7,8 @@ import subprocess
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from holdfast import checks, trust
-from holdfast.files import lock
+from holdfast import checks
+from holdfast.files import lock, trust
 from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
 

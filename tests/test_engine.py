@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import engine, log, paths, trust
+from holdfast import engine, log, paths
 from holdfast.clients.claude import STRICT_EVENTS
 from holdfast.config import HandlersSection
 from holdfast.dispatch import duplicates, faults, intake, output
 from holdfast.dispatch.calls import Answer
 from holdfast.dispatch.output import Reply
 from holdfast.events import EVENTS, EventError, parse
+from holdfast.files import trust
 from holdfast.plugins import outcomes
 from holdfast.plugins.loader import Call, HandlerFile
 from holdfast.plugins.scan import Route
@@ -772,7 +773,9 @@ def test_an_untrusted_project_handler_never_runs(place: Place) -> None:
 
 def grant(place: Place, path: Path) -> None:
     """Trust one file of the project, in the place's own home."""
-    script = "import sys; from pathlib import Path; from holdfast import trust; root, path = map(Path, sys.argv[1:]); "
+    script = (
+        "import sys; from pathlib import Path; from holdfast.files import trust; root, path = map(Path, sys.argv[1:]); "
+    )
     script += "trust.grant(root, {trust.relative_name(root, path): trust.digest(path.read_bytes())})"
     command = [sys.executable, "-c", script, str(place.root), str(path)]
     subprocess.run(command, check=True, timeout=500, env=place.environ(PYTHONPATH=str(processes.SOURCE)))

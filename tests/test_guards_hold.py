@@ -209,7 +209,7 @@ def test_a_stdin_that_never_ends_is_refused(place: Place) -> None:
 
 FAULTS: dict[str, str] = {
     "configuration": "import holdfast.config as m; m.load = boom",
-    "trust": "import holdfast.trust as m; m.config_trusted = boom",
+    "trust": "import holdfast.files.trust as m; m.config_trusted = boom",
     "finding": "import holdfast.plugins.loader as m; m.find = boom",
     "reading the event": "import holdfast.clients.claude as m; m.parse = boom",
     "choosing": "import holdfast.plugins.loader as m; m.plan = boom",

@@ -32,8 +32,6 @@ FOUNDATIONS = frozenset(
         "patterns",
         "project",
         "relay",
-        "terminal_text",
-        "trust",
     )
 ) | {"pydantic_plugins", "version"}
 CALLED_BY_NAME = frozenset(("__main__", "cli", "engine", "events", "testing", "workflows"))

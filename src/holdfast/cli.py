@@ -88,7 +88,7 @@ class LazyGroup(click.Group):
         try:
             return super().invoke(ctx)
         except BrokenPipeError:  # from printing a page (`sheet.put`); click would end with exit code 1
-            from holdfast.terminal_text import nobody_reads
+            from holdfast.process.terminal_text import nobody_reads
 
             nobody_reads()
 
@@ -152,7 +152,7 @@ def main(arguments: list[str] | None = None) -> Any:
     given = sys.argv[1:] if arguments is None else arguments
     if given[:1] == ["dispatch"] and given[1:] not in (["-h"], ["--help"]):
         sys.exit(_answer(given[1] if len(given) > 1 else None))
-    from holdfast.terminal_text import guarded
+    from holdfast.process.terminal_text import guarded
 
     with guarded():
         return _run(given)

@@ -212,7 +212,7 @@ def open_project(environ: Mapping[str, str], *, tell: bool = True) -> OpenProjec
         KeyError: the environment names no project.
         HoldfastError: the name is longer than a path can be.
     """
-    from holdfast import trust
+    from holdfast.files import trust
 
     log.begin_event()
     root = Path(environ[CLIENT.ROOT_VARIABLE])

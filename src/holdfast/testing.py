@@ -102,7 +102,8 @@ class HoldfastProject:
 
     def trust(self) -> None:
         """Trust the project's handlers and configuration as they are now."""
-        from holdfast import paths, trust
+        from holdfast import paths
+        from holdfast.files import trust
 
         files = [*paths.project_handlers(self.root).glob("*.py"), paths.project_config(self.root)]
         entries = {

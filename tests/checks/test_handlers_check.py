@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import clock, config, paths, trust
+from holdfast import clock, config, paths
 from holdfast.clients import claude
 from holdfast.dispatch import faults
+from holdfast.files import trust
 from holdfast.plugins import loader
 from holdfast.sessions.workspace import Workspace
 from tests.doctoring import examine, healthy, obey, only
@@ -177,7 +178,7 @@ def test_a_strict_handler_stays_on(root: Path, mine: Path) -> None:
 
 
 def holdfast_trusts(root: Path, file: Path) -> None:
-    from holdfast import trust
+    from holdfast.files import trust
 
     trust.grant(root, {trust.relative_name(root, file): trust.digest(file.read_bytes())})
 

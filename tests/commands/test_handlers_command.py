@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import events, paths, trust
+from holdfast import events, paths
 from holdfast.clients import claude
 from holdfast.clients.claude import scopes, versions
 from holdfast.dispatch import faults
+from holdfast.files import trust
 from holdfast.install import installer, launcher
 from holdfast.plugins import loader, strictness
 from holdfast.sessions.workspace import Workspace

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import click
 import pytest
 
-from holdfast import trust
 from holdfast.commands import options
 from holdfast.errors import HoldfastError
+from holdfast.files import trust
 from holdfast.sessions.ownership import sessions
 from holdfast.sessions.workspace import Workspace
 from tests.commandline import Said, holdfast

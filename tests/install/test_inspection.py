@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import events, paths, trust
+from holdfast import events, paths
 from holdfast.clients import claude
 from holdfast.clients.claude import scopes, versions
 from holdfast.dispatch import faults
+from holdfast.files import trust
 from holdfast.install import inspection, registration
 from holdfast.plugins import loader
 from holdfast.sessions.workspace import Workspace

@@ -13,13 +13,14 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from holdfast import paths, trust
+from holdfast import paths
 from holdfast.clients import claude
 from holdfast.clients.claude import scopes, versions
 from holdfast.clients.claude.scopes import Scope, Target
 from holdfast.commands import install as install_command
 from holdfast.commands import uninstall as uninstall_command
 from holdfast.errors import StateError
+from holdfast.files import trust
 from holdfast.install import (
     installer,
     installs,

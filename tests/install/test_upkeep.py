@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from holdfast import log, paths, trust
+from holdfast import log, paths
 from holdfast.clients import claude
 from holdfast.clients.claude import scopes, versions
 from holdfast.clients.claude.matchers import matches
 from holdfast.clients.claude.scopes import Scope
 from holdfast.errors import StateError
+from holdfast.files import trust
 from holdfast.install import installer, uninstall, upkeep, wanted_events
 from holdfast.install.registration import group
 from holdfast.plugins import loader

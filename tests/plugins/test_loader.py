@@ -14,11 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast import paths, trust
+from holdfast import paths
 from holdfast.clients import claude
 from holdfast.config import Config
 from holdfast.dispatch.calls import Caller
 from holdfast.events import parse
+from holdfast.files import trust
 from holdfast.plugins import hookspecs, loader, strictness
 from holdfast.plugins.context import Context
 from holdfast.plugins.loader import HandlerFile

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import paths, trust
+from holdfast import paths
 from holdfast.clients import claude
 from holdfast.errors import StateError
-from holdfast.files import cache, document, file_memo
+from holdfast.files import cache, document, file_memo, trust
 from holdfast.plugins import bytecode_cache, loader, route_cache, scan, strictness
 from holdfast.sessions.workspace import Workspace
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import paths, trust
+from holdfast import paths
+from holdfast.files import trust
 from holdfast.formats import RECORDS
 from holdfast.ledger.database import Ledger
 from holdfast.profile import double as doubles

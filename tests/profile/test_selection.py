@@ -68,7 +68,7 @@ def test_samples_stand_in_for_what_the_handlers_ask_for(holdfast_project: Callab
 
 
 def made_project(made: HoldfastProject) -> Any:
-    from holdfast import trust
+    from holdfast.files import trust
     from holdfast.sessions.workspace import Workspace
 
     return Workspace.open(made.root, trusted=trust.config_trusted(made.root))

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import clock, trust
+from holdfast import clock
+from holdfast.files import trust
 from holdfast.ledger import context_costs
 from holdfast.report import story
 from holdfast.sessions.agents import lifecycle

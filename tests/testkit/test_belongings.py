@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import clock, paths, trust
+from holdfast import clock, paths
 from holdfast.clients import claude
+from holdfast.files import trust
 from holdfast.plugins import loader
 from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import belongings, place

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast import config, paths, trust
+from holdfast import config, paths
 from holdfast.checks import folders, notice, ok, problem
-from holdfast.files import access
+from holdfast.files import access, trust
 from holdfast.sessions.ownership import former_ledger
 
 if TYPE_CHECKING:

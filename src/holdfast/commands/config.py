@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from holdfast import config, paths, relay, trust
+from holdfast import config, paths, relay
 from holdfast.commands import options
-from holdfast.files import access
+from holdfast.files import access, trust
 from holdfast.plugins import config_schema
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast import trust
 from holdfast.commands import options
 from holdfast.errors import HoldfastError
-from holdfast.terminal_text import printable
+from holdfast.files import trust
+from holdfast.process.terminal_text import printable
 from holdfast.workflow import definitions
 
 if TYPE_CHECKING:

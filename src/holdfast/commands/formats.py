@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from holdfast import formats, trust
+from holdfast import formats
 from holdfast.commands import definition_trust, options
 from holdfast.errors import HoldfastError, StateError, because
-from holdfast.files import atomic
+from holdfast.files import atomic, trust
 from holdfast.formats.described import catalog, store, view
 from holdfast.formats.described.description import NAME
 from holdfast.workflow import definitions, registry, statefile, wording

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast import paths, trust
+from holdfast import paths
 from holdfast.clients import claude
 from holdfast.commands import handler_registration, options
 from holdfast.errors import HoldfastError, StateError
-from holdfast.files import document, tomlfile
+from holdfast.files import document, tomlfile, trust
 from holdfast.install import format_index
 from holdfast.plugins import loader, scan, strictness
-from holdfast.terminal_text import printable
+from holdfast.process.terminal_text import printable
 from holdfast.workflow import wording
 
 if TYPE_CHECKING:

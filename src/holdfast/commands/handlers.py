@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from holdfast import paths, trust
+from holdfast import paths
 from holdfast.clients import claude
 from holdfast.clients.claude import events
 from holdfast.commands import handler_registration, handler_trust, options
 from holdfast.errors import HoldfastError, StateError, because
+from holdfast.files import trust
 from holdfast.install import inspection
 from holdfast.plugins import loader, strictness, switches
 from holdfast.workflow import wording

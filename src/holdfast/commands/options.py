@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from holdfast import clock, paths, trust
+from holdfast import clock, paths
 from holdfast.clients import claude
 from holdfast.commands import deprecated_keys
 from holdfast.errors import HoldfastError
+from holdfast.files import trust
 from holdfast.formats import RECORDS
 from holdfast.ledger.patience import COMMAND_WAIT_S, Patience
 from holdfast.project import Project, nearest

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.segment import Segment
 from rich.text import Text
 
-from holdfast.terminal_text import printable, unguarded
+from holdfast.process.terminal_text import printable, unguarded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -18,8 +18,8 @@ from rich.text import Text
 
 from holdfast import clock
 from holdfast.commands import options, page, sheet
+from holdfast.process.terminal_text import forget_output
 from holdfast.sessions.history.succession import Following
-from holdfast.terminal_text import forget_output
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

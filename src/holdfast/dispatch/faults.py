@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from holdfast import clock, log, paths, trust
+from holdfast import clock, log, paths
 from holdfast.errors import HoldfastError
-from holdfast.files import atomic, cache, lock
+from holdfast.files import atomic, cache, lock, trust
 from holdfast.files.file_memo import Kept
 
 if TYPE_CHECKING:

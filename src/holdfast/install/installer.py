@@ -5,11 +5,10 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from holdfast import trust
 from holdfast.clients import claude
 from holdfast.clients.claude import versions
 from holdfast.clients.claude.events import EVENTS, OLDEST_CLIENT_EVENTS
-from holdfast.files import document
+from holdfast.files import document, trust
 from holdfast.formats import OURS, RECORDS
 from holdfast.frozen import frozen
 from holdfast.install import (

@@ -6,10 +6,11 @@ import dataclasses
 import shlex
 from typing import TYPE_CHECKING
 
-from holdfast import log, paths, trust
+from holdfast import log, paths
 from holdfast.clients import claude
 from holdfast.clients.claude import scopes, versions
 from holdfast.errors import HoldfastError
+from holdfast.files import trust
 from holdfast.install import installs, plugin_copies, settingsfile, wanted_events
 from holdfast.install.installer import Plan, carry_out, plan, recorded
 from holdfast.install.installs import Install

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from holdfast import paths, trust
+from holdfast import paths
 from holdfast.errors import StateError
-from holdfast.files import document
+from holdfast.files import document, trust
 from holdfast.frozen import frozen
 from holdfast.plugins import route_cache, scan, strictness
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from holdfast import paths, patterns, trust
+from holdfast import paths, patterns
 from holdfast.errors import StateError
+from holdfast.files import trust
 from holdfast.frozen import frozen
 from holdfast.plugins import bytecode_cache, route_cache, strictness
 from holdfast.plugins.discovery import HandlerFile, find, offered, runs, vanished

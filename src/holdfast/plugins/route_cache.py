@@ -12,9 +12,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast import trust
 from holdfast.errors import StateError
-from holdfast.files import cache, document
+from holdfast.files import cache, document, trust
 from holdfast.files.file_memo import Kept, Stamp, settled, stamp
 from holdfast.plugins import bytecode_cache, deadlines, scan
 

@@ -1,4 +1,4 @@
-"""Processes: forked children, programs that Holdfast runs, and the process that an event came from."""
+"""Processes: forked children, programs that Holdfast runs, the process that an event came from, and its terminal."""
 
 from __future__ import annotations
 

@@ -50,14 +50,14 @@ _ENGINE = (
     "plugins.outcomes",
     "dispatch.budget",
     "dispatch.costs",
-    "trust",
+    "files.trust",
     "project",
     "ledger.database",
     "ledger.connection",
     "ledger.schema",
     "ledger.context_costs",
     "dispatch.trace",
-    "terminal_text",
+    "process.terminal_text",
 )
 # The public API loads modules of these folders when it is called; a handler's imports don't tell which.
 _BEHIND_HANDLERS = ("sessions", "workflow", "trail", "files")

@@ -13,8 +13,9 @@ import string
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast import config, engine, paths, trust
+from holdfast import config, engine, paths
 from holdfast.dispatch import duplicates, trace
+from holdfast.files import trust
 from holdfast.files.file_memo import settled, stamp
 from holdfast.plugins import loader, strictness
 

@@ -6,7 +6,8 @@ import json
 import shutil
 from typing import TYPE_CHECKING
 
-from holdfast import paths, trust
+from holdfast import paths
+from holdfast.files import trust
 
 if TYPE_CHECKING:
     from pathlib import Path

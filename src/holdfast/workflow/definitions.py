@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar
 
-from holdfast import paths, trust
+from holdfast import paths
 from holdfast.errors import ConfigError, HoldfastError, MissingError, TransitionError
-from holdfast.files import document, tomlfile
+from holdfast.files import document, tomlfile, trust
 from holdfast.files.file_memo import Kept
 
 if TYPE_CHECKING:

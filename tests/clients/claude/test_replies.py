@@ -16,7 +16,7 @@ from holdfast.dispatch.budget import LIMIT_UNITS
 from holdfast.dispatch.output import Reply
 from holdfast.events import EVENTS, model
 from holdfast.plugins import outcomes
-from holdfast.terminal_text import printable
+from holdfast.process.terminal_text import printable
 from tests import contract
 
 if TYPE_CHECKING:

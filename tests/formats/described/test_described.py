@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import formats, trust
+from holdfast import formats
 from holdfast.errors import ConfigError, HoldfastError, SchemaMismatch, StateError, TransitionError
-from holdfast.files import tomlfile
+from holdfast.files import tomlfile, trust
 from holdfast.formats import RECORDS
 from holdfast.formats.described import catalog, description, view
 from holdfast.sessions.workspace import Workspace

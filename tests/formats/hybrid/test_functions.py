@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import paths, trust
+from holdfast import paths
 from holdfast.errors import HoldfastError, MissingError, SchemaMismatch, StateError, TransitionError
+from holdfast.files import trust
 from holdfast.formats.hybrid.adapter import generate_markdown, move
 from holdfast.formats.hybrid.commands.functions import create_workflow_state, get_workflow_state, update_phase_status
 from holdfast.sessions.history import generations

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import trust
 from holdfast.errors import ConfigError, HoldfastError, TransitionError
+from holdfast.files import trust
 from holdfast.formats.skills import library, machine
 from holdfast.workflow import definitions
 

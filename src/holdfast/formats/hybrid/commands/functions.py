@@ -10,8 +10,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast import paths, trust
+from holdfast import paths
 from holdfast.clients import claude
+from holdfast.files import trust
 from holdfast.formats.hybrid import file as files
 from holdfast.formats.hybrid import record, store, transitions
 from holdfast.sessions.workspace import Workspace

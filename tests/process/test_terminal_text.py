@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from holdfast import log, paths
 from holdfast.commands import sheet
-from holdfast.terminal_text import guarded, printable, unguarded
+from holdfast.process.terminal_text import guarded, printable, unguarded
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER
 from tests.processes import ROOT

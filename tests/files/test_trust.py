@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import paths, trust
+from holdfast import paths
 from holdfast.errors import StateError
-from holdfast.files import atomic, document
+from holdfast.files import atomic, document, trust
 
 if TYPE_CHECKING:
     from pathlib import Path
