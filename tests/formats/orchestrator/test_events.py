@@ -171,6 +171,21 @@ def test_a_supervisor_is_listed_while_it_works_and_starts_no_task(project: Holdf
     assert "1.2" in [each["task"] for each in state(project)["pending_tasks"]]
 
 
+@pytest.mark.parametrize("first", ["1.1", "1.2"])
+def test_of_two_supervisors_the_one_that_ended_is_listed_no_longer(project: HoldfastProject, first: str) -> None:
+    """Their descriptions say which task each of them checks."""
+    agents = {
+        task: Agent(project, f"Check task {task}", "supervisor", "Check it.", number=number)
+        for number, task in enumerate(("1.1", "1.2"), 1)
+    }
+    for agent in agents.values():
+        agent.about_to()
+    agents[first].stopped()
+    agents[first].returned()
+
+    assert [each["task"] for each in state(project)["active_agents"]] == [task for task in agents if task != first]
+
+
 def test_the_outer_review_begins_with_its_agent_and_a_checkpoint(project: HoldfastProject) -> None:
     """Not before all tasks are completed; and its end doesn't complete the run."""
     early = Agent(project, "Look it over", "outer-ralph", "Review.", number=1)
