@@ -250,6 +250,7 @@ def _run(project: Path, tasks: int, learned: int, checkpoints: int, agents: int)
     from holdfast.formats.orchestrator.learnings import KEPT
 
     file = project / ".claude/agent-state.json"
+    file.with_name("holdfast.toml").write_text("checkpoints = 1000\n")  # or most of them would go at the next one
     told, at = json.loads(file.read_text()), "2026-01-01T00:00:00Z"
     names = [f"{number // 50 + 1}.{number % 50 + 1}" for number in range(tasks)]
     busy, rest = names[:agents], names[agents:]

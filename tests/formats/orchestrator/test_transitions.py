@@ -10,7 +10,8 @@ import pytest
 
 from holdfast.errors import HoldfastError, TransitionError
 from holdfast.formats.orchestrator import adapter, agents, bounds, check, learnings, restoration, store, transitions
-from holdfast.workflow.model import Start
+from holdfast.workflow.model import Changes, Start
+from tests.formats.memory import Memory
 
 if TYPE_CHECKING:
     from tests.formats.orchestrator.conftest import Scene
@@ -398,3 +399,48 @@ def test_the_newest_listed_checkpoint_is_restored(scene: Scene) -> None:
     for _ in range(2):
         scene.do(lambda run: setattr(run, "checkpoint", "1.1"))
     assert restoration.chosen(scene.project).document.path.name == "checkpoint-002.json"
+
+
+def test_a_change_of_an_earlier_run_is_refused(scene: Scene) -> None:
+    """An agent that outlives its run moves no task of the next one."""
+    old = scene.start()
+    scene.do(transitions.abort)
+    scene.at("13:00:00")
+    scene.start()
+    before = scene.path.read_bytes()
+
+    with pytest.raises(HoldfastError, match="holds the run run_20260115_130000, not run_20260115_120000"):
+        adapter.judge(scene.project, old, "1.1", "active", "")
+    assert scene.path.read_bytes() == before
+
+
+def test_an_update_that_changes_nothing_writes_a_broken_state_anew(scene: Scene) -> None:
+    """From its last generation."""
+    scene.start()
+    before = scene.path.read_bytes()
+    scene.put(b"{")
+
+    adapter.update(scene.project, adapter.find(scene.project).workflows[0], Changes())
+    assert scene.path.read_bytes() == before
+
+
+def test_a_finished_run_stays_beside_the_next_one_without_a_ledger(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever starts that is told where."""
+    scene.start()
+    scene.do(transitions.abort)
+    monkeypatch.setattr(Memory, "holds", lambda *given: False)
+    before = scene.path.read_bytes()
+    scene.at("13:00:00")
+    made = scene.start()
+
+    (kept,) = [each for each in scene.path.parent.iterdir() if each.is_file() and each.read_bytes() == before]
+    assert any(kept.name in warning for warning in made.warnings)
+
+
+def test_runs_that_start_within_one_second_have_different_ids(scene: Scene) -> None:
+    """The later one starts in the next second."""
+    first = scene.start()
+    scene.do(transitions.abort)
+    assert (first.id, scene.start().id) == ("run_20260115_120000", "run_20260115_120001")

@@ -109,7 +109,8 @@ class Run:
     def noted(self, task: str) -> Mapping[str, Any]:
         """Return the notes of a task, for reading."""
         tasks = self.notes.get("tasks")
-        return values.members(tasks.get(task)) if isinstance(tasks, dict) else {}
+        found = tasks.get(task) if isinstance(tasks, dict) else None
+        return found if isinstance(found, dict) else {}
 
     def executor(self, task: str) -> dict[str, Any] | None:
         """Return the entry of the agent that works on a task, None for none."""

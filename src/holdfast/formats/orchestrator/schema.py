@@ -109,7 +109,9 @@ def check(file: StateFile) -> None:
 
 def objects(value: Any) -> list[dict[str, Any]]:
     """Return the objects in a list, whatever else is in it."""
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+    if not isinstance(value, list):
+        return []
+    return list(value) if set(map(type, value)) <= {dict} else [each for each in value if isinstance(each, dict)]
 
 
 def only_objects(value: Any) -> bool:
@@ -119,7 +121,8 @@ def only_objects(value: Any) -> bool:
 
 def task_of(entry: Mapping[str, Any]) -> str:
     """Return the id of the task that an entry of one of the lists is about."""
-    return values.text(entry.get("task"))
+    found = entry.get("task")
+    return found if isinstance(found, str) else values.text(found)
 
 
 @lru_cache(maxsize=_IDS)

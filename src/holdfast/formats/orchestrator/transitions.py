@@ -60,7 +60,7 @@ def begin(run: Run, id_: str, *, launched: bool = False) -> None:
     if number is not None:
         run.head["current_phase"] = number - 1
     run.head["current_task"] = run.place(id_)
-    _count(run, entry, iteration)
+    entry["iteration"] = run.head["ralph_iteration"] = iteration
 
 
 def iterate(run: Run, id_: str) -> int:
