@@ -5,6 +5,7 @@ Machines of skills and formats without code are such files. They execute nothing
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar
 
 from holdfast import paths
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 
+TRUSTING = {"formats": "holdfast formats trust", "machines": "holdfast skills trust"}
+"""The command that trusts a project's definition, by the kind, which is also its folder's name."""
 MAX_FILES = 200  # of one folder that are listed
 _MAX_KEPT = 64  # parsed definitions of projects that a process remembers
 
@@ -187,6 +190,15 @@ class Library(Generic[Value]):
 
     def _parsed(self, path: Path, tables: Mapping[str, Any]) -> Value:
         return self._parse(path.stem, tables, str(path))
+
+
+def untrusted(root: Path) -> list[tuple[Path, str]]:
+    """Return a project's definitions that are not trusted as they are now, each with the command that trusts it."""
+    found: list[tuple[Path, str]] = []
+    for kind, command in TRUSTING.items():
+        there = sorted(project_folder(root, kind).glob("*.toml"))[:MAX_FILES]
+        found += [(each, f"{command} {shlex.quote(each.stem)}") for each in there if not is_trusted(root, each)]
+    return found
 
 
 def is_trusted(root: Path, path: Path) -> bool:

@@ -14,6 +14,7 @@ from holdfast.files import file_memo
 from holdfast.formats.skills import adapter as skills
 from holdfast.formats.skills import candidates, index, places
 from holdfast.formats.skills import file as files
+from tests.commandline import holdfast
 from tests.formats.skills import documents
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def many(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
         data["workflow"]["id"] = f"dev-{number:08}"
         made.append(documents.put(project, f"dev-{number:08}", json.dumps(data).encode()))
         os.utime(made[-1], (1_700_000_000 + number, 1_700_000_000 + number))
-    monkeypatch.setattr(file_memo, "settled", lambda seen: True)
+    monkeypatch.setattr(file_memo, "settled", lambda *_: True)
     return made
 
 
@@ -97,3 +98,21 @@ def test_a_folder_behind_a_link_is_a_problem_and_not_followed(
 
     assert given.workflows == ()
     assert [each.path for each in given.problems] == [places.active(project)]
+
+
+def test_a_command_reads_the_last_changed_of_very_many_and_says_so(
+    project: Workspace, many: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By number and by bytes; `list` and `status` say how many they left out."""
+    assert skills.find(project).problems == ()
+    monkeypatch.setattr(skills, "_MOST", 30)
+    seen = skills.find(project)
+    assert sorted(each.path for each in seen.workflows) == sorted(many[-30:])
+    assert seen.left == 10
+    assert seen.problems[0].path == places.active(project)
+    said = "40 state files are too many; 10 were not read. `holdfast skills cleanup` removes old ones"
+    assert seen.problems[0].reason == said
+    assert said in holdfast("list", root=project.root).err
+    assert "10 were not read" in holdfast("status", root=project.root).out
+    monkeypatch.setattr(skills, "_BUDGET_BYTES", sum(each.stat().st_size for each in many[-4:]))
+    assert len(skills.find(project).workflows) == 5  # the first is read whatever its size

@@ -11,11 +11,14 @@ from holdfast.errors import ConfigError, HoldfastError, TransitionError
 from holdfast.files import trust
 from holdfast.formats.skills import library, machine
 from holdfast.workflow import definitions
+from tests.commandline import holdfast
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from holdfast.formats.skills.machine import Machine
+    from holdfast.testing import HoldfastProject
 
 REVIEW = '[[phases]]\nname = "read"\n[[phases]]\nname = "judge"\nnext = ["read"]\n'
 
@@ -198,3 +201,25 @@ def test_a_phase_is_found_without_looking_at_the_others() -> None:
     assert [rules.stage(f"p{number}").label for number in range(1000)] == [str(number) for number in range(1000)]
     assert Counted.compared < 5_000
     assert rules.stage("unknown") == machine.Stage("unknown")
+
+
+def test_what_nobody_trusts_is_told_at_a_sessions_start(holdfast_project: Callable[..., HoldfastProject]) -> None:
+    """Machines and formats alike, five of them with the command for each; once trusted, no more."""
+    files = {f".claude/machines/own{number}.toml": '[[phases]]\nname = "one"\n' for number in range(5)}
+    project = holdfast_project({**files, ".claude/formats/mine.toml": "x = 1\n"})
+    said = project.fire("SessionStart", "SessionStart-startup").reply.get("systemMessage", "")
+    assert '".claude/formats/mine.toml" is not trusted as it is now, so it is not used.' in said
+    assert "run in a terminal: holdfast formats trust mine" in said
+    assert "run in a terminal: holdfast skills trust own3" in said
+    assert "own4" not in said
+    assert "1 more: `holdfast formats list`, `holdfast skills machines`." in said
+    (project.root / ".claude/formats/mine.toml").unlink()
+    for number in range(5):
+        holdfast("skills", "trust", f"own{number}", "--yes", root=project.root)
+    assert "trusted" not in project.fire("SessionStart", "SessionStart-startup", session_id="another").reply.get(
+        "systemMessage", ""
+    )
+    (project.root / ".claude/machines/own0.toml").write_text('[[phases]]\nname = "two"\n')
+    assert "own0" in project.fire("SessionStart", "SessionStart-startup", session_id="a-third").reply.get(
+        "systemMessage", ""
+    )

@@ -20,7 +20,7 @@ KIND = "formats"
 FORMATS = definitions.Library(
     KIND,
     description.parse,
-    trusting="holdfast formats trust",
+    trusting=definitions.TRUSTING[KIND],
     is_name=lambda name: bool(description.NAME.fullmatch(name)),
 )
 

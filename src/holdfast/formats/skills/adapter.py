@@ -48,15 +48,28 @@ __all__ = [
 
 NAME = files.NAME
 _READ_LIMIT_CHARS = 100_000  # characters of a prompt that are looked at
+_MOST = 5_000  # state files that a command reads; 100,000 take a minute and a half
+_BUDGET_BYTES = 16 * statefile.LIMIT_BYTES  # bytes of them
 _TASK = re.compile(r"task\s*#?\s*(\d{1,6})(?:\s*(?:/|of)\s*(\d{1,6}))?", re.IGNORECASE)
 
 
 def find(project: Records) -> Found:
-    """Return the project's unfinished workflows, and those that were finished but not moved away yet."""
+    """Return the project's unfinished workflows, and those that were finished but not moved away yet.
+
+    Of very many files the last changed ones are read, as far as `_MOST` and `_BUDGET_BYTES` go. A problem says how many
+    were not.
+    """
     try:
-        return _read(project, index.names(project))
+        names = index.names(project)
     except StateError as error:
         return Found(problems=(Problem(error.path, error.reason),))
+    chosen = names if len(names) <= _MOST else candidate.newest(project, names, _MOST)
+    found = _read(project, chosen, statefile.Room(_BUDGET_BYTES))
+    left = found.left + len(names) - len(chosen)
+    if not left:
+        return found
+    said = f"{len(names)} state files are too many; {left} were not read. `holdfast skills cleanup` removes old ones"
+    return replace(found, left=left, problems=(Problem(places.active(project), said), *found.problems))
 
 
 def candidates(project: Records, keys: Collection[str]) -> Found:

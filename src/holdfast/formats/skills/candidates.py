@@ -15,7 +15,7 @@ from holdfast.formats.skills import index, places
 from holdfast.workflow import manyfiles, statefile
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
     from pathlib import Path
 
     from holdfast.workflow.records import Records
@@ -42,6 +42,12 @@ def names(project: Records, keys: Collection[str]) -> tuple[list[str], int]:
     chosen = list(dict.fromkeys([*wanted, *lately]))
     there = [name for name in chosen if os.path.lexists(places.active(project) / f"{name}.json")]
     return there, max(count - len(there), 0)
+
+
+def newest(project: Records, names: Sequence[str], most: int) -> list[str]:
+    """Return those of the unfinished workflows' files that were changed last, the newest first."""
+    top = places.active(project)
+    return heapq.nlargest(most, names, key=lambda name: _changed(top / f"{name}.json"))
 
 
 def _lately(project: Records) -> tuple[list[str], int]:

@@ -92,7 +92,20 @@ def put(project: Records, path: Path, data: Mapping[str, Any]) -> None:
 
 def drop(project: Records, path: Path, data: Mapping[str, Any]) -> None:
     """Take a workflow off the list. Hold the lock on the top folder."""
-    ids = _ids(path, data)
+    delist(project, _ids(path, data))
+
+
+def moved(project: Records) -> frozenset[str]:
+    """Return the ids that are listed although their file lies in `completed/` alone: the command that moved it died."""
+    try:
+        stale = {each.id for each in entries(project)} - set(names(project))
+        return frozenset(each.stem for each in places.completed(project).glob("*.json") if each.stem in stale)
+    except StateError:
+        return frozenset()
+
+
+def delist(project: Records, ids: frozenset[str]) -> None:
+    """Take the entries with some ids off the list. Hold the lock on the top folder."""
     _change(project, lambda rows: [each for each in rows if not _is(each, ids)])
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 KIND = "machines"
 SHIPPED = Path(__file__).parent / "machines"
 MACHINES = definitions.Library(
-    KIND, machine.parse, trusting="holdfast skills trust", is_name=places.is_skill, shipped=SHIPPED
+    KIND, machine.parse, trusting=definitions.TRUSTING[KIND], is_name=places.is_skill, shipped=SHIPPED
 )
 
 

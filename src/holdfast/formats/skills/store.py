@@ -134,7 +134,7 @@ def finish(
 
 
 def tidy(project: Records, found: Iterable[Workflow]) -> None:
-    """Move those of some workflows to `completed/` that are finished: whatever ended them was killed before it did.
+    """Finish what a killed command left: move the finished of some workflows away, and delist what was moved.
 
     One whose file is broken stays, because its content is an earlier one. Raises StateError if it can't be written.
     """
@@ -144,6 +144,9 @@ def tidy(project: Records, found: Iterable[Workflow]) -> None:
         with suppress(MissingError), held(project, each):
             if view.read(project, each.path).file.document.raw == each.raw:
                 move_away(project, each)
+    if index.moved(project):
+        with locked(places.top(project)):
+            index.delist(project, index.moved(project))
 
 
 def relist(project: Records, workflow: Workflow) -> None:

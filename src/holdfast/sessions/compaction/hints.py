@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.workflow import wording
+from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
     from holdfast.project import OpenProject
@@ -22,11 +23,14 @@ STALE = "stale plan"
 KEPT = 1_000  # hints per project; the oldest go
 UNREAD = "unread"
 """Topic: the file that names a workflow was not read to its end."""
+_NAMED = 5  # definitions that are named at a session's start
 _UNREADABLE = "unread file"  # topic: a state file could not be read
 
 
 def greet(event: Event, context: Context) -> list[Message]:
     """Tell the user about one unfinished workflow that no other live session owns; the model hears nothing (I001-12).
+
+    What is withheld is told too: files that can't be read, and the project's formats and machines that nobody trusts.
 
     Args:
         event: a `SessionStart`.
@@ -41,7 +45,7 @@ def greet(event: Event, context: Context) -> list[Message]:
     lacking = project.ledger.problem
     told = [wording.Message(f"Holdfast: {lacking}.", to_user=True)] if lacking else []
     found = registry.candidates(Workspace.of(project), event.session_id)
-    told += unreadable(event, context, found)
+    told += [*unreadable(event, context, found), *untrusted(context)]
     waiting = [
         each
         for each in owners.ranked(found.workflows)
@@ -97,6 +101,25 @@ def former_ledger(context: Context) -> list[Message]:
 
     notice = former.notice(context.project)
     return [wording.Message(f"Holdfast: {notice}", to_user=True)] if notice else []
+
+
+def untrusted(context: Context) -> list[Message]:
+    """Tell the user about the project's formats and machines that are not used, because nobody trusts them as they are.
+
+    The project's handlers that are not trusted are named by `install.upkeep`.
+    """
+    from holdfast.workflow import definitions
+
+    root = context.project.root
+    found = definitions.untrusted(root)
+    lines = [
+        f"{quoted(path.relative_to(root).as_posix())} is not trusted as it is now, so it is not used. "
+        f"Read it, then run in a terminal: {wording.one_line(command)}"
+        for path, command in found[:_NAMED]
+    ]
+    if len(found) > _NAMED:
+        lines.append(f"{len(found) - _NAMED} more: `holdfast formats list`, `holdfast skills machines`.")
+    return [wording.Message("Holdfast: " + "\n".join(lines), to_user=True)] if lines else []
 
 
 def unreadable(event: Event, context: Context, found: Found) -> list[Message]:

@@ -40,7 +40,7 @@ def select(
         HoldfastError: there is none, or it could be several; the message lists them.
     """
     found = registry.all_found(project)
-    workflows, unread = found.workflows, _unread(found)
+    workflows, unread = found.workflows, unreadable(found)
     if wanted is not None:
         return _named(project, workflows, wanted, whole, unread)
     own, free = candidates(project, workflows, session)
@@ -102,7 +102,7 @@ def _waiting(workflows: Iterable[Workflow]) -> list[Workflow]:
     return [each for each in unfinished if each.resumable] or unfinished
 
 
-def _unread(found: Found) -> str:
+def unreadable(found: Found) -> str:
     """Return what to say of files that cannot be read where no workflow is found: one may be the one that is meant."""
     if not found.problems:
         return ""

@@ -33,9 +33,9 @@ def find(project: Workspace, wanted: str | None) -> Workflow:
     if wanted is not None:
         store.tidy(project, lookup.named(project, wanted, finished=True))
         return lookup.one(project, wanted)
-    every = adapter.find(project).workflows
-    store.tidy(project, every)
-    found = [each for each in every if not each.finished]
+    every = adapter.find(project)
+    store.tidy(project, every.workflows)
+    found = [each for each in every.workflows if not each.finished]
     own, free = selection.candidates(project, found, options.session())
     if own or len(free) == 1:
         return (own or free)[0]
@@ -43,7 +43,7 @@ def find(project: Workspace, wanted: str | None) -> Workflow:
         raise HoldfastError(f"several workflows are unfinished: {lookup.listing(free)}; name one with --workflow")
     taken = "; those there are belong to other live sessions" if found else ""
     begins = "`holdfast skills start SKILL --feature FILE` starts one"
-    raise HoldfastError(f"no workflow of a skill is unfinished{taken}; {begins}")
+    raise HoldfastError(f"no workflow of a skill is unfinished{taken}; {begins}{selection.unreadable(every)}")
 
 
 def move(
