@@ -1,0 +1,57 @@
+"""What a state that was kept by hand means, as a state of ours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from holdfast.formats.orchestrator import drift
+
+
+def imported(**parts: Any) -> dict[str, Any]:
+    """Take over a drifted state; each part goes before that of a small one."""
+    head = {"status": "executing", "task_doc": "/x/tasks.md", **parts.pop("head", {})}
+    made, lost = drift.imported({"orchestrator": head, "pending_tasks": ["1.1: Model"], **parts}, "")
+    assert lost == []
+    return made
+
+
+@pytest.mark.parametrize(
+    ("said", "means"),
+    [
+        ("planning", "planning"),
+        ("in_progress", "executing"),
+        ("done", "completed"),
+        ("completed", "completed"),
+        ("cancelled", "failed"),
+        ("not_started", "planning"),
+        ("whatever", "executing"),
+    ],
+)
+def test_other_words_for_a_status_are_understood(said: str, means: str) -> None:
+    """An unknown one means that the run goes on."""
+    assert drift.imported({"orchestrator": {"status": said}, "pending_tasks": ["1.1: A"]}, "/x")[0]["orchestrator"][
+        "status"
+    ] == (means)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "time"),
+    [({"max_time_hours": 1.5}, "1h 30m"), ({"max_time_hours": 2}, "2h"), ({"max_time": 0.25}, "0h 15m")],
+)
+def test_hours_become_a_time(bounds: dict[str, Any], time: str) -> None:
+    """Exactly."""
+    assert imported(safety_bounds=bounds)["safety_bounds"]["max_time"] == time
+
+
+def test_keys_of_its_own_stay() -> None:
+    """At the top and in the orchestrator."""
+    made = imported(mine=[1], head={"own": "x"})
+    assert (made["mine"], made["orchestrator"]["own"]) == ([1], "x")
+
+
+def test_there_are_as_many_phases_as_the_tasks_name() -> None:
+    """The larger number counts: that of the state or that of its tasks."""
+    assert imported(completed_tasks=["3.1: A"], pending_tasks=["4.2: B"])["orchestrator"]["total_phases"] == 4
+    assert imported(head={"total_phases": 7})["orchestrator"]["total_phases"] == 7
