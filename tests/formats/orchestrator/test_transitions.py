@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.errors import HoldfastError, TransitionError
-from holdfast.formats.orchestrator import adapter, agents, bounds, check, learnings, restoration, store, transitions
+from holdfast.formats.orchestrator import (
+    adapter,
+    agents,
+    bounds,
+    check,
+    learnings,
+    repair,
+    restoration,
+    store,
+    transitions,
+)
 from holdfast.workflow.model import Changes, Start
 from tests.formats.memory import Memory
 
@@ -444,3 +454,43 @@ def test_runs_that_start_within_one_second_have_different_ids(scene: Scene) -> N
     first = scene.start()
     scene.do(transitions.abort)
     assert (first.id, scene.start().id) == ("run_20260115_120000", "run_20260115_120001")
+
+
+def test_what_was_used_of_the_bounds_is_told_once_it_is_something(scene: Scene) -> None:
+    """No cost, and less than a minute, say nothing yet."""
+    scene.start()
+    scene.do(lambda run: transitions.begin(run, "1.1"))
+    scene.at("12:00:59")
+    scene.do(lambda run: transitions.finish(run, "1.1", cost="$0"))
+    assert scene.workflow.context["bounds"] == "$1.00, 1h, 4 iterations per task"
+
+    scene.do(lambda run: transitions.begin(run, "1.2"))
+    scene.at("12:16:00")
+    scene.do(lambda run: transitions.finish(run, "1.2", cost="$0.20"))
+    assert scene.workflow.context["bounds"] == "$0.20 of $1.00, 0h 16m 0s of 1h, 4 iterations per task"
+
+
+def test_agents_are_told_with_what_differs_from_the_run(scene: Scene) -> None:
+    """One that works is told by its type and task; several are a list."""
+    scene.start()
+    scene.do(lambda run: transitions.begin(run, "1.1", launched=True))
+    assert scene.workflow.context["agents"] == "task-executor 1.1"
+    scene.do(lambda run: transitions.begin(run, "2.1", launched=True))
+    scene.do(lambda run: transitions.iterate(run, "2.1"))
+    scene.do(lambda run: transitions.fail(run, "2.1", "No idea"))
+    assert scene.workflow.context["agents"] == ["task-executor 1.1, iteration 1", "task-executor 2.1, blocked"]
+
+
+def test_of_a_task_that_is_listed_twice_the_first_entry_stays(scene: Scene) -> None:
+    """It is what every question about the task was answered from."""
+    scene.start()
+    scene.do(lambda run: transitions.finish(run, "1.1", cost="$0.20"))
+    data = scene.data
+    data["completed_tasks"].append({**data["completed_tasks"][0], "name": "Another"})
+    data["pending_tasks"].append({**data["pending_tasks"][0], "name": "Another"})
+    scene.put(json.dumps(data).encode())
+
+    done = scene.do(lambda run: run.said.extend(repair.repair(scene.project, run))).run.said
+    assert done[:2] == ["task 1.1 was listed as completed twice", "task 1.2 was pending twice"]
+    assert [each["name"] for each in scene.data["completed_tasks"]] == ["Update the model"]
+    assert "Another" not in {each["name"] for each in scene.data["pending_tasks"]}

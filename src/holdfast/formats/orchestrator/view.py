@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.clock import from_mtime, stamp
 from holdfast.errors import StateError
-from holdfast.formats.orchestrator import check, schema
+from holdfast.formats.orchestrator import amounts, check, schema
 from holdfast.formats.orchestrator.run import EXECUTOR, Run
 from holdfast.workflow import extras, values
 from holdfast.workflow.model import Phase, Status, Workflow
@@ -26,6 +26,7 @@ NAME = "orchestrator"
 TESTS = "tests_passing"
 """The success criterion that a test run of a task answers, as in the document's example."""
 LEARNINGS = 5  # learnings that the context repeats
+MINUTE_S = 60
 _STATUSES: dict[str, Status] = {
     "planning": "pending",
     "executing": "active",
@@ -180,12 +181,13 @@ def done_so_far(run: Run, task: str) -> str:
 
 
 def _bounds(bounds: Mapping[str, Any]) -> str:
-    """Return the bounds, each with what was used of it once something was."""
-    parts = []
-    for used, most, nothing in (("cost_so_far", "max_cost", "$0.00"), ("elapsed_time", "max_time", "0h 0m 0s")):
-        said = values.text(bounds.get(used))
-        parts.append(f"{'' if said == nothing else f'{said} of '}{values.text(bounds.get(most))}")
-    return f"{', '.join(parts)}, {values.text(bounds.get('max_iterations_per_task'))} iterations per task"
+    """Return the bounds, each with what was used of it, unless that is no cost or less than a minute."""
+    cost, time = values.text(bounds.get("cost_so_far")), values.text(bounds.get("elapsed_time"))
+    spent = f"{cost} of " if amounts.money(cost) != 0 else ""
+    took = f"{time} of " if (amounts.seconds(time) or 0) >= MINUTE_S else ""
+    most = values.text(bounds.get("max_iterations_per_task"))
+    money, hours = values.text(bounds.get("max_cost")), values.text(bounds.get("max_time"))
+    return f"{spent}{money}, {took}{hours}, {most} iterations per task"
 
 
 def _agent(entry: Mapping[str, Any], iteration: str) -> str:
