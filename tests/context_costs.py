@@ -72,7 +72,7 @@ def _session(project: HoldfastProject, name: str, rich: bool) -> Iterator[tuple[
     yield COMPACTION, project.fire("SessionStart", "SessionStart-compact")
     yield UNREAD, project.fire("UserPromptSubmit")
     opened = Workspace.open(project.root)
-    sessions.seen(opened, project.session, _NOBODY)
+    sessions.note_event(opened, project.session, _NOBODY)
     opened.close()
     yield RESUME, project.fire("SessionStart", "SessionStart-resume")
     work = Agent(project, "Design", "general-purpose", "Design it.")

@@ -129,7 +129,7 @@ def test_no_generation_is_kept_of_an_excluded_state_file(project: HoldfastProjec
     assert kept == {"Hidden one": 0, "Open one": 2}
     for title in ("Hidden one", "Open one"):
         holdfast("done", "--all", title, root=project.root, session=ME)
-    assert [each.workflow.title for each in archive.kept(there)] == ["Open one"]
+    assert [each.workflow.title for each in archive.entries(there)] == ["Open one"]
     there.close()
     assert [path.parent.name for path in project.root.glob("untracked/*/*/*.kept-*")] == ["hidden-one"]
 

@@ -63,7 +63,7 @@ def mine(event: Event, context: Context) -> Workflow | None:
     """
     from holdfast.sessions.reading import required_files
 
-    return required_files.mine(context.project, event.session_id, find(event, context).workflows)
+    return required_files.session_workflow(context.project, event.session_id, find(event, context).workflows)
 
 
 def owner(context: Context, workflow: Workflow) -> str | None:
@@ -136,7 +136,7 @@ def written(event: Call, context: Context) -> Path | None:
 
     given = event.tool_input.get("file_path")
     path = Path(os.path.normpath(Path(event.cwd, given))) if isinstance(given, str) and given else None
-    return path if path and places.kept(context.root, path) else None
+    return path if path and places.is_workflow_file(context.root, path) else None
 
 
 def save(event: Call, context: Context, path: Path) -> list[Message]:

@@ -34,13 +34,13 @@ class Past:
 
     def compaction(self, session: str = ME, *, why: str = "auto", restored: bool = True, goes_on: bool = True) -> None:
         self.pass_time()
-        sessions.seen(self.project, session)
+        sessions.note_event(self.project, session)
         snapshots.leave(self.project, session, why, [self.sealed])
         if restored:
             snapshots.claim(self.project, session, known=True)
         if goes_on:
             self.pass_time(minutes=30)
-            sessions.seen(self.project, session)
+            sessions.note_event(self.project, session)
 
 
 @pytest.fixture
@@ -56,10 +56,10 @@ def test_before_the_first_compaction(root: Path, past: Past) -> None:
     """Nothing is missed, with a ledger or without one; one without a workflow does not count."""
     assert "no compaction here yet" in healthy("deliveries", root)
     assert not past.project.ledger_file.exists()
-    sessions.seen(past.project, ME)
+    sessions.note_event(past.project, ME)
     snapshots.leave(past.project, ME, "auto", [])
     past.pass_time()
-    sessions.seen(past.project, ME)
+    sessions.note_event(past.project, ME)
     assert "no compaction with a workflow" in healthy("deliveries", root)
 
 
@@ -110,7 +110,7 @@ def test_a_compaction_that_may_still_run_is_not_judged(root: Path, past: Past) -
     """Minutes after PreCompact, whatever other events come."""
     past.compaction(restored=False, goes_on=False)
     past.pass_time(minutes=2)
-    sessions.seen(past.project, ME)
+    sessions.note_event(past.project, ME)
     healthy("deliveries", root)
     past.pass_time(minutes=20)
     only("deliveries", root, "notice")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def file(root: Path) -> Path:
     """A ledger with a session in it."""
     project = Workspace.open(root)
-    sessions.seen(project, "s1")
+    sessions.note_event(project, "s1")
     project.close()
     return project.ledger_file
 

@@ -217,7 +217,7 @@ def test_an_unfinished_workflow_nobody_works_on(root: Path, monkeypatch: pytest.
     healthy("states", root)
     monkeypatch.setenv("HOLDFAST_NOW", clock.stamp(clock.now() + timedelta(days=6)))
     project = Workspace.open(root)
-    sessions.seen(project, ME)
+    sessions.note_event(project, ME)
     owners.own(project, registry.all_found(project).workflows[0], ME)
     healthy("states", root)
     sessions.ended(project, ME)

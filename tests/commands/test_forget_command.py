@@ -197,7 +197,7 @@ def test_an_archived_workflow_goes_too(project: HoldfastProject) -> None:
     plant(project, "one", ME)
     holdfast("done", "--all", canary("Title", "one"), root=project.root)
     there = Workspace.open(project.root)
-    assert len(archive.kept(there)) == 1
+    assert len(archive.entries(there)) == 1
     there.close()
     holdfast("forget", "--workflow", canary("Title", "one"), "--yes", root=project.root)
     holdfast("forget", "--session", ME, "--yes", root=project.root)
@@ -451,7 +451,7 @@ def test_a_reader_that_stays_is_said(planted: HoldfastProject, monkeypatch: pyte
 
     monkeypatch.setattr(database, "_CHECKPOINT_TIMEOUT_S", 0.2)
     idle = Workspace.open(planted.root)
-    assert sessions.known(idle, ME)  # a session's process that stays: while it does, closing cleans nothing
+    assert sessions.is_recorded(idle, ME)  # a session's process that stays: while it does, closing cleans nothing
     with closing(sqlite3.connect(Workspace.open(planted.root).ledger_file)) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT COUNT(*) FROM sessions").fetchone()
@@ -546,7 +546,7 @@ def test_what_handlers_print_goes_with_its_session(project: HoldfastProject) -> 
     assert any(word in line and ME in line for line in log.tail(5))
     assert word in faults.of(plan[0].file) and secret[:5] not in faults.of(plan[0].file)
     there.close()
-    sessions.seen(there := Workspace.open(project.root), ME)
+    sessions.note_event(there := Workspace.open(project.root), ME)
     there.close()
     holdfast("forget", "--session", ME, "--yes", root=project.root)
     assert not [path for path in files(project) if any(form in path.read_bytes() for form in spellings(word))]
@@ -587,7 +587,7 @@ def test_the_cache_goes_too(project: HoldfastProject, arguments: tuple[str, ...]
     bytecode_cache.code(f"WORD = {word!r}\n".encode(), path)
     there = Workspace.open(project.root)
     if known:
-        sessions.seen(there, ME)
+        sessions.note_event(there, ME)
     there.close()
     assert [file for file in files(project) if file.suffix == ".code"]
     holdfast("forget", *arguments, "--dry-run", root=project.root)
@@ -653,7 +653,7 @@ def test_a_session_whose_id_changed_goes_under_either_name(project: HoldfastProj
 def test_what_a_process_reads_of_the_disk(planted: HoldfastProject) -> None:
     """As a user runs it, in a process of its own, with a session's process holding the ledger open."""
     there = Workspace.open(planted.root)
-    assert sessions.known(there, ME)  # open, not reading
+    assert sessions.is_recorded(there, ME)  # open, not reading
     environ: dict[str, Any] = os.environ | {"PYTHONPATH": str(HERE / "src"), "HOLDFAST_PROJECT_DIR": str(planted.root)}
     command = [sys.executable, "-m", "holdfast", "forget", "--everything", "--yes"]
     done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=500, check=False)

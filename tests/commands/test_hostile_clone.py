@@ -300,14 +300,14 @@ def test_sessions_of_worktrees_are_told_of_the_ledger_they_shared(tmp_path: Path
         (root / ".claude").mkdir()
         paths.project_config(root).write_text(CONFIG)
     shared = Workspace.open(tmp_path / "repo", trusted=True)
-    sessions.seen(shared, ME)
+    sessions.note_event(shared, ME)
     shared.ledger.run("DROP INDEX sessions_live")  # as a ledger of an earlier version
     shared.close()
     elsewhere = tmp_path / "elsewhere"
     (elsewhere / ".claude").mkdir(parents=True)
     paths.project_config(elsewhere).write_text(CONFIG)
     another = Workspace.open(elsewhere, trusted=True)
-    sessions.seen(another, OTHER)
+    sessions.note_event(another, OTHER)
     another.close()
 
     assert former_ledger.find(Workspace.open(tree)) == shared.ledger_file

@@ -201,14 +201,14 @@ def test_a_completed_hybrid_workflow_comes_back_out_of_the_archive(project: Hold
     """It goes on where it was; completed again, it is archived again, once."""
     holdfast("done", root=project.root)
     there = Workspace.open(project.root)
-    assert [each.workflow.title for each in archive.kept(there)] == ["Calculator"]
+    assert [each.workflow.title for each in archive.entries(there)] == ["Calculator"]
     there.close()
 
     holdfast("log", "restore", "3", "--of", "Calculator", root=project.root)
 
     there = Workspace.open(project.root)
     (workflow,) = registry.all_found(there).workflows
-    assert (workflow.finished, workflow.position, archive.kept(there)) == (False, "2/2", [])
+    assert (workflow.finished, workflow.position, archive.entries(there)) == (False, "2/2", [])
     there.close()
     assert "- [x] Phase 0" in (project.root / VIEW).read_text("utf-8")
     holdfast("done", root=project.root)
@@ -231,7 +231,7 @@ def test_a_workflow_whose_file_is_gone_comes_back(project: HoldfastProject) -> N
 
     assert workflow.path.read_bytes() == whole
     there = Workspace.open(project.root)
-    assert archive.kept(there) == []
+    assert archive.entries(there) == []
     there.close()
     project.fire("PreCompact", "PreCompact-manual", session_id=ME)
     assert workflow.path.read_bytes() == whole  # an unchanged memory file moves it nowhere

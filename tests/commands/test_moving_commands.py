@@ -152,7 +152,7 @@ def test_a_dead_sessions_workflow_is_taken_and_a_live_ones_is_not(root: Path) ->
     """A command in one session does not take the workflow from another that lives."""
     project = Workspace.open(root)
     owners.own(project, only(root), OTHER)
-    sessions.seen(project, OTHER)
+    sessions.note_event(project, OTHER)
     holdfast("next", "Book", root=root, session=ME)
     assert owners.owner(project, only(root)) == OTHER
 

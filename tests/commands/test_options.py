@@ -59,7 +59,7 @@ def test_a_folder_in_which_a_session_was_seen_is_its_project(tmp_path: Path, mon
     assert f"this checks {root}. A session that you start in {package} is a project of its own" in doctor().err
 
     seen = Workspace.open(package)
-    sessions.seen(seen, ME)
+    sessions.note_event(seen, ME)
     seen.close()
     assert options.open_project(None).root == package
     assert holdfast("start", "Here").err == ""

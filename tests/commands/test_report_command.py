@@ -29,7 +29,7 @@ def project(holdfast_project: Callable[..., HoldfastProject]) -> HoldfastProject
     made = holdfast_project({})
     there = Workspace.open(made.root)
     for session in (ME, OTHER):
-        sessions.seen(there, session)
+        sessions.note_event(there, session)
     there.close()
     holdfast("start", "Calculator", "--phase", "Build it", root=made.root, session=ME)
     return made

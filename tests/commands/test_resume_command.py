@@ -34,7 +34,7 @@ def root(holdfast_project: Callable[..., HoldfastProject]) -> Path:
 def live(root: Path, *names: str) -> None:
     project = Workspace.open(root)
     for name in names:
-        sessions.seen(project, name)
+        sessions.note_event(project, name)
     project.close()
 
 
@@ -49,7 +49,7 @@ def owner(root: Path, title: str = "Alpha") -> str | None:
 def owed(root: Path, session: str) -> list[str]:
     """Return the workflows that a session's model is still to hear that it was given."""
     project = Workspace.open(root)
-    found = hints.owed(project, session, hints.GIVEN)
+    found = hints.pending_keys(project, session, hints.GIVEN)
     project.close()
     return found
 
@@ -57,7 +57,7 @@ def owed(root: Path, session: str) -> list[str]:
 def tell(root: Path, session: str) -> None:
     """Note that a session's model heard of them."""
     project = Workspace.open(root)
-    for key in hints.owed(project, session, hints.GIVEN):
+    for key in hints.pending_keys(project, session, hints.GIVEN):
         hints.tell(project, session, hints.GIVEN, key)
     project.close()
 
@@ -144,7 +144,7 @@ def test_a_session_that_is_over_loses_nothing(root: Path) -> None:
     """Whoever goes on with its workflow need not hear of it."""
     holdfast("resume", root=root, session=OTHER)
     project = Workspace.open(root)
-    sessions.seen(project, OTHER)
+    sessions.note_event(project, OTHER)
     sessions.ended(project, OTHER)
     project.close()
 

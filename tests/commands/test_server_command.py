@@ -70,7 +70,7 @@ def second(warm: Warm) -> Warm:
     root = str(warm.entry.parent / "patient")
     other = replace(warm, entry=processes.copy_of_entrypoint(warm.entry.with_name("other"), root))
     other.fire(other.call(), "PreToolUse")
-    warm.until(lambda: [each.answers for each in servers.found()] == [True, True])
+    warm.until(lambda: [each.answers for each in servers.running_servers()] == [True, True])
     return other
 
 
@@ -263,7 +263,7 @@ def test_start_beside_the_server_of_another_entrypoint(ready: Warm) -> None:
     other.warm_up()
 
     assert holdfast("server", "start").out.startswith(f"Started. The server of {ready.entry} ")
-    assert {each.entry for each in servers.found()} == {str(ready.entry), str(other.entry)}
+    assert {each.entry for each in servers.running_servers()} == {str(ready.entry), str(other.entry)}
 
 
 @pytest.mark.slow
@@ -365,14 +365,14 @@ def test_two_servers_are_shown_and_ended(warm: Warm) -> None:
     assert re.search(rf"^The server of {warm.entry} \(process \d+\): 0 events answered", shown, re.MULTILINE)
     assert re.search(rf"^The server of {other.entry} \(process \d+\): 1 event answered", shown, re.MULTILINE)
     assert ended.count("Stopped the server of ") == 2
-    assert servers.found() == []
+    assert servers.running_servers() == []
 
 
 @pytest.mark.slow
 def test_one_that_cannot_be_ended_keeps_no_other(warm: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
     """The others are ended, and the message says how to end the one that is left."""
     second(warm)
-    kept, ends = servers.found()
+    kept, ends = servers.running_servers()
     stop = servers.stop
 
     def fails(place: Path) -> bool:

@@ -524,7 +524,7 @@ def made(root: Path, **changes: Any) -> overview.Overview:
 @pytest.mark.parametrize("width", [40, 60, 80, 100])
 def test_no_line_is_longer_than_the_page(tmp_path: Path, width: int) -> None:
     """Long titles, paths and values go on below, under their own beginning; nothing is lost."""
-    lines = page.whole(made(tmp_path), NOON, width)
+    lines = page.full_page(made(tmp_path), NOON, width)
 
     assert max(line.cell_len for line in lines) <= width
     assert max(line.cell_len for line in lines) > width - 10
@@ -535,7 +535,7 @@ def test_no_line_is_longer_than_the_page(tmp_path: Path, width: int) -> None:
 
 def test_long_titles_hang(tmp_path: Path) -> None:
     """What goes on stands under the title, not under the mark."""
-    lines = [line.plain for line in page.whole(made(tmp_path), NOON, 60)]
+    lines = [line.plain for line in page.full_page(made(tmp_path), NOON, 60)]
 
     assert lines[1].startswith("  ")
     start = next(number for number, line in enumerate(lines) if line.startswith("  [!]  2. A title"))
@@ -556,18 +556,20 @@ def test_a_wide_terminal_gets_no_endless_lines(tmp_path: Path) -> None:
     """Lines of more than a hundred columns are hard to follow."""
     view = made(tmp_path)
 
-    assert [line.plain for line in page.whole(view, NOON, 300)] == [line.plain for line in page.whole(view, NOON, 100)]
+    assert [line.plain for line in page.full_page(view, NOON, 300)] == [
+        line.plain for line in page.full_page(view, NOON, 100)
+    ]
 
 
 @pytest.mark.parametrize("width", [1, 12, 20])
 def test_a_very_narrow_terminal_breaks_nothing(tmp_path: Path, width: int) -> None:
     """There is a least width; what is narrower is the terminal's business."""
-    assert max(line.cell_len for line in page.whole(made(tmp_path), NOON, width)) <= max(width, 30)
+    assert max(line.cell_len for line in page.full_page(made(tmp_path), NOON, width)) <= max(width, 30)
 
 
 def test_marks_and_words_say_what_colours_say(tmp_path: Path) -> None:
     """Every status has its mark, failed and blocked ones also a word."""
-    lines = [line.plain for line in page.whole(made(tmp_path), NOON, 100)]
+    lines = [line.plain for line in page.full_page(made(tmp_path), NOON, 100)]
 
     begins = [line.split(". ")[0] for line in lines if re.match(r"  \[.\] +\d", line)]
     assert begins == ["  [x]  1", "  [!]  2", "  [-]  3", "  [>]  4", "  [ ]  5"]
@@ -587,7 +589,7 @@ def coloured(lines: Any, **environ: str) -> str:
 
 def test_colours_only_add(tmp_path: Path) -> None:
     """Without its colours the page is the very same text."""
-    lines = page.whole(made(tmp_path), NOON, 100)
+    lines = page.full_page(made(tmp_path), NOON, 100)
     plain = "\n".join(line.plain for line in lines) + "\n"
     said = coloured(lines)
 
@@ -603,7 +605,7 @@ def test_colours_only_add(tmp_path: Path) -> None:
 def test_a_status_has_its_colour(tmp_path: Path, status: Status, style: str) -> None:
     """At the top, and in front of the phase."""
     view = made(tmp_path, status=status, phases=(Phase("phase_1", 1, "One", status),))
-    said = coloured(page.whole(view, NOON, 100))
+    said = coloured(page.full_page(view, NOON, 100))
 
     assert f"\n\x1b[{style}m{status}\x1b[0m, " in said
     assert f"\n  \x1b[{style}m{views.MARKS[status]}\x1b[0m  1. " in said
@@ -615,7 +617,7 @@ def test_text_of_files_is_no_markup(tmp_path: Path) -> None:
     """Neither rich's tags and emoji codes nor escape sequences mean anything in a title."""
     odd = "[bold red]x[/] :smile: \x1b[31m\x07 http://x.y 'q' 12"
     view = made(tmp_path, title=odd, phases=(Phase("p", 1, odd, "active", odd, (odd,), odd),))
-    said = coloured(page.whole(view, NOON, 100))
+    said = coloured(page.full_page(view, NOON, 100))
 
     for shown in ("\x1b[1m[bold red]x[/] :smile: [31m http://x.y 'q' 12\x1b[0m\n", "delivered: \x1b[0m[bold red]x[/]"):
         assert shown in said
@@ -625,7 +627,7 @@ def test_text_of_files_is_no_markup(tmp_path: Path) -> None:
 def test_a_value_without_end_is_cut(tmp_path: Path) -> None:
     """A page stays a page; programs get all of it."""
     view = made(tmp_path, reminders=("long " * 100_000,))
-    lines = [line.plain for line in page.whole(view, NOON, 80)]
+    lines = [line.plain for line in page.full_page(view, NOON, 80)]
 
     assert len(lines) < 200
     assert any("(cut; whole with --json)" in line for line in lines)
@@ -635,7 +637,7 @@ def test_a_value_without_end_is_cut(tmp_path: Path) -> None:
 def test_a_workflow_may_have_no_title_and_no_phases(tmp_path: Path) -> None:
     """A file that somebody began."""
     view = made(tmp_path, title=" ", phases=(), total=0)
-    lines = [line.plain for line in page.whole(view, NOON, 80)]
+    lines = [line.plain for line in page.full_page(view, NOON, 80)]
 
     assert lines[0] == "(no title)"
     assert lines[lines.index("Phases") + 1] == "  none"

@@ -233,7 +233,7 @@ def made(root: Path, **changes: Any) -> Sight:
         workflow=found,
         history=History({"phase_3": PhaseHistory("phase_3", 2, STAMP, None, 90.0, "it broke")}, STAMP, None, 90.0),
         agents=(AGENT,),
-        todos=tuple(todos.wanted(found)),
+        todos=tuple(todos.todo_list(found)),
         recipients=(Recipient(ME, STAMP, current=True), Recipient(OTHER, STAMP, current=False)),
         last_save=Save(STAMP, "auto", ME),
         last_restore=Restore(STAMP, ME, None),
@@ -446,7 +446,7 @@ def test_no_more_is_left_out_than_must_be(tmp_path: Path) -> None:
     assert sight.overview is not None
     steps = tuple(Phase(f"phase_{number}", number, f"Step {number}", "pending") for number in range(1, 60))
     many = replace(sight.overview.workflow, phases=steps, total=59, current=None)
-    seen = Sight(tmp_path, replace(sight.overview, workflow=many, todos=tuple(todos.wanted(many))))
+    seen = Sight(tmp_path, replace(sight.overview, workflow=many, todos=tuple(todos.todo_list(many))))
 
     assert "\n  [ ] 56 more\n" in fitted(seen, 40)
     assert "\nchanged 30 min ago" in fitted(seen, 40)

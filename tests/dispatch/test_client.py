@@ -17,7 +17,7 @@ import pytest
 from holdfast import engine, paths
 from holdfast.clients import claude
 from holdfast.clients.claude import EVENTS, HOOK_NAMES
-from holdfast.dispatch.budget import joined
+from holdfast.dispatch.budget import join_texts
 from holdfast.dispatch.output import Reply, Streams
 from holdfast.errors import EventError
 from holdfast.files.agent_runs import NoRuns
@@ -142,8 +142,8 @@ class Toy:
         return deny(reason)
 
     def merge(self, event: str, outcomes: Sequence[Outcome]) -> Reply:
-        no = joined(outcomes, "deny")
-        return Reply(stdout=f"NO {no}" if no else f"OK {joined(outcomes, 'advise')}" if outcomes else "")
+        no = join_texts(outcomes, "deny")
+        return Reply(stdout=f"NO {no}" if no else f"OK {join_texts(outcomes, 'advise')}" if outcomes else "")
 
     def unanswered(self, event: str) -> str:
         return ""

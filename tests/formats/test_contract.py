@@ -223,7 +223,7 @@ def shelved(kit: Kit) -> list[Workflow]:
     """Return the workflows in the archive."""
     if isinstance(kit.project, Memory):
         return list(kit.project.archived.values())
-    return [each.workflow for each in archive.kept(kit.project)]
+    return [each.workflow for each in archive.entries(kit.project)]
 
 
 def test_git_ignores_what_no_team_shares(kit: Kit) -> None:

@@ -166,7 +166,7 @@ def test_a_users_own_guard_needs_no_branch(project: HoldfastProject, monkeypatch
     paths.user_handlers().mkdir(parents=True)
     (paths.user_handlers() / "guard.py").write_text(GUARD)
     start(project)
-    assert strictness.known()
+    assert strictness.remembered_routes()
     assert "guard.py" not in start(project)
 
 

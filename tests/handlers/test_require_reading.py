@@ -432,7 +432,7 @@ def test_files_outside_the_project_hold_nothing(holding: HoldfastProject, tmp_pa
     (tmp_path / "outside.md").write_text("outside\n")
     start(holding, str(tmp_path / "outside.md"), "docs", title="Newer")
     workflows = registry.all_found(opened(holding)).workflows
-    mine = required_files.mine(opened(holding), ME, workflows)
+    mine = required_files.session_workflow(opened(holding), ME, workflows)
     assert mine is not None
     assert mine.title == "Newer"
     edit(holding).assert_silent()

@@ -1030,7 +1030,7 @@ def test_guidance_whose_giver_was_killed_is_owed(project: HoldfastProject, trans
     (workflow,) = registry.all_found(there).workflows
     owners.release(there, workflow)
     assert snapshots.claim(there, ME, known=True) is not None
-    sessions.seen(there, OTHER)
+    sessions.note_event(there, OTHER)
     there.close()
     transcript.compact()
 

@@ -348,8 +348,8 @@ def test_an_agent_that_was_interrupted_stands_in_no_compactions_way(project: Hol
 
 def test_beside_another_session_only_the_own_is_saved(project: HoldfastProject) -> None:
     """What is another live session's, or nobody's, is not this one's to snapshot or to name."""
-    sessions.seen(opened(project), ME)
-    sessions.seen(opened(project), OTHER)
+    sessions.note_event(opened(project), ME)
+    sessions.note_event(opened(project), OTHER)
     holdfast("start", "Mine", "--phase", "One", root=project.root, session=ME)
     holdfast("start", "Theirs", "--phase", "One", root=project.root, session=OTHER)
     holdfast("start", "Nobody's", "--phase", "One", root=project.root)

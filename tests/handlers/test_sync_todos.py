@@ -355,7 +355,7 @@ def test_another_live_session_is_not_told_and_not_corrected(tool: Tool) -> None:
     project = Workspace.open(tool.project.root)
     workflow = hybrid.find(project).workflows[0]
     owners.own(project, workflow, ME)
-    sessions.seen(project, ME)
+    sessions.note_event(project, ME)
     Agent(tool.project).about_to()
 
     theirs: dict[str, Any] = {"session_id": OTHER}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.report.markup import html, said, tag
+from holdfast.report.markup import foreign_text, html, tag
 from tests.played import SECRET
 from tests.storied import markup
 
@@ -41,4 +41,4 @@ def test_names_of_attributes_are_those_of_the_page() -> None:
 
 def test_words_of_others_keep_their_own_direction() -> None:
     """So that an Arabic title does not turn the line it stands in."""
-    assert markup(said("عنوان")) == "<bdi>عنوان</bdi>"
+    assert markup(foreign_text("عنوان")) == "<bdi>عنوان</bdi>"

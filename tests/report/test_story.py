@@ -132,7 +132,7 @@ def test_many_are_cut_and_said_so(days: HoldfastProject, monkeypatch: pytest.Mon
     monkeypatch.setattr(story, "SESSIONS", 2)
     there = workspace(days.root)
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-03T09:30:00Z")
-    sessions.seen(there, OTHER)
+    sessions.note_event(there, OTHER)
     there.close()
     told = gather(days)
     assert ([each.id for each in told.sessions], told.unseen) == ([OTHER, ME], 1)
@@ -177,12 +177,12 @@ def test_a_session_whose_client_is_gone_or_that_says_nothing_does_not_live(
     opened: Workspace, at: Callable[[str], None]
 ) -> None:
     """And nothing runs in it; one that has ended is not called silent."""
-    sessions.seen(opened, OTHER)
+    sessions.note_event(opened, OTHER)
     at("09:30")
-    sessions.seen(opened, ME, str(2**22 + 1))  # above every pid_max
+    sessions.note_event(opened, ME, str(2**22 + 1))  # above every pid_max
     launch(opened)
-    sessions.seen(opened, THIRD, str(os.getpid()))
-    sessions.seen(opened, "over", str(2**22 + 1))
+    sessions.note_event(opened, THIRD, str(os.getpid()))
+    sessions.note_event(opened, "over", str(2**22 + 1))
     sessions.ended(opened, "over")
     at("10:01")
 
@@ -198,7 +198,7 @@ def test_a_session_whose_client_is_gone_or_that_says_nothing_does_not_live(
 
 def test_no_run_ends_before_it_began(opened: Workspace, at: Callable[[str], None]) -> None:
     """The end of its session may be the last that was written down before it."""
-    sessions.seen(opened, ME)
+    sessions.note_event(opened, ME)
     at("09:04")
     launch(opened)
     sessions.ended(opened, ME)

@@ -173,7 +173,7 @@ def test_each_phase_is_a_todo(calculator: Calculator, status: Any) -> None:
     exec(compile(example("todos.py.txt"), "todos", "exec"), names)
 
     (workflow,) = hybrid.find(Workspace.open(calculator.root)).workflows
-    assert todos.wanted(workflow) == names["todos"]
+    assert todos.todo_list(workflow) == names["todos"]
     assert calculator.run("hybrid", "todos", "--json").json == names["todos"]
     first = {"pending": "pending", "active": "in_progress", "completed": "completed", "failed": "pending"}[status]
     assert names["todos"][0] == {"content": CREATE, "status": first, "activeForm": f"Working on {CREATE}"}

@@ -49,7 +49,7 @@ def test_no_client_takes_anothers_turn_unasked(workflows: Workflows, folder: Pat
     holdfast("wfs", "switch", "WFS-user-auth", root=workflows.root, session=ME)
     project = Workspace.open(workflows.root)
     for each in (ME, OTHER):
-        sessions.seen(project, each)
+        sessions.note_event(project, each)
     project.close()
     refused = holdfast("wfs", *words, root=workflows.root, session=OTHER, code=1)
     assert f"session {ME}, which is live, works on WFS-user-auth" in refused.err
@@ -64,7 +64,7 @@ def test_the_general_start_neither_takes_a_turn_nor_is_silent(workflows: Workflo
     said = holdfast("start", "Second", "--format", "wfs", "--phase", "One", root=workflows.root)
     assert '"User Auth" (WFS-user-auth) is paused.' in said.out
     project = Workspace.open(workflows.root)
-    sessions.seen(project, ME)
+    sessions.note_event(project, ME)
     project.close()
     holdfast("wfs", "switch", "WFS-user-auth", root=workflows.root, session=ME)
     words = ("start", "Third", "--format", "wfs", "--phase", "One")

@@ -86,7 +86,7 @@ def listening(place: Path, answer: Callable[[socket.socket], None]) -> Iterator[
 def test_where_there_is_no_folder_none_runs(place: Path) -> None:
     """Nor is one made."""
     place.parent.rmdir()
-    assert servers.found() == []
+    assert servers.running_servers() == []
     assert servers.holder(place) == 0
     assert servers.ask(place) is None
     assert not servers.stop(place)
@@ -100,7 +100,7 @@ def test_what_a_dead_server_left_is_no_server(place: Path) -> None:
         place.with_suffix(".lock").write_text(f"{innocent.pid}\n")
         place.write_text("")
 
-        assert servers.found() == []
+        assert servers.running_servers() == []
         assert servers.holder(place) == 0
         assert not servers.stop(place)
         assert innocent.poll() is None
@@ -111,7 +111,7 @@ def test_who_holds_the_lock_runs(place: Path) -> None:
     """By its number, though it does not answer."""
     with held(place) as pid:
         assert servers.holder(place) == pid
-        assert servers.found() == [servers.Running(place, pid)]
+        assert servers.running_servers() == [servers.Running(place, pid)]
 
 
 def test_who_holds_the_lock_for_a_moment_only_is_waited_for(place: Path) -> None:
@@ -136,7 +136,7 @@ def test_who_looks_is_not_taken_for_a_server(place: Path) -> None:
     with place.with_suffix(".lock").open() as looking:
         fcntl.flock(looking, fcntl.LOCK_SH)
         assert servers.holder(place) == 0
-        assert servers.found() == []
+        assert servers.running_servers() == []
 
 
 def test_who_claims_a_place_leaves_nothing_of_the_number_before(place: Path) -> None:
@@ -158,7 +158,7 @@ def test_a_lock_without_a_number_is_held_by_somebody(place: Path) -> None:
         file.write("no number")
         file.flush()
         assert servers.holder(place) == -1
-        assert servers.found() == [servers.Running(place, 0)]
+        assert servers.running_servers() == [servers.Running(place, 0)]
         assert not servers.stop(place)
 
 
@@ -167,7 +167,7 @@ def test_a_link_in_the_locks_place_is_not_followed(place: Path, tmp_path: Path) 
     with held(tmp_path / "theirs"):
         place.with_suffix(".lock").symlink_to(tmp_path / "theirs.lock")
         assert servers.holder(place) == 0
-        assert servers.found() == []
+        assert servers.running_servers() == []
 
 
 @pytest.mark.parametrize("kind", ["obedient", "stubborn", "stopped"])
@@ -273,7 +273,7 @@ def test_the_place_of_one_that_is_ended_may_be_anothers_by_then(place: Path, mon
 def test_one_of_another_version_that_says_less_runs_all_the_same(place: Path) -> None:
     """What it does not say is not known, and that is no reason for a command to fail."""
     with held(place) as pid, listening(place, lambda connection: connection.sendall(b'!{"answered": 7}')):
-        (found,) = servers.found()
+        (found,) = servers.running_servers()
     assert (found.pid, found.answers, found.answered, found.entry) == (pid, True, 7, "")
 
 

@@ -50,7 +50,7 @@ def of_a_plugin(place: Warm) -> Warm:
     """Return the same home with a server of another entrypoint, as a plugin's is."""
     other = replace(place, entry=place.root.parent / "run")
     other.fire(other.call(), "PreToolUse")
-    other.until(lambda: str(other.entry) in {each.entry for each in servers.found()})
+    other.until(lambda: str(other.entry) in {each.entry for each in servers.running_servers()})
     return other
 
 
@@ -110,14 +110,14 @@ def test_the_server_of_another_entrypoint_goes_on(place: Warm, target: Target) -
     other = of_a_plugin(place)
     kept = left(place)
     place.fire(place.call(), "PreToolUse")
-    place.until(lambda: len([each for each in servers.found() if each.answers]) == 2)
-    own = next(each for each in servers.found() if each.entry == str(place.entry))
+    place.until(lambda: len([each for each in servers.running_servers() if each.answers]) == 2)
+    own = next(each for each in servers.running_servers() if each.entry == str(place.entry))
 
     lines = uninstall.uninstall(target)
 
     assert [line for line in lines if line.startswith("Ended")] == [f"Ended: {own.address}"]
     place.until(lambda: gone(own.pid))
-    assert [each.entry for each in servers.found()] == [str(other.entry)]
+    assert [each.entry for each in servers.running_servers()] == [str(other.entry)]
     assert other.fire(other.call(), "PreToolUse").advice == "warm"
     assert left(place) == kept
     assert not paths.launcher().exists()

@@ -69,13 +69,13 @@ def test_what_is_no_decision_is_left_out() -> None:
 )
 def test_the_telling_line_names_the_test_or_the_error(output: str, line: str) -> None:
     """As the common runners and compilers write them."""
-    assert words.telling(output)[-1] == line
+    assert words.error_lines(output)[-1] == line
 
 
 def test_a_failure_without_output_tells_nothing() -> None:
     """The client's own first line is none."""
-    assert words.telling("Exit code 1") == ()
-    assert words.telling("") == ()
+    assert words.error_lines("Exit code 1") == ()
+    assert words.error_lines("") == ()
 
 
 @pytest.mark.parametrize(
@@ -102,5 +102,5 @@ def test_long_texts_are_no_trouble(character: str) -> None:
     text = character * (1_000_000 // len(character))
     words.rule(text)
     words.decisions(text)
-    words.telling(text[:30_000])
+    words.error_lines(text[:30_000])
     assert not words.tests_failed("x | y", text)

@@ -108,7 +108,7 @@ def test_what_is_kept_may_be_broken(tmp_path: Path, kept: bytes | None) -> None:
         cache.write(manyfiles._file(tmp_path, "turn"), kept)
         cache.write(manyfiles._file(tmp_path, "left"), kept)
     assert len(manyfiles.newest(tmp_path, dict.fromkeys(map(str, range(MANY)), 0), lambda name: 1)[0]) == MOST
-    assert manyfiles.left(tmp_path) == 0
+    assert manyfiles.omitted_count(tmp_path) == 0
 
 
 def plan(root: Path, name: str, status: str, at: int = OLD) -> Path:
@@ -127,7 +127,7 @@ def test_of_many_plans_some_are_looked_at(project: Workspace, monkeypatch: pytes
     assert found is not None
     assert found.name == f"{MANY}-new"
     assert sum(str(given[0]).endswith(plans.FILE) for given in looked) <= MOST + 1  # reading one looks once more
-    assert manyfiles.left(paths.plans_dir(project.root)) == MANY + 1 - MOST
+    assert manyfiles.omitted_count(paths.plans_dir(project.root)) == MANY + 1 - MOST
 
 
 def test_a_plan_anywhere_is_found_once_it_had_its_turn(project: Workspace) -> None:
@@ -156,7 +156,7 @@ def test_the_text_that_is_read_of_plans_is_bounded(project: Workspace, monkeypat
         before = len(read)
         found = plans.active(project.root)
         sizes.append(len(read) - before)
-        assert manyfiles.left(paths.plans_dir(project.root)) == (0 if found else 21 - len(read))
+        assert manyfiles.omitted_count(paths.plans_dir(project.root)) == (0 if found else 21 - len(read))
     assert found is not None
     assert max(sizes) <= 5
     assert len(read) == 21
@@ -210,10 +210,10 @@ def test_what_was_left_out_is_said(holdfast_project: Callable[..., HoldfastProje
     """After the compaction whose save left it out, beside the guidance or without any."""
     project = holdfast_project({})
     project.fire("PreCompact", "PreCompact-auto")
-    manyfiles.leave(paths.plans_dir(project.root), 7)
+    manyfiles.note_omitted(paths.plans_dir(project.root), 7)
     said = "7 older plans in CLAUDE/Plan were not looked at: move those that are finished into a folder of it"
     assert said in json.dumps(project.fire("SessionStart", "SessionStart-compact").reply)
     holdfast("start", "Mine", "--phase", "One", root=project.root, session=project.session)
     assert said in str(project.fire("SessionStart", "SessionStart-compact").context)
-    manyfiles.leave(paths.plans_dir(project.root), 0)
+    manyfiles.note_omitted(paths.plans_dir(project.root), 0)
     assert said not in str(project.fire("SessionStart", "SessionStart-compact").context)

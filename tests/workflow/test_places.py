@@ -73,4 +73,4 @@ def test_a_path_is_known(path: str, state: bool, kept: bool) -> None:
     """Part by part, and only below the root."""
     whole = Path("/home/user/project2/CLAUDE.local.md") if path.startswith("..") else ROOT / path
     assert places.is_state(ROOT, whole) is state
-    assert places.kept(ROOT, whole) is kept
+    assert places.is_workflow_file(ROOT, whole) is kept

@@ -269,7 +269,7 @@ def test_no_more_than_the_beginning_of_a_status_is_read() -> None:
 )
 def test_a_titles_status_mark_is_parted_from_it(title: str, parted: tuple[str, str | None]) -> None:
     """Marks stand behind a title, seldom before it; what only looks like one stays."""
-    assert statuses.marked(title) == parted
+    assert statuses.split_mark(title) == parted
 
 
 @pytest.mark.parametrize(
@@ -321,5 +321,5 @@ def test_any_text_is_read(text: str) -> None:
     assert not (statuses.choices(text) and statuses.in_progress(text))
     assert (statuses.pure(text) is None) or statuses.opening(text) == statuses.pure(text)
     statuses.word(text)
-    statuses.marked(text)
+    statuses.split_mark(text)
     statuses.phase(text)

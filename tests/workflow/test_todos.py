@@ -31,13 +31,13 @@ def item(content: Any, status: Any, **more: Any) -> dict[str, Any]:
 
 def test_one_to_do_for_each_phase_in_order(project: Workspace, workflow: Workflow) -> None:
     """R000-31, I000-12: content, status and activeForm as the document has them; failed counts as pending."""
-    assert todos.wanted(workflow)[:3] == [
+    assert todos.todo_list(workflow)[:3] == [
         {"content": "Plan it", "status": "completed", "activeForm": "Working on Plan it"},
         {"content": "Build it", "status": "in_progress", "activeForm": "Working on Build it"},
         {"content": "Test it", "status": "pending", "activeForm": "Working on Test it"},
     ]
     failed = hybrid.move(project, "phase_1", "failed")[0]
-    assert [todo["status"] for todo in todos.wanted(failed)] == ["completed", "pending", "pending", "pending"]
+    assert [todo["status"] for todo in todos.todo_list(failed)] == ["completed", "pending", "pending", "pending"]
 
 
 def test_only_the_status_of_phases_is_corrected(workflow: Workflow) -> None:
@@ -76,7 +76,7 @@ def test_several_phases_of_one_title_are_matched_in_order(project: Workspace) ->
 
 def test_a_right_list_is_left_alone(workflow: Workflow) -> None:
     """What the workflow wants needs no correction and covers it, among other items too."""
-    wanted: list[Any] = todos.wanted(workflow)
+    wanted: list[Any] = todos.todo_list(workflow)
     assert todos.correct(wanted, workflow) == (wanted, [])
     assert todos.covers([item("Mine", "pending"), *reversed(wanted)], workflow)
     assert not todos.covers(wanted[:-1], workflow)
@@ -85,9 +85,9 @@ def test_a_right_list_is_left_alone(workflow: Workflow) -> None:
 
 def test_the_digest_follows_content_and_status(project: Workspace, workflow: Workflow) -> None:
     """The list is handed over once, when it changed."""
-    before = todos.digest(todos.wanted(workflow))
-    assert before == todos.digest(todos.wanted(workflow))
-    assert before != todos.digest(todos.wanted(hybrid.move(project, "phase_1", "completed")[0]))
+    before = todos.digest(todos.todo_list(workflow))
+    assert before == todos.digest(todos.todo_list(workflow))
+    assert before != todos.digest(todos.todo_list(hybrid.move(project, "phase_1", "completed")[0]))
 
 
 def test_the_request_names_every_tool_and_serves_as_a_checklist(workflow: Workflow) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def look(project: Workspace) -> Iterator[Finding]:
     """Ask every server of this user for its status; if none runs, say whether one can."""
-    off, found = servers.off(), servers.found()
+    off, found = servers.off(), servers.running_servers()
     for each in found:
         if each.answers:
             yield ok(f"the server of {each.entry} has answered {count(each.answered, 'event')}")

@@ -128,7 +128,7 @@ def putting_back(project: Workspace, path: Path, *, replace: bool = False) -> st
     """Return the command that puts the last whole content of a file back, if it was read; else nothing."""
     try:
         document.read(path, statefile.LIMIT_BYTES)
-        number = rewind.whole(project, path)
+        number = rewind.last_state_number(project, path)
     except HoldfastError:
         return ""
     if replace and number:

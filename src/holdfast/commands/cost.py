@@ -40,7 +40,7 @@ def command(session_id: str | None, since: datetime | None, as_json: bool, proje
     options.insist_on_ledger(project)
     found = context_costs.totals(project, session=session_id or "", since=clock.stamp(since) if since else "")
     if session_id and not found:
-        sessions.meant(project, session_id)  # raises for an unknown session; a known one may just have cost nothing
+        sessions.resolve(project, session_id)  # raises for an unknown session; a known one may just have cost nothing
     if as_json:
         options.print_json(_whole(found))
         return

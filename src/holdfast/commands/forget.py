@@ -119,7 +119,7 @@ def _scope(
 def _session(project: Workspace, beginning: str) -> str:
     """Return the full id of the session; one known only from a recording or the log needs its full id."""
     try:
-        return sessions.meant(project, beginning)
+        return sessions.resolve(project, beginning)
     except HoldfastError:
         if len(beginning) < _ID_CHARS or erasure.plan(project, Scope(session=beginning)).nothing:
             raise

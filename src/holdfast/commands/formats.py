@@ -148,7 +148,7 @@ def new(name: str, in_project: bool, project_dir: str | None) -> None:
     if not NAME.fullmatch(name):
         raise click.BadParameter(f"{name!r}: use small letters, digits, - and _, 40 at most", param_hint="NAME")
     folders = definitions.user_folder(catalog.KIND), definitions.project_folder(project.root, catalog.KIND)
-    taken = {*formats.RECORDS, *catalog.taken(), *(each.name for each in catalog.listed(project.root))}
+    taken = {*formats.RECORDS, *catalog.reserved_names(), *(each.name for each in catalog.listed(project.root))}
     if name in taken:
         raise HoldfastError(f"there is a format or command {name!r} already; choose another name")
     path = folders[in_project] / f"{name}.toml"

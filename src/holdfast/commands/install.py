@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from holdfast import paths
-from holdfast.commands.targets import named, target_options
+from holdfast.commands.targets import of_options, target_options
 from holdfast.errors import HoldfastError
 from holdfast.files import document
 from holdfast.install import format_index, installer, wanted_events
@@ -44,7 +44,7 @@ def command(
       holdfast install
       holdfast install --scope project --dry-run
     """
-    target = named(scope, settings, project_dir)
+    target = of_options(scope, settings, project_dir)
     if scope != "user" and settings is None and document.leads_out(target.settings, target.root):
         raise HoldfastError(
             f"{target.settings} leads out of the project through a symbolic link, which a repository can contain; to "

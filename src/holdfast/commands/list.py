@@ -64,7 +64,7 @@ def _present(project: Workspace, as_json: bool) -> None:
 
 def _archive(project: Workspace, as_json: bool) -> None:
     options.insist_on_ledger(project)
-    kept = archive.kept(project)
+    kept = archive.entries(project)
     if as_json:
         rows = [{"completed_at": each.completed_at, "worktree": each.worktree} for each in kept]
         options.print_json([views.row(each.workflow) | row for each, row in zip(kept, rows, strict=True)])

@@ -55,7 +55,7 @@ def command(
     # First as a full id: `sessions.meant` doesn't know a session that only an agent or a claim mentions.
     found = timeline.happened(project, since=since, session=session_id, workflow=workflow, limit=limit)
     if session_id and not found:
-        session = sessions.meant(project, session_id)
+        session = sessions.resolve(project, session_id)
         found = timeline.happened(project, since=since, session=session, workflow=workflow, limit=limit)
     if as_json:
         options.print_json([timeline.as_json(each) for each in found])

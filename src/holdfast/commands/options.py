@@ -60,7 +60,7 @@ def workflow_names(context: click.Context, param: click.Parameter, incomplete: s
         known = [each for each in registry.all_found(project).workflows if everything or not each.finished]
         if everything:
             here = {each.key for each in known}
-            known += [each.workflow for each in archive.kept(project) if each.workflow.key not in here]
+            known += [each.workflow for each in archive.entries(project) if each.workflow.key not in here]
     except (HoldfastError, OSError):
         return []
     named = [(typed_names.short(each, known), each) for each in known]
@@ -126,7 +126,7 @@ def open_project(project_dir: str | None, *, tell: bool = True) -> Workspace:
     """
     here = Path.cwd()
     root = paths.find_root(project_dir, os.environ, here)
-    if not named(project_dir):
+    if not names_project(project_dir):
         root = nearest(here.resolve(), root)
     patience = Patience(COMMAND_WAIT_S, note) if tell else Patience(say=lambda said: None)
     project = Workspace.open(root, trusted=trust.config_trusted(root), patience=patience, client=claude)
@@ -154,7 +154,7 @@ def note(said: str) -> None:
     click.echo(f"holdfast: {wording.clean(said)}", err=True)
 
 
-def named(project_dir: str | None) -> bool:
+def names_project(project_dir: str | None) -> bool:
     """Return whether an option or the environment names the project, so that it isn't searched from here upward."""
     return bool(project_dir or os.environ.get("HOLDFAST_PROJECT_DIR") or os.environ.get("CLAUDE_PROJECT_DIR"))
 
@@ -166,7 +166,7 @@ def inside(project: Workspace, project_dir: str | None) -> Path | None:
     root's `.claude/settings.json`.
     """
     here = Path.cwd().resolve()
-    return here if not named(project_dir) and here != project.root else None
+    return here if not names_project(project_dir) and here != project.root else None
 
 
 def session() -> str | None:

@@ -43,7 +43,7 @@ _END = {"completed": "is completed", "abandoned": "was abandoned"}
 _FOLDS = tuple(_Fold(*[True] * left_out) for left_out in range(len(fields(_Fold)) + 1))
 
 
-def whole(overview: Overview, now: datetime, width: int, *, over: bool = False) -> list[Text]:
+def full_page(overview: Overview, now: datetime, width: int, *, over: bool = False) -> list[Text]:
     """Return a workflow's whole page as lines of at most `width` columns.
 
     With `over`, a line above says that no workflow is in progress and how this one, the last, ended.

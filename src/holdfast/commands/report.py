@@ -54,7 +54,7 @@ def command(
       holdfast report --since 2d --output report.html
     """
     project = options.open_project(project_dir)
-    session = sessions.meant(project, session_id) if session_id else ""
+    session = sessions.resolve(project, session_id) if session_id else ""
     told = story.gather(project, since=since, session=session, limit=limit)
     text = page.render(told)
     if output == Path("-"):

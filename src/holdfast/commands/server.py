@@ -48,7 +48,7 @@ def status(as_json: bool) -> None:
       holdfast server status
       holdfast server status --json
     """
-    found, why = servers.found(), servers.off()
+    found, why = servers.running_servers(), servers.off()
     if as_json:
         relays = dict(zip(("relay", "relay_reason"), native.running(), strict=True))
         options.print_json({"disabled_by": why, **relays, "servers": [_json(each) for each in found]})
@@ -107,7 +107,7 @@ def stop() -> None:
     Example:
       holdfast server stop
     """
-    found = servers.found()
+    found = servers.running_servers()
     left = [each for each in found if not _ended(each)]
     if not found:
         options.say("No server runs.")
@@ -175,7 +175,7 @@ def _ending(each: Running) -> str:
 
 
 def _of(entry: Path) -> Running | None:
-    return next((each for each in servers.found() if each.answers and each.entry == str(entry)), None)
+    return next((each for each in servers.running_servers() if each.answers and each.entry == str(entry)), None)
 
 
 def _name(each: Running) -> str:

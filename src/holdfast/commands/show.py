@@ -40,7 +40,7 @@ def command(workflow_id: str | None, as_json: bool, project_dir: str | None) -> 
     else:
         console = sheet.console()
         over = workflow_id is None and workflow.finished
-        sheet.put(console, page.whole(seen, clock.now(), console.width, over=over))
+        sheet.put(console, page.full_page(seen, clock.now(), console.width, over=over))
 
 
 def _find(project: Workspace, wanted: str | None) -> Workflow:

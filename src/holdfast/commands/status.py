@@ -129,7 +129,7 @@ def _workflow(row: dict[str, Any]) -> str:
 
 def _agents(project: Workspace) -> list[dict[str, Any]]:
     """Return the agents that run, or whose results nobody used, of all sessions that can still continue."""
-    gone = sessions.gone(project)
+    gone = sessions.ended_ids(project)
     listed = [str(each["id"]) for each in sessions.all_of(project) if each["id"] not in gone]
     found = [each for session in listed for each in agent_status.waiting(project, session)]
     return [each.row(*_AGENT) for each in found]

@@ -38,6 +38,6 @@ def target_options(command: Command) -> Command:
     return scope(settings(project_option(command)))
 
 
-def named(scope: Scope, settings: Path | None, project_dir: str | None) -> Target:
+def of_options(scope: Scope, settings: Path | None, project_dir: str | None) -> Target:
     """Return the settings file that these options name. Raises HoldfastError if the named folder doesn't exist."""
     return scopes.target(scope, paths.find_root(project_dir, os.environ, Path.cwd()), settings)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from holdfast import paths
-from holdfast.commands.targets import named, target_options
+from holdfast.commands.targets import of_options, target_options
 from holdfast.install import uninstall
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def command(
       holdfast uninstall --dry-run
       holdfast uninstall --purge
     """
-    target = named(scope, settings, project_dir)
+    target = of_options(scope, settings, project_dir)
     if dry_run:
         click.echo(uninstall.preview(target), nl=False)
         return

@@ -77,7 +77,7 @@ def of(outcomes: Sequence[Outcome], *kinds: str) -> list[Outcome]:
     return [outcome for outcome in outcomes if outcome.kind in kinds]
 
 
-def joined(outcomes: Sequence[Outcome], kind: str) -> str:
+def join_texts(outcomes: Sequence[Outcome], kind: str) -> str:
     """Return the different texts of one kind joined within the limit."""
     return fit([Piece(text) for text in _texts(outcomes, kind)]).text
 
@@ -92,7 +92,7 @@ def _texts(outcomes: Sequence[Outcome], kind: str) -> list[str]:
 
 
 def joint_shares(outcomes: Sequence[Outcome], kind: str) -> dict[int, int]:
-    """Return each outcome's share (UTF-16 units) of the text that `joined` makes; of equal texts the first gets it."""
+    """Return each outcome's share (UTF-16 units) of what `join_texts` makes; of equal texts the first gets it."""
     texts = _texts(outcomes, kind)
     shares = dict(zip(texts, fit([Piece(text) for text in texts]).shares, strict=True))
     found: dict[int, int] = {}

@@ -123,7 +123,7 @@ def unguarded(project: Project) -> list[str]:
     from holdfast.project import Project
 
     lines = []
-    for path in (Path(each) for each in strictness.known() if not strictness.everywhere(each)):
+    for path in (Path(each) for each in strictness.remembered_routes() if not strictness.everywhere(each)):
         root, here = path.parents[2], paths.project_handlers(project.root) / path.name
         if path.is_file() and not here.exists() and Project(root, Config()).location == project.location:
             where = log.written(str(root))

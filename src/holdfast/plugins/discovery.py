@@ -156,7 +156,7 @@ def find(hooks: Hooks, project: Project, event: str | None = None, value: str | 
     Returns:
         The files, including those that won't run (marked with the reason) and strict ones that are gone.
     """
-    look = _Look(hooks, project, strictness.known(), everything=event is None)
+    look = _Look(hooks, project, strictness.remembered_routes(), everything=event is None)
     places: dict[Place, Path] = {
         "shipped": paths.shipped("handlers"),
         "user": paths.user_handlers(),
@@ -206,10 +206,10 @@ def _offered(place: Place, folder: route_cache.Folder, name: str) -> HandlerFile
     return HandlerFile(place, path.stem, path, found.source, found.digest, True, off, read.routes, faults)
 
 
-def vanished(hooks: Hooks, folder: Path) -> list[Path]:
+def missing_strict_files(hooks: Hooks, folder: Path) -> list[Path]:
     """Return the files of a folder that were strict and are gone."""
     rules = route_cache.Rules(hooks, parsed=lambda name, digest: False)
-    return [folder / name for name in _gone(route_cache.look(folder, rules), strictness.known())]
+    return [folder / name for name in _gone(route_cache.look(folder, rules), strictness.remembered_routes())]
 
 
 def _gone(folder: route_cache.Folder, strict: Collection[str]) -> list[str]:

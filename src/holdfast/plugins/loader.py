@@ -12,7 +12,7 @@ from holdfast.errors import StateError
 from holdfast.files import trust
 from holdfast.frozen import frozen
 from holdfast.plugins import bytecode_cache, route_cache, strictness
-from holdfast.plugins.discovery import HandlerFile, find, offered, runs, vanished
+from holdfast.plugins.discovery import HandlerFile, find, missing_strict_files, offered, runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,7 +20,18 @@ if TYPE_CHECKING:
     from holdfast.plugins.hooks import Hooks
     from holdfast.plugins.scan import Route
 
-__all__ = ["SIZE_LIMIT_BYTES", "Call", "HandlerFile", "find", "load", "offered", "plan", "preload", "runs", "vanished"]
+__all__ = [
+    "SIZE_LIMIT_BYTES",
+    "Call",
+    "HandlerFile",
+    "find",
+    "load",
+    "missing_strict_files",
+    "offered",
+    "plan",
+    "preload",
+    "runs",
+]
 
 SIZE_LIMIT_BYTES = route_cache.SIZE_LIMIT_BYTES
 
@@ -46,7 +57,7 @@ def preload() -> None:
     """
     for folder in (paths.shipped("handlers"), paths.user_handlers()):
         route_cache.preload(folder)
-    strictness.known()
+    strictness.remembered_routes()
     trust.preload()
     patterns.compile_all()
 

@@ -35,7 +35,7 @@ _ESCAPES = {code: f"%{code:02X}" for code in (*range(32), ord("%"), 127)}
 Memory = dict[str, tuple[Route, ...]]
 
 
-def known() -> Mapping[str, tuple[Route, ...]]:
+def remembered_routes() -> Mapping[str, tuple[Route, ...]]:
     """Return the remembered strict routes by handler file; cached until the memory changes."""
     return _kept.get(memory_file())
 
@@ -45,7 +45,7 @@ def recall(path: Path) -> tuple[Route, ...]:
 
     Only a route's event, function and matcher are remembered.
     """
-    return known().get(str(path), ())
+    return remembered_routes().get(str(path), ())
 
 
 def remember(path: Path, routes: Iterable[Route]) -> None:
@@ -54,7 +54,7 @@ def remember(path: Path, routes: Iterable[Route]) -> None:
     If the memory can't be written, that is logged. The guard still works, but would be forgotten if its file broke.
     """
     strict = tuple(Route(each.event, each.function, each.match, strict=True) for each in routes if each.strict)
-    if known().get(str(path), ()) == strict and not _legacy_file().exists():
+    if remembered_routes().get(str(path), ()) == strict and not _legacy_file().exists():
         return
     try:
         with lock.locked(paths.ensure_private(paths.state_dir()), timeout=LOCK_TIMEOUT_S):

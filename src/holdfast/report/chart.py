@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.report import axis, wording
-from holdfast.report.markup import said, tag
+from holdfast.report.markup import foreign_text, tag
 from holdfast.report.wording import brief
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def _workflow(line: Axis, story: Story, told: Told) -> Element | None:
     numbers = {phase.id: phase.number for phase in workflow.phases}
     bars = [_attempt(line, story, each, numbers.get(each.phase)) for each in ran]
     about = f" {workflow.status}, {workflow.format}"
-    name = tag("p", "Workflow ", tag("b", said(brief(workflow.title, 60))), about, class_="name")
+    name = tag("p", "Workflow ", tag("b", foreign_text(brief(workflow.title, 60))), about, class_="name")
     return tag("div", name, tag("div", bars, class_="track"), class_="lane")
 
 

@@ -32,7 +32,7 @@ def tag(name: str, /, *content: Content, **attributes: str) -> Element:
     return element
 
 
-def said(text: str, **attributes: str) -> Element:
+def foreign_text(text: str, **attributes: str) -> Element:
     """Return foreign text as an element that keeps its own reading direction."""
     return tag("bdi", text, **attributes)
 

@@ -6,7 +6,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.report import cards, chart, markup, tables, wording
-from holdfast.report.markup import said, tag
+from holdfast.report.markup import foreign_text, tag
 from holdfast.report.wording import brief
 from holdfast.version import version
 from holdfast.workflow.wording import count
@@ -126,8 +126,8 @@ def _header(story: Story, name: str) -> Element:
         f"since {wording.moment(story.since)}" if story.since else "",
     ]
     about = ", ".join(filter(None, asked))
-    parts: list[Element | str] = [said(str(story.root)), f", {about}" if about else ""]
-    return tag("header", tag("h1", "What happened in ", said(name)), tag("p", parts))
+    parts: list[Element | str] = [foreign_text(str(story.root)), f", {about}" if about else ""]
+    return tag("header", tag("h1", "What happened in ", foreign_text(name)), tag("p", parts))
 
 
 def _footer(story: Story) -> Element:

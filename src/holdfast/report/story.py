@@ -181,7 +181,7 @@ def gather(project: Workspace, *, since: datetime | None = None, session: str = 
 
 
 def _sessions(project: Workspace, since: str, only: str) -> list[Session]:
-    gone = sessions.gone(project)
+    gone = sessions.ended_ids(project)
     found = []
     for row in sessions.all_of(project):
         name, last, ended = str(row["id"]), str(row["last_seen"]), row["ended_at"]
@@ -214,7 +214,7 @@ def _apart(project: Workspace, since: str, session: str, everything: Iterable[Co
 
 def _workflows(project: Workspace, since: str, session: str, compacted: Iterable[Compaction]) -> list[Told]:
     """Return the workflows to show: all, or for one session those it owns or that its compactions name."""
-    kept = archive.kept(project)
+    kept = archive.entries(project)
     listed = [
         Told(each, project.worktree, owners.owner(project, each) or "", archived=False)
         for each in registry.all_found(project).workflows

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.ledger import context_costs
 from holdfast.report import chart, markup, wording
-from holdfast.report.markup import said, tag
+from holdfast.report.markup import foreign_text, tag
 from holdfast.report.wording import brief
 from holdfast.sessions.compaction import losses
 from holdfast.sessions.history import timeline
@@ -61,7 +61,7 @@ def compactions(story: Story) -> Element:
 
 
 def _compaction(each: Compaction, number: int) -> Element:
-    had = [tag("div", said(brief(saved.title, 60)), f" {brief(saved.phase, 60)}") for saved in each.workflows]
+    had = [tag("div", foreign_text(brief(saved.title, 60)), f" {brief(saved.phase, 60)}") for saved in each.workflows]
     given = [tag("div", _given(delivery)) for delivery in each.given]
     kept = [part for loss in each.losses for part in _loss(loss)]
     moved = "" if each.restored_in in ("", each.session) else f" → {wording.session(each.restored_in)}"
@@ -81,12 +81,12 @@ def _loss(loss: Loss) -> Iterator[Element]:
     yield tag(
         "div",
         f"{loss.kept} of {count(loss.total, 'fact')} of ",
-        said(brief(loss.title, 40)),
+        foreign_text(brief(loss.title, 40)),
         ", word for word",
     )
     if loss.lost:
         items = [
-            tag("li", f"{kind}: ", said("; ".join(map(brief, listed))), losses.more(loss.counts[kind], listed))
+            tag("li", f"{kind}: ", foreign_text("; ".join(map(brief, listed))), losses.more(loss.counts[kind], listed))
             for kind, listed in loss.lost.items()
         ]
         yield tag("details", tag("summary", "What it lost"), tag("ul", items))
@@ -94,10 +94,10 @@ def _loss(loss: Loss) -> Iterator[Element]:
 
 def _given(delivery: Delivery) -> list[Element | str]:
     if delivery.state == "refused":
-        return [said(brief(delivery.title, 60)), f": {_STATES['refused']}"]
+        return [foreign_text(brief(delivery.title, 60)), f": {_STATES['refused']}"]
     more = f", {count(delivery.omitted, 'more line')} in the full version" if delivery.omitted else ""
     size = f"{count(delivery.units, 'character')} with {delivery.event}{more}"
-    return [said(brief(delivery.title, 60) or "the trail"), f": {size}; {_STATES[delivery.state]}"]
+    return [foreign_text(brief(delivery.title, 60) or "the trail"), f": {size}; {_STATES[delivery.state]}"]
 
 
 def workflows(story: Story) -> Element:
@@ -108,15 +108,18 @@ def workflows(story: Story) -> Element:
 
 def _workflow(story: Story, told: Told) -> Element:
     workflow = told.workflow
-    phases = [tag("li", said(brief(each.title, 80)), f" {each.status}", class_=each.status) for each in workflow.phases]
+    phases = [
+        tag("li", foreign_text(brief(each.title, 80)), f" {each.status}", class_=each.status)
+        for each in workflow.phases
+    ]
     where = "" if told.worktree == str(story.root) else f" in {brief(told.worktree)}"
     place = f"{brief(workflow.place)}{where}" + (" (in the archive)" if told.archived else "")
     cells: tuple[Content, ...] = (
-        [tag("b", said(brief(workflow.title, 80))), f" {workflow.format}"],
+        [tag("b", foreign_text(brief(workflow.title, 80))), f" {workflow.format}"],
         f"{workflow.word}, {workflow.progress_text}, {workflow.percent}%",
         tag("ol", phases, class_="phases") if phases else "–",
         wording.session(told.owner),
-        said(place),
+        foreign_text(place),
     )
     return _row(cells)
 
@@ -135,11 +138,11 @@ def _run(story: Story, run: Run) -> Element:
     unused = "" if run.used or run.outcome in ("running", "left") else "; its result was not used"
     cells: tuple[Content, ...] = (
         wording.moment(run.began_at),
-        said(brief(agent.agent_type or agent.agent_id, 40)),
+        foreign_text(brief(agent.agent_type or agent.agent_id, 40)),
         wording.session(agent.session),
-        said(brief(phase, 80)) if phase else "–",
+        foreign_text(brief(phase, 80)) if phase else "–",
         f"{_OUTCOMES[run.outcome]}, {length}{unused}",
-        said(brief(agent.words, 300)) if agent.words else "–",
+        foreign_text(brief(agent.words, 300)) if agent.words else "–",
     )
     return _row(cells)
 
@@ -167,7 +170,7 @@ def _costs(session: str, parts: Sequence[Cost], total: int) -> list[Element]:
             (
                 wording.session(session),
                 f"{each.event}{' (of a subagent)' if each.agent else ''}",
-                said(each.handler),
+                foreign_text(each.handler),
                 f"{each.replies:,}",
                 f"{each.units:,}",
                 f"{each.tokens:,}",
@@ -197,7 +200,9 @@ def happened(story: Story) -> Element:
 def _happened(story: Story, each: TimelineEvent, names: timeline.PhaseNames) -> Element:
     where = "" if each.worktree in ("", str(story.root)) else f" (in {brief(each.worktree)})"
     text = f"{timeline.sentence(each, names)}{where}"
-    return _row((wording.moment(each.at), wording.session(each.session), said(text)), class_=f"kind-{each.kind}")
+    return _row(
+        (wording.moment(each.at), wording.session(each.session), foreign_text(text)), class_=f"kind-{each.kind}"
+    )
 
 
 def _table(heads: Sequence[str], rows: Sequence[Element]) -> Element:

@@ -150,7 +150,7 @@ class Silences:
                 return None
             environ = request.place.strings()
             known = self._known.get((environ.get(silence.root_variable(), ""), request.argument or ""))
-            if known is None or not silence.plain(environ) or not turn.near(request.place):
+            if known is None or not silence.plain(environ) or not turn.may_answer(request.place):
                 return None
             if not known.holds():
                 del self._known[known.root, known.event]

@@ -65,7 +65,7 @@ def off() -> str:
     return ""
 
 
-def found() -> list[Running]:
+def running_servers() -> list[Running]:
     """Return this user's running servers, including those that don't answer."""
     with suppress(OSError):
         return [_look(address) for address in addresses() if holder(address)]
@@ -171,7 +171,7 @@ def stop_of(entry: Path) -> list[Path]:
         The socket paths of the servers that were stopped.
     """
     own = os.path.realpath(entry)
-    wanted = [each.address for each in found() if not each.answers or os.path.realpath(each.entry) == own]
+    wanted = [each.address for each in running_servers() if not each.answers or os.path.realpath(each.entry) == own]
     ended = [address for address in wanted if _ended(address)]
     with suppress(OSError):
         for each in folder().iterdir():

@@ -154,7 +154,7 @@ def _answer(
         if request.kind != b"event":
             connection.sendall(said)
             return
-        if not known and not near(request.place):
+        if not known and not may_answer(request.place):
             return
         request.place.enter()
         spare.tell(request.place, request.argument, started)
@@ -250,7 +250,7 @@ def _length(data: bytes | bytearray) -> int:
     return _LENGTH_DIGITS + length
 
 
-def near(place: Place) -> bool:
+def may_answer(place: Place) -> bool:
     """Return whether this server may answer for a place. Raises OSError if its process is gone."""
     return _ours(place) and _together(place.process)
 

@@ -99,7 +99,7 @@ class Scene(Cast):
             client.precompact()
         else:
             workflow_files.start(client, decoy)
-        workflow_files.said(client.cli("done", decoy.title, "--all"))
+        workflow_files.output(client.cli("done", decoy.title, "--all"))
         self.found.resurrected |= decoy.words()
 
     def bystander(self) -> Conversation:
@@ -137,7 +137,7 @@ class Scene(Cast):
         delivers = workflow_files.sample(planted.format).DELIVERS
         if by_agent and not delivers:  # the agent's whole report becomes the summary, and several tasks may be ready
             client.delegates("general-purpose", planted.phases[planted.current - 1].title, handover)
-            workflow_files.said(client.cli("next", planted.title))
+            workflow_files.output(client.cli("next", planted.title))
             planted.complete_phase(handover)
         elif by_agent:
             deliverable = tokens("made")
@@ -145,7 +145,7 @@ class Scene(Cast):
             client.delegates("general-purpose", planted.phases[planted.current - 1].title, report)
             planted.complete_phase(handover, deliverable)
         else:
-            workflow_files.said(client.cli("done", planted.title, "--note", handover))
+            workflow_files.output(client.cli("done", planted.title, "--note", handover))
             planted.complete_phase(handover)
 
     def advance(self, client: Conversation, planted: Truth, cycle: int, cycles: int) -> None:
@@ -161,7 +161,7 @@ class Scene(Cast):
             self.complete_phase(client, planted, tokens, by_agent=by_agent)
         else:
             value = tokens("value")
-            workflow_files.said(client.cli("update", planted.title, "--set", f"turn={value}"))
+            workflow_files.output(client.cli("update", planted.title, "--set", f"turn={value}"))
             planted.set("turn", value)
         self.change_mind(client, planted, tokens)
 
@@ -170,7 +170,7 @@ class Scene(Cast):
         planted.ask(tokens("asked"))
         planted.decide(tokens("decided"))
         words = [workflow_files.setting(key, planted.variables[key]) for key in ("last_request", "decisions")]
-        workflow_files.said(client.cli("update", planted.title, "--set", words[0], "--set", words[1]))
+        workflow_files.output(client.cli("update", planted.title, "--set", words[0], "--set", words[1]))
 
     def summary(self, planted: Truth) -> str:
         """Return a summary that keeps every fifth fact word for word."""

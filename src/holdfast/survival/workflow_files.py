@@ -52,7 +52,7 @@ def install(place: Place, format_name: str = "") -> None:
         raise Broken(f"holdfast install ended with {ended.exit_code}: {ended.stderr.strip()}")
 
 
-def said(ended: Ended) -> str:
+def output(ended: Ended) -> str:
     """Return what a command printed. Raises Broken if it failed."""
     if ended.exit_code != 0:
         raise Broken(f"a command ended with {ended.exit_code}: {ended.stderr.strip()[:300]}")
@@ -73,12 +73,12 @@ def start(client: Conversation, planted: Truth) -> None:
     more = [("--read", entry) for entry in planted.reading] + [("--remind", text) for text in planted.reminders]
     more += [("--set", setting(key, value)) for key, value in planted.variables.items()]
     first, rest = _portion(more, _COMMAND_LIMIT_CHARS - sum(map(len, words)))
-    said(client.cli("start", planted.title, *words, *first))
+    output(client.cli("start", planted.title, *words, *first))
     while rest:
         part, rest = _portion(rest, _COMMAND_LIMIT_CHARS)
-        said(client.cli("update", planted.title, *part))
+        output(client.cli("update", planted.title, *part))
     if not sample(planted.format).BEGINS:
-        said(client.cli("next", planted.title))
+        output(client.cli("next", planted.title))
 
 
 def setting(key: str, value: str | list[str]) -> str:

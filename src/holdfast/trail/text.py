@@ -159,7 +159,7 @@ def _todo(todo: Todo | str) -> str:
 
 def _failure(failure: Run) -> str:
     output = words.unescaped(ending(failure.output, 2 * _OUTPUT))
-    lines = words.telling(redact(wording.clean(output))[-_OUTPUT:])
+    lines = words.error_lines(redact(wording.clean(output))[-_OUTPUT:])
     more = f" (+{len(lines) - 1} such lines)" if len(lines) > 1 else ""
     return f"{_say(failure.command)}: {_say(lines[-1]) if lines else 'no output'}{more}"
 

@@ -65,7 +65,7 @@ def decisions(text: str) -> list[str]:
     return [sentence for sentence in _sentences(text) if _DECISION.search(sentence)]
 
 
-def telling(output: str) -> tuple[str, ...]:
+def error_lines(output: str) -> tuple[str, ...]:
     """Return the lines of a failed command's output that tell most of why: names of failed tests before errors.
 
     The client's own first line ("Exit code 1") tells nothing. Of no kind of line but the last one only.

@@ -39,7 +39,7 @@ def reminders(workflow: Workflow, phase: Phase | None, *, root: Path, brief: Bri
         *([f"Your part: {_phase(workflow, phase)}"] if phase else []),
     ]
     kept = _kept(workflow, root, START_LIMIT_UNITS - wording.size([*lead, _FENCE[1]]))
-    return wording.marked([*lead, *kept, *(_task(brief) if brief else []), _FENCE[1]])[0]
+    return wording.with_mark([*lead, *kept, *(_task(brief) if brief else []), _FENCE[1]])[0]
 
 
 def given_back(
@@ -77,7 +77,7 @@ def given_back(
         *(_task(brief) if brief else []),
     ]
     kept = _kept(workflow, root, LIMIT_UNITS - wording.size([*lead, _FENCE[1]])) if workflow and phase else []
-    return wording.marked([*lead, *kept, _FENCE[1]])[0]
+    return wording.with_mark([*lead, *kept, _FENCE[1]])[0]
 
 
 def _part(workflow: Workflow, phase: Phase) -> list[str]:

@@ -168,7 +168,7 @@ def build(
     more += left
     room = LIMIT_UNITS + 1 - sum(map(wording.size, (lead, head, body, tail)))  # the last line has no line break
     given, inlined = _contents(contents, room) if not page.left else ([], ())
-    text, mark = wording.marked([*lead, *head, *body, *more, *given, *tail])
+    text, mark = wording.with_mark([*lead, *head, *body, *more, *given, *tail])
     return Guidance(text, whole, page.left, mark, inlined)
 
 

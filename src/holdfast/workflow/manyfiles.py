@@ -57,7 +57,7 @@ def newest(
     return found, len(entries) - len(found)
 
 
-def leave(top: Path, left: int) -> None:
+def note_omitted(top: Path, left: int) -> None:
     """Store how many entries of a folder the last event left out."""
     if left:
         cache.write(_file(top, "left"), marshal.dumps((_FORMAT, os.fsencode(top), left)))
@@ -66,7 +66,7 @@ def leave(top: Path, left: int) -> None:
             _file(top, "left").unlink()
 
 
-def left(top: Path) -> int:
+def omitted_count(top: Path) -> int:
     """Return how many entries of a folder were left out, as stored by `leave`."""
     body = cache.read(_file(top, "left"))
     try:

@@ -52,7 +52,7 @@ def extras(root: Path, state: Path) -> Path:
     return next((root / folder / name for folder in apart), state.with_name(name))
 
 
-def kept(root: Path, path: Path) -> bool:
+def is_workflow_file(root: Path, path: Path) -> bool:
     """Return whether a path in the project at `root` is a state file, a list or a source of a workflow."""
     return any(_among(root, path, (*each.STATES, *each.LISTS, *each.SOURCES)) for each in RECORDS.values())
 

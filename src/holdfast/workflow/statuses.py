@@ -207,7 +207,7 @@ def listed(text: str) -> set[str]:
     return {state for part in _CHOICE.split(_ASIDE.sub(" ", _cut(text))) if (state := pure(part))}
 
 
-def marked(text: str) -> tuple[str, str | None]:
+def split_mark(text: str) -> tuple[str, str | None]:
     """Return a title without the status mark after or before it, and the mark's state.
 
     Marks are `✅`, `🔄 In Progress`, `[COMPLETE]`, `(in progress, 60%)`, `— Done` and the like.

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
     from holdfast.workflow.model import Workflow
 
-__all__ = ["correct", "covers", "digest", "one_line", "request", "wanted"]
+__all__ = ["correct", "covers", "digest", "one_line", "request", "todo_list"]
 
 _STATUS = {"completed": "completed", "active": "in_progress"}
 _BOX = {"completed": "[x]", "in_progress": "[>]", "pending": "[ ]"}
 _MOST = 100  # to-dos in a request
 
 
-def wanted(workflow: Workflow) -> list[dict[str, str]]:
+def todo_list(workflow: Workflow) -> list[dict[str, str]]:
     """Return a to-do for each phase in order, as TodoWrite takes them (R000-31).
 
     A failed or blocked phase is pending there (I000-12).
@@ -50,7 +50,7 @@ def correct(todos: Sequence[Any], workflow: Workflow) -> tuple[list[Any], list[s
     for the n-th of them. Everything else, all other keys and the order stay as they are.
     """
     statuses: dict[str, list[str]] = defaultdict(list)
-    for todo in wanted(workflow):
+    for todo in todo_list(workflow):
         statuses[todo["content"]].append(todo["status"])
     result: list[Any] = []
     corrected: list[str] = []
@@ -71,7 +71,7 @@ def covers(todos: Sequence[Any], workflow: Workflow) -> bool:
         for item in todos
         if isinstance(item, dict) and isinstance(item.get("content"), str) and isinstance(item.get("status"), str)
     )
-    return Counter((todo["content"], todo["status"]) for todo in wanted(workflow)) <= given
+    return Counter((todo["content"], todo["status"]) for todo in todo_list(workflow)) <= given
 
 
 def request(workflow: Workflow, ids: Mapping[str, str]) -> str:
@@ -79,7 +79,7 @@ def request(workflow: Workflow, ids: Mapping[str, str]) -> str:
 
     `ids` are the known ids of the Task tools by subject.
     """
-    todos = wanted(workflow)
+    todos = todo_list(workflow)
     lines = [f"Workflow: {one_line(workflow.title, 80)}"]
     lines += [_line(todo, ids) for todo in todos[:_MOST]]
     if len(todos) > _MOST:

@@ -69,7 +69,7 @@ def one_line(text: str, limit: int = VALUE_LIMIT_CHARS, pointer: str = "…") ->
     return line if whole else f"{line[:limit].rstrip()}{pointer}"
 
 
-def marked(lines: Sequence[str]) -> tuple[str, str]:
+def with_mark(lines: Sequence[str]) -> tuple[str, str]:
     """Return lines as a text with its mark, and the mark: 12 hexadecimal digits of the text's SHA-256.
 
     The tags of the fence carry the mark, so that no text from a file can contain the tag that ends it. It replaces
@@ -88,7 +88,7 @@ def marked(lines: Sequence[str]) -> tuple[str, str]:
 def fenced(lead: str, lines: Iterable[str]) -> str:
     """Return Holdfast's sentence `lead`, with cleaned lines from files below it in a fence that they can't end."""
     told = f"{lead} {DATA}"
-    return marked([told, OPEN, *map(clean, lines), CLOSE])[0]
+    return with_mark([told, OPEN, *map(clean, lines), CLOSE])[0]
 
 
 def quoted(text: str, limit: int = 80) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.clients.claude.entries import asked, queued
+from holdfast.clients.claude.entries import queued, request_text
 from tests.trail.transcribed import CLIENTS, notification, written
 
 
@@ -17,7 +17,7 @@ def user(content: Any, **more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("client", CLIENTS)
 def test_of_what_the_clients_wrote_exactly_the_prompts_are_requests(client: str) -> None:
     """No result, notification, summary, caveat, command, or command's output is taken for a person's words."""
-    found = [text for entry in written(client) if entry["type"] == "user" if (text := asked(entry))]
+    found = [text for entry in written(client) if entry["type"] == "user" if (text := request_text(entry))]
     said = ["Build the parser, please.", "Always use tabs, never spaces.", "Go on after compaction.", "After resume."]
     assert found == said * 2  # with TodoWrite, then with the Task tools
 
@@ -45,8 +45,8 @@ def test_of_what_the_clients_wrote_exactly_the_prompts_are_requests(client: str)
 )
 def test_the_clients_own_texts_are_no_requests(text: str) -> None:
     """Whatever their form: a plain text or a block."""
-    assert asked(user(text)) == ""
-    assert asked(user([{"type": "text", "text": text}])) == ""
+    assert request_text(user(text)) == ""
+    assert request_text(user([{"type": "text", "text": text}])) == ""
     assert queued({"prompt": text}) == ""
 
 
@@ -66,17 +66,17 @@ def test_the_clients_own_texts_are_no_requests(text: str) -> None:
 )
 def test_marks_and_origins_tell_whose_words_they_are(more: dict[str, Any]) -> None:
     """What is marked as the client's or comes from another agent is nobody's request here."""
-    assert asked(user("words")) == "words"
-    assert asked(user("words", **more)) == ""
+    assert request_text(user("words")) == "words"
+    assert request_text(user("words", **more)) == ""
 
 
 def test_a_persons_words_are_found_among_what_the_client_adds() -> None:
     """Blocks beside the prompt, reminders in it, an origin that says so, tags a person wrote."""
     blocks = [{"type": "text", "text": "<ide_selection>x</ide_selection>"}, {"type": "text", "text": "Fix this."}]
-    assert asked(user([*blocks, {"type": "image", "source": {}}])) == "Fix this."
-    assert asked(user("Fix.\n<system-reminder>secret\n</system-reminder>")) == "Fix."
-    assert asked(user("Fix.", origin={"kind": "human"})) == "Fix."
-    assert asked(user("<div> is not closed")) == "<div> is not closed"
+    assert request_text(user([*blocks, {"type": "image", "source": {}}])) == "Fix this."
+    assert request_text(user("Fix.\n<system-reminder>secret\n</system-reminder>")) == "Fix."
+    assert request_text(user("Fix.", origin={"kind": "human"})) == "Fix."
+    assert request_text(user("<div> is not closed")) == "<div> is not closed"
     assert queued({"prompt": [{"type": "text", "text": "And."}], "commandMode": "prompt"}) == "And."
     assert queued({"prompt": "x", "commandMode": "task-notification"}) == ""
     assert queued({"prompt": "x", "isMeta": True}) == ""
@@ -85,12 +85,12 @@ def test_a_persons_words_are_found_among_what_the_client_adds() -> None:
 def test_a_slash_command_of_the_persons_own_is_kept_as_it_was_typed() -> None:
     """Not its expansion, which follows as a meta entry; local commands such as /compact are none."""
     text = "<command-message>fix is running…</command-message>\n<command-name>/fix</command-name>"
-    assert asked(user(text + "\n<command-args>issue 12</command-args>")) == "/fix issue 12"
-    assert asked(user(text)) == "/fix"
-    assert asked(user("The expansion of fix.", isMeta=True)) == ""
+    assert request_text(user(text + "\n<command-args>issue 12</command-args>")) == "/fix issue 12"
+    assert request_text(user(text)) == "/fix"
+    assert request_text(user("The expansion of fix.", isMeta=True)) == ""
 
 
 @pytest.mark.parametrize("character", [" ", "\n", "=", "<", "<a-", "<command-message>", "<system-reminder>"])
 def test_long_texts_are_no_trouble(character: str) -> None:
     """Whatever fills a megabyte, nothing is looked at so often that it would take minutes (the suite's time limit)."""
-    asked(user(character * (1_000_000 // len(character))))
+    request_text(user(character * (1_000_000 // len(character))))

@@ -396,7 +396,7 @@ def test_an_earlier_workflow_takes_an_unfinished_ones_place_only_on_purpose(
     assert state_of(project)["task"] == "Another"
 
     assert hybrid.restore(project, path, first, why="rewind", replace=True).workflow.title == "Ship"
-    assert "Another" in {each.workflow.title for each in archive.kept(project)}
+    assert "Another" in {each.workflow.title for each in archive.entries(project)}
 
 
 def test_an_error_of_no_phase_is_refused(project: Workspace, workflow: Workflow) -> None:

@@ -112,7 +112,7 @@ def test_an_end_leaves_one_copy_that_is_not_listed(project: Workspace, monkeypat
     assert not made.path.exists()
     assert listed(project) == []
     assert data(places.index(project))["updated_at"] > before
-    assert [each.workflow.key for each in archive.kept(project)] == [made.key]
+    assert [each.workflow.key for each in archive.entries(project)] == [made.key]
     with pytest.raises(MissingError):
         skills.done(project, made)
 

@@ -464,7 +464,7 @@ def with_session(root: Path, session: str) -> None:
     from holdfast.sessions.ownership import sessions
 
     project = Workspace.open(root)
-    sessions.seen(project, session)
+    sessions.note_event(project, session)
     (found,) = holdfast("list", "--json", root=root).json
     assert found["format"] == "skills"
     assert session in sessions.live_others(project, ME)

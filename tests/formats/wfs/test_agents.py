@@ -45,7 +45,7 @@ def test_a_kind_counts_unless_only_other_tasks_are_named(
     project: Workspace, description: str, prompt: str, meant: str | None
 ) -> None:
     """R002-17, R002-43: the description's ids go before the prompt's."""
-    workflow = view.shown(project, store.current(project))
+    workflow = view.of_session(project, store.current(project))
 
     task = agents.match(workflow, f"{description}\n{prompt}", "builder")
 

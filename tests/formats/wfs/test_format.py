@@ -35,7 +35,7 @@ def workflow(project: Workspace, session: Session) -> Workflow:
     """A session of two tasks, the first of which is blocked and the second active."""
     wfs_moves.add(project, session, New("Test the login"))
     blocked = wfs.update(
-        project, wfs.begin(project, view.shown(project, session)), Changes(status="blocked", error="No key")
+        project, wfs.begin(project, view.of_session(project, session)), Changes(status="blocked", error="No key")
     )
     return wfs.begin(project, blocked)
 
@@ -67,7 +67,7 @@ def test_what_an_agent_begins_out_of_the_ordinary_is_said(project: Workspace, se
     """It runs already, so its task is active all the same."""
     wfs_moves.add(project, session, New("Test the login", depends_on=("IMPL-1",)))
     wfs_moves.block(project, session, "IMPL-1")
-    now = view.shown(project, session)
+    now = view.of_session(project, session)
 
     waiting = wfs.judge(project, now, "IMPL-2", "active", "")
     blocked = wfs.judge(project, now, "IMPL-1", "active", "")
@@ -79,7 +79,7 @@ def test_what_an_agent_begins_out_of_the_ordinary_is_said(project: Workspace, se
 
 def test_a_long_last_message_is_cut_to_a_summary(project: Workspace, session: Session) -> None:
     """Of what an agent said the beginning is kept."""
-    wfs.judge(project, view.shown(project, session), "IMPL-1", "completed", "# " + "x" * 100_000)
+    wfs.judge(project, view.of_session(project, session), "IMPL-1", "completed", "# " + "x" * 100_000)
 
     assert len(places.summary(session.folder, "IMPL-1").read_text()) == wfs.SUMMARY_LIMIT_CHARS + 1
 
@@ -89,7 +89,7 @@ def test_a_list_that_cannot_be_written_has_its_task_judged_again(project: Worksp
     listed = session.folder / places.LIST
     listed.unlink()
     listed.mkdir()
-    now = view.shown(project, session)
+    now = view.of_session(project, session)
     with pytest.raises(StateError):
         wfs.judge(project, now, "IMPL-1", "completed", "Done.")
     listed.rmdir()
@@ -135,7 +135,7 @@ def test_what_can_be_begun_is_pending_and_waits_for_nothing(project: Workspace, 
     def ready() -> tuple[list[str], list[str]]:
         now = store.get(project, session.name)
         tasks = now.file.data["progress"]["current_tasks"]
-        return [phase.id for phase in wfs.ready(view.shown(project, now))], tasks
+        return [phase.id for phase in wfs.ready(view.of_session(project, now))], tasks
 
     assert ready() == (["IMPL-1", "IMPL-3"], ["IMPL-1"])
     wfs_moves.begin(project, session, "IMPL-1")
@@ -151,7 +151,7 @@ def test_of_a_long_summary_the_next_tasks_prompt_has_the_beginning(project: Work
     wfs_moves.add(project, session, New("Test the login", depends_on=("IMPL-1",)))
     wfs_moves.complete(project, session, "IMPL-1", "# JWT\n\n" + "It works. " * 500)
 
-    step = wfs.step(view.shown(project, session))
+    step = wfs.step(view.of_session(project, session))
 
     assert step is not None
     assert "It works." in step.prompt and len(step.prompt) < 1_000

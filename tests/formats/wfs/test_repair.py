@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def repaired(project: Workspace) -> list[str]:
     """Do what is to be done, and return what was said of it."""
     said = []
-    for each in repair.found(project):
+    for each in repair.repairs(project):
         said.append(each.what)
         each.do()
     return said

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 def given(project: Workspace, session: Session, owner: str) -> None:
     """Give a session of `.workflow/` to a client's session."""
-    owners.own(project, view.shown(project, session), owner)
+    owners.own(project, view.of_session(project, session), owner)
 
 
 def leave(project: Workspace, session: Session, asking: str | None = ME) -> None:
     """Let a client's session take a session its turn; a third client's session is live all the while."""
-    sessions.seen(project, THIRD)
+    sessions.note_event(project, THIRD)
     turns.leave(project, [session.name], asking, "--anyway does it")
 
 
@@ -35,7 +35,7 @@ def test_only_another_live_sessions_turn_is_left_alone(project: Workspace, sessi
     given(project, session, OTHER)
     leave(project, session)
 
-    sessions.seen(project, OTHER)
+    sessions.note_event(project, OTHER)
     with pytest.raises(TransitionError, match=f"session {OTHER}, which is live, works on .*; --anyway does it"):
         leave(project, session)
     leave(project, session, None)
@@ -48,7 +48,7 @@ def test_only_another_live_sessions_turn_is_left_alone(project: Workspace, sessi
 def test_a_turn_of_which_nothing_can_be_read_keeps_nobody_waiting(project: Workspace, session: Session) -> None:
     """Whose it was can be told only from its state."""
     given(project, session, OTHER)
-    sessions.seen(project, OTHER)
+    sessions.note_event(project, OTHER)
     places.state(session.folder).write_text('{"steps": []}')
 
     leave(project, session)
@@ -58,7 +58,7 @@ def test_what_cannot_be_read_lays_no_other_turn_open(project: Workspace, session
     """Of several that would be paused each is looked at."""
     other = store.create(project, "Other")
     given(project, other, OTHER)
-    sessions.seen(project, OTHER)
+    sessions.note_event(project, OTHER)
     places.state(session.folder).write_text('{"steps": []}')
 
     with pytest.raises(TransitionError, match=f"session {OTHER}, which is live, works on {other.name}"):

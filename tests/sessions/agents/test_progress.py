@@ -59,22 +59,22 @@ def moves(project: Workspace) -> list[tuple[str, str]]:
 
 def test_the_session_works_on_the_workflow_that_is_its_own(project: Workspace) -> None:
     """Alone a session works on what there is; beside another only on what it owns."""
-    workflow = progress.mine(project, ME)
+    workflow = progress.session_workflow(project, ME)
     assert workflow is not None
     assert workflow.title == "Parser"
 
-    sessions.seen(project, OTHER)
-    assert progress.mine(project, ME) is None
+    sessions.note_event(project, OTHER)
+    assert progress.session_workflow(project, ME) is None
 
     owners.own(project, workflow, ME)
-    assert progress.mine(project, ME) is not None
+    assert progress.session_workflow(project, ME) is not None
 
 
 def test_without_a_workflow_there_is_nothing_to_work_on(tmp_path: Path) -> None:
     """Agents are launched in most sessions, and most have no workflow."""
     project = Workspace.open(tmp_path)
 
-    assert progress.mine(project, ME) is None
+    assert progress.session_workflow(project, ME) is None
     assert launch(project) is None
     end(project)
     assert progress.settle(project, ME) == []
@@ -86,7 +86,7 @@ def test_a_workflow_that_is_only_remembered_is_not_worked_on(project: Workspace)
     path.write_bytes(path.read_bytes()[:50])
     assert hybrid.find(project).workflows[0].recovered
 
-    assert progress.mine(project, ME) is None
+    assert progress.session_workflow(project, ME) is None
 
 
 def test_a_launch_begins_the_phase_it_is_for(project: Workspace) -> None:
@@ -104,7 +104,7 @@ def test_a_launch_begins_the_phase_it_is_for(project: Workspace) -> None:
 def test_a_session_that_comes_later_does_not_keep_a_result_from_counting(project: Workspace) -> None:
     """Whose agent works on a workflow owns it from then on, unless another live session does."""
     launch(project)
-    sessions.seen(project, OTHER)
+    sessions.note_event(project, OTHER)
     end(project)
 
     assert moves(project) == [("phase_0", "completed")]
@@ -215,7 +215,7 @@ def test_a_sessions_own_workflow_comes_first_though_it_is_finished(project: Work
         hybrid.move(project, f"phase_{number}", "completed")
     store.create(project, "Docs")
 
-    workflow = progress.mine(project, ME)
+    workflow = progress.session_workflow(project, ME)
 
     assert workflow is not None
     assert (workflow.title, workflow.finished) == ("Parser", True)
@@ -495,7 +495,7 @@ def test_no_launch_goes_on_with_what_is_paused(project: Workspace) -> None:
     assert launch(project, "Describe the parser", "writer") is None
     found = agent_status.find(project, ME, "c1")
     assert found is not None and found.phase is None
-    assert owners.owner(project, wfs_view.shown(project, store.get(project, session.name))) is None
+    assert owners.owner(project, wfs_view.of_session(project, store.get(project, session.name))) is None
 
 
 def test_a_call_that_is_heard_of_twice_begins_its_phase_once(project: Workspace) -> None:
@@ -554,7 +554,7 @@ def test_no_launch_moves_what_another_live_session_owns(project: Workspace) -> N
     """Not even one that names its phase; once that session has ended, whoever works on it claims it."""
     (workflow,) = hybrid.find(project).workflows
     for session in (ME, OTHER):
-        sessions.seen(project, session)
+        sessions.note_event(project, session)
     owners.own(project, workflow, OTHER)
     assert launch(project, "phase_0") is None
     assert statuses(project) == ["pending", "pending", "pending"]

@@ -153,7 +153,7 @@ def test_agents_ended_with_the_process_they_ran_in(project: Workspace, client: s
     """A client that died took them along, whether it said goodbye or not: nobody is told that they run already."""
     above_every_pid_max = 2**22 + 1
     process = {"gone": str(above_every_pid_max), "runs": str(os.getpid())}.get(client)
-    sessions.seen(project, ME, process)
+    sessions.note_event(project, ME, process)
     if said:
         sessions.ended(project, ME)
     inherit(project, ME, OTHER)

@@ -89,7 +89,7 @@ def test_an_agent_that_was_interrupted_earlier_keeps_nobody_waiting(project: Wor
 
 def test_an_unmarked_compaction_is_an_agents_while_the_main_thread_cannot_have_one(project: Workspace) -> None:
     """While it waits for a foreground agent, or rests after a Stop with an agent in the background."""
-    sessions.seen(project, ME)
+    sessions.note_event(project, ME)
     launch(project)
     report(project, "running")
     assert compactions.is_an_agents(project, ME, {})
@@ -114,7 +114,7 @@ def test_a_client_that_marks_agents_marks_their_compaction(project: Workspace) -
 
 def test_whose_an_unmarked_compaction_is(project: Workspace) -> None:
     """The one agent's that runs, waited for or not; nobody's where several run."""
-    sessions.seen(project, ME)
+    sessions.note_event(project, ME)
     assert compactions.whose(project, ME) is None
     launch(project, "c1")
     report(project, "running", run="foreground")

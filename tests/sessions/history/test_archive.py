@@ -33,7 +33,7 @@ def test_a_workflow_comes_back_as_it_was(project: Workspace) -> None:
     """Every field, the file's bytes included; only what the file said, nothing of another one."""
     start = Start("Ship", "custom", (("A", "x"), ("B", "")), None, ("@docs/a.md",), ("care",), {"k": [1, {"ü": None}]})
     over = hybrid.done(project, hybrid.start(project, start), everything=True, note="all done")
-    (kept,) = archive.kept(project)
+    (kept,) = archive.entries(project)
     assert kept.workflow == over
     assert (kept.worktree, kept.workflow.finished) == (str(project.root), True)
     assert kept.workflow.raw == (project.root / ".claude/state/workflow.json").read_bytes()
@@ -43,7 +43,7 @@ def test_a_compaction_workflow_is_there_after_its_file_is_gone(project: Workspac
     """I001-3: completing removes the files; the archive is the option that keeps them."""
     over = compaction.done(project, compaction.start(project, Start(title="Pages", total=1)))
     assert not over.path.exists()
-    (kept,) = archive.kept(project)
+    (kept,) = archive.entries(project)
     assert kept.workflow == over
     assert b'"Pages"' in kept.workflow.raw
 
@@ -55,14 +55,14 @@ def test_the_latest_comes_first_and_the_oldest_go(project: Workspace, monkeypatc
         workflow = handmade.workflow(project.root, f"W{number}", status="completed")
         for _ in range(2):
             archive.keep(project, workflow, f"2026-03-01T10:0{number}:00.000000Z")
-    assert [each.workflow.title for each in archive.kept(project)] == ["W4", "W3", "W2"]
+    assert [each.workflow.title for each in archive.entries(project)] == ["W4", "W3", "W2"]
 
 
 def test_what_a_later_version_adds_is_left_out(project: Workspace) -> None:
     """An unknown field in the ledger is no reason to lose the row."""
     archive.keep(project, handmade.workflow(project.root, status="completed"), "2026-03-01T10:00:00.000000Z")
     project.ledger.run('UPDATE archive SET said = REPLACE(said, \'{"format"\', \'{"later": 1, "format"\')')
-    assert [each.workflow.title for each in archive.kept(project)] == ["Release"]
+    assert [each.workflow.title for each in archive.entries(project)] == ["Release"]
 
 
 def test_a_row_is_read_as_every_version_wrote_it(project: Workspace) -> None:
@@ -75,7 +75,7 @@ def test_a_row_is_read_as_every_version_wrote_it(project: Workspace) -> None:
         *("reminders", "context", "created_at", "updated_at", "origin", "plan_at", "warnings", "recovered", "beside"),
         *("resting", "unit", "due", "needs", "abandoned"),
     }
-    (kept,) = archive.kept(project)
+    (kept,) = archive.entries(project)
     assert (kept.workflow.paused, kept.workflow.in_order, kept.workflow.spread) == (True, False, True)
     assert kept.workflow.progress_text.endswith("tasks completed")
 
@@ -143,7 +143,7 @@ def test_without_a_ledger_files_count(project: Workspace, monkeypatch: pytest.Mo
     def refuse(_: Workspace) -> list[archive.Archived]:
         raise LedgerError("locked")
 
-    monkeypatch.setattr(archive, "kept", refuse)
+    monkeypatch.setattr(archive, "entries", refuse)
     first, second = over(project, "A", "10:00:00", archived=False), over(project, "B", "11:00:00", archived=False)
 
     assert archive.last(project, (first, second)) is second

@@ -287,11 +287,11 @@ def test_a_new_workflow_at_the_same_path_begins_anew(project: Workspace) -> None
 def test_a_completed_workflow_goes_into_the_archive_and_comes_out_of_it(project: Workspace) -> None:
     """R000-38: an archive of completed workflows; one that is reopened goes on."""
     workflow = begun(project)
-    assert archive.kept(project) == []
+    assert archive.entries(project) == []
     hybrid.done(project, workflow, everything=True)
-    assert [each.workflow.title for each in archive.kept(project)] == ["Ship"]
+    assert [each.workflow.title for each in archive.entries(project)] == ["Ship"]
     hybrid.reopen(project, "phase_1")
-    assert archive.kept(project) == []
+    assert archive.entries(project) == []
 
 
 def test_a_ledger_that_refuses_costs_nothing(

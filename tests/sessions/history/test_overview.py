@@ -89,7 +89,7 @@ def test_a_workflow_the_ledger_never_saw(project: Workspace, release: Workflow) 
     overview = seen(project, release)
 
     assert overview.workflow is release
-    assert overview.todos == tuple(todos.wanted(release))
+    assert overview.todos == tuple(todos.todo_list(release))
     assert (overview.history, overview.agents, overview.recipients) == (History(), (), ())
     assert (overview.last_save, overview.last_restore, overview.owner) == (None, None, None)
     assert (overview.missing, overview.archived, overview.problems, overview.ledger) == (frozenset(), False, (), "")
@@ -223,7 +223,7 @@ def test_agents_of_sessions_that_own_nothing_are_in_flight_of_what_nobody_owns(
     for session in (ME, OTHER, THIRD, "never seen", "elsewhere"):
         launch(project, session, None, run=f"of {session}", session=session)
         if session != "never seen":
-            sessions.seen(project, session)
+            sessions.note_event(project, session)
     owners.own(project, over, ME)
     owners.own(project, other, OTHER)
     sessions.ended(project, THIRD)
@@ -239,8 +239,8 @@ def test_agents_of_sessions_that_own_nothing_are_in_flight_of_what_nobody_owns(
 
 def test_agents_that_ended_unused_are_of_the_same_sessions(project: Workspace, at: Any, release: Workflow) -> None:
     """What they brought is named beside what runs, as long as somebody can still use it."""
-    sessions.seen(project, ME)
-    sessions.seen(project, OTHER)
+    sessions.note_event(project, ME)
+    sessions.note_event(project, OTHER)
     owners.own(project, release, ME)
     for call, session, work in (("mine", ME, release), ("free", ME, None), ("gone", OTHER, release)):
         launch(project, call, work, session=session, run=call)
@@ -310,7 +310,7 @@ def test_agents_of_a_session_that_is_gone_are_not_in_flight(
 ) -> None:
     """It ended, or its process did; one that is merely silent may be waiting for its agent."""
     for session, held in ((ME, process), (OTHER, process), (THIRD, DEAD)):
-        sessions.seen(project, session, held)
+        sessions.note_event(project, session, held)
         launch(project, session, release, run=f"of {session}", session=session)
     assert in_flight(seen(project, release)) == [f"of {ME}", f"of {OTHER}"]
 
@@ -321,7 +321,7 @@ def test_agents_of_a_session_that_is_gone_are_not_in_flight(
 
 def test_agents_of_a_session_on_another_machine_may_run(project: Workspace, release: Workflow) -> None:
     """The number of a process means nothing there."""
-    sessions.seen(project, ME, DEAD)
+    sessions.note_event(project, ME, DEAD)
     launch(project, "1", release, run="it")
     project.ledger.run("UPDATE sessions SET host = 'elsewhere'")
 
@@ -354,8 +354,8 @@ def test_the_owners_other_agents_do_not_work_for_what_is_finished(project: Works
 
 def test_whether_sessions_were_told_the_present_list(project: Workspace, at: Any, release: Workflow) -> None:
     """The last told first."""
-    todolists.tell(project, ME, release.key, todos.digest(todos.wanted(release)))
-    todolists.tell(project, THIRD, "another", todos.digest(todos.wanted(release)))
+    todolists.tell(project, ME, release.key, todos.digest(todos.todo_list(release)))
+    todolists.tell(project, THIRD, "another", todos.digest(todos.todo_list(release)))
     when = at("10:01:00")
     todolists.tell(project, OTHER, release.key, "an earlier one")
 
@@ -371,7 +371,7 @@ def test_whose_it_is(project: Workspace, at: Any, release: Workflow) -> None:
     assert seen(project, release).owner == Session(ME, live=False, last_seen="")
 
     when = at("10:01:00")
-    sessions.seen(project, ME)
+    sessions.note_event(project, ME)
     assert seen(project, release).owner == Session(ME, live=True, last_seen=when)
 
     sessions.ended(project, ME)
@@ -435,7 +435,7 @@ def test_looking_writes_nothing(project: Workspace, release: Workflow) -> None:
         rows = {name: project.ledger.rows(f"SELECT * FROM {name} ORDER BY 1") for name in names}
         return {name: found for name, found in rows.items() if found}
 
-    sessions.seen(project, ME)
+    sessions.note_event(project, ME)
     owners.own(project, release, ME)
     launch(project, "1", release)
     compact(project, release)
@@ -451,11 +451,11 @@ def test_at_rest_only_what_happened_makes_a_difference(project: Workspace, at: A
     """Time that passes and a session that is heard of change nothing worth telling; a launch does."""
     assert seen(project, release).at_rest() == seen(project, release).at_rest()
     owners.own(project, release, ME)
-    sessions.seen(project, ME)
+    sessions.note_event(project, ME)
     history.observe(project, release, at=at("10:01:00"))
     before = seen(project, release)
     at("10:02:00")
-    sessions.seen(project, ME)
+    sessions.note_event(project, ME)
     after = seen(project, release)
 
     assert before != after
@@ -503,7 +503,7 @@ def test_for_programs_all_of_it_is_json(project: Workspace, at: Any, release: Wo
             }
         ],
         "unused_results": [],
-        "todos": todos.wanted(reading),
+        "todos": todos.todo_list(reading),
         "todo_recipients": [{"session": ME, "sent_at": stamp, "current": False}],
         "last_save": {"at": stamp, "trigger": "auto", "session": ME, "reason": "", "current": True},
         "last_restore": {"at": stamp, "session": ME, "saved_at": stamp},

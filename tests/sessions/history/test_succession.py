@@ -267,7 +267,7 @@ def test_a_session_follows_its_own(project: Workspace, follow: Callable[..., Fol
     mine, theirs, free = start(project, "Mine"), start(project, "Theirs"), start(project, "Free")
     for second, each in enumerate((free, mine, theirs)):
         touch(each, second)
-    sessions.seen(project, OTHER)
+    sessions.note_event(project, OTHER)
     owners.own(project, theirs, OTHER)
     assert shown(follow(session=ME).look()) == "Mine 1/2"
 
@@ -460,7 +460,7 @@ def test_what_happens_without_a_trace_is_seen_after_a_while(
     """A session that died leaves no mark."""
     book = start(project, "Book")
     process = subprocess.Popen(["sleep", "60"])
-    sessions.seen(project, ME, str(process.pid))
+    sessions.note_event(project, ME, str(process.pid))
     owners.own(project, book, ME)
     following = follow()
     sight = following.look()

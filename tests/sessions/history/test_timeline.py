@@ -241,7 +241,7 @@ def test_a_session_without_an_end_is_silent_only_once_it_is_not_live(
     assert told(project) == ["09:00 1 session began", "09:00 1 session went silent"]
     there = workspace(project.root)
     at("10:02:00")
-    sessions.seen(there, OTHER, "4194304")  # no process has this number
+    sessions.note_event(there, OTHER, "4194304")  # no process has this number
     there.close()
     assert told(project)[-2:] == ["10:02 2 session began", "10:02 2 session went silent: its process is gone"]
 
@@ -297,7 +297,7 @@ def test_what_programs_get(project: HoldfastProject) -> None:
 
 def grown(there: Workspace, count: int) -> None:
     """Let a ledger have many rows in every table that nothing bounds."""
-    sessions.seen(there, ME)
+    sessions.note_event(there, ME)
     generations.keep(there, there.root / "x.json", b"{}", why="x")
     snapshots.recent(there, 1)
     ids = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)"

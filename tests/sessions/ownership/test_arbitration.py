@@ -31,7 +31,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
 
 def compacted(project: Workspace, *workflows: Workflow, session: str = ME, known: bool = True) -> Verdict:
     """Judge a session that comes out of a compaction, as the restoring handler does."""
-    sessions.seen(project, session)
+    sessions.note_event(project, session)
     return arbitration.judge(project, session, workflows, known=known)
 
 
@@ -40,7 +40,7 @@ def test_what_a_session_owns_is_restored_to_it(project: Workspace) -> None:
     mine, theirs = workflow(project.root, "Mine"), workflow(project.root, "Theirs")
     owners.own(project, mine, ME)
     owners.own(project, theirs, OTHER)
-    sessions.seen(project, OTHER)
+    sessions.note_event(project, OTHER)
 
     verdict = compacted(project, theirs, mine)
 
@@ -54,7 +54,7 @@ def test_two_sessions_in_one_folder_each_get_their_own(project: Workspace) -> No
     owners.own(project, mine, ME)
     owners.own(project, theirs, OTHER)
 
-    sessions.seen(project, OTHER)
+    sessions.note_event(project, OTHER)
 
     for session, own in ((ME, mine), (OTHER, theirs), (ME, mine)):
         verdict = compacted(project, mine, theirs, session=session)
@@ -67,7 +67,7 @@ def test_of_several_own_workflows_the_newest_is_whole(project: Workspace) -> Non
     new = workflow(project.root, "New")
     for each in (old, new):
         owners.own(project, each, ME)
-    sessions.seen(project, OTHER)
+    sessions.note_event(project, OTHER)
 
     verdict = compacted(project, old, new)
 
@@ -77,7 +77,7 @@ def test_of_several_own_workflows_the_newest_is_whole(project: Workspace) -> Non
 def test_what_another_live_session_could_own_is_refused(project: Workspace) -> None:
     """Nothing decides and another session is live: refused, for a wrong restore is worse than none."""
     nobodys = workflow(project.root)
-    sessions.seen(project, OTHER)
+    sessions.note_event(project, OTHER)
 
     verdict = compacted(project, nobodys)
 
@@ -89,7 +89,7 @@ def test_another_live_sessions_workflow_is_not_even_refused(project: Workspace) 
     """What a live session is known to own is none of the others' business."""
     theirs = workflow(project.root)
     owners.own(project, theirs, OTHER)
-    sessions.seen(project, OTHER)
+    sessions.note_event(project, OTHER)
 
     verdict = compacted(project, theirs)
 
@@ -100,9 +100,9 @@ def test_a_dead_sessions_workflow_is_refused_while_another_lives(project: Worksp
     """Its owner is gone, and which of the two live sessions went on with it nobody knows: that is said."""
     orphan = workflow(project.root)
     owners.own(project, orphan, THIRD)
-    sessions.seen(project, THIRD)
+    sessions.note_event(project, THIRD)
     sessions.ended(project, THIRD)
-    sessions.seen(project, OTHER)
+    sessions.note_event(project, OTHER)
 
     verdict = compacted(project, orphan)
 
@@ -112,9 +112,9 @@ def test_a_dead_sessions_workflow_is_refused_while_another_lives(project: Worksp
 def test_a_session_id_that_changed_is_found_by_the_seal(project: Workspace) -> None:
     """Step 2: the compaction gave the session a new id; the snapshot of the old one leads to its workflow."""
     mine, theirs = workflow(project.root, "Mine"), workflow(project.root, "Theirs")
-    sessions.seen(project, ME)
+    sessions.note_event(project, ME)
     owners.own(project, mine, ME)
-    sessions.seen(project, OTHER)
+    sessions.note_event(project, OTHER)
     owners.own(project, theirs, OTHER)
     snapshots.leave(project, ME, "auto", [snapshots.of(mine)])
 
@@ -127,7 +127,7 @@ def test_a_session_id_that_changed_is_found_by_the_seal(project: Workspace) -> N
 def test_the_old_id_of_a_session_is_no_other_session(project: Workspace) -> None:
     """After the change of its id a session is alone again: the rest gets a line each, as R001-16 wants."""
     mine, second = workflow(project.root, "Mine"), workflow(project.root, "Second")
-    sessions.seen(project, ME)
+    sessions.note_event(project, ME)
     snapshots.leave(project, ME, "auto", [snapshots.of(mine)])
 
     verdict = compacted(project, mine, second, session=THIRD, known=False)
@@ -139,7 +139,7 @@ def test_the_old_id_of_a_session_is_no_other_session(project: Workspace) -> None
 def test_a_known_session_does_not_inherit_anothers_seal(project: Workspace) -> None:
     """Two sessions, one of them between PreCompact and its restore: the other one's compaction takes nothing."""
     theirs = workflow(project.root)
-    sessions.seen(project, OTHER)
+    sessions.note_event(project, OTHER)
     owners.own(project, theirs, OTHER)
     snapshots.leave(project, OTHER, "auto", [snapshots.of(theirs)])
 
@@ -165,7 +165,7 @@ def test_a_dead_sessions_workflow_goes_to_who_is_alone(
     """A session that ended, was silent for an hour, or whose process is gone owns nothing against a live one."""
     theirs = workflow(project.root)
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:59:59Z" if death == "silent" else "2026-03-01T11:59:00Z")
-    sessions.seen(project, OTHER, str(2**22 + 1) if death == "process gone" else None)  # above every pid_max
+    sessions.note_event(project, OTHER, str(2**22 + 1) if death == "process gone" else None)  # above every pid_max
     owners.own(project, theirs, OTHER)
     if death == "ended":
         sessions.ended(project, OTHER)
@@ -248,7 +248,7 @@ def test_a_seal_of_a_workflow_that_is_gone_decides_nothing(project: Workspace) -
     """A path may be used again: the key of a workflow holds which one it is."""
     gone = workflow(project.root, "Release", id="first")
     again = workflow(project.root, "Release", id="second")
-    sessions.seen(project, OTHER)
+    sessions.note_event(project, OTHER)
     snapshots.leave(project, ME, "auto", [snapshots.of(gone)])
 
     assert compacted(project, again).full is None
@@ -282,7 +282,7 @@ def test_beside_another_a_session_gets_its_own_though_it_sealed_a_newer_one(proj
     assert compacted(project, mine, nobodys).full == nobodys
 
     snapshots.leave(project, ME, "auto", [snapshots.of(mine), snapshots.of(nobodys)])
-    sessions.seen(project, OTHER)
+    sessions.note_event(project, OTHER)
     verdict = compacted(project, mine, nobodys)
 
     assert (verdict.full, verdict.others, verdict.step) == (mine, (), 1)
@@ -294,7 +294,7 @@ def test_what_was_set_free_since_it_was_sealed_comes_back(project: Workspace) ->
     owners.own(project, mine, ME)
     snapshots.leave(project, ME, "auto", [snapshots.of(mine), snapshots.of(nobodys)])
     owners.release(project, mine)
-    sessions.seen(project, OTHER)
+    sessions.note_event(project, OTHER)
 
     verdict = compacted(project, nobodys, mine)
 
@@ -305,7 +305,7 @@ def test_a_session_that_has_a_workflow_takes_no_other_when_it_is_compacted(proje
     """It seals both, and what is nobody's stays so: another session may come for it."""
     mine, free = workflow(project.root, "Mine"), workflow(project.root, "Free")
     owners.own(project, mine, ME)
-    sessions.seen(project, ME)
+    sessions.note_event(project, ME)
 
     assert arbitration.settle(project, ME, [free, mine]) == [mine, free]
     assert owners.owner(project, free) is None
@@ -328,7 +328,7 @@ def test_of_two_that_anybody_left_the_branch_decides(tmp_path: Path, branch: str
     owners.own(project, old, OTHER)
     checkout(tmp_path, "main")
     owners.own(project, new, OTHER)
-    sessions.seen(project, OTHER)
+    sessions.note_event(project, OTHER)
     sessions.ended(project, OTHER)
     assert (owners.branch(project, old), owners.branch(project, new)) == ("feature", "main")
 
@@ -349,7 +349,7 @@ def test_a_compaction_notes_in_which_branch_a_session_works_on_what_it_has(tmp_p
     project = workspace(tmp_path)
     mine = workflow(tmp_path, "Mine")
     owners.own(project, mine, ME)
-    sessions.seen(project, ME)
+    sessions.note_event(project, ME)
     checkout(tmp_path, "feature")
 
     arbitration.settle(project, ME, [mine])
@@ -364,7 +364,7 @@ def test_a_workflow_of_no_known_branch_comes_no_later_for_it(tmp_path: Path) -> 
     old = workflow(tmp_path, "Old", updated_at=clock.stamp(clock.now() - timedelta(hours=2)))
     new = workflow(tmp_path, "New", updated_at=clock.stamp(clock.now() - timedelta(hours=1)))
     owners.own(project, old, OTHER)
-    sessions.seen(project, OTHER)
+    sessions.note_event(project, OTHER)
     sessions.ended(project, OTHER)
 
     assert compacted(project, old, new).full == new
@@ -395,11 +395,11 @@ PARENT, FORK, STRANGER = (
 def test_a_session_whose_id_changed_is_known_by_its_transcript(project: Workspace, known: bool) -> None:
     """Step 3: no PreCompact left a snapshot, others are live, and the transcript goes on where the owner's was."""
     mine, theirs = workflow(project.root, "Mine"), workflow(project.root, "Theirs")
-    sessions.seen(project, OTHER, transcript=PARENT)
+    sessions.note_event(project, OTHER, transcript=PARENT)
     owners.own(project, mine, OTHER)
-    sessions.seen(project, "stranger")
+    sessions.note_event(project, "stranger")
     owners.own(project, theirs, "stranger")
-    sessions.seen(project, ME, transcript=FORK)
+    sessions.note_event(project, ME, transcript=FORK)
 
     verdict = compacted(project, theirs, mine, known=known)
 
@@ -411,10 +411,10 @@ def test_a_session_whose_id_changed_is_known_by_its_transcript(project: Workspac
 def test_one_transcript_under_two_ids_is_one_session(project: Workspace, path: str) -> None:
     """A client that keeps its transcript's path while the id changes ([ISS 29094])."""
     mine = workflow(project.root)
-    sessions.seen(project, OTHER, transcript=path)
+    sessions.note_event(project, OTHER, transcript=path)
     owners.own(project, mine, OTHER)
-    sessions.seen(project, "stranger")
-    sessions.seen(project, ME, transcript=path)
+    sessions.note_event(project, "stranger")
+    sessions.note_event(project, ME, transcript=path)
 
     assert compacted(project, mine).step == 3
 
@@ -422,9 +422,9 @@ def test_one_transcript_under_two_ids_is_one_session(project: Workspace, path: s
 def test_alone_but_for_the_id_it_had_before_a_session_gets_lines_too(project: Workspace) -> None:
     """The former self is no other live session, so the rest of the project's workflows are no secret."""
     mine, nobodys = workflow(project.root, "Mine"), workflow(project.root, "Nobody's")
-    sessions.seen(project, OTHER, transcript=PARENT)
+    sessions.note_event(project, OTHER, transcript=PARENT)
     owners.own(project, mine, OTHER)
-    sessions.seen(project, ME, transcript=FORK)
+    sessions.note_event(project, ME, transcript=FORK)
 
     verdict = compacted(project, mine, nobodys)
 
@@ -437,7 +437,7 @@ def test_without_common_entries_or_beside_its_owner_nothing_is_inherited(
 ) -> None:
     """A fork beside the session it came from takes nothing from it; another session's transcript proves nothing."""
     mine = workflow(project.root)
-    sessions.seen(
+    sessions.note_event(
         project,
         OTHER,
         process=str(os.getpid()) if why == "runs" else None,
@@ -446,10 +446,10 @@ def test_without_common_entries_or_beside_its_owner_nothing_is_inherited(
     owners.own(project, mine, OTHER)
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T12:01:00Z")
     own = {"strangers": STRANGER, "no transcript": ""}.get(why, FORK)
-    sessions.seen(project, ME, process="1" if why == "runs" else None, transcript=own)
+    sessions.note_event(project, ME, process="1" if why == "runs" else None, transcript=own)
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T12:02:00Z")
     if why == "goes on":
-        sessions.seen(project, OTHER)
+        sessions.note_event(project, OTHER)
 
     verdict = compacted(project, mine)
 
@@ -473,10 +473,10 @@ def test_what_is_paused_is_never_restored_in_full(project: Workspace, owned: boo
 def test_a_restore_that_nobody_got_is_given_again(project: Workspace) -> None:
     """The process that claimed the snapshot of the session's old id died before it answered."""
     mine = workflow(project.root, "Mine")
-    sessions.seen(project, ME)
+    sessions.note_event(project, ME)
     owners.own(project, mine, ME)
     snapshots.leave(project, ME, "auto", [snapshots.of(mine)])
-    sessions.seen(project, OTHER)
+    sessions.note_event(project, OTHER)
 
     for known in (False, True):
         verdict = compacted(project, mine, session=THIRD, known=known)
@@ -487,7 +487,7 @@ def test_what_another_session_claimed_since_it_was_sealed_is_not_given_back(proj
     """A snapshot says what a session had; whose it is now counts."""
     mine = workflow(project.root, "Mine")
     for session in (ME, OTHER):
-        sessions.seen(project, session)
+        sessions.note_event(project, session)
     owners.own(project, mine, ME)
     snapshots.leave(project, ME, "auto", [snapshots.of(mine)])
     owners.own(project, mine, OTHER)
@@ -501,7 +501,7 @@ def test_what_a_session_is_about_to_lose_becomes_its_own(project: Workspace) -> 
     """The newest that nobody has, if it has none; the others it seals too, and they stay nobody's."""
     older = workflow(project.root, "Older", updated_at="2026-03-01T08:00:00.000000Z")
     newer = workflow(project.root, "Newer")
-    sessions.seen(project, ME)
+    sessions.note_event(project, ME)
 
     assert arbitration.settle(project, ME, [older, newer]) == [newer, older]
     assert [owners.owner(project, each) for each in (newer, older)] == [ME, None]
@@ -514,7 +514,7 @@ def test_what_a_session_is_about_to_lose_becomes_its_own(project: Workspace) -> 
 def test_the_agents_of_a_session_go_along_when_its_id_changes(project: Workspace) -> None:
     """What they bring counts for the session as it is called now."""
     mine = workflow(project.root, "Mine")
-    sessions.seen(project, ME)
+    sessions.note_event(project, ME)
     owners.own(project, mine, ME)
     lifecycle.launched(project, ME, "c1", "builder", mine.key, "phase_0")
     snapshots.leave(project, ME, "auto", [snapshots.of(mine)])

@@ -91,7 +91,7 @@ def test_a_workflow_is_another_sessions_since_that_one_got_it(
 def test_what_belongs_to_another_live_session_is_not_taken(project: Workspace) -> None:
     """To work on it by name is no claim; once that session has ended it is."""
     release = workflow(project.root)
-    sessions.seen(project, OTHER)
+    sessions.note_event(project, OTHER)
     owners.own(project, release, OTHER)
 
     owners.take(project, release, ME)
@@ -168,7 +168,7 @@ def test_beside_another_a_session_may_save_and_move_only_its_own(project: Worksp
     mine, theirs, nobodys = (workflow(project.root, name) for name in ("Mine", "Theirs", "Nobody's"))
     owners.own(project, mine, ME)
     owners.own(project, theirs, OTHER)
-    sessions.seen(project, OTHER)
+    sessions.note_event(project, OTHER)
 
     assert owners.of_session(project, ME, [mine, theirs, nobodys]) == [mine]
 
@@ -204,7 +204,7 @@ def test_a_session_misses_only_what_it_owns_and_what_is_gone(project: Workspace)
     for each, session in ((there, ME), (numbered, ME), (gone, ME), (theirs, OTHER)):
         owners.own(project, each, session)
 
-    assert owners.missing(project, ME) == [gone.key]
+    assert owners.keys_without_file(project, ME) == [gone.key]
 
 
 def test_only_a_change_of_owner_is_noted(project: Workspace) -> None:
@@ -246,7 +246,7 @@ def test_of_what_a_session_misses_the_latest_is_named_first(
     for number, each in enumerate(many):
         monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-01T12:{number:02}:00Z")
         owners.own(project, each, ME)
-    assert owners.missing(project, ME) == [each.key for each in reversed(many[-16:])]
+    assert owners.keys_without_file(project, ME) == [each.key for each in reversed(many[-16:])]
 
 
 def test_of_very_many_changes_of_owners_the_latest_are_kept(

@@ -66,7 +66,7 @@ def test_what_is_too_old_is_told_with_the_setting_that_says_so(project: Workspac
 def test_beside_another_session_each_workflow_says_whose_it_is(project: Workspace) -> None:
     """Its own, the other one's, and what nobody who lives has: which of the two goes on with that nobody knows."""
     for session in (ME, OTHER, THIRD):
-        sessions.seen(project, session)
+        sessions.note_event(project, session)
     sessions.ended(project, THIRD)
     mine, theirs, orphan, nobodys = (workflow(project.root, name) for name in ("Mine", "Theirs", "Orphan", "Nobodys"))
     for each, session in ((mine, ME), (theirs, OTHER), (orphan, THIRD)):
@@ -92,7 +92,7 @@ def test_a_person_is_told_of_the_one_session_there_is_or_of_the_one_to_come(
 ) -> None:
     """Which of several workflows it gets does not depend on who asks."""
     for session in live:
-        sessions.seen(project, session)
+        sessions.note_event(project, session)
     own = workflow(project.root, "Own", updated_at="2026-03-01T08:00:00.000000Z")
     new = workflow(project.root, "New")
     owners.own(project, own, OTHER)

@@ -187,7 +187,7 @@ def test_another_live_sessions_workflow_is_nobodys_current_one(project: Workspac
     """A model that says `done` must not complete what another session works on; by name it can be reached."""
     theirs = workflow(project.root, "Theirs")
     there.append(theirs)
-    sessions.seen(project, OTHER)
+    sessions.note_event(project, OTHER)
     owners.own(project, theirs, OTHER)
 
     with pytest.raises(HoldfastError, match=r"1 belongs to another live session.*Theirs"):
@@ -219,7 +219,7 @@ def test_a_ledger_that_refuses_has_no_archive(
     def refuse(*_: object) -> None:
         raise LedgerError("database is locked")
 
-    monkeypatch.setattr(archive, "kept", refuse)
+    monkeypatch.setattr(archive, "entries", refuse)
     there += [workflow(project.root, "Release notes")]
 
     assert archived(project, "Release") is None

@@ -91,7 +91,7 @@ def transcribed(project: Workspace, lines: list[bytes], session: str = ME) -> Pa
     """Put a transcript where the session's events say it is."""
     path = project.root.parent / f"{session}.jsonl"
     path.write_bytes(b"".join(lines))
-    sessions.seen(project, session, None, str(path))
+    sessions.note_event(project, session, None, str(path))
     return path
 
 
@@ -365,10 +365,10 @@ def test_whose_reading_it_is(project: Workspace) -> None:
         owners.own(project, each, ME)
     owners.own(project, theirs, OTHER)
     nobodys = workflow(project.root, "f", updated_at="2026-05-01")
-    found = required_files.mine(project, ME, [*mine, theirs, done, nobodys])
+    found = required_files.session_workflow(project, ME, [*mine, theirs, done, nobodys])
     assert found is not None
     assert found.title == "c"
-    assert required_files.mine(project, "33", [*mine, theirs, done, nobodys]) is None
+    assert required_files.session_workflow(project, "33", [*mine, theirs, done, nobodys]) is None
 
 
 # From the transcript
@@ -599,7 +599,7 @@ def test_a_broken_transcript_is_none(project: Workspace, content: bytes) -> None
     read(project)
     transcribed(project, [content])
     assert states(project) == [("unchanged", True)]
-    sessions.seen(project, OTHER, None, str(project.root / "gone.jsonl"))
+    sessions.note_event(project, OTHER, None, str(project.root / "gone.jsonl"))
     assert states(project, session=OTHER) == [("never read", False)]
 
 

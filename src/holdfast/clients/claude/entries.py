@@ -74,7 +74,7 @@ def tag(value: str, name: str) -> str:
     return value[start : end if end >= 0 else len(value)].strip()
 
 
-def asked(entry: Mapping[str, Any]) -> str:
+def request_text(entry: Mapping[str, Any]) -> str:
     """Return what a person asked in an entry, "" if it is none of a person's.
 
     No request are results of tools, notes of the client, output of local commands, expansions of slash commands,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from holdfast.dispatch.budget import Piece, fit, joined, joint_shares, of, units
+from holdfast.dispatch.budget import Piece, fit, join_texts, joint_shares, of, units
 from holdfast.dispatch.output import Reply
 from holdfast.patterns import regex
 from holdfast.plugins.outcomes import CLASSIFIER_LIMIT_UNITS, TERMINAL_LIMIT_BYTES, Outcome, deny
@@ -48,7 +48,7 @@ def merge(event: str, outcomes: Sequence[Outcome]) -> Reply:
         beside = _beside(event, outcomes)
         return Reply(
             stdout=render(beside) if beside else "",
-            stderr=joined(outcomes, "block"),
+            stderr=join_texts(outcomes, "block"),
             exit_code=2,
             shares=joint_shares(outcomes, "block"),
         )
@@ -149,7 +149,7 @@ def _plain(event: str, outcomes: Sequence[Outcome]) -> str:
     kind = PLAIN_EVENTS[event]
     if kind == "worktree":
         return next((outcome.text for outcome in reversed(of(outcomes, kind))), "")
-    text = joined(outcomes, kind)
+    text = join_texts(outcomes, kind)
     # A text that begins like JSON would be parsed as JSON (client fact §1.5).
     return f"Note: {text}" if _LIKE_JSON.match(text) else text
 
@@ -157,9 +157,9 @@ def _plain(event: str, outcomes: Sequence[Outcome]) -> str:
 def _top_level(event: str, outcomes: Sequence[Outcome]) -> dict[str, Any]:
     body: dict[str, Any] = {}
     if of(outcomes, "block"):
-        body |= {"decision": "block", "reason": joined(outcomes, "block")}
+        body |= {"decision": "block", "reason": join_texts(outcomes, "block")}
     if of(outcomes, "stop"):
-        body |= {"continue": False, "stopReason": joined(outcomes, "stop")}
+        body |= {"continue": False, "stopReason": join_texts(outcomes, "stop")}
     return body | _beside(event, outcomes)
 
 
@@ -167,7 +167,7 @@ def _beside(event: str, outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """Return the keys that any decision may have beside it: the user's message and the terminal sequence."""
     body: dict[str, Any] = {}
     if event not in PLAIN_EVENTS and of(outcomes, "tell_user"):
-        body["systemMessage"] = joined(outcomes, "tell_user")
+        body["systemMessage"] = join_texts(outcomes, "tell_user")
     sequences = ""
     for outcome in of(outcomes, "terminal"):
         if len((sequences + outcome.text).encode("utf-8", "surrogatepass")) <= TERMINAL_LIMIT_BYTES:
@@ -184,7 +184,7 @@ def _specific(event: str, outcomes: Sequence[Outcome], advice: str) -> dict[str,
     decision = next((kind for kind in PRECEDENCE if of(outcomes, kind)), None)
     if decision:
         body["permissionDecision"] = decision
-        if reason := joined(outcomes, decision):
+        if reason := join_texts(outcomes, decision):
             body["permissionDecisionReason"] = reason
     changed = of(outcomes, "change_input")
     if changed and decision not in ("deny", "defer"):
@@ -197,7 +197,7 @@ def _specific(event: str, outcomes: Sequence[Outcome], advice: str) -> dict[str,
 def _permission(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """Return PermissionRequest's decision; a changed input counts only together with allow (client fact §1.3)."""
     if denials := of(outcomes, "deny"):
-        decision: dict[str, Any] = {"behavior": "deny", "message": joined(outcomes, "deny")}
+        decision: dict[str, Any] = {"behavior": "deny", "message": join_texts(outcomes, "deny")}
         if any(denial.value for denial in denials):
             decision["interrupt"] = True
         return {"decision": decision}
@@ -223,7 +223,7 @@ def _replaced(outcomes: Sequence[Outcome]) -> dict[str, Any]:
             case "display":
                 body["displayContent"] = outcome.text
     if of(outcomes, "initial_message"):
-        body["initialUserMessage"] = joined(outcomes, "initial_message")
+        body["initialUserMessage"] = join_texts(outcomes, "initial_message")
     if notes := of(outcomes, "classify"):
         body["classifierContext"] = fit([Piece(note.text) for note in notes], CLASSIFIER_LIMIT_UNITS).text
     return body

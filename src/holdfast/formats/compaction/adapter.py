@@ -13,7 +13,7 @@ from holdfast.formats.compaction import file as files
 from holdfast.formats.compaction.completion import complete
 from holdfast.formats.compaction.file import parsed, restore
 from holdfast.formats.compaction.save import Saved, intend, save
-from holdfast.formats.compaction.spot import WORDS, Spot, moved, spot
+from holdfast.formats.compaction.spot import WORDS, Spot, changed_phase, spot
 from holdfast.workflow import names, statefile, values, views
 from holdfast.workflow.model import Changes, Foreign, Found, Problem, Start, Step, Workflow
 from holdfast.workflow.wording import count, quoted
@@ -269,7 +269,7 @@ def _at(
         data = files.titled(data, where.current, where.name)
     name = name or (files.title_of(now, current) if moves and current else None)
     status = status or ("in_progress" if moves else None)
-    data["phase"] = moved(phase, where, current=current, total=total, name=name, status=status)
+    data["phase"] = changed_phase(phase, where, current=current, total=total, name=name, status=status)
     return data
 
 

@@ -28,7 +28,7 @@ def save(project: Records, *, written: Path | None = None) -> Detected:
 
 def skipped(project: Records) -> list[str]:
     """Say how many plans were not looked at; see `workflow.registry.Detector`."""
-    left = manyfiles.left(paths.plans_dir(project.root))
+    left = manyfiles.omitted_count(paths.plans_dir(project.root))
     if not left:
         return []
     return [

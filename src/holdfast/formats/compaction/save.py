@@ -9,7 +9,7 @@ from holdfast.errors import LedgerError
 from holdfast.files.lock import locked
 from holdfast.formats.compaction import candidates as compaction_near
 from holdfast.formats.compaction import file as files
-from holdfast.formats.compaction.spot import Spot, moved, spot
+from holdfast.formats.compaction.spot import Spot, changed_phase, spot
 from holdfast.frozen import frozen
 from holdfast.workflow import names, statefile, values
 from holdfast.workflow.wording import quoted
@@ -216,7 +216,7 @@ def _moved(entry: Entry, taken: Mapping[str, Any]) -> dict[str, Any]:
     moves = current is not None and current != now.current
     name = taken.get("phase") or (files.title_of(entry.workflow, current) if moves and current else None)
     status = taken.get("status") or ("in_progress" if moves else None)
-    return moved(entry.file.data.get("phase"), now, current=current, total=total, name=name, status=status)
+    return changed_phase(entry.file.data.get("phase"), now, current=current, total=total, name=name, status=status)
 
 
 def _last(project: Records, path: Path) -> dict[str, Any] | None:

@@ -74,7 +74,7 @@ def spot(data: Mapping[str, Any], warnings: list[str]) -> Spot:
     return Spot(*bounded, name.strip(), _word(word, warnings), total is not None, first > last)
 
 
-def moved(phase: Any, now: Spot, **changes: Any) -> dict[str, Any]:
+def changed_phase(phase: Any, now: Spot, **changes: Any) -> dict[str, Any]:
     """Return a phase object with some of its values changed: `current`, `total`, `name`, `status`.
 
     None is no change. An unchanged value stays as it was written, whatever it is. A missing one is filled in.

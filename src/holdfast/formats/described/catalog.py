@@ -38,7 +38,7 @@ def listed(root: Path) -> list[Listed[Description]]:
 
     None takes the name of a format that Holdfast or an installed package brings, or of a command.
     """
-    names = taken()
+    names = reserved_names()
     found: list[Listed[Description]] = []
     for each in FORMATS.listed(root):
         if each.value is not None and each.name in names:
@@ -49,7 +49,7 @@ def listed(root: Path) -> list[Listed[Description]]:
     return found
 
 
-def taken() -> set[str]:
+def reserved_names() -> set[str]:
     """Return the names that no description may have: those of other formats and of commands."""
     return {*formats.OURS, *formats.brought(), *paths.modules("commands")}
 

@@ -107,7 +107,7 @@ def start(project: Records, start: Start) -> Workflow:
                 transitions.chain(project, session, [New(title, agent=_agent(agent)) for title, agent in start.phases])
 
     session = store.create(project, start.title, start.kind, fill=fill)
-    return _observed(project, views.shown(project, store.get(project, session.name)))
+    return _observed(project, views.of_session(project, store.get(project, session.name)))
 
 
 def begin(project: Records, workflow: Workflow) -> Workflow:
@@ -116,7 +116,7 @@ def begin(project: Records, workflow: Workflow) -> Workflow:
     board = index.board(project, session.folder)
     due = next(iter(board.current), None)
     if due is None or due.status == "active":
-        return views.shown(project, session)
+        return views.of_session(project, session)
     return _after(project, transitions.begin(project, session, due.id))
 
 
@@ -130,15 +130,15 @@ def done(project: Records, workflow: Workflow, *, note: str = "", everything: bo
     if workflow.finished:
         raise TransitionError(f"{session.name} is completed; `holdfast wfs resume {session.name}` opens it again")
     if everything:
-        return _observed(project, views.shown(project, store.complete(project, session.name, anyway=True)))
+        return _observed(project, views.of_session(project, store.complete(project, session.name, anyway=True)))
     _going(project, workflow)
     if not workflow.due:
         raise TransitionError(f"{session.name}: {nothing_due(index.board(project, session.folder))}")
     after = transitions.complete(project, session, workflow.due[0], note)
     if after.board.finished:
-        now = _observed(project, views.shown(project, store.complete(project, after.session.name)))
+        now = _observed(project, views.of_session(project, store.complete(project, after.session.name)))
     else:
-        now = begin(project, _after(project, after)) if after.changed else views.shown(project, after.session)
+        now = begin(project, _after(project, after)) if after.changed else views.of_session(project, after.session)
     return _warned(now, after.notes)
 
 
@@ -254,7 +254,7 @@ def brief(project: Records, workflow: Workflow, phase: Phase) -> Brief | None:
         taken = steps.standings(
             contexts.read(project, session, task.name), steps.runs(project, views.key(session), task.id)
         )
-        given = contexts.given(project, session, board, task, steps.outputs(taken))
+        given = contexts.task_context(project, session, board, task, steps.outputs(taken))
     except HoldfastError:
         return None
     return Brief(given.lines(), f"holdfast wfs task show {task.id} --for-agent --session {session.name}")

@@ -27,7 +27,7 @@ def look(project: Workspace) -> Iterator[Finding]:
     if folders.linked(project.root, places.top(project) / "any"):
         return  # the check of folders reports it; links are not followed
     kept = store.folders(project)
-    repairs = list(wfs_repair.found(project))
+    repairs = list(wfs_repair.repairs(project))
     told = [_repair(project, each) for each in repairs]
     told += [
         (problem if each.unread else notice)(each.text, each.remedy)
@@ -49,7 +49,7 @@ def _repair(project: Workspace, repair: wfs_repair.Repair) -> Finding:
 
 def _mend(project: Workspace, what: str) -> str:
     """Run a repair if it is still needed; return what it did, or an empty text."""
-    for each in wfs_repair.found(project):
+    for each in wfs_repair.repairs(project):
         if each.what == what:
             each.do()
             return what

@@ -55,7 +55,7 @@ class Given(NamedTuple):
         return tuple(_json_lines(self.as_json()))
 
 
-def given(project: Records, session: Session, board: Board, task: Brief, outputs: Mapping[str, str]) -> Given:
+def task_context(project: Records, session: Session, board: Board, task: Brief, outputs: Mapping[str, str]) -> Given:
     """Return a task with everything that it inherits.
 
     These come in this order (R002-31, R002-32): what its session holds; from its parent, what that inherited itself,
@@ -103,7 +103,7 @@ def own(project: Records, session: Session, task: Brief) -> Mapping[str, Any]:
     return {}
 
 
-def known(
+def variable_values(
     session: Session, board: Board, task: Brief, context: Mapping[str, Any], outputs: Mapping[str, str]
 ) -> dict[str, str]:
     """Return the values of a task's variables (R002-30); a step's output beats a property."""
@@ -146,7 +146,7 @@ def _fill(
     outputs: Mapping[str, str],
 ) -> Iterator[str]:
     """Fill in the variables in a task's texts; yield those that could not be, each with its place and the reason."""
-    values_of = known(session, board, task, data["context"], outputs)
+    values_of = variable_values(session, board, task, data["context"], outputs)
     control = data.get("flow_control")
     if isinstance(control, dict):
         told = _outputs_of_steps(control)
@@ -156,7 +156,7 @@ def _fill(
             control[field] = yield from _filled(value, f"flow_control.{field}", values_of, told)
     inherited, above = data["context"]["inherited"], board.get(task.parent) if parent else None
     if above and _APPROACH in inherited:
-        own = known(session, board, above, values.members(parent.get("context")), outputs)
+        own = variable_values(session, board, above, values.members(parent.get("context")), outputs)
         told = _outputs_of_steps(values.members(parent.get("flow_control")))
         inherited[_APPROACH] = yield from _filled(inherited[_APPROACH], f"context.inherited.{_APPROACH}", own, told)
 

@@ -63,7 +63,7 @@ def restore(project: Records, path: Path, raw: bytes, *, why: str, replace: bool
         if session.standing != "completed":
             session = changes.follow(project, session, board, why=why)
             lists.write(project, session, board, before=None)
-        return Restored(views.shown(project, session), changed, aside)
+        return Restored(views.of_session(project, session), changed, aside)
 
 
 def written(project: Records, workflow: Workflow, path: Path, *, why: str) -> Workflow | None:

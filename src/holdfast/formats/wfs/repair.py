@@ -44,7 +44,7 @@ class Repair(NamedTuple):
     unread: bool = False
 
 
-def found(project: Records) -> Iterator[Repair]:
+def repairs(project: Records) -> Iterator[Repair]:
     """Yield the repairs in the order in which to do them; each is looked for after the previous one was yielded.
 
     A caller that only wants to know doesn't call `do` and gets what can be seen so far. Files that can't be read for
@@ -126,7 +126,7 @@ def _earlier(project: Records, path: Path) -> dict[str, Any] | None:
             data = document.parse(path, raw, 0.0).data
         except StateError:
             continue
-        if sessions.telling(data):
+        if sessions.is_session(data):
             return data
     return None
 
@@ -159,7 +159,7 @@ def _set_aside(project: Records, path: Path) -> None:
     except SchemaMismatch:
         document.set_aside(path)
     except ChangedError:
-        if sessions.telling(document.load(path, within=project.root).data):
+        if sessions.is_session(document.load(path, within=project.root).data):
             raise
         document.set_aside(path)  # it is valid JSON, but no session
 

@@ -128,7 +128,7 @@ def is_over(project: Records, folder: Path) -> bool:
 def view(file: StateFile, folder: Path, *, marked: bool) -> Session:
     """Return the session in a state file. Raises SchemaMismatch."""
     data = file.data
-    if not telling(data):
+    if not is_session(data):
         raise SchemaMismatch(file.path, f"has none of {', '.join(_TELLING)}, so it isn't a session of a workflow")
     name = folder.name
     return Session(
@@ -143,7 +143,7 @@ def view(file: StateFile, folder: Path, *, marked: bool) -> Session:
     )
 
 
-def telling(data: Mapping[str, Any]) -> bool:
+def is_session(data: Mapping[str, Any]) -> bool:
     """Return whether a JSON object can be a session's state."""
     return any(name in data for name in _TELLING)
 

@@ -32,7 +32,7 @@ def leave(project: Records, names: Iterable[str], session: str | None, remedy: s
     live = project.live_others(session)
     for name in names if live else ():
         try:
-            owner = project.owner(views.shown(project, store.get(project, name)))
+            owner = project.owner(views.of_session(project, store.get(project, name)))
         except StateError:
             continue
         if owner in live:

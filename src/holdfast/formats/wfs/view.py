@@ -68,7 +68,7 @@ def workflow(project: Records, session: Session, board: Board) -> Workflow:
     return replace(merged, context={**merged.context, **made.context})
 
 
-def shown(project: Records, session: Session) -> Workflow:
+def of_session(project: Records, session: Session) -> Workflow:
     """Return a session as a workflow, with its tasks as they are now."""
     return workflow(project, session, index.board(project, session.folder))
 

@@ -110,4 +110,4 @@ def _own(project: OpenProject, session: str) -> Workflow | None:
         return None
     from holdfast.sessions.agents import progress
 
-    return progress.mine(project, session)
+    return progress.session_workflow(project, session)

@@ -111,7 +111,7 @@ def abandon_calls(event: Event, context: Context) -> None:
     lifecycle.abandon_open(context.project, event.session_id)
 
 
-def mine(project: OpenProject, session: str) -> Workflow | None:
+def session_workflow(project: OpenProject, session: str) -> Workflow | None:
     """Return the workflow whose phases this session's agents work on; None if it may touch none.
 
     Of several, the session's own comes first, then unfinished before finished, then the last changed.
@@ -131,7 +131,7 @@ def _usable(project: OpenProject, session: str, found: list[Workflow], *, paused
     """Return those of the found workflows that a session may touch, in the order of `_all_mine`."""
     from holdfast.sessions.ownership import owners
 
-    ranked = owners.ranked(owners.of_session(project, session, found))
+    ranked = owners.by_rank(owners.of_session(project, session, found))
     usable = [each for each in ranked if not each.recovered and (paused or not each.paused)]
     return sorted(usable, key=lambda each: (owners.owner(project, each) != session, each.finished))
 
@@ -142,7 +142,7 @@ def _nobodys(project: OpenProject, session: str, found: list[Workflow]) -> list[
 
     live = {session, *sessions.live_others(project, session)}
     free = [each for each in found if owners.owner(project, each) not in live]
-    return [each for each in owners.ranked(free) if each.resumable and owners.fresh(project, each)]
+    return [each for each in owners.by_rank(free) if each.resumable and owners.fresh(project, each)]
 
 
 def launch(

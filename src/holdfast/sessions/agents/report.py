@@ -34,7 +34,7 @@ def report(event: Event, context: Context, moved: Sequence[Moved]) -> list[wordi
     lines = [text for each in moved for text in (_sentence(each), *(f"{note}." for note in each.notes))]
     lines += [_doubt(*each) for each in progress.contradicted(context.project, session)]
     listed: list[wording.Message] = []
-    workflow = progress.mine(context.project, session)
+    workflow = progress.session_workflow(context.project, session)
     if workflow is not None:
         listed = _wanted_list(session, context, workflow, bool(moved))
         # Not after a launch: the launched phase is what comes next. A changed list without a move means that an agent
@@ -59,7 +59,7 @@ def report_unmoved(event: Call, context: Context) -> list[wording.Message]:
     launch = agent_status.find(project, session, lifecycle.call_id(event.tool_use_id, event.tool_input))
     if launch is None or launch.phase:
         return []
-    workflow = progress.mine(project, session)
+    workflow = progress.session_workflow(project, session)
     if workflow is None or workflow.finished:
         return []
     from holdfast.sessions.compaction import hints
@@ -136,7 +136,7 @@ def _wanted_list(session: str, context: Context, workflow: Workflow, moved: bool
     if context.config.todos == "off" or workflow.status == "pending":
         return []
     project, key = context.project, workflow.key
-    digest = todos.digest(todos.wanted(workflow))
+    digest = todos.digest(todos.todo_list(workflow))
     known = todolists.last_sent(project, session, key)
     if known == digest or (known is None and not moved):
         return []

@@ -34,13 +34,13 @@ def correct_todos(event: Call, context: Context) -> Corrected | None:
     from holdfast.sessions.agents import progress
     from holdfast.workflow import todos, wording
 
-    workflow = progress.mine(context.project, event.session_id)
+    workflow = progress.session_workflow(context.project, event.session_id)
     given = event.tool_input.get("todos")
     if workflow is None or not isinstance(given, list):
         return None
     corrected, titles = todos.correct(given, workflow)
     if todos.covers(corrected, workflow):
-        tell(context.project, event.session_id, workflow.key, todos.digest(todos.wanted(workflow)))
+        tell(context.project, event.session_id, workflow.key, todos.digest(todos.todo_list(workflow)))
     if not titles:
         return None
     named = [f"- {wording.one_line(title)}" for title in titles[:NAMED]]

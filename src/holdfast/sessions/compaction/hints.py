@@ -48,7 +48,7 @@ def greet(event: Event, context: Context) -> list[Message]:
     told += [*unreadable(event, context, found), *untrusted(context)]
     waiting = [
         each
-        for each in owners.ranked(found.workflows)
+        for each in owners.by_rank(found.workflows)
         if each.resumable and owners.owner(project, each) not in others and owners.fresh(project, each)
     ]
     if not waiting:
@@ -67,7 +67,7 @@ def news(event: Event, context: Context) -> list[Message]:
         context: its context.
     """
     project, session = context.project, event.session_id
-    keys = owed(project, session, GIVEN)
+    keys = pending_keys(project, session, GIVEN)
     if not keys or event.in_subagent:
         return []
     from holdfast.sessions.ownership import owners
@@ -184,7 +184,7 @@ def owe(project: OpenProject, session: str, topic: str, workflow: str = "") -> N
     _note(project, session, topic, workflow, None)
 
 
-def owed(project: OpenProject, session: str, topic: str) -> list[str]:
+def pending_keys(project: OpenProject, session: str, topic: str) -> list[str]:
     """Return the keys of the workflows that a session still has to be told about, in the order they were noted."""
     # Sorted here: asked for an order by time, SQLite would go through the hints of all the project's sessions.
     rows = project.ledger.rows(
@@ -204,8 +204,8 @@ def unread_files(project: OpenProject, session: str) -> list[str]:
 
 
 def take(project: OpenProject, session: str, topic: str) -> list[str]:
-    """Return what `owed` returns, and note that the session was told."""
-    keys = owed(project, session, topic)
+    """Return what `pending_keys` returns, and note that the session was told."""
+    keys = pending_keys(project, session, topic)
     for key in keys:
         tell(project, session, topic, key)
     return keys

@@ -31,7 +31,7 @@ def save(event: Event, context: Context, trigger: str) -> str:
         lifecycle.abandon_open(project, session)
     compactions.take_summary(project, session)  # drop the summary of an earlier compaction that was never used
     _detect(context, session)
-    for key in owners.missing(project, session):
+    for key in owners.keys_without_file(project, session):
         _miss(context, session, key)
     found = registry.candidates(Workspace.of(project), session)
     for problem in found.problems:

@@ -87,7 +87,7 @@ def give(event: Event, context: Context, workflow: Workflow, verdict: Verdict, n
     recap = compactions.take_summary(project, session)
     notices.catch_up(project, session, event.transcript_path)
     notes = list(notes)
-    if unread := workflow.key in hints.owed(project, session, hints.UNREAD):
+    if unread := workflow.key in hints.pending_keys(project, session, hints.UNREAD):
         notes.append("required reading may be missing: CLAUDE.local.md wasn't read to its end (`holdfast explain`)")
     if branch and branch != project.branch:
         notes.append(f"last worked on in branch {branch!r}; this is {project.branch or 'a detached head'!r}")

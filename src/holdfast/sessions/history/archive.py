@@ -59,7 +59,7 @@ def shelve(project: OpenProject, workflow: Workflow) -> None:
     then saved in another way (`statefile.keep_aside`).
     """
     try:
-        if workflow.key not in {each.workflow.key for each in kept(project)}:
+        if workflow.key not in {each.workflow.key for each in entries(project)}:
             keep(project, workflow, clock.stamp())
     except LedgerError as error:
         log.write("warning", f"{workflow.place} wasn't archived: {error}")
@@ -70,7 +70,7 @@ def drop(project: OpenProject, workflow: Workflow) -> None:
     project.ledger.run(f"DELETE FROM archive {_OF_WORKFLOW}", project.key, project.worktree, workflow.key)
 
 
-def kept(project: OpenProject) -> list[Archived]:
+def entries(project: OpenProject) -> list[Archived]:
     """Return the archived workflows of the project, of all its worktrees, the latest first. Raises LedgerError."""
     rows = project.ledger.rows(
         "SELECT * FROM archive WHERE project = ? ORDER BY completed_at DESC, workflow", project.key
@@ -86,7 +86,7 @@ def last(project: OpenProject, workflows: Iterable[Workflow]) -> Workflow | None
         workflows: the workflows that have a file. If one is in the archive too, its file counts.
     """
     try:
-        here = [each for each in kept(project) if each.worktree == project.worktree]
+        here = [each for each in entries(project) if each.worktree == project.worktree]
     except LedgerError:
         here = []
     completed_at = {each.workflow.key: each.completed_at for each in here}

@@ -178,12 +178,12 @@ def gather(project: OpenProject, workflow: Workflow, found: Found) -> Overview:
         workflow=workflow,
         history=known.history,
         agents=known.agents,
-        todos=tuple(todos.wanted(workflow)),
+        todos=tuple(todos.todo_list(workflow)),
         recipients=known.recipients,
         last_save=known.last_save,
         last_restore=known.last_restore,
         owner=known.owner,
-        missing=missing(project, workflow),
+        missing=missing_reading(project, workflow),
         outside=outside(project, workflow),
         moved=_moved(project, workflow),
         archived=workflow.key not in {each.key for each in found.workflows},
@@ -194,7 +194,7 @@ def gather(project: OpenProject, workflow: Workflow, found: Found) -> Overview:
     )
 
 
-def missing(project: OpenProject, workflow: Workflow) -> frozenset[str]:
+def missing_reading(project: OpenProject, workflow: Workflow) -> frozenset[str]:
     """Return the required readings of a workflow that don't exist."""
     says = facts.presence(project.root)
     return frozenset(entry for entry in workflow.reading if says(entry) == "missing")
@@ -242,7 +242,7 @@ def _known(project: OpenProject, workflow: Workflow, found: Found) -> _Known:
     try:
         owner = owners.owner(project, workflow)
         listed = {str(row["id"]): row for row in sessions.all_of(project)}
-        live, gone = sessions.live_others(project, ""), sessions.gone(project)
+        live, gone = sessions.live_others(project, ""), sessions.ended_ids(project)
         naming = snapshots.naming(project, workflow.key)
         free = _free(project, workflow, owner, live, found)
         flying = agent_status.in_flight(project, workflow.key, free)
@@ -274,7 +274,7 @@ def _free(
 
 
 def _recipients(project: OpenProject, workflow: Workflow) -> tuple[Recipient, ...]:
-    present = todos.digest(todos.wanted(workflow))
+    present = todos.digest(todos.todo_list(workflow))
     rows = todolists.recipients(project, workflow.key)
     return tuple(Recipient(row["session"], row["told_at"], row["digest"] == present) for row in rows)
 

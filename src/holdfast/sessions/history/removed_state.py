@@ -26,7 +26,7 @@ def line(project: OpenProject, key: str) -> str:
     path = project.root / rest.rpartition("#")[0]
     try:
         raw = generations.latest(project, path)
-        if path.exists() or raw is None or key in {each.workflow.key for each in archive.kept(project)}:
+        if path.exists() or raw is None or key in {each.workflow.key for each in archive.entries(project)}:
             return ""
         workflow = registry.get(name).parsed(Workspace.of(project), path, raw)
         named = extracts.last(project, path) is not None

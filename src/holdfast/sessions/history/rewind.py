@@ -119,7 +119,7 @@ def restore(project: Workspace, path: Path, number: str, *, replace: bool = Fals
     return put._replace(aside=aside) if aside else put
 
 
-def whole(project: Workspace, path: Path) -> str:
+def last_state_number(project: Workspace, path: Path) -> str:
     """Return the number of the last generation of a file that is a workflow's state; empty without one.
 
     Raises LedgerError.
@@ -168,7 +168,7 @@ def _formerly(project: Workspace, wanted: str | None) -> Path | None:
     found: list[Workflow] = []
     for place in generations.paths(project) if wanted else ():
         path = project.root / place
-        if not (number := whole(project, path)):
+        if not (number := last_state_number(project, path)):
             continue
         row = generations.numbered(project, path, int(number))
         for name in places.keepers(project.root, path):

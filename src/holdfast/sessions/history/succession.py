@@ -52,7 +52,7 @@ class Following:
     """Looks at a project again and again, cheaply while nothing changes. Never writes.
 
     A workflow that is named is followed to its end and beyond. Without a name, the current workflow is followed
-    (`selection.select`), of several the newest (`owners.ranked`), until it is finished and another begins or moves.
+    (`selection.select`), of several the newest (`owners.by_rank`), until it is finished and another begins or moves.
     """
 
     def __init__(self, project: Workspace, wanted: str | None = None, session: str | None = None) -> None:
@@ -106,7 +106,7 @@ class Following:
     def _choose(self, followed: Workflow | None, found: Found) -> Workflow | None:
         """Return the workflow to follow: the same as before until it has ended and another has begun or moved."""
         own, free = selection.candidates(self._project, found.workflows, self._session)
-        states = {(each.key, each.updated_at): each for each in owners.ranked(own or free)}
+        states = {(each.key, each.updated_at): each for each in owners.by_rank(own or free)}
         before, self._states = self._states, frozenset(states)
         if self._pinned or (followed and not followed.finished):
             return followed
@@ -122,7 +122,7 @@ class Following:
         return here or next(
             (
                 each.workflow
-                for each in archive.kept(self._project)
+                for each in archive.entries(self._project)
                 if each.workflow.key == self._key and each.worktree == self._project.worktree
             ),
             None,
@@ -139,7 +139,7 @@ class Following:
     def _reading_changed(self) -> bool:
         """Return whether files of the required reading appeared or disappeared."""
         shown = self._sight.overview
-        return shown is not None and overview.missing(self._project, shown.workflow) != shown.missing
+        return shown is not None and overview.missing_reading(self._project, shown.workflow) != shown.missing
 
     def _look_for_signs(self) -> object:
         """Return a value that differs once anything has changed: marks of the files and of the ledger."""

@@ -100,7 +100,7 @@ def sentence(happening: TimelineEvent, names: PhaseNames) -> str:
 
 def phase_names(project: Workspace) -> PhaseNames:
     """Return what people call the phases of all workflows that have a file or are in the archive."""
-    archived = [each.workflow for each in archive.kept(project)]
+    archived = [each.workflow for each in archive.entries(project)]
     return names_of([*archived, *registry.all_found(project).workflows])
 
 
@@ -179,7 +179,7 @@ def _titled(project: Workspace, found: Iterable[TimelineEvent]) -> list[Timeline
     if any(each.workflow and each.workflow not in titles for each in found):
         titles |= {each.key: each.title for each in registry.all_found(project).workflows}
     if any(each.workflow and each.workflow not in titles for each in found):
-        titles |= {each.workflow.key: each.workflow.title for each in archive.kept(project)}
+        titles |= {each.workflow.key: each.workflow.title for each in archive.entries(project)}
     return [
         each
         if each.title or not each.workflow

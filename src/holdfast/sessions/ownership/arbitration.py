@@ -100,7 +100,7 @@ def _owning(session: str, saved: Sequence[Workflow], holders: Mapping[str, str |
     """
     if session in {holders[each.key] for each in saved}:
         return {}
-    free = [each for each in owners.ranked(saved) if holders[each.key] is None]
+    free = [each for each in owners.by_rank(saved) if holders[each.key] is None]
     return {each.key: session for each in free[:1]}
 
 
@@ -126,7 +126,7 @@ def _decide(
         saved: the keys of the workflows that this compaction's snapshot names, its session's own first.
         saver: the session that left the snapshot; empty without a snapshot.
     """
-    unfinished = [each for each in owners.ranked(workflows) if each.resumable]
+    unfinished = [each for each in owners.by_rank(workflows) if each.resumable]
     before = set[str]()
     alone = not sessions.live_others(project, session)
     # If no other session is live, saved workflows without an owner count as the session's own; the newest comes first.
@@ -190,5 +190,5 @@ def _of_branch(project: OpenProject, candidates: Sequence[Workflow]) -> list[Wor
 def _alone(workflows: Sequence[Workflow], candidates: Sequence[Workflow], step: int) -> Verdict:
     """Return the verdict without another live session: the first candidate in full, all other workflows in a line."""
     full = next(iter(candidates), None)
-    rest = [each for each in owners.ranked(workflows) if each is not full]
+    rest = [each for each in owners.by_rank(workflows) if each is not full]
     return Verdict(full, tuple(rest), step=step if full else 0)

@@ -47,7 +47,7 @@ def owner(project: OpenProject, workflow: Workflow) -> str | None:
     return str(row["session"]) if row else None
 
 
-def missing(project: OpenProject, session: str) -> list[str]:
+def keys_without_file(project: OpenProject, session: str) -> list[str]:
     """Return the keys of workflows that a session owns and whose file doesn't exist, completed ones included."""
     keys = _keys(project, _OWN, session)
     return [each for each in keys if not (project.root / each.partition(":")[2].rpartition("#")[0]).exists()]
@@ -178,7 +178,7 @@ def _freed_at(project: OpenProject, workflow: Workflow) -> str:
     return str(row["at"] or "") if row else ""
 
 
-def ranked(workflows: Iterable[Workflow]) -> list[Workflow]:
+def by_rank(workflows: Iterable[Workflow]) -> list[Workflow]:
     """Return workflows with the newest first: those made by agents before those from plans (I001-9), then by time.
 
     Workflows of the same time are ordered by name, as in every list (I001-10).

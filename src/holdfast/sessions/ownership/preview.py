@@ -50,7 +50,7 @@ def foresee(
         session = next(iter(live), "")
     if saved is not None:
         workflows = [saved, *(each for each in workflows if each.path != saved.path)]
-    unfinished = [each for each in owners.ranked(workflows) if not each.finished]
+    unfinished = [each for each in owners.by_rank(workflows) if not each.finished]
     told = [session] if session is not None else sorted(live)
     verdicts = {each: arbitration.foresee(project, each, workflows) for each in told}
     others = sessions.live_others(project, session) if session is not None else live

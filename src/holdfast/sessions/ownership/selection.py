@@ -58,7 +58,7 @@ def select(
 def archived(project: Workspace, wanted: str, *, whole: bool = False) -> Archived | None:
     """Return the archived workflow that is named, the latest of several. None if there is none, or no usable ledger."""
     try:
-        rows = archive.kept(project)
+        rows = archive.entries(project)
     except LedgerError:
         return None
     found = named([each.workflow for each in rows], wanted, whole=whole)

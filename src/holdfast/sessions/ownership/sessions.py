@@ -27,12 +27,12 @@ _LOOKED_AT = 200  # sessions that may be live, the newest
 SILENCE = timedelta(minutes=60)  # a session without an event for this long is not live (survival: "Live")
 
 
-def known(project: OpenProject, session: str) -> bool:
+def is_recorded(project: OpenProject, session: str) -> bool:
     """Return whether the ledger has seen this session before."""
     return _row(project, session) is not None
 
 
-def seen(project: OpenProject, session: str, process: str | None = None, transcript: str = "") -> None:
+def note_event(project: OpenProject, session: str, process: str | None = None, transcript: str = "") -> None:
     """Note that a session has just had an event; a session that had ended is live again (`--resume`).
 
     Args:
@@ -65,8 +65,10 @@ def join(event: Event, context: Context) -> bool:
     Returns:
         Whether Holdfast knew the session before.
     """
-    before = known(context.project, event.session_id)
-    seen(context.project, event.session_id, context.project.client.process(context.environ), event.transcript_path)
+    before = is_recorded(context.project, event.session_id)
+    note_event(
+        context.project, event.session_id, context.project.client.process(context.environ), event.transcript_path
+    )
     return before
 
 
@@ -97,7 +99,7 @@ def leave(event: Event, context: Context) -> None:
 
 
 def rest(project: OpenProject, session: str) -> None:
-    """Note that a session's turn is over; its next event of its own ends the rest (`seen`)."""
+    """Note that a session's turn is over; its next event of its own ends the rest (`note_event`)."""
     project.ledger.run(
         "UPDATE sessions SET resting = 1, last_seen = ? WHERE project = ? AND id = ?",
         *(clock.stamp(), project.key, session),
@@ -191,7 +193,7 @@ def superseded(project: OpenProject, session: str, by: str) -> bool:
     return bool(row["last_seen"] <= other["first_seen"])
 
 
-def gone(project: OpenProject) -> set[str]:
+def ended_ids(project: OpenProject) -> set[str]:
     """Return the sessions that can do nothing any more: they ended, or their process on this host did."""
     rows = project.ledger.rows("SELECT id, host, process, ended_at FROM sessions WHERE project = ?", project.key)
     return {row["id"] for row in rows if row["ended_at"] or _is_gone(project, row)}
@@ -220,7 +222,7 @@ def all_of(project: OpenProject) -> list[dict[str, object]]:
     )
 
 
-def meant(project: OpenProject, beginning: str) -> str:
+def resolve(project: OpenProject, beginning: str) -> str:
     """Return the one session whose id is, or begins with, a text.
 
     Raises:
@@ -238,12 +240,12 @@ def meant(project: OpenProject, beginning: str) -> str:
 
 
 def completed(project: OpenProject, beginning: str) -> str:
-    """Return what `meant` does, but a text that no known session begins with as it is: it may be a new session's id.
+    """Return what `resolve` does, but a text that no known session begins with as it is: it may be a new session's id.
 
     Raises:
         HoldfastError: several sessions begin so.
     """
-    return meant(project, beginning) if _beginning(project, beginning) else beginning
+    return resolve(project, beginning) if _beginning(project, beginning) else beginning
 
 
 def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:

@@ -61,14 +61,14 @@ class RequiredFile(NamedTuple):
         return self.due and not self.refused and self.inside
 
 
-def mine(project: OpenProject, session: str, workflows: Iterable[Workflow]) -> Workflow | None:
+def session_workflow(project: OpenProject, session: str, workflows: Iterable[Workflow]) -> Workflow | None:
     """Return the unfinished workflow whose required reading concerns a session: the one it owns, of several the newest.
 
     A session owns what it started or wrote, and what was restored into it. Another session's workflow asks nothing of
     it.
     """
     own = [each for each in workflows if each.resumable and owners.owner(project, each) == session]
-    return next(iter(owners.ranked(own)), None)
+    return next(iter(owners.by_rank(own)), None)
 
 
 def states(project: OpenProject, session: str, workflow: Workflow) -> dict[str, RequiredFile]:

@@ -231,7 +231,7 @@ def _from_workflow(workflow: Workflow) -> Template:
 def _workflows(project: Workspace) -> list[Workflow]:
     """Return the project's workflows, then the archived ones, the latest first."""
     try:
-        archived = [each.workflow for each in archive.kept(project)]
+        archived = [each.workflow for each in archive.entries(project)]
     except LedgerError:
         archived = []
     return [*registry.all_found(project).workflows, *archived]

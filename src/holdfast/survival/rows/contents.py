@@ -39,7 +39,7 @@ def names(scene: Scene) -> None:
     client, planted = scene.begin(change=lambda made, _: pathlike(made))
     before = outside(scene)
     scene.compact(client, planted)
-    workflow_files.said(client.cli("done", planted.title, "--all"))
+    workflow_files.output(client.cli("done", planted.title, "--all"))
     long = scene.plant(client, change=lengthy)
     long.agents |= planted.agents  # they still run
     scene.found.resurrected |= planted.words() - long.words()
@@ -47,7 +47,7 @@ def names(scene: Scene) -> None:
         scene.advance(client, long, number, scene.cycles)
         scene.compact(client, long)
     scene.repeat(client, long)
-    workflow_files.said(client.cli("done", long.title, "--all"))
+    workflow_files.output(client.cli("done", long.title, "--all"))
     if scene.format in workflow_files.BY_HAND:
         nameless(scene, client, long)
     scene.found.note(outside(scene) != before, f"files outside: {sorted(outside(scene) - before)[:3]}")

@@ -39,7 +39,7 @@ def broken_files(scene: Scene) -> None:
         if number + 1 == scene.cycles:
             scene.repeat(client, planted)
         value = scene.word("value")
-        workflow_files.said(client.cli("update", planted.title, "--set", f"turn={value}"))
+        workflow_files.output(client.cli("update", planted.title, "--set", f"turn={value}"))
         planted.set("turn", value)
     scene.compact(client, planted)
     scene.found.note(foreign.read_bytes() != held, f"{foreign} was changed")
@@ -102,7 +102,7 @@ def concurrent(scene: Scene) -> None:
             busy = [pool.submit(client.rests), pool.submit(other.rests), pool.submit(other.asks)]
             busy += [pool.submit(client.precompact), pool.submit(other.precompact)]
             for each in done:
-                workflow_files.said(each.result())
+                workflow_files.output(each.result())
             for event in busy:
                 event.result()
         for key, value in values.items():

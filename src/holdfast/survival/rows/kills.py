@@ -50,7 +50,7 @@ def _cycle(
         if victim == "update":
             strokes.expect(NEVER)
             ended = client.cli("update", planted.title, "--set", f"turn={value}")
-        workflow_files.said(ended)
+        workflow_files.output(ended)
         planted.set("turn", value)
 
     steps: dict[str, Callable[[], object]] = {

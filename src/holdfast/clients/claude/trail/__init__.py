@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from holdfast.clients.claude.entries import asked, blocks, mapping, plain, queued, text
+from holdfast.clients.claude.entries import blocks, mapping, plain, queued, request_text, text
 from holdfast.clients.claude.trail.tasks import SHELLS, STOPPERS, TASK_TOOLS, Jobs, Todos
 from holdfast.files.transcript import Answer, Edit, Trail
 
@@ -82,7 +82,7 @@ class _Reader:
         for result in results:
             self._result(result, mapping(entry, "toolUseResult") if len(results) == 1 else {})
         if not results:
-            self._prompt(mapping(entry, "message").get("content"), asked(entry))
+            self._prompt(mapping(entry, "message").get("content"), request_text(entry))
 
     def _prompt(self, content: object, asked: str) -> None:
         if asked:

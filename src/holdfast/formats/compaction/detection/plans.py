@@ -35,7 +35,7 @@ def active(root: Path, written: Path | None = None) -> Extract | None:
 
     Plans that changed before it aren't read. Of the others, up to 256 KB each are read, except those that were not in
     progress and did not change since (`_keep`). Of very many plans, some are looked at (`manyfiles.newest`) and some of
-    those read, the last changed first; `manyfiles.left` then has the number of the rest.
+    those read, the last changed first; `manyfiles.omitted_count` then has the number of the rest.
 
     Args:
         root: the project's root.
@@ -71,7 +71,7 @@ def active(root: Path, written: Path | None = None) -> Extract | None:
             found[path.parent.name] = stamp(info)
     gone = {name for name, _ in maybe}
     _keep(root / FOLDER, {name: seen for name, seen in known.items() if name not in gone} | idle, found)
-    manyfiles.leave(root / FOLDER, left)
+    manyfiles.note_omitted(root / FOLDER, left)
     return extract
 
 

@@ -243,7 +243,7 @@ def _of_table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> Iterator[_P
 
 
 def _marked(title: str) -> tuple[str, str]:
-    text, mark = statuses.marked(title)
+    text, mark = statuses.split_mark(title)
     return text, (mark or "").replace("_", " ")
 
 

@@ -81,7 +81,7 @@ def _name(lines: list[Line], path: Path) -> tuple[str, int | None]:
     titles = [line for line in lines if line.kind == "heading"]
     title = next((line.text for line in titles if line.depth == 1), "")
     title = title or next((line.text for line in titles[:1] if _TITLE.match(line.text)), "") or _front_matter(lines)
-    title = statuses.marked(markdown.plain(title))[0]
+    title = statuses.split_mark(markdown.plain(title))[0]
     prefix = _TITLE.match(title)
     name = markdown.plain(title[prefix.end() :] if prefix else title)
     number = (prefix["number"] if prefix else None) or _leading_number(path.parent.name)
@@ -158,7 +158,7 @@ def _said(lines: list[Line]) -> _Place | None:
     current, total, title = memoryphases.position(text)
     if current is None or current < 1 or (total is not None and total < current):
         return None
-    return _Place(current, total, statuses.marked(title or "")[0] or f"Phase {current}")
+    return _Place(current, total, statuses.split_mark(title or "")[0] or f"Phase {current}")
 
 
 def _told(status: str) -> _Place | None:
@@ -206,8 +206,8 @@ def _distinct(found: list[_Section]) -> list[_Section]:
 
 
 def _section(match: re.Match[str], whole: str, level: int = 0) -> _Section:
-    text, mark = statuses.marked(match["title"])
-    _, before = statuses.marked(whole) if mark is None else ("", mark)
+    text, mark = statuses.split_mark(match["title"])
+    _, before = statuses.split_mark(whole) if mark is None else ("", mark)
     number = match["number"].upper()
     return _Section(number, markdown.plain(text) or f"Phase {number}", level, before)
 
@@ -247,7 +247,7 @@ def _row(number: int, row: tuple[str, ...], column: int) -> _Section:
     others = [markdown.plain(cell) for at, cell in enumerate(row) if at != column]
     mark = next((state for cell in others if (state := _mark(cell))), None)
     title = title or next((cell for cell in others if cell and not statuses.opening(cell)), "")
-    return _Section(str(number), statuses.marked(title)[0] or f"Phase {number}", 0, mark)
+    return _Section(str(number), statuses.split_mark(title)[0] or f"Phase {number}", 0, mark)
 
 
 def _listed(lines: Iterable[Line]) -> list[_Section]:
@@ -256,7 +256,7 @@ def _listed(lines: Iterable[Line]) -> list[_Section]:
     for line in lines:
         if line.kind == "item" and "phase" in line.raw.lower():
             text = line.text[:500]
-            if match := _PHASE.fullmatch(markdown.plain(statuses.marked(text)[0])):
+            if match := _PHASE.fullmatch(markdown.plain(statuses.split_mark(text)[0])):
                 section = _section(match, text)
                 section.boxes = [] if line.box is None else [line.box in _TICKS]
                 found.append(section)

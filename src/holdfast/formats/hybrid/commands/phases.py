@@ -113,9 +113,9 @@ def todos(as_json: bool, project_dir: str | None) -> None:
     verbs.settle(project)
     workflow = _only(project)
     if as_json:
-        options.print_json(lists.wanted(workflow))
+        options.print_json(lists.todo_list(workflow))
     elif sys.stdout.isatty() and not options.session():
-        for each in lists.wanted(workflow):
+        for each in lists.todo_list(workflow):
             options.say(f"{views.MARKS[_MARKED[each['status']]]} {one_line(each['content'])}")
     else:
         session = options.session()

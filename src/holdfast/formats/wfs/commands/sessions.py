@@ -228,7 +228,7 @@ def complete(name: str | None, anyway: bool, as_json: bool, project_dir: str | N
     before = store.current(project, name)
     _leave(project, [before.name], anyway)
     session = store.complete(project, before.name, anyway=anyway)
-    history.observe(project, views.shown(project, session))
+    history.observe(project, views.of_session(project, session))
     said = "was completed before" if before.standing == "completed" else "is completed"
     _tell(project, session, as_json, f"{session.name} {said}.")
 
@@ -282,11 +282,11 @@ def _leave(project: Workspace, names: Iterable[str], anyway: bool) -> None:
 def _own(project: Workspace, session: Session) -> None:
     """Make the client's session that runs this command the owner of a session's workflow."""
     if own := options.session():
-        owners.own(project, views.shown(project, session), own)
+        owners.own(project, views.of_session(project, session), own)
 
 
 def _tell(project: Workspace, session: Session, as_json: bool, *news: str) -> None:
     if as_json:
         options.print_json(pages.session_row(session, index.board(project, session.folder)))
     else:
-        options.say("\n".join([*news, *(f"warning: {each}" for each in views.shown(project, session).warnings)]))
+        options.say("\n".join([*news, *(f"warning: {each}" for each in views.of_session(project, session).warnings)]))

@@ -51,8 +51,8 @@ def resolve(
     project = options.open_project(project_dir)
     session, board, found, steps = targets.find_task(project, name, id_)
     given = dict(_pair(each) for each in assignments)
-    filled = context.given(project, session, board, found, wfs_steps.outputs(steps) | given)
-    known = context.known(session, board, found, filled.task["context"], wfs_steps.outputs(steps) | given)
+    filled = context.task_context(project, session, board, found, wfs_steps.outputs(steps) | given)
+    known = context.variable_values(session, board, found, filled.task["context"], wfs_steps.outputs(steps) | given)
     if text is None:
         if as_json:
             options.print_json({"variables": known, "unresolved": list(filled.unresolved)})

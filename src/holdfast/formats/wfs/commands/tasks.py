@@ -260,7 +260,7 @@ def show(id_: str, for_agent: bool, name: str | None, as_json: bool, project_dir
     """
     project = options.open_project(project_dir)
     session, board, found, steps = targets.find_task(project, name, id_)
-    given = context.given(project, session, board, found, wfs_steps.outputs(steps))
+    given = context.task_context(project, session, board, found, wfs_steps.outputs(steps))
     if for_agent:
         options.print_json(given.as_json())
     elif as_json:

@@ -47,7 +47,7 @@ def repair(dry_run: bool, as_json: bool, project_dir: str | None) -> None:
     """
     project = options.open_project(project_dir)
     done, failed = list[str](), list[str]()
-    for each in wfs_repair.found(project):
+    for each in wfs_repair.repairs(project):
         try:
             if not dry_run:
                 each.do()
