@@ -19,6 +19,7 @@ from holdfast.formats.orchestrator import (
     restoration,
     store,
     transitions,
+    view,
 )
 from holdfast.workflow.model import Changes, Start
 from tests.formats.memory import Memory
@@ -494,3 +495,83 @@ def test_of_a_task_that_is_listed_twice_the_first_entry_stays(scene: Scene) -> N
     assert done[:2] == ["task 1.1 was listed as completed twice", "task 1.2 was pending twice"]
     assert [each["name"] for each in scene.data["completed_tasks"]] == ["Update the model"]
     assert "Another" not in {each["name"] for each in scene.data["pending_tasks"]}
+
+
+def test_what_a_broken_state_held_is_kept_when_a_checkpoint_replaces_it(scene: Scene) -> None:
+    """And whoever restores is told where, even if no earlier content is known."""
+    scene.start()
+    scene.do(lambda run: setattr(run, "checkpoint", "1.1"))
+    scene.put(b"{")
+    scene.project.kept.clear()
+
+    restored = restoration.restore(scene.project, restoration.chosen(scene.project))
+    assert restored.aside is not None
+    assert restored.aside.read_bytes() == b"{"
+    assert len(scene.data["checkpoints"]) == 1
+
+
+def test_the_next_task_begins_only_if_none_is_at_work_or_failed(scene: Scene) -> None:
+    """`holdfast next` starts one thing at a time."""
+    workflow = scene.start()
+    scene.do(lambda run: transitions.begin(run, "1.2"))
+    adapter.begin(scene.project, workflow)
+    assert [each["task"] for each in scene.data["active_agents"]] == ["1.2"]
+    scene.do(lambda run: transitions.fail(run, "1.2", "No idea"))
+    adapter.begin(scene.project, workflow)
+    assert [each["task"] for each in scene.data["active_agents"]] == ["1.2"]
+
+
+def test_a_task_that_somebody_else_completed_is_not_completed_again(scene: Scene) -> None:
+    """Neither is the one after it."""
+    scene.start()
+    scene.do(lambda run: transitions.begin(run, "1.1"))
+    seen = scene.workflow
+    scene.do(lambda run: transitions.finish(run, "1.1"))
+    adapter.done(scene.project, seen)
+    assert [each["task"] for each in scene.data["completed_tasks"]] == ["1.1"]
+
+
+def test_a_failed_task_whose_agent_ends_well_is_completed(scene: Scene) -> None:
+    """As its next iteration."""
+    workflow = scene.start()
+    scene.do(lambda run: transitions.begin(run, "1.1", launched=True))
+    scene.do(lambda run: transitions.fail(run, "1.1", "No idea"))
+    adapter.judge(scene.project, workflow, "1.1", "completed", "Done.")
+    assert [(each["task"], each["iterations"]) for each in scene.data["completed_tasks"]] == [("1.1", 2)]
+
+
+def test_tasks_of_a_later_phase_are_not_ready(scene: Scene) -> None:
+    """The pending ones of the first open phase are."""
+    assert [each.id for each in adapter.ready(scene.start())] == ["1.1", "1.2"]
+
+
+def test_the_newest_learnings_come_first_and_those_of_the_task_before_others(scene: Scene) -> None:
+    """Then those of its phase."""
+    scene.start()
+    for task, lesson in (("2.1", "far"), ("1.1", "old"), ("1.2", "near"), ("1.1", "new")):
+        scene.do(lambda run, task=task, lesson=lesson: learnings.add(run, "insight", lesson, task=task))  # type: ignore[misc]
+    scene.do(lambda run: transitions.begin(run, "1.1"))
+    assert [each.rpartition(" ")[2] for each in scene.workflow.context["learnings"]] == ["new", "old", "near", "far"]
+
+
+def test_of_several_tasks_at_work_the_first_that_was_started_is_the_current_one(scene: Scene) -> None:
+    """And what the task before it hands over is needed for it."""
+    scene.start()
+    scene.do(lambda run: transitions.begin(run, "1.2"))
+    scene.at("12:10:00")
+    scene.do(lambda run: transitions.begin(run, "2.1"))
+    assert (scene.workflow.current, scene.workflow.phase) == (2, "Write the middleware")
+    assert scene.workflow.needs == ("1.1",)
+
+
+def test_an_agent_is_told_the_learnings_of_its_own_task(scene: Scene) -> None:
+    """Not those of the task at work."""
+    scene.start()
+    for number in range(view.LEARNINGS):
+        scene.do(lambda run, number=number: learnings.add(run, "insight", f"New {number}", task="1.1"))  # type: ignore[misc]
+    scene.do(lambda run: run.listed("learnings").insert(0, {"task": "2.1", "type": "insight", "lesson": "Mine"}))
+    scene.do(lambda run: transitions.begin(run, "1.1"))
+
+    told = adapter.brief(scene.project, scene.workflow, scene.workflow.phases[2])
+    assert told is not None
+    assert "- 2.1 insight: Mine" in told.lines
