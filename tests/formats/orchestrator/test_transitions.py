@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.errors import HoldfastError, TransitionError
+from holdfast.files.transcript import Run as Ran
 from holdfast.formats.orchestrator import (
     adapter,
     agents,
@@ -20,8 +21,9 @@ from holdfast.formats.orchestrator import (
     store,
     transitions,
     view,
+    work,
 )
-from holdfast.workflow.model import Changes, Start
+from holdfast.workflow.model import AgentWork, Changes, Start
 from tests.formats.memory import Memory
 
 if TYPE_CHECKING:
@@ -575,3 +577,32 @@ def test_an_agent_is_told_the_learnings_of_its_own_task(scene: Scene) -> None:
     told = adapter.brief(scene.project, scene.workflow, scene.workflow.phases[2])
     assert told is not None
     assert "- 2.1 insight: Mine" in told.lines
+
+
+def test_the_last_commits_of_a_task_are_noted(scene: Scene) -> None:
+    """As many as a note holds."""
+    scene.start()
+    scene.do(lambda run: transitions.begin(run, "1.1"))
+    shas = [f"{number:07x}" for number in range(1, work.COMMITS + 6)]
+    at = "2026-01-15T12:01:00Z"
+    work.ran(scene.project, scene.workflow, [Ran("git commit -m x", f"[main {sha}] x", False, at) for sha in shas])
+    assert store.current(scene.project)[1].noted("1.1")["commits"] == shas[-work.COMMITS :]
+
+
+@pytest.mark.parametrize(("listed", "after"), [(["mine.py"], ["mine.py"]), ([], ["edited.py"])])
+def test_what_a_completed_task_lists_is_filled_in_and_not_replaced(
+    scene: Scene, listed: list[str], after: list[str]
+) -> None:
+    """Its agent completed it, and said which files it was about (I000-8)."""
+    scene.start()
+    scene.do(lambda run: transitions.finish(run, "1.1", files=listed))
+    work.credit(scene.project, scene.workflow, "1.1", AgentWork(files=("edited.py",)))
+    assert scene.data["completed_tasks"][0]["files_modified"] == after
+
+
+def test_an_update_changes_what_a_task_hands_over(scene: Scene) -> None:
+    """Of the task at work."""
+    scene.start()
+    scene.do(lambda run: transitions.begin(run, "1.1"))
+    made = adapter.update(scene.project, scene.workflow, Changes(handover="Use the model"))
+    assert made.phases[0].handover == "Use the model"
