@@ -8,6 +8,8 @@ READY := $(VENV)/.ready
 BIN := $(VENV)/bin
 
 CLIENTS := 2.1.329 2.1.197
+# Without compiled files, every process of every run would compile all tests anew, 18 seconds each. Empty counts as unset.
+export PYTHONDONTWRITEBYTECODE :=
 PLATFORM := $(shell uname -s | tr A-Z a-z)-$(subst aarch64,arm64,$(subst x86_64,x64,$(shell uname -m)))
 
 .PHONY: demo test test-all lint coverage matrix hooks simulate score bench client clients requirements plugin browser reference picture docs release clean

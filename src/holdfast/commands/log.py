@@ -52,7 +52,7 @@ def command(
     project = options.open_project(project_dir)
     options.insist_on_ledger(project)
     workflow = selection.anywhere(project, wanted)[0] if wanted else None
-    # First as a full id: `sessions.meant` doesn't know a session that only an agent or a claim mentions.
+    # First as a full id: `sessions.resolve` doesn't know a session that only an agent or a claim mentions.
     found = timeline.happened(project, since=since, session=session_id, workflow=workflow, limit=limit)
     if session_id and not found:
         session = sessions.resolve(project, session_id)

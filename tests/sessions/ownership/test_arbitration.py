@@ -264,7 +264,7 @@ def test_of_sessions_that_restore_at_once_at_most_one_gets_a_workflow(project: W
     said = together(
         project.root,
         ["one", "two", "three"],
-        deed="sessions.seen(project, me)\n"
+        deed="sessions.note_event(project, me)\n"
         "verdict = arbitration.judge(project, me, [workflow(project.root)], known=False)\n"
         "print(verdict.full.title if verdict.full else '-')",
         before=before,
