@@ -12,7 +12,7 @@ CLIENTS := 2.1.329 2.1.197
 export PYTHONDONTWRITEBYTECODE :=
 PLATFORM := $(shell uname -s | tr A-Z a-z)-$(subst aarch64,arm64,$(subst x86_64,x64,$(shell uname -m)))
 
-.PHONY: demo test test-all lint coverage matrix hooks simulate score bench client clients requirements plugin browser reference picture docs release clean
+.PHONY: demo test test-all lint coverage matrix hooks simulate score bench client clients requirements plugin browser reference picture docs wheels release clean
 
 demo: $(INSTALLED)
 	@$(BIN)/holdfast demo
@@ -71,14 +71,20 @@ docs: reference .zensical/.ready
 	@.zensical/bin/python -m pip install --quiet --disable-pip-version-check zensical==0.0.73
 	@touch $@
 
-# Builds sdist and wheel in dist/, checks what they hold, and tries both in an empty home. It uploads nothing.
+# Builds sdist, wheel and a wheel with a relay for each platform in dist/, checks what they hold, and tries those for this
+# machine in an empty home. It uploads nothing.
 release: .release/.ready
 	@.release/bin/python -m release
 
-.release/.ready:
-	@echo "What builds and checks, once …"
+# Only builds them.
+wheels: .release/.ready
+	@.release/bin/python -m release --only-build
+
+.release/.ready: pyproject.toml
+	@echo "What builds and checks, and a C compiler for every platform, once …"
 	@$(PYTHON) -m venv --clear .release
-	@.release/bin/python -m pip install --quiet --disable-pip-version-check build==1.6.1 twine==7.0.0
+	@.release/bin/python -m pip install --quiet --disable-pip-version-check build==1.6.1 twine==7.0.0 ziglang==0.17.1
+	@.release/bin/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
 # How much survives a hundred compactions with 250 facts planted, in every row, killed at every write as well.

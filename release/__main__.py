@@ -1,56 +1,70 @@
-"""Building, checking and trying sdist and wheel, and saying what to do next: `make release`."""
+"""Building, checking and trying sdist and wheels, and saying what to do next: `make release`. `make wheels` builds."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from release import contents, trial, version
+from release import contents, relays, trial, version, wheels
 
 ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "dist"
 
 
-def main() -> int:
-    """Return the exit code: 0 if the tree can be released, 1 if something has to change first."""
+def main(only_build: bool) -> int:
+    """Return the exit code: 0 if the tree can be released or was only built, 1 if something has to change first."""
     name = version.of(ROOT)
     problems = list(version.problems(ROOT))
-    sdist, wheel = build(name)
-    problems += checked(sdist, wheel)
+    sdist, *built = build(name)
+    if only_build:
+        print("\n".join(str(each.relative_to(ROOT)) for each in (sdist, *built)))
+        return 0
+    problems += checked(sdist, *built)
+    system = os.uname()
+    here = relays.PLATFORMS.get(f"{system.sysname}-{system.machine}".lower())  # whose wheel is tried
     with tempfile.TemporaryDirectory(prefix="holdfast-release-") as folder:
         print("Downloading what it needs …", flush=True)
-        trial.wheelhouse(ROOT, wheel, Path(folder))
-        for archive in (sdist, wheel):
+        trial.wheelhouse(ROOT, built[0], Path(folder))
+        for archive in (sdist, *built):
+            ours = bool(here) and here.tags[0] in archive.name
+            if not (archive in (sdist, built[0]) or ours):
+                print(f"Not tried, for this machine is another platform: {archive.name}")
+                continue
             print(f"Trying {archive.name} in an empty home …", flush=True)
             try:
-                trial.attempt(archive, Path(folder), name)
+                trial.attempt(archive, Path(folder), name, brings_relay=ours)
             except trial.TrialError as error:
                 problems.append(f"{archive.name} does not work. {error}")
     print("\n" + conclusion(name, problems))
     return 1 if problems else 0
 
 
-def build(name: str) -> tuple[Path, Path]:
-    """Build the sdist, and the wheel from it, each in an environment of its own; return both.
+def build(name: str) -> list[Path]:
+    """Build the sdist, the wheel from it, each in an environment of its own, and a wheel for each platform; return all.
 
-    Raises CalledProcessError if that fails.
+    Raises CalledProcessError, RelayError if that fails.
     """
     for old in DIST.glob("holdfast-*"):
         old.unlink()
     print(f"Building sdist and wheel of {name} …", flush=True)
     command = [sys.executable, "-m", "build", "--outdir", str(DIST), str(ROOT)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    return DIST / f"holdfast-{name}.tar.gz", DIST / f"holdfast-{name}-py3-none-any.whl"
+    pure = DIST / f"holdfast-{name}-py3-none-any.whl"
+    print("Compiling the relay for each platform, twice …", flush=True)
+    return [DIST / f"holdfast-{name}.tar.gz", pure, *wheels.write(pure, relays.build()).values()]
 
 
-def checked(sdist: Path, wheel: Path) -> list[str]:
-    """Return what is wrong with the metadata and the contents of both."""
+def checked(sdist: Path, *built: Path) -> list[str]:
+    """Return what is wrong with the metadata and the contents of the sdist and of the wheels that were built."""
     print("Checking what is in them …", flush=True)
     files = contents.tracked(ROOT)
-    problems = [*contents.sdist_problems(sdist, files), *contents.wheel_problems(wheel, files)]
-    command = [sys.executable, "-m", "twine", "--no-color", "check", "--strict", str(sdist), str(wheel)]
+    problems = [*contents.sdist_problems(sdist, files)]
+    for wheel in built:
+        problems += contents.wheel_problems(wheel, files)
+    command = [sys.executable, "-m", "twine", "--no-color", "check", "--strict", *map(str, (sdist, *built))]
     twine = subprocess.run(command, capture_output=True, text=True, check=False)
     return (
         [*problems, f"twine check --strict refuses them:\n{twine.stdout}{twine.stderr}"]
@@ -71,4 +85,7 @@ def conclusion(name: str, problems: list[str]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main("--only-build" in sys.argv[1:]))
+    except relays.RelayError as error:
+        sys.exit(str(error))

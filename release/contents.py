@@ -7,6 +7,8 @@ import tarfile
 import zipfile
 from typing import TYPE_CHECKING
 
+from release import wheels
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
@@ -35,7 +37,10 @@ def sdist_problems(sdist: Path, files: Iterable[str]) -> Iterator[str]:
 
 
 def wheel_problems(wheel: Path, files: Iterable[str]) -> Iterator[str]:
-    """Yield what is wrong with a wheel: it has the package, what comes with it, metadata and license."""
+    """Yield what is wrong with a wheel: it has the package, what comes with it, metadata and license.
+
+    One for a platform has the relay too.
+    """
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
     folder = "-".join(wheel.name.split("-")[:2]) + ".dist-info"
@@ -43,6 +48,8 @@ def wheel_problems(wheel: Path, files: Iterable[str]) -> Iterator[str]:
     wanted = {f"{folder}/{name}" for name in known}
     for place, inside in _IN_WHEEL.items():
         wanted |= {inside + file.removeprefix(place) for file in files if file.startswith(place)}
+    if not wheel.name.endswith("-none-any.whl"):
+        wanted.add(wheels.RELAY)
     yield from _difference(wheel.name, names, wanted)
 
 

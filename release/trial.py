@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -27,8 +28,10 @@ def wheelhouse(root: Path, wheel: Path, folder: Path) -> None:
     _run([sys.executable, *_PIP, "download", "--dest", str(folder), str(wheel), *build], dict(os.environ), root)
 
 
-def attempt(archive: Path, packages: Path, version: str) -> None:
+def attempt(archive: Path, packages: Path, version: str, *, brings_relay: bool = False) -> None:
     """Install an sdist or wheel from a folder of packages alone, and use it in a home that holds nothing.
+
+    With `brings_relay`, no C compiler is on PATH, and the native relay has to run all the same.
 
     Raises:
         TrialError: it can't be installed, or a command doesn't do what it should.
@@ -37,15 +40,27 @@ def attempt(archive: Path, packages: Path, version: str) -> None:
         folder = Path(name)
         home = folder / "home"
         home.mkdir()
-        environ = {"HOME": str(home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8", "PIP_CONFIG_FILE": os.devnull}
+        path = _without_compiler(folder / "programs") if brings_relay else os.environ["PATH"]
+        environ = {"HOME": str(home), "PATH": path, "LANG": "C.UTF-8", "PIP_CONFIG_FILE": os.devnull}
         _run([sys.executable, "-m", "venv", str(folder / "venv")], environ, home)
         bin_folder = folder / "venv" / "bin"
         install = ["install", "--no-index", "--find-links", str(packages), str(archive)]
         _run([str(bin_folder / "python"), *_PIP, *install], environ, home)
-        use(str(bin_folder / "holdfast"), version, environ, home)
+        use(str(bin_folder / "holdfast"), version, environ, home, brings_relay=brings_relay)
 
 
-def use(holdfast: str, version: str, environ: dict[str, str], home: Path) -> None:
+def _without_compiler(folder: Path) -> str:
+    """Fill a folder with links to all programs on PATH except C's compiler `cc`; return a PATH of that folder."""
+    folder.mkdir()
+    for place in map(Path, os.environ["PATH"].split(os.pathsep)):
+        for program in place.iterdir() if place.is_dir() else ():
+            link = folder / program.name
+            if program.name != "cc" and not link.is_symlink():
+                link.symlink_to(program)
+    return str(folder)
+
+
+def use(holdfast: str, version: str, environ: dict[str, str], home: Path, *, brings_relay: bool = False) -> None:
     """Run an installed `holdfast` as a newcomer does, in an empty home.
 
     Raises TrialError if a command does other than it should.
@@ -59,6 +74,10 @@ def use(holdfast: str, version: str, environ: dict[str, str], home: Path) -> Non
     if not settings.is_file():
         raise TrialError("holdfast install registered nothing")
     _run([holdfast, "doctor", "--fire"], environ, home)
+    if brings_relay:
+        said = _run([holdfast, "server", "status", "--json"], environ, home)
+        if json.loads(said)["relay"] != "native":
+            raise TrialError(f"the relay that it brings doesn't run: {said}")
     _run([holdfast, "uninstall"], environ, home)
     if settings.exists():
         raise TrialError("holdfast uninstall left the settings that holdfast install made")

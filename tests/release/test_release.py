@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -179,6 +180,34 @@ def test_a_trial_uses_the_command_as_a_newcomer_does(tmp_path: Path, fault: dict
     with pytest.raises(trial.TrialError) as caught:
         trial.use(str(holdfast), "1.0", environ, tmp_path)
     assert named in str(caught.value)
+
+
+@pytest.mark.parametrize("relay", ["native", "python"])
+def test_a_trial_sees_the_relay_that_a_wheel_brings_run(tmp_path: Path, relay: str) -> None:
+    """A wheel for a platform whose relay doesn't run there is no good."""
+    holdfast = tmp_path / "holdfast"
+    asked = f'[ "$1" != server ] || echo \'{{"relay": "{relay}"}}\'\n'
+    holdfast.write_text(PROGRAM.format(log=tmp_path / "log", **GOOD) + asked)
+    holdfast.chmod(0o755)
+    environ = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    if relay == "native":
+        trial.use(str(holdfast), "1.0", environ, tmp_path, brings_relay=True)
+    else:
+        with pytest.raises(trial.TrialError, match="the relay that it brings doesn't run"):
+            trial.use(str(holdfast), "1.0", environ, tmp_path, brings_relay=True)
+
+
+def test_a_trial_without_a_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All programs are there, but not `cc`."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name in ("cc", "python3"):
+        (programs / name).write_text("#!/bin/sh\n")
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{tmp_path}/none:{programs}")
+    path = trial._without_compiler(tmp_path / "links")
+    assert shutil.which("cc", path=path) is None
+    assert shutil.which("python3", path=path) == str(tmp_path / "links" / "python3")
 
 
 def test_it_ends_with_what_to_do_next() -> None:

@@ -55,7 +55,7 @@ def look(project: Workspace) -> Iterator[Finding]:
 def _relay(remedy: str) -> Iterator[Finding]:
     """Say which relay the launcher is, and why."""
     kind, why = native.running()
-    if kind == "native" and native.in_place() != native.digest():
+    if kind == "native" and why != native.CURRENT:
         yield problem(f"the relay is native, {why}", remedy, _write)
     elif kind:
         yield ok(f"the relay is {kind}, {why}")

@@ -20,6 +20,8 @@ SWITCH = "HOLDFAST_RELAY"
 COMPILE_TIMEOUT_S = 60.0
 RUN_TIMEOUT_S = 10.0
 
+CURRENT = "of this version"
+"""What `running` says of a native relay that is as it should be."""
 FLAGS = ("-std=c11", "-O2", "-Wall", "-Wextra", "-Werror")
 """What the relay is compiled with everywhere."""
 _MAGIC = (b"\x7fELF", b"\xcf\xfa\xed\xfe")  # of programs for Linux, and for macOS on 64 bits
@@ -105,7 +107,7 @@ def running() -> tuple[str, str]:
     if is_native(paths.launcher()):
         found = in_place()
         if found == digest():
-            return "native", "of this version"
+            return "native", _unheard() or CURRENT
         return "native", "of another version, which holdfast install replaces" if found else "but it does not run here"
     if is_native(shipped()):
         return "python", "holdfast install would take the native one of this package"
@@ -114,10 +116,31 @@ def running() -> tuple[str, str]:
     return "python", "this package brings no native one for this platform, and there is no C compiler"
 
 
-def compile_to(target: Path, *flags: str, compiler: tuple[str, ...] = ("cc",)) -> None:
+def _unheard() -> str:
+    """Return why no server answers the native relay, as a clause; empty if one can.
+
+    A server's address holds the interpreter's path (`relay.address`). The relay takes that path from run.conf, the
+    server from `sys.executable`: a program that starts another Python has two.
+    """
+    try:
+        given = paths.relay_conf().read_bytes().split(b"\n")[1]
+        called = _run([os.fsdecode(given), "-IS", "-c", "import os, sys; os.write(1, os.fsencode(sys.executable))"])
+    except (OSError, IndexError, subprocess.SubprocessError):
+        return ""  # what is missing or damaged is told otherwise
+    if called in (given, b""):
+        return ""
+    return (
+        "but no server answers it, so each event starts cold: run.conf names the Python "
+        f"{os.fsdecode(given)}, which calls itself {os.fsdecode(called)}; run holdfast install with that one"
+    )
+
+
+def compile_to(
+    target: Path, *flags: str, compiler: tuple[str, ...] = ("cc",), timeout_s: float = COMPILE_TIMEOUT_S
+) -> None:
     """Compile the relay. Raises OSError, subprocess.SubprocessError."""
     command = [*compiler, *FLAGS, *flags, f'-DSOURCE="{digest()}"', "-o", str(target), str(source())]
-    subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=COMPILE_TIMEOUT_S, check=True)
+    subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout_s, check=True)
 
 
 def _compiled() -> Relay:
@@ -148,10 +171,14 @@ def _compiler() -> str:
 
 def _said(program: Path) -> str:
     try:
-        done = subprocess.run(
-            [program, "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=RUN_TIMEOUT_S, check=False
-        )
+        words = _run([str(program), "--version"]).decode("utf-8", "replace").split()
     except (OSError, subprocess.SubprocessError):
         return ""
-    words = done.stdout.decode("utf-8", "replace").split()
-    return words[2] if done.returncode == 0 and len(words) == 3 and words[:2] == ["holdfast", "relay"] else ""
+    return words[2] if len(words) == 3 and words[:2] == ["holdfast", "relay"] else ""
+
+
+def _run(command: list[str]) -> bytes:
+    """Return what a program prints. Raises OSError, subprocess.SubprocessError, also if it fails."""
+    return subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, timeout=RUN_TIMEOUT_S, check=True
+    ).stdout

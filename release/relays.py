@@ -1,0 +1,133 @@
+"""The relay's program for each platform, compiled here with Zig's C compiler (`ziglang`), twice, to the same bytes.
+
+A platform is named as `os.uname()` names it: `linux-x86_64`. The four are Linux and macOS on x86-64 and on arm64. One
+for Linux is linked with musl and needs no library. One for macOS needs macOS 11, the first for arm64; the linker signs
+it, so nothing may change it afterwards.
+"""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from holdfast.install import native
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MACOS = (11, 0)
+"""The oldest macOS that a program for it runs on; its wheel's tag names the same."""
+_TIMEOUT_S = 900.0  # Zig compiles its C library first
+_SYSTEM = b"/usr/lib/libSystem.B.dylib"  # the C library of macOS
+# Of ELF, and of Mach-O on 64 bits: <elf.h>, <mach-o/loader.h>.
+_PT_INTERP = 3
+_LC_LOAD_DYLIB, _LC_CODE_SIGNATURE, _LC_BUILD_VERSION = 0xC, 0x1D, 0x32
+
+
+class Platform(NamedTuple):
+    """A platform that a relay is built for.
+
+    Attributes:
+        target: what Zig calls it.
+        tags: the platform tags of its wheel. A program without libraries runs with any C library, so its wheel has the
+            oldest tags, of glibc and of musl, that pip knows for both processors.
+        machine: what names the processor in the program's header.
+    """
+
+    target: str
+    tags: tuple[str, ...]
+    machine: int
+
+
+PLATFORMS = {
+    "linux-x86_64": Platform("x86_64-linux-musl", ("manylinux_2_17_x86_64", "musllinux_1_1_x86_64"), 62),
+    "linux-aarch64": Platform("aarch64-linux-musl", ("manylinux_2_17_aarch64", "musllinux_1_1_aarch64"), 183),
+    "darwin-x86_64": Platform("x86_64-macos.11.0", ("macosx_11_0_x86_64",), 0x01000007),
+    "darwin-arm64": Platform("aarch64-macos.11.0", ("macosx_11_0_arm64",), 0x0100000C),
+}
+
+
+class RelayError(Exception):
+    """A relay can't be built as it should be; the text says why."""
+
+
+def build() -> dict[str, bytes]:
+    """Return the program for each platform, by the platform's name.
+
+    Each is compiled twice, in two folders and with two empty caches. Raises RelayError if that fails, if the two
+    differ, or if the program isn't one for its platform.
+    """
+    made = {}
+    for name, platform in PLATFORMS.items():
+        first, second = (_compiled(platform.target) for _ in range(2))
+        if first != second:
+            raise RelayError(f"the relay for {name} has other bytes each time it is compiled")
+        if wrong := list(problems(first, name)):
+            raise RelayError(f"the relay for {name} {'; it '.join(wrong)}")
+        made[name] = first
+    return made
+
+
+def _compiled(target: str) -> bytes:
+    with tempfile.TemporaryDirectory(prefix="holdfast-relay-") as folder:
+        caches = [f"ZIG_{which}_CACHE_DIR={folder}/{which}" for which in ("GLOBAL", "LOCAL")]
+        program = Path(folder) / "relay"  # the name of the file is in its signature
+        # -s as it is linked: it leaves out what could name this machine. A signed program may not be stripped later.
+        flags = ("-target", target, "-mcpu=baseline", "-s")
+        try:
+            zig = ("env", *caches, sys.executable, "-m", "ziglang", "cc")
+            native.compile_to(program, *flags, compiler=zig, timeout_s=_TIMEOUT_S)
+        except subprocess.CalledProcessError as error:
+            raise RelayError(f"the relay for {target} can't be compiled:\n{error.stderr.decode()}") from error
+        return program.read_bytes()
+
+
+def problems(program: bytes, name: str) -> Iterator[str]:
+    """Yield what is wrong with a program for the platform `name`, each a clause without its subject."""
+    try:
+        yield from _elf(program, name) if name.startswith("linux-") else _mach(program, name)
+    except struct.error:
+        yield "is cut off"
+    if native.digest().encode() not in program:
+        yield f"is of another source than {native.digest()}"
+
+
+def _elf(program: bytes, name: str) -> Iterator[str]:
+    magic, kind, machine = struct.unpack_from("<6s10xHH", program)
+    if magic != b"\x7fELF\x02\x01" or kind not in (2, 3) or machine != PLATFORMS[name].machine:
+        yield "is no program for that platform"
+        return
+    (start,) = struct.unpack_from("<Q", program, 32)
+    size, count = struct.unpack_from("<HH", program, 54)
+    if any(struct.unpack_from("<I", program, start + each * size) == (_PT_INTERP,) for each in range(count)):
+        yield "needs a dynamic linker"
+
+
+def _mach(program: bytes, name: str) -> Iterator[str]:
+    magic, machine, _, kind, count = struct.unpack_from("<5I", program)
+    if magic != 0xFEEDFACF or kind != 2 or machine != PLATFORMS[name].machine:
+        yield "is no program for that platform"
+        return
+    place, oldest, signed = 32, (0, 0), False
+    for _ in range(count):
+        command, size = struct.unpack_from("<II", program, place)
+        if command == _LC_BUILD_VERSION:
+            (packed,) = struct.unpack_from("<I", program, place + 12)
+            oldest = packed >> 16, packed >> 8 & 0xFF
+        elif command == _LC_LOAD_DYLIB:
+            (at,) = struct.unpack_from("<I", program, place + 8)
+            library = program[place + at : place + size].rstrip(b"\0")
+            if library != _SYSTEM:
+                yield f"needs {library.decode(errors='replace')}"
+        elif command == _LC_CODE_SIGNATURE:
+            at, length = struct.unpack_from("<II", program, place + 8)
+            signed = at + length == len(program)
+        place += size
+    if oldest != MACOS:
+        yield "is for macOS {}.{} and newer, not {}.{}".format(*oldest, *MACOS)
+    if not signed and name.endswith("-arm64"):
+        yield "isn't signed, so that processor won't run it"
