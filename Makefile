@@ -115,9 +115,11 @@ bench: $(READY) .bench/.ready
 	-cd .bench/js && node node_modules/@goodfoot/claude-code-hooks/dist/cli.js -i 'claude-code-hooks.ts' -o built/hooks.json
 	@touch $@
 
-# What of the plugin is generated: its registration, and its packages locked for every platform (from the registry).
-plugin: $(READY)
-	@echo "The registration; then uv, and the packages locked from the registry …"
+# What of the plugin is generated: its relays, its registration, and its packages locked for every platform (from the
+# registry).
+plugin: $(READY) .release/.ready
+	@echo "The relay for each platform, twice; the registration; then uv, and the packages locked from the registry …"
+	.release/bin/python -m release.relays
 	$(BIN)/python -c 'from holdfast.install import wanted_events; print(wanted_events.bundled(), end="")' > hooks/hooks.json
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/python plugin/lock.py

@@ -14,6 +14,13 @@ if [ "$1" = SessionStart ] && [ -n "$CLAUDE_ENV_FILE" ] && [ ! -s "$CLAUDE_ENV_F
     *) echo "export HOLDFAST_PLUGIN_DATA='$data'" >> "$CLAUDE_ENV_FILE" ;;
     esac
 fi
+# Whether a session's start put the native relay there for this copy and its environment (plugin_relay.py).
+native() {
+    [ -x "$data/relay/run" ] && [ -r "$data/relay/run.conf" ] || return 1
+    { IFS= read -r _ && IFS= read -r interpreter && IFS= read -r entry; } < "$data/relay/run.conf" || return 1
+    [ "$interpreter" = "$python" ] && [ "$entry" = "$root/hooks/dispatch.py" ]
+}
+ready && [ "$1" != SessionStart ] && native && exec "$data/relay/run" "$@"
 ready && exec "$python" -IS "$root/hooks/dispatch.py" "$@"
 [ "$1" = SessionStart ] || exec sh "$root/src/holdfast/refuse.sh" "$1" "" "$python" "$root/src"
 mkdir -p "$data"

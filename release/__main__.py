@@ -18,18 +18,18 @@ def main(only_build: bool) -> int:
     """Return the exit code: 0 if the tree can be released or was only built, 1 if something has to change first."""
     name = version.of(ROOT)
     problems = list(version.problems(ROOT))
-    sdist, *built = build(name)
+    (sdist, *built), programs = build(name)
     if only_build:
         print("\n".join(str(each.relative_to(ROOT)) for each in (sdist, *built)))
         return 0
-    problems += checked(sdist, *built)
+    problems += [*checked(sdist, *built), *relays.bundle_problems(programs, ROOT / "plugin" / "relays")]
     system = os.uname()
     here = relays.PLATFORMS.get(f"{system.sysname}-{system.machine}".lower())  # whose wheel is tried
     with tempfile.TemporaryDirectory(prefix="holdfast-release-") as folder:
         print("Downloading what it needs …", flush=True)
         trial.wheelhouse(ROOT, built[0], Path(folder))
         for archive in (sdist, *built):
-            ours = bool(here) and here.tags[0] in archive.name
+            ours = here is not None and here.tags[0] in archive.name
             if not (archive in (sdist, built[0]) or ours):
                 print(f"Not tried, for this machine is another platform: {archive.name}")
                 continue
@@ -42,8 +42,11 @@ def main(only_build: bool) -> int:
     return 1 if problems else 0
 
 
-def build(name: str) -> list[Path]:
-    """Build the sdist, the wheel from it, each in an environment of its own, and a wheel for each platform; return all.
+def build(name: str) -> tuple[list[Path], dict[str, bytes]]:
+    """Build the sdist, the wheel from it, each in an environment of its own, and a wheel for each platform.
+
+    Returns:
+        The sdist and the wheels, and the relays that were compiled for them, by platform.
 
     Raises CalledProcessError, RelayError if that fails.
     """
@@ -54,7 +57,8 @@ def build(name: str) -> list[Path]:
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     pure = DIST / f"holdfast-{name}-py3-none-any.whl"
     print("Compiling the relay for each platform, twice …", flush=True)
-    return [DIST / f"holdfast-{name}.tar.gz", pure, *wheels.write(pure, relays.build()).values()]
+    programs = relays.build()
+    return [DIST / f"holdfast-{name}.tar.gz", pure, *wheels.write(pure, programs).values()], programs
 
 
 def checked(sdist: Path, *built: Path) -> list[str]:

@@ -7,6 +7,7 @@ it, so nothing may change it afterwards.
 
 from __future__ import annotations
 
+import hashlib
 import struct
 import subprocess
 import sys
@@ -17,11 +18,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from holdfast.install import native
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
+SUMS = "SHA256SUMS"
 MACOS = (11, 0)
 """The oldest macOS that a program for it runs on; its wheel's tag names the same."""
-_TIMEOUT_S = 900.0  # Zig compiles its C library first
+_TIMEOUT_S = 3600.0  # Zig compiles its C library first
 _SYSTEM = b"/usr/lib/libSystem.B.dylib"  # the C library of macOS
 # Of ELF, and of Mach-O on 64 bits: <elf.h>, <mach-o/loader.h>.
 _PT_INTERP = 3
@@ -86,6 +88,28 @@ def _compiled(target: str) -> bytes:
         return program.read_bytes()
 
 
+def bundle(programs: Mapping[str, bytes], folder: Path) -> None:
+    """Write the programs into the plugin's folder, with the hashes that `install/plugin_relay.py` reads."""
+    folder.mkdir(exist_ok=True)
+    for name, program in programs.items():
+        (folder / name).write_bytes(program)
+    (folder / SUMS).write_text(_sums(programs), "ascii")
+
+
+def bundle_problems(programs: Mapping[str, bytes], folder: Path) -> Iterator[str]:
+    """Yield what differs between the programs that were built and those that the plugin brings, a sentence each."""
+    for name, program in programs.items():
+        file = folder / name
+        if not file.is_file() or file.read_bytes() != program:
+            yield f"{file} isn't what src/holdfast/relay.c compiles to. Run make plugin."
+    if not (folder / SUMS).is_file() or (folder / SUMS).read_text("ascii") != _sums(programs):
+        yield f"{folder / SUMS} doesn't name these programs. Run make plugin."
+
+
+def _sums(programs: Mapping[str, bytes]) -> str:
+    return "".join(f"{hashlib.sha256(program).hexdigest()}  {name}\n" for name, program in programs.items())
+
+
 def problems(program: bytes, name: str) -> Iterator[str]:
     """Yield what is wrong with a program for the platform `name`, each a clause without its subject."""
     try:
@@ -131,3 +155,7 @@ def _mach(program: bytes, name: str) -> Iterator[str]:
         yield "is for macOS {}.{} and newer, not {}.{}".format(*oldest, *MACOS)
     if not signed and name.endswith("-arm64"):
         yield "isn't signed, so that processor won't run it"
+
+
+if __name__ == "__main__":
+    bundle(build(), Path(__file__).resolve().parents[1] / "plugin" / "relays")

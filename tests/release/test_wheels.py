@@ -14,6 +14,7 @@ import pytest
 from holdfast.install import native
 from release import contents, relays, wheels
 from tests import relays as local
+from tests.processes import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -129,6 +130,27 @@ def mach(
 def test_a_program_for_macos(name: str, program: bytes, wrong: list[str]) -> None:
     """For macOS 11, as its wheel says, signed where it must be, and with no library but the system's."""
     assert list(relays.problems(program, name)) == wrong
+
+
+def test_what_the_plugin_brings_is_what_was_built(tmp_path: Path) -> None:
+    """Any other byte, and any other hash, is named."""
+    programs = {"linux-x86_64": b"one", "darwin-arm64": b"two"}
+    relays.bundle(programs, tmp_path)
+    assert list(relays.bundle_problems(programs, tmp_path)) == []
+    (tmp_path / "darwin-arm64").write_bytes(b"other")
+    (problem,) = relays.bundle_problems(programs, tmp_path)
+    assert problem.startswith(f"{tmp_path / 'darwin-arm64'} isn't what src/holdfast/relay.c compiles to.")
+    (tmp_path / "linux-x86_64").unlink()
+    (tmp_path / relays.SUMS).write_text("")
+    assert len(list(relays.bundle_problems(programs, tmp_path))) == 3
+
+
+def test_the_relays_in_the_plugin_are_of_this_source() -> None:
+    """For each platform, with the hash that is named (make plugin)."""
+    folder = ROOT / "plugin" / "relays"
+    programs = {name: (folder / name).read_bytes() for name in relays.PLATFORMS}
+    assert [each for name in programs for each in relays.problems(programs[name], name)] == []
+    assert list(relays.bundle_problems(programs, folder)) == []
 
 
 def test_the_tag_of_macos_is_what_is_compiled_for() -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.checks import notice, ok, problem, programs
 from holdfast.errors import StateError
 from holdfast.files import access, document
-from holdfast.install import plugin_copies
+from holdfast.install import plugin_copies, plugin_relay
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,13 +35,16 @@ def look(project: Workspace) -> Iterator[Finding]:
 
 def _copy(copy: Copy) -> Finding:
     if not (copy.root / "plugin" / "run.sh").is_file():
-        remedy = f"claude plugin update {shlex.quote(copy.name)}" if copy.name else copy.undo
-        return problem(f"{copy} is enabled, but isn't in {copy.root}", remedy)
+        return problem(f"{copy} is enabled, but isn't in {copy.root}", _again(copy))
     environment = copy.environment
     if copy.ready:
         fault = programs.unreached(["/bin/sh", str(copy.root / "plugin" / "run.sh")], copy.environ)
         if not fault:
-            return ok(f"{copy} answers from its environment {environment}")
+            text = f"{copy} answers from its environment {environment}"
+            try:
+                return ok(f"{text}, through {plugin_relay.description(copy)}")
+            except StateError as error:
+                return notice(f"{text}, through the Python relay, because {error}", _again(copy))
         text = f"{copy} has its environment {environment}, but doesn't answer: {fault}"
         return problem(text, f"rm -r {shlex.quote(str(environment))} && {copy.build}")
     if closed := _closed(copy.data):
@@ -59,6 +62,11 @@ def _copy(copy: Copy) -> Finding:
         return problem(f"{text}; the next session builds another", copy.build)
     how = "isn't finished" if environment.is_dir() else "isn't built yet"
     return notice(f"the environment of {copy} {how}; the next session of Claude Code builds it", copy.build)
+
+
+def _again(copy: Copy) -> str:
+    """Return how to get its files again."""
+    return f"claude plugin update {shlex.quote(copy.name)}" if copy.name else copy.undo
 
 
 def _other(data: Path) -> Iterator[Finding]:

@@ -76,17 +76,17 @@ def files(home: Path | None = None, interpreter: str | None = None) -> dict[Path
     """
     contents = {path: text.encode("utf-8") for path, text in texts(interpreter).items()}
     relay = native.find().program
-    conf = _conf(home or Path.home(), interpreter or sys.executable)
+    beside = [(home or Path.home()) / path.relative_to(Path.home()) for path in (paths.entrypoint(), programs()[2])]
+    conf = conf_of(interpreter or sys.executable, *map(str, beside))
     if relay and conf:
         entry = contents.pop(paths.launcher())
         contents |= {paths.entrypoint(): entry, paths.relay_conf(): conf, paths.launcher(): relay}
     return {(home or Path.home()) / path.relative_to(Path.home()): data for path, data in contents.items()}
 
 
-def _conf(home: Path, interpreter: str) -> bytes:
-    """Return what stands beside a home's native relay, or nothing if a path can't be written there (`relay.c`)."""
-    beside = [home / path.relative_to(Path.home()) for path in (paths.entrypoint(), programs()[2])]
-    names = [os.fsencode(each) for each in (interpreter, *map(str, beside))]
+def conf_of(interpreter: str, entry: str, refuse: str) -> bytes:
+    """Return what stands beside a native relay, or nothing if a path can't be written there (`relay.c`)."""
+    names = [os.fsencode(each) for each in (interpreter, entry, refuse)]
     fits = all(each.startswith(b"/") and b"\n" not in each and len(each) < paths.PATH_LIMIT_BYTES for each in names)
     return b"\n".join([b"holdfast relay 1", *names, b""]) if fits else b""
 
@@ -105,7 +105,7 @@ def texts(interpreter: str | None = None) -> dict[Path, str]:
     entry = document.read(source)[0].decode("utf-8")
     if not _ROOT.search(entry):
         raise StateError(source, 'has no line ROOT = "" to fill in; install holdfast again')
-    held = (program(entry, "-IS", interpreter), program(_COMMAND, "-I", interpreter), fallback(_arguments(interpreter)))
+    held = (program(entry, "-IS", interpreter), program(_COMMAND, "-I", interpreter), fallback(arguments(interpreter)))
     return dict(zip(programs(), held, strict=True))
 
 
@@ -119,7 +119,7 @@ def fallback(filled: str = "") -> str:
     return f"{first}\n{filled}\n{rest}"
 
 
-def _arguments(interpreter: str | None) -> str:
+def arguments(interpreter: str | None = None) -> str:
     """Return the line that names what the launcher needs, by which `refuse.sh` tells an upgrade from a removal."""
     needs = (interpreter or sys.executable, str(paths.package_root()))
     return f'set -- "$1" "${{2-}}" {" ".join(map(shlex.quote, needs))} "${{5-}}" # holdfast install wrote this line'

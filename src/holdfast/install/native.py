@@ -82,11 +82,16 @@ def is_native(program: Path) -> bool:
         return False
 
 
-def version(program: bytes) -> str:
-    """Run a relay and return which version it says it is (`digest`); empty if it doesn't run here."""
+def version(program: bytes, place: Path | None = None) -> str:
+    """Run a relay and return which version it says it is (`digest`); empty if it doesn't run here.
+
+    Args:
+        program: the relay.
+        place: the private folder to try it in, by default the launcher's.
+    """
     try:
-        paths.ensure_private(paths.launcher().parent)  # a folder for temporary files may forbid to run any
-        with tempfile.TemporaryDirectory(dir=paths.launcher().parent) as folder:
+        place = place or paths.ensure_private(paths.launcher().parent)  # one for temporary files may forbid to run any
+        with tempfile.TemporaryDirectory(dir=place) as folder:
             tried = Path(folder) / "relay"
             tried.write_bytes(program)
             tried.chmod(0o755)

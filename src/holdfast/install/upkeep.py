@@ -11,7 +11,7 @@ from holdfast.clients import claude
 from holdfast.clients.claude import scopes, versions
 from holdfast.errors import HoldfastError
 from holdfast.files import trust
-from holdfast.install import installs, plugin_copies, settingsfile, wanted_events
+from holdfast.install import installs, plugin_copies, plugin_relay, settingsfile, wanted_events
 from holdfast.install.installer import Plan, carry_out, plan, recorded
 from holdfast.install.installs import Install
 from holdfast.plugins import loader, strictness
@@ -78,6 +78,7 @@ def _keep_registered(project: Project, files: Sequence[HandlerFile]) -> list[str
             lines += refresh(scopes.target(scope, project.root).settings, project, files)
         if plugin_copies.running():
             plugin_copies.keep_launcher()
+            plugin_relay.keep()
             lines += _plugin_notice(project, files)
         return lines + _team_notice(project)
     except HoldfastError as error:

@@ -1,0 +1,149 @@
+"""The plugin starts the native relay that it brings for its platform if the hash is right, else the Python relay."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests import pluginhome, relays
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.pluginhome import Plugin
+
+pytestmark = pytest.mark.slow
+NAME = "{0.sysname}-{0.machine}".format(os.uname()).lower()
+
+
+def bring(root: Path, program: bytes, *, name: str = NAME, digest: str = "") -> None:
+    """Have a plugin bring a relay for one platform."""
+    folder = root / "plugin" / "relays"
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_bytes(program)
+    (folder / "SHA256SUMS").write_text(f"{digest or hashlib.sha256(program).hexdigest()}  {name}\n")
+
+
+@pytest.fixture
+def program() -> bytes:
+    """A relay for this machine."""
+    return relays.compiled().read_bytes()
+
+
+@pytest.fixture
+def plugin(tmp_path: Path, program: bytes) -> Plugin:
+    """A copy whose environment is built, and that brings a relay for this platform."""
+    made = pluginhome.make(tmp_path, pluginhome.copy_of_plugin(tmp_path / "copy"))
+    bring(made.root, program)
+    made.add_python()
+    made.add_uv(real=True)
+    made.extra = {"HOLDFAST_RELAY": "", "HOLDFAST_SERVER": "off"}
+    made.build()
+    return made
+
+
+def run(plugin: Plugin) -> Path:
+    return plugin.data / "relay" / "run"
+
+
+def start(plugin: Plugin, session: str = "a-session") -> None:
+    """Start a session with the environment that is built."""
+    ended = plugin.fire("SessionStart", session_id=session)
+    assert ended.exit_code == 0, ended.stderr
+
+
+def passes_through(plugin: Plugin) -> bool:
+    """Return whether an event starts the program in the data folder."""
+    mark = plugin.data / "started"
+    before = run(plugin).read_bytes()
+    run(plugin).write_text(f"#!/bin/sh\necho $1 > '{mark}'\n")
+    plugin.fire("Stop")
+    run(plugin).write_bytes(before)
+    return mark.exists()
+
+
+def told(plugin: Plugin) -> tuple[str, str]:
+    """Return the level and the text of what the doctor says of the plugin."""
+    findings = json.loads(plugin.cli("doctor", "--json").stdout)["findings"]
+    ((level, text),) = [(each["level"], each["text"]) for each in findings if each["check"] == "plugin"]
+    return level, text
+
+
+def test_a_sessions_start_puts_it_in_place(plugin: Plugin, program: bytes) -> None:
+    """The next events start it; events are answered."""
+    assert told(plugin)[1].endswith("through the Python relay until a session has started")
+    start(plugin)
+    assert run(plugin).read_bytes() == program
+    assert passes_through(plugin)
+    level, text = told(plugin)
+    assert (level, text.endswith("through the native relay")) == ("ok", True), text
+    plugin.place.write("CLAUDE.local.md", "# Current Workflow State\n\nWorkflow: Case Studies\nPhase: 1/2 - Write\n")
+    assert plugin.fire("PreCompact").exit_code == 0
+    assert "saved 'Case Studies'" in plugin.place.log()
+
+
+def test_a_damaged_one_in_place_is_mended_by_the_next_session(plugin: Plugin, program: bytes) -> None:
+    """A session's start never goes through it."""
+    start(plugin)
+    run(plugin).write_text("#!/bin/sh\nexit 1\n")
+    start(plugin)
+    assert run(plugin).read_bytes() == program
+
+
+def test_one_with_another_hash_is_not_run(plugin: Plugin, program: bytes) -> None:
+    """Nor the one that was put in place before; the doctor says why."""
+    start(plugin)
+    bring(plugin.root, program + b"changed", digest=hashlib.sha256(program).hexdigest())
+    start(plugin)
+    assert not run(plugin).exists()
+    assert plugin.fire("Stop").exit_code == 0
+    level, text = told(plugin)
+    assert (level, "isn't the program whose hash SHA256SUMS names" in text) == ("notice", True), text
+
+
+def test_one_that_is_missing_is_told(plugin: Plugin) -> None:
+    """The Python relay answers."""
+    start(plugin)
+    (plugin.root / "plugin" / "relays" / NAME).unlink()
+    start(plugin)
+    assert not run(plugin).exists()
+    level, text = told(plugin)
+    assert (level, "through the Python relay, because" in text) == ("notice", True), text
+
+
+def test_another_platform_has_the_python_relay(plugin: Plugin, program: bytes) -> None:
+    """That is nothing to mend."""
+    bring(plugin.root, program, name="plan9-mips")
+    start(plugin)
+    assert not run(plugin).exists()
+    level, text = told(plugin)
+    assert (level, text.endswith(f"because the plugin brings no native one for {NAME}")) == ("ok", True), text
+
+
+def test_one_that_does_not_run_here_is_not_put_in_place(plugin: Plugin) -> None:
+    """Whatever its hash."""
+    bring(plugin.root, b"\x7fELF of another machine")
+    start(plugin)
+    assert not run(plugin).exists()
+
+
+def test_the_variable_takes_it_away(plugin: Plugin) -> None:
+    """At the next session's start."""
+    start(plugin)
+    plugin.extra["HOLDFAST_RELAY"] = "python"
+    start(plugin)
+    assert not run(plugin).exists()
+
+
+def test_after_an_update_the_old_copy_is_not_started(plugin: Plugin, tmp_path: Path) -> None:
+    """Until the new one's first session start its events go through the Python relay."""
+    start(plugin)
+    plugin.root = pluginhome.copy_of_plugin(tmp_path / "newer")
+    bring(plugin.root, run(plugin).read_bytes())
+    assert not passes_through(plugin)
+    start(plugin, "another")  # of one session, two copies' firings would count as one
+    assert passes_through(plugin)
