@@ -526,3 +526,10 @@ def test_a_cost_of_which_an_earlier_part_is_unknown_stays_unknown(project: Holdf
     end(project, agent, message(1))
     assert state(project)["completed_tasks"][0]["cost"] == "unknown"
     assert state(project)["safety_bounds"]["cost_so_far"] == "$0.00"
+
+
+@pytest.mark.parametrize("name", ["claude-new-20260101", "claude-new"])
+def test_your_price_may_name_a_model_with_its_date_or_without(name: str) -> None:
+    """The client names it with the date."""
+    config = Config.model_validate({"prices": {name: {"input": 3, "output": 15}}})
+    assert prices.cost({"claude-new-20260101": Tokens(1_000_000, 0, 0, 0, 0)}, config) == "$3.00"
