@@ -46,8 +46,8 @@ def names(project: Records, keys: Collection[str]) -> tuple[list[str], int]:
 
 def newest(project: Records, names: Sequence[str], most: int) -> list[str]:
     """Return those of the unfinished workflows' files that were changed last, the newest first."""
-    top = places.active(project)
-    return heapq.nlargest(most, names, key=lambda name: _changed(top / f"{name}.json"))
+    folder = str(places.active(project))
+    return heapq.nlargest(most, names, key=lambda name: _changed(folder, name))
 
 
 def _lately(project: Records) -> tuple[list[str], int]:
@@ -68,7 +68,8 @@ def _lately(project: Records) -> tuple[list[str], int]:
     there = index.names(project)
     found = there
     if len(there) > MOST:
-        changed, _ = manyfiles.newest(top, dict.fromkeys(there, 0), lambda name: _changed(top / f"{name}.json"))
+        folder = str(top)
+        changed, _ = manyfiles.newest(top, dict.fromkeys(there, 0), lambda name: _changed(folder, name))
         found = heapq.nlargest(MOST, changed, key=changed.__getitem__)
         if file_memo.settled(seen):
             cache.write(_memo(top), marshal.dumps((_FORMAT, os.fsencode(top), seen, found, len(there))))
@@ -89,7 +90,7 @@ def _memo(top: Path) -> Path:
     return cache.folder() / f"{hashlib.sha256(os.fsencode(top)).hexdigest()[:32]}.skills"
 
 
-def _changed(path: Path) -> int:
+def _changed(folder: str, name: str) -> int:
     with suppress(OSError):
-        return os.stat(path).st_mtime_ns  # noqa: PTH116 - of each of many, for each event
+        return os.stat(f"{folder}/{name}.json").st_mtime_ns  # noqa: PTH116 - of each of many; a Path takes twice as long
     return 0
