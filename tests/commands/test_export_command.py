@@ -95,3 +95,13 @@ def test_a_project_nothing_is_known_of(holdfast_project: Callable[..., HoldfastP
     assert (whole["ledger"], whole["recordings"], whole["sidecars"]) == ({}, {}, {})
     assert "nothing of that kind" in holdfast("forget", "--everything", "--yes", root=project.root).out
     assert not Workspace.open(project.root).ledger_file.exists()
+
+
+def test_what_could_not_be_read_is_said(project: HoldfastProject) -> None:
+    """In the document and on stderr; the rest is there."""
+    [broken] = project.root.rglob("state-*.json")
+    broken.write_text("{")
+    found = holdfast("export", root=project.root)
+    [said] = found.json["unread"]
+    assert str(broken.relative_to(project.root)) in said
+    assert str(broken.relative_to(project.root)) in found.err

@@ -33,6 +33,8 @@ def command(file: Path | None, verbatim: bool, project_dir: str | None) -> None:
     options.insist_on_ledger(project)
     known = faults.within(project)
     whole = export.document(project, verbatim=verbatim) | {"faults": known if verbatim else redact_value(known)}
+    for said in whole["unread"]:
+        click.echo(paths.shown(said), err=True)
     if file is None or file == Path("-"):
         options.print_json(whole)
         return

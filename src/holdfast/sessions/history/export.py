@@ -28,13 +28,14 @@ def document(project: Workspace, *, verbatim: bool = False) -> dict[str, Any]:
 
     Returns:
         JSON values: `ledger` (each table's rows), `recordings` (each session's events), `log`, `sidecars` (each file's
-        text), `workflows` (as in their files), and the project's identity. Bytes that are no text are `{"base64": …}`.
+        text), `workflows` (as in their files), `unread` (a sentence for each file that can't be read, and for those
+        that are too many), and the project's identity. Bytes that are no text are `{"base64": …}`.
 
     Raises:
         LedgerError: the ledger can't be read.
         StateError: a file can't be read.
     """
-    known = project.ledger_file.exists()
+    known, found = project.ledger_file.exists(), registry.all_found(project)
     tables = project.ledger.tables() if known else {}
     told = {
         "format": FORMAT,
@@ -42,7 +43,8 @@ def document(project: Workspace, *, verbatim: bool = False) -> dict[str, Any]:
         "exported_at": clock.stamp(),
         "redacted": not verbatim,
         "project": {"identity": project.identity, "key": project.key, "root": str(project.root)},
-        "workflows": [views.whole(each) for each in registry.all_found(project).workflows],
+        "workflows": [views.whole(each) for each in found.workflows],
+        "unread": [f"{each.path}: {each.reason}" for each in found.problems],
         "ledger": {
             table: [_plain(row) for row in project.ledger.rows(f"SELECT * FROM {table} WHERE project = ?", project.key)]
             for table, columns in tables.items()
