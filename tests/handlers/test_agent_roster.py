@@ -1,0 +1,142 @@
+"""What a session is told of agents that others left, or that it launched before its conversation began anew."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+from holdfast.sessions.agents import roster
+from tests.handlers.test_reuse_scripts import NEXT, PROMPTS, RUN, SCRIPT, SECOND, launches, new_session, script
+from tests.signals import Agent
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.handlers.test_reuse_scripts import Launches
+
+__all__ = ["launches"]
+
+LEAD = "Agents of earlier work in this project."
+
+
+def working(launches: Launches, number: int = 1, description: str = "Look") -> Agent:
+    """Return an agent that runs in the background, whose transcript the client has begun."""
+    made = Agent(launches.project, description, prompt=f"{description}.", number=0x1A2B3C4D5E6F7A80 + number)
+    made.asked["run_in_background"] = True  # type: ignore[index]
+    made.about_to()
+    made.launched()
+    made.started()
+    file = own(launches, made)
+    file.parent.mkdir(exist_ok=True, parents=True)
+    file.write_text(json.dumps({"type": "user", "message": {"role": "user", "content": f"{description}."}}), "utf-8")
+    return made
+
+
+def own(launches: Launches, agent: Agent) -> Path:
+    """Return the place of an agent's transcript in the present session."""
+    return launches.transcript.with_suffix("") / "subagents" / f"agent-{agent.run}.jsonl"
+
+
+def test_nothing_left_is_nothing_said(launches: Launches) -> None:
+    """Nor of an agent whose result the conversation has."""
+    made = working(launches)
+    made.stopped("All is well.")
+    made.notified(words="All is well.")
+    assert LEAD not in new_session(launches).context
+    assert LEAD not in launches.compact().context
+
+
+def test_an_agent_that_was_cut_off_is_named_and_can_go_on(launches: Launches) -> None:
+    """Its transcript is beside the new session's; the earlier one stays."""
+    made = working(launches)
+    before = own(launches, made)
+    told = new_session(launches).context
+    assert f"builder ({made.run}) was interrupted (launched for" in told
+    assert "SendMessage to its id continues it" in told
+    assert own(launches, made).read_bytes() == before.read_bytes()
+    assert own(launches, made) != before
+
+
+def test_an_agent_without_a_transcript_cannot_go_on(launches: Launches) -> None:
+    """It is not promised."""
+    own(launches, working(launches)).unlink()
+    assert LEAD not in new_session(launches).context
+
+
+def test_a_result_that_nobody_used_is_told_once_it_is_used_no_more(launches: Launches) -> None:
+    """The session ended before its notification came. What failed has no result, and isn't offered."""
+    made, failed = working(launches), working(launches, 2, "Fail")
+    made.stopped("Seven findings.")
+    failed.died()
+    told = new_session(launches).context
+    assert made.run in told
+    assert "Seven findings." in told
+    assert failed.run not in told
+    Agent(launches.project, "Look", prompt="Look.", number=0x1A2B3C4D5E6F7A90).about_to().assert_denied(
+        "Seven findings."
+    )
+    assert "Seven findings." not in launches.compact().context
+
+
+def test_this_sessions_own_agents_are_named_after_a_compaction(launches: Launches) -> None:
+    """Without a workflow nothing else names them."""
+    launches.process = str(os.getpid())
+    launches.begin()
+    made = working(launches)
+    assert f"{made.run}" in launches.compact().context
+
+
+def test_a_running_script_is_named_with_its_task(launches: Launches) -> None:
+    """After a compaction, in the client process that runs it."""
+    launches.ran()
+    assert (
+        f'script "review", run {RUN} (task task-{RUN}) is running, 5 of 6 agents finished' in launches.compact().context
+    )
+
+
+def test_a_script_that_was_cut_off_is_named_with_how_to_go_on(launches: Launches) -> None:
+    """And its journal is there for the client, which looks for it before any hook hears of the call."""
+    launches.ran()
+    told = new_session(launches).context
+    assert f"run {RUN} was interrupted, 5 of 6 agents finished; to go on: Workflow({{scriptPath: " in told
+    assert f"resumeFromRunId: '{RUN}'}}), with the same args; results: " in told
+    assert (launches.transcript.with_suffix("") / "subagents" / "workflows" / RUN / "journal.jsonl").exists()
+
+
+def test_a_result_of_a_script_that_nobody_used_is_named(launches: Launches) -> None:
+    """One whose notification came is not."""
+    launches.ran(done=PROMPTS)
+    launches.ended()
+    other = script("Else", name="other")
+    launches.ran(NEXT, other, ("Else",))
+    launches.ended(NEXT)
+    notification = (
+        f"<task-notification>\n<task-id>task-{NEXT}</task-id>\n<status>completed</status>\n</task-notification>"
+    )
+    launches.fire("UserPromptSubmit", prompt=notification, prompt_id="made by the client")
+    told = new_session(launches).context
+    assert f"run {RUN} has finished, 6 of 6 agents finished; nobody has used its result; results: " in told
+    assert NEXT not in told
+
+
+def test_of_one_script_only_the_latest_run_is_named(launches: Launches) -> None:
+    """What it replaced is of no use."""
+    launches.ran()
+    launches.begin(SECOND, "999999998")
+    launches.ran(NEXT, SCRIPT, PROMPTS[:3])
+    told = launches.begin("33333333-3333-4333-8333-333333333333", str(os.getpid())).context
+    assert NEXT in told
+    assert RUN not in told
+
+
+def test_more_than_fits_is_counted(launches: Launches) -> None:
+    """The text stays within its limit, and says where the rest is."""
+    for number in range(1, 10):
+        launches.ran(f"wf_0000000{number}-abc", script(f"Part {number}", name=f"script number {number}" * 4), ())
+    told = new_session(launches).context
+    part = told[told.index(LEAD) :]
+    assert "more: `holdfast agents list`" in part
+    named = part.count("was interrupted")
+    assert f"{9 - named} more: " in part
+    assert len(part) < roster.LIMIT_CHARS + 600
