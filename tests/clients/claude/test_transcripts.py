@@ -223,3 +223,51 @@ def test_a_read_that_was_asked_for_before_a_compaction_is_not_refused_after_it(t
 
     assert kinds(*entries) == ["boundary"]
     assert kinds(entries[0], entries[2]) == ["refused"]
+
+
+def spent(output: int, *kinds: str) -> str:
+    """Return a line of an agent's answer that took so many tokens, with blocks of these kinds."""
+    said = {"id": f"m{output}", "model": "m", "usage": {"input_tokens": 1, "output_tokens": output}}
+    entry = {"type": "assistant", "message": said | {"content": [{"type": kind} for kind in kinds]}}
+    return json.dumps(entry, separators=(",", ":")) + "\n"
+
+
+@pytest.mark.parametrize("result", ["", '{"type":"user","message":{"content":[{"type":"tool_result"}]}}\n'])
+def test_an_agents_last_answer_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, result: str) -> None:
+    """The client writes it late: without it, an agent would have cost less than it did."""
+    file = tmp_path / "agent.jsonl"
+    file.write_text(spent(10, "text", "tool_use") + result)
+    pauses: list[float] = []
+
+    def write_late(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 2:
+            file.write_text(file.read_text() + spent(5, "text"))
+
+    monkeypatch.setattr(time, "sleep", write_late)
+    found = transcripts.usage(str(file))
+    assert found is not None
+    assert found["m"][1] == 15
+    assert len(pauses) == 2
+    assert sum(pauses) < 0.2
+
+
+def test_an_agent_that_was_cut_off_is_not_waited_for_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it took until then counts."""
+    file = tmp_path / "agent.jsonl"
+    file.write_text(spent(10, "tool_use"))
+    pauses: list[float] = []
+    monkeypatch.setattr(time, "sleep", pauses.append)
+    found = transcripts.usage(str(file))
+    assert found is not None
+    assert found["m"][1] == 10
+    assert sum(pauses) < 0.25
+
+
+@pytest.mark.parametrize("text", [spent(10, "text"), "", "no JSON", '"type":"user"', "[]"])
+def test_nothing_else_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """An answer that asks for nothing is the last one, and what can't be read gets no better."""
+    file = tmp_path / "agent.jsonl"
+    file.write_text(text)
+    monkeypatch.setattr(time, "sleep", None)
+    transcripts.usage(str(file))

@@ -43,6 +43,7 @@ _NOISE = regex(
     rb'\{"type":"(?:api-request|atis-latch|cost-state|queue-)'
     rb'|"attachment":\{"type":"(?:prompt_snapshot|total_tokens|skill_listing|deferred_tools|agent_listing)'
 )
+_LOOKS, _PAUSE_S = 10, 0.02  # at an agent's transcript, whose last answer may come after the agent's end was told
 _HEAD_BYTES = 400  # bytes of a line in which its kind stands
 _CHUNK_BYTES = 1 << 16
 _BEGINNING_BYTES = _CHUNK_BYTES * 8  # bytes of a transcript in which its first entries are looked for
@@ -215,11 +216,15 @@ def usage(path: str, since: str = "") -> Mapping[str, Tokens] | None:
     """Return the tokens that each model used in an agent's transcript (`Transcripts.usage`)."""
     from holdfast.clients.claude import usage as reader  # here, for few formats ask
 
-    with _open(path) as descriptor:
-        size = 0 if descriptor is None else os.fstat(descriptor).st_size
-        if descriptor is None or size > reader.LIMIT_BYTES:
-            return None
-        data = _read(descriptor, 0, size)
+    for look in range(_LOOKS):
+        with _open(path) as descriptor:
+            size = 0 if descriptor is None else os.fstat(descriptor).st_size
+            if descriptor is None or size > reader.LIMIT_BYTES:
+                return None
+            data = _read(descriptor, 0, size)
+        if reader.ended(next(iter(_backwards(data, reader.TURN)), None)) or look == _LOOKS - 1:
+            break
+        time.sleep(_PAUSE_S)
     return reader.counted(list(_backwards(data, reader.MENTIONED)), since)
 
 

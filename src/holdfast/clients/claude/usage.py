@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 LIMIT_BYTES = 32 << 20  # bytes of a transcript that is counted; a longer one is not counted in part
 MENTIONED = regex(rb'"(?:usage|toolUseResult)":\{')
+TURN = regex(rb'"type":"(?:user|assistant)"')
 _SYNTHETIC = "<synthetic>"  # the model of what the client says itself
 
 
@@ -54,6 +55,18 @@ def counted(lines: Sequence[bytes], since: str = "") -> Mapping[str, Tokens] | N
     for model, tokens in messages.values():
         found[model] = Tokens(*(sum(pair) for pair in zip(found.get(model, Tokens()), tokens, strict=True)))
     return found or None
+
+
+def ended(last: bytes | None) -> bool:
+    """Return whether the last line of a turn is an answer after which an agent has nothing more to do."""
+    try:
+        entry = json.loads(last or b"null")
+    except (ValueError, RecursionError):
+        return True
+    content = mapping(entry, "message").get("content") if isinstance(entry, dict) else None
+    blocks = content if isinstance(content, list) else []
+    asks = any(isinstance(each, dict) and each.get("type") == "tool_use" for each in blocks)
+    return not isinstance(entry, dict) or (entry.get("type") == "assistant" and not asks)
 
 
 def _tokens(said: Mapping[str, Any]) -> Tokens | None:
