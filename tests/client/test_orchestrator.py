@@ -150,12 +150,13 @@ def test_two_agents_do_not_edit_one_file(run: World) -> None:
     session = run.client.session("--permission-mode", "acceptEdits")
     session.prompt("Begin.")
     session.wait()
-    for _ in range(20):
-        if not tasks(run, "active_agents"):
+    locks = run.project / ".claude/locks.json"
+    for _ in range(20):  # an agent's end is told twice, and each telling is a process of its own
+        if not tasks(run, "active_agents") and json.loads(locks.read_bytes()) == {"locks": []}:
             break
         session.prompt("And on.")
     print(refused)
     assert "it has locked the file until" in refused[0]
     assert (run.project / "model.py").read_text() == "one\n"
-    assert json.loads((run.project / ".claude/locks.json").read_bytes()) == {"locks": []}
+    assert json.loads(locks.read_bytes()) == {"locks": []}
     assert not run.complaints

@@ -288,7 +288,8 @@ class Transcripts(Protocol):
     def usage(self, path: str, since: str = "", /) -> Mapping[str, Tokens] | None:
         """Return the tokens that each model used in an agent's own transcript after a UTC stamp; never raises.
 
-        None if they can't be counted exactly, or if some have a price of their own: then nobody knows the cost.
+        None if they can't be counted exactly, or if some have a price of their own: then nobody knows the cost. If the
+        transcript ends in a call or its result, it waits a moment for the answer: the client may write it later.
         """
 
     def runs(self, path: str, commands: Pattern[str], /, *, aside: bool = False) -> Sequence[Run]:

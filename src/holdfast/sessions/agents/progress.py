@@ -340,12 +340,12 @@ def _credit(project: OpenProject, workflow: Workflow, phase: Phase, due: Agent) 
     if not due.transcript or not isinstance(keeper, registry.CreditsWork):
         return
     read = project.transcripts
+    spent = read.usage(due.transcript, due.since)  # first: it waits for the agent's last lines
     paths = [Path(each) for each in read.edited(due.transcript)]
     files = tuple(each.relative_to(project.root).as_posix() for each in paths if each.is_relative_to(project.root))
     runs = tuple(read.runs(due.transcript, keeper.RUNS, aside=True))
     with suppress(HoldfastError):  # whatever is wrong with the state is told when the phase is judged
-        work = AgentWork(files, read.usage(due.transcript, due.since), runs)
-        keeper.credit(Workspace.of(project), workflow, phase.id, work)
+        keeper.credit(Workspace.of(project), workflow, phase.id, AgentWork(files, spent, runs))
 
 
 def _judge(project: OpenProject, workflow: Workflow, phase_id: str, status: Status, words: str = "") -> Moved | None:
