@@ -100,6 +100,8 @@ def test_an_interrupted_agent_goes_on_with_what_it_had_done(fleet: Fleet, resume
     session = fleet.world.client.session(SKIP)
     both(session, fleet, "Do both.")
     until(lambda: "RESULT-1-1" in notices(fleet) and fleet.asked["2"])
+    transcripts = "projects/*/*/subagents/agent-*.jsonl"  # what the client writes there comes late
+    until(lambda: any("the-work-of-42" in each.read_text() for each in fleet.world.client.config.glob(transcripts)))
     session.kill()
     fleet.stuck = set()
     fleet.again()
