@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import fields, replace
 from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,7 +53,7 @@ def run(began: str = "09:00", ended: str = "09:10", **changes: Any) -> Run:
         state="completed",
         changed_at=at(ended),
     )
-    own = {name: value for name, value in changes.items() if name in Run.__match_args__}
+    own = {name: value for name, value in changes.items() if name in {each.name for each in fields(Run)}}
     of_agent = {name: value for name, value in changes.items() if name not in own}
     return replace(Run(made._replace(**of_agent), at(began), at(ended), "completed", True), **own)
 

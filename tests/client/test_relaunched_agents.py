@@ -39,6 +39,25 @@ def conversation(fleet: Fleet) -> str:
     return fleet.world.model.of("main")[-1].text
 
 
+def cut_off(fleet: Fleet, written: str = "") -> str:
+    """Kill a session whose first agent has finished and whose second one is at work; return the session's id.
+
+    Args:
+        fleet: the agents.
+        written: a text that an agent's transcript must hold before: the client writes it late.
+    """
+    fleet.stuck = {"2"}
+    session = fleet.world.client.session(SKIP)
+    both(session, fleet, "Do both.")
+    until(lambda: "RESULT-1-1" in notices(fleet) and fleet.asked["2"])
+    config = fleet.world.client.config
+    until(lambda: any(written in each.read_text() for each in config.glob("projects/*/*/subagents/agent-*.jsonl")))
+    session.kill()
+    fleet.stuck = set()
+    fleet.again()
+    return session.id
+
+
 @pytest.mark.scenario(16)
 def test_after_a_compaction_a_running_agent_is_not_started_twice(fleet: Fleet) -> None:
     """The one that runs is refused. The other one's result was used, so asked for by another prompt it runs again."""
@@ -56,13 +75,7 @@ def test_after_a_compaction_a_running_agent_is_not_started_twice(fleet: Fleet) -
 @pytest.mark.scenario(16)
 def test_in_a_new_session_what_was_cut_off_goes_on(fleet: Fleet) -> None:
     """After kill -9 the finished agent answers with its result, and SendMessage continues the interrupted one."""
-    fleet.stuck = {"2"}
-    session = fleet.world.client.session(SKIP)
-    both(session, fleet, "Do both.")
-    until(lambda: "RESULT-1-1" in notices(fleet) and fleet.asked["2"])
-    session.kill()
-    fleet.stuck = set()
-    fleet.again()
+    cut_off(fleet)
     second = fleet.world.client.session(SKIP)
     both(second, fleet, "Do both.")
     text = conversation(fleet)
@@ -96,16 +109,8 @@ def test_what_is_asked_anew_starts_fresh(fleet: Fleet) -> None:
 def test_an_interrupted_agent_goes_on_with_what_it_had_done(fleet: Fleet, resumed: bool) -> None:
     """Its tool's result is in the request that SendMessage makes, in the resumed session and in a new one."""
     fleet.world.model.agents["AGENT-2 do"] = [bash("echo the-work-of-$((40 + 2))")]
-    fleet.stuck = {"2"}
-    session = fleet.world.client.session(SKIP)
-    both(session, fleet, "Do both.")
-    until(lambda: "RESULT-1-1" in notices(fleet) and fleet.asked["2"])
-    transcripts = "projects/*/*/subagents/agent-*.jsonl"  # what the client writes there comes late
-    until(lambda: any("the-work-of-42" in each.read_text() for each in fleet.world.client.config.glob(transcripts)))
-    session.kill()
-    fleet.stuck = set()
-    fleet.again()
-    second = fleet.world.client.session(SKIP, *(("--resume", session.id) if resumed else ()))
+    first = cut_off(fleet, "the-work-of-42")
+    second = fleet.world.client.session(SKIP, *(("--resume", first) if resumed else ()))
     both(second, fleet, "Do both.")
     refused = re.compile(r"can go on where it was: use SendMessage with to: '(\w+)'")
     until(lambda: refused.search(conversation(fleet)))  # a resumed client begins with a turn of its own
@@ -126,13 +131,7 @@ def test_an_interrupted_agent_goes_on_with_what_it_had_done(fleet: Fleet, resume
 @pytest.mark.parametrize("choice", ["tell", "off"])
 def test_the_configuration_decides(fleet: Fleet, choice: str) -> None:
     """Both agents run again in a new session; with `tell` the model learns of the finished one's result."""
-    fleet.stuck = {"2"}
-    session = fleet.world.client.session(SKIP)
-    both(session, fleet, "Do both.")
-    until(lambda: "RESULT-1-1" in notices(fleet) and fleet.asked["2"])
-    session.kill()
-    fleet.stuck = set()
-    fleet.again()
+    cut_off(fleet)
     fleet.world.configure(f'agents = "{choice}"\n')
     second = fleet.world.client.session(SKIP)
     both(second, fleet, "Do both.")

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 
 INDEX_LIMIT_BYTES = 1024 * 1024
+DESCRIPTIONS = "formats"
+"""The folder of the descriptions of formats without code, in `.claude/` and in the user's config folder."""
 STATES_CHECK = "states"
 """A record's CHECK if the format has no doctor check of its own, but adds to that of the state files."""
 
@@ -94,9 +96,15 @@ def describe(records: Mapping[str, Record], made: Mapping[str, SupportsPart]) ->
     WITH_AGENTS = tuple(name for name, record in RECORDS.items() if record.AGENTS)
 
 
+def trusting() -> dict[str, str]:
+    """Return the command that trusts a project's definition, without its name, by the kind of definition."""
+    own = {each.DEFINITIONS: f"holdfast {each.NAME} trust" for each in RECORDS.values() if each.DEFINITIONS}
+    return {DESCRIPTIONS: "holdfast formats trust", **own}
+
+
 def may_be_described(root: Path) -> bool:
     """Return whether there is a folder that may describe formats without code, or whether some are known."""
-    return bool(DESCRIBED) or any(os.path.isdir(each / "formats") for each in (paths.config_dir(), root / ".claude"))  # noqa: PTH112 - quickest
+    return bool(DESCRIBED) or any(os.path.isdir(each / DESCRIPTIONS) for each in (paths.config_dir(), root / ".claude"))  # noqa: PTH112 - quickest
 
 
 def module(name: str, part: str) -> str:

@@ -65,6 +65,11 @@ class Record(Protocol):
     """Lines of the guidance that name the commands that move a workflow; empty for the common ones."""
     REOPENING: str
     """The words that say how to reopen a completed workflow; `{id}` stands for its id."""
+    DEFINITIONS: str
+    """The kind of definition that its workflows follow, which is its folder's name in `.claude/`; empty without one.
+
+    `holdfast NAME trust` trusts a project's (`workflow.definitions`).
+    """
     COMMANDS: str
     """The line of help for `holdfast NAME`, the `command` of `formats/NAME/commands`; empty without one."""
     MODEL_VERBS: tuple[str, ...]

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 
-TRUSTING = {"formats": "holdfast formats trust", "machines": "holdfast skills trust"}
-"""The command that trusts a project's definition, by the kind, which is also its folder's name."""
 MAX_FILES = 200  # of one folder that are listed
 _MAX_KEPT = 64  # parsed definitions of projects that a process remembers
 
@@ -192,10 +190,15 @@ class Library(Generic[Value]):
         return self._parse(path.stem, tables, str(path))
 
 
-def untrusted(root: Path) -> list[tuple[Path, str]]:
-    """Return a project's definitions that are not trusted as they are now, each with the command that trusts it."""
+def untrusted(root: Path, trusting: Mapping[str, str]) -> list[tuple[Path, str]]:
+    """Return a project's definitions that are not trusted as they are now, each with the command that trusts it.
+
+    Args:
+        root: the project's root.
+        trusting: the command that trusts a definition, without its name, by kind.
+    """
     found: list[tuple[Path, str]] = []
-    for kind, command in TRUSTING.items():
+    for kind, command in trusting.items():
         there = sorted(project_folder(root, kind).glob("*.toml"))[:MAX_FILES]
         found += [(each, f"{command} {shlex.quote(each.stem)}") for each in there if not is_trusted(root, each)]
     return found

@@ -197,7 +197,7 @@ def write(project: Records, path: Path, data: dict[str, Any], before: StateFile 
         project.keep(path, before.document.raw, why=f"before {why}")
         written = document.replace(path, data, before.present, like=before.document, limit=LIMIT_BYTES)
     project.keep(path, written.raw, why=why)
-    return StateFile(_known(written), present=written.raw)
+    return StateFile(_remember(written), present=written.raw)
 
 
 def put(project: Records, path: Path, raw: bytes, before: bytes | None, *, why: str) -> float:
@@ -413,10 +413,10 @@ def _parsed(path: Path, raw: bytes, mtime: float) -> Document:
     last = _large.get(path)
     if last is not None and last.raw == raw:
         return document.Document(path, last.data, raw, mtime)
-    return _known(document.parse(path, raw, mtime))
+    return _remember(document.parse(path, raw, mtime))
 
 
-def _known(found: Document) -> Document:
+def _remember(found: Document) -> Document:
     """Remember a document if it is large, so that it isn't parsed again, and return it."""
     if len(found.raw) > _LARGE_BYTES:
         _large.pop(found.path, None)

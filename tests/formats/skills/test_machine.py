@@ -212,7 +212,7 @@ def test_what_nobody_trusts_is_told_at_a_sessions_start(holdfast_project: Callab
     assert "run in a terminal: holdfast formats trust mine" in said
     assert "run in a terminal: holdfast skills trust own3" in said
     assert "own4" not in said
-    assert "1 more: `holdfast formats list`, `holdfast skills machines`." in said
+    assert "The next start names 1 more, once these are trusted." in said
     (project.root / ".claude/formats/mine.toml").unlink()
     for number in range(5):
         holdfast("skills", "trust", f"own{number}", "--yes", root=project.root)

@@ -216,16 +216,20 @@ def usage(path: str, since: str = "") -> Mapping[str, Tokens] | None:
     """Return the tokens that each model used in an agent's transcript (`Transcripts.usage`)."""
     from holdfast.clients.claude import usage as reader  # here, for few formats ask
 
-    for look in range(_LOOKS):
-        with _open(path) as descriptor:
-            size = 0 if descriptor is None else os.fstat(descriptor).st_size
-            if descriptor is None or size > reader.LIMIT_BYTES:
-                return None
-            data = _read(descriptor, 0, size)
-        if reader.ended(next(iter(_backwards(data, reader.TURN)), None)) or look == _LOOKS - 1:
+    data = _content(path, reader.LIMIT_BYTES)
+    for _ in range(_LOOKS):
+        if data is None or reader.ended(next(_backwards(data, reader.TURN), None)):
             break
         time.sleep(_PAUSE_S)
-    return reader.counted(list(_backwards(data, reader.MENTIONED)), since)
+        data = _content(path, reader.LIMIT_BYTES)
+    return None if data is None else reader.counted(list(_backwards(data, reader.MENTIONED)), since)
+
+
+def _content(path: str, limit: int) -> bytes | None:
+    """Return a transcript's bytes; None if it can't be read, or has more than `limit`."""
+    with _open(path) as descriptor:
+        size = 0 if descriptor is None else os.fstat(descriptor).st_size
+        return None if descriptor is None or size > limit else _read(descriptor, 0, size)
 
 
 def runs(path: str, commands: Pattern[str], *, aside: bool = False) -> Sequence[Run]:

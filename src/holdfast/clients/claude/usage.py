@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
-from holdfast.clients.claude.entries import mapping, text
+from holdfast.clients.claude.entries import blocks, mapping, text
 from holdfast.files.transcript import Tokens
 from holdfast.patterns import regex
 
@@ -58,15 +58,14 @@ def counted(lines: Sequence[bytes], since: str = "") -> Mapping[str, Tokens] | N
 
 
 def ended(last: bytes | None) -> bool:
-    """Return whether the last line of a turn is an answer after which an agent has nothing more to do."""
+    """Return whether an agent's last line is an answer after which it has nothing more to do, or is no entry at all."""
     try:
         entry = json.loads(last or b"null")
     except (ValueError, RecursionError):
         return True
-    content = mapping(entry, "message").get("content") if isinstance(entry, dict) else None
-    blocks = content if isinstance(content, list) else []
-    asks = any(isinstance(each, dict) and each.get("type") == "tool_use" for each in blocks)
-    return not isinstance(entry, dict) or (entry.get("type") == "assistant" and not asks)
+    if not isinstance(entry, dict):
+        return True
+    return entry.get("type") == "assistant" and all(each.get("type") != "tool_use" for each in blocks(entry))
 
 
 def _tokens(said: Mapping[str, Any]) -> Tokens | None:

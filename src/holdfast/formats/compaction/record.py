@@ -19,6 +19,7 @@ SOURCES: tuple[str, ...] = ("CLAUDE.local.md", "CLAUDE/Plan/*/PLAN.md")  # R001-
 SHARED = ""
 VERBS: tuple[str, ...] = ()
 REOPENING = "`holdfast log` shows what its file held, which `holdfast log restore` puts back"
+DEFINITIONS = ""
 COMMANDS = ""
 MODEL_VERBS: tuple[str, ...] = ()
 CHECK = "states"

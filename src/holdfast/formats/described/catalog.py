@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from holdfast.formats.described.description import Description
     from holdfast.workflow.definitions import Listed
 
-KIND = "formats"
+KIND = formats.DESCRIPTIONS
 FORMATS = definitions.Library(
     KIND,
     description.parse,
-    trusting=definitions.TRUSTING[KIND],
+    trusting=formats.trusting()[KIND],
     is_name=lambda name: bool(description.NAME.fullmatch(name)),
 )
 

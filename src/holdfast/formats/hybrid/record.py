@@ -20,6 +20,7 @@ SOURCES: tuple[str, ...] = ()
 SHARED = ".claude/workflow_state_system.md"
 VERBS: tuple[str, ...] = ()
 REOPENING = "`holdfast hybrid reopen` undoes the completion of a hybrid phase"
+DEFINITIONS = ""
 COMMANDS = "Set and reopen phases, and print the to-do list."
 MODEL_VERBS: tuple[str, ...] = ("hybrid phase", "hybrid todos")
 CHECK = "states"

@@ -28,6 +28,7 @@ VERBS: tuple[str, ...] = (
     " `holdfast update --help`.",
 )
 REOPENING = "`holdfast log restore` puts an earlier content of its file back"
+DEFINITIONS = ""
 COMMANDS = "Run a task document: tasks, bounds, learnings, checkpoints."
 MODEL_VERBS: tuple[str, ...] = tuple(
     f"orchestrator {verb}"

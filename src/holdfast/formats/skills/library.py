@@ -5,17 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from holdfast import formats
 from holdfast.errors import HoldfastError, TransitionError
-from holdfast.formats.skills import machine, places
+from holdfast.formats.skills import machine, places, record
 from holdfast.workflow import definitions
 
 if TYPE_CHECKING:
     from holdfast.formats.skills.machine import Machine
 
-KIND = "machines"
+KIND = record.DEFINITIONS
 SHIPPED = Path(__file__).parent / "machines"
 MACHINES = definitions.Library(
-    KIND, machine.parse, trusting=definitions.TRUSTING[KIND], is_name=places.is_skill, shipped=SHIPPED
+    KIND, machine.parse, trusting=formats.trusting()[KIND], is_name=places.is_skill, shipped=SHIPPED
 )
 
 

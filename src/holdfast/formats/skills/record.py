@@ -22,6 +22,7 @@ VERBS: tuple[str, ...] = (
     " `holdfast update --help`.",
 )
 REOPENING = "its file in .claude/workflow-state/completed, which is kept for a day"
+DEFINITIONS = "machines"
 COMMANDS = "Manage workflows of skills such as /dev and /tdd."
 MODEL_VERBS: tuple[str, ...] = (
     *(f"skills {verb}" for verb in ("start", "resume", "phase", "step", "task", "tdd", "checkpoint", "pr", "pending")),

@@ -26,6 +26,7 @@ VERBS: tuple[str, ...] = (
     " `holdfast update --help`.",
 )
 REOPENING = "`holdfast wfs resume {id}` opens it again"
+DEFINITIONS = ""
 COMMANDS = "Manage sessions and their tasks."
 MODEL_VERBS: tuple[str, ...] = (
     *(f"wfs {verb}" for verb in ("start", "list", "active", "switch", "pause", "resume", "check", "todo", "scratch")),

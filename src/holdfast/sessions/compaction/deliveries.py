@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -313,4 +314,4 @@ def _move(project: OpenProject, delivery: str, state: State, before: str) -> boo
 
 
 def _delivery(row: dict[str, Any]) -> Delivery:
-    return Delivery(**{name: row[name] for name in Delivery.__match_args__})
+    return Delivery(**{each.name: row[each.name] for each in fields(Delivery)})

@@ -30,7 +30,7 @@ _UNREADABLE = "unread file"  # topic: a state file could not be read
 def greet(event: Event, context: Context) -> list[Message]:
     """Tell the user about one unfinished workflow that no other live session owns; the model hears nothing (I001-12).
 
-    What is withheld is told too: files that can't be read, and the project's formats and machines that nobody trusts.
+    What is withheld is told too: files that can't be read, and the project's definitions that nobody trusts.
 
     Args:
         event: a `SessionStart`.
@@ -104,21 +104,22 @@ def former_ledger(context: Context) -> list[Message]:
 
 
 def untrusted(context: Context) -> list[Message]:
-    """Tell the user about the project's formats and machines that are not used, because nobody trusts them as they are.
+    """Tell the user about the project's definitions that are not used, because nobody trusts them as they are.
 
     The project's handlers that are not trusted are named by `install.upkeep`.
     """
+    from holdfast import formats
     from holdfast.workflow import definitions
 
     root = context.project.root
-    found = definitions.untrusted(root)
+    found = definitions.untrusted(root, formats.trusting())
     lines = [
         f"{quoted(path.relative_to(root).as_posix())} is not trusted as it is now, so it is not used. "
         f"Read it, then run in a terminal: {wording.one_line(command)}"
         for path, command in found[:_NAMED]
     ]
     if len(found) > _NAMED:
-        lines.append(f"{len(found) - _NAMED} more: `holdfast formats list`, `holdfast skills machines`.")
+        lines.append(f"The next start names {len(found) - _NAMED} more, once these are trusted.")
     return [wording.Message("Holdfast: " + "\n".join(lines), to_user=True)] if lines else []
 
 

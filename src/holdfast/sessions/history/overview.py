@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import suppress
-from dataclasses import field, replace
+from dataclasses import asdict, field, replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
@@ -217,9 +217,9 @@ def as_json(overview: Overview) -> dict[str, Any]:
         "agents": [_in_flight(each) for each in overview.agents],
         "unused_results": [each.row(*_RESULT) for each in overview.unused],
         "todos": list(overview.todos),
-        "todo_recipients": [_named(each, *Recipient.__match_args__) for each in overview.recipients],
-        "last_save": overview.last_save and _named(overview.last_save, *Save.__match_args__),
-        "last_restore": overview.last_restore and _named(overview.last_restore, *Restore.__match_args__),
+        "todo_recipients": [asdict(each) for each in overview.recipients],
+        "last_save": overview.last_save and asdict(overview.last_save),
+        "last_restore": overview.last_restore and asdict(overview.last_restore),
         "owner": overview.owner and overview.owner.id,
         "missing_reading": [entry for entry in workflow.reading if entry in overview.missing],
         "outside_reading": [entry for entry in workflow.reading if entry in overview.outside],
