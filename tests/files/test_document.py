@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.errors import BrokenError, ChangedError, LargeError, MissingError, StateError
-from holdfast.files import document
+from holdfast.files import document, jsonkeep
 
 
 def _file(folder: Path, content: bytes) -> Path:
@@ -536,3 +536,18 @@ def test_a_copy_aside_whose_name_is_taken_meanwhile_gets_another(
     monkeypatch.setattr(document, "_aside", aside)
     copy = document.copy_aside(file, b"ours")
     assert (copy.read_bytes(), taken[0].read_bytes()) == (b"ours", b"theirs")
+
+
+@pytest.mark.parametrize("wrong", [b'{"a": 1, "b": 9}', b"{ no JSON", None])
+def test_what_was_kept_of_a_file_is_written_only_if_it_says_the_new_content(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: bytes | None
+) -> None:
+    """Whatever bug there is in keeping its layout: then the file is written whole."""
+    path = tmp_path / "x.json"
+    path.write_bytes(b'{"a": 1, "b": 2}')
+    before = document.load(path)
+    monkeypatch.setattr(jsonkeep, "rewritten", lambda *_, **__: wrong)
+
+    after = document.replace(path, {"a": 1, "b": 3}, before.raw, like=before, limit=1000)
+
+    assert after.data == json.loads(path.read_bytes()) == {"a": 1, "b": 3}

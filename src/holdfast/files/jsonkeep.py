@@ -21,8 +21,8 @@ def rewritten(raw: bytes, old: dict[str, Any], data: dict[str, Any], *, escaped:
     """Return the file `raw` with its content changed to `data`, None if that isn't possible in its own style.
 
     Entries keep their place, layout and spelling (`1.50`, an object on one line). New entries follow the last one in
-    the style of the rest. Only objects and lists that change are looked into. Check the result: in a file with a key
-    twice, it may say something else than `data`.
+    the style of the rest. Only objects and lists that change are looked into. The result is not parsed again
+    here, so check that it says what `data` does.
 
     Args:
         raw: the file's bytes.

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.formats.skills import places
+from holdfast.errors import HoldfastError
+from holdfast.formats.skills import places, store
 from tests.commandline import holdfast
 from tests.permissions import counting
 
@@ -191,3 +192,20 @@ def test_two_processes_on_one_key_start_it_once(project: HoldfastProject) -> Non
     data = json.loads((project.root / places.TOP / "active" / f"{places.stem('dev', FEATURE)}.json").read_bytes())
     assert all(data["checkpoints"][each]["passed"] for each in names)
     assert sorted(each["checkpoint"] for each in data["history"] if each["event"] == "checkpoint") == sorted(names)
+
+
+def test_a_broken_file_that_was_finished_stays_where_it_is(
+    project: HoldfastProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its content is an earlier one: a person may want what was written into it since."""
+    path = file(project)
+    with monkeypatch.context() as killed:
+        killed.setattr(store, "move_away", lambda *_: (_ for _ in ()).throw(HoldfastError("killed")))
+        skills(project, "abandon", code=1)
+    path.write_text("{ what a person wrote")
+
+    skills(project, "start", "tdd", "--task", "Another")
+    skills(project, "cleanup")
+
+    assert path.read_text() == "{ what a person wrote"
+    assert not list((project.root / places.TOP / "completed").glob("*"))
