@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -95,14 +95,22 @@ def test_only_lines_that_hold_what_is_looked_for_are_parsed(tmp_path: Path) -> N
     assert [each["n"] for each in found] == [4]
 
 
-def test_where_reading_takes_too_long_the_newest_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each line takes a hundredth of a second by this clock."""
-    ticks = iter(range(1_000_000))
-    monkeypatch.setattr(transcripts, "time", SimpleNamespace(thread_time=lambda: next(ticks) / 100))
-    lines = [b'{"type":"user","n":%d}' % number for number in range(200)]
+def test_of_far_too_many_lines_the_newest_are_read(tmp_path: Path) -> None:
+    """A client that writes ordinary lines never comes near the limit; a file of tiny ones does."""
+    many = transcripts.TAIL_LINES + 100
+    lines = [b'{"n":%d}' % number for number in range(many)]
     found = [entry["n"] for entry in transcripts.tail(put(tmp_path, b"\n".join(lines)))]
-    assert found == list(range(200 - len(found), 200))
-    assert 40 <= len(found) <= 60
+    assert found == list(range(100, many))
+
+
+def test_a_machine_that_stalls_costs_a_session_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process's own clock runs on where the whole machine was stopped, so no clock may say how much is read."""
+    ticks = itertools.count(step=60)
+    monkeypatch.setattr(transcripts.time, "thread_time", lambda: next(ticks))
+    monkeypatch.setattr(transcripts.time, "monotonic", lambda: next(ticks))
+    monkeypatch.setattr(transcripts.time, "process_time", lambda: next(ticks))
+    lines = [b'{"type":"user","n":%d}' % number for number in range(200)]
+    assert len(transcripts.tail(put(tmp_path, b"\n".join(lines)))) == 200
 
 
 def test_what_is_no_entry_is_left_out(tmp_path: Path) -> None:

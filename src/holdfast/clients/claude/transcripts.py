@@ -13,6 +13,7 @@ import re
 import stat
 import time
 from contextlib import contextmanager
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from holdfast import clock
@@ -27,10 +28,9 @@ if TYPE_CHECKING:
     from holdfast.files.transcript import Reached, Run, Tokens, Trail, Work
 
 TAIL_BYTES = 4 << 20  # bytes of a transcript's end that are read; one of hours has hundreds of megabytes
-READ_LIMIT_S = (
-    0.5  # seconds of our own work after which no older entry is read; 4 MB take a fifth of that, and a machine
-)
-# that is busy with others must not cost a session its requests
+# Lines of it that are parsed, the newest: the client's have some 150 bytes at least, and to parse millions of tiny ones
+# would take seconds. A count and not a time: a machine that stalls must not cost a session its requests.
+TAIL_LINES = TAIL_BYTES // 128
 REST_S = 2.0  # seconds after its last write in which a client writes no more of a compaction; it takes a tenth of one
 LINE_LIMIT_BYTES = 1 << 20  # bytes of a line that is still parsed; what hooks and people say is far shorter
 BOUNDARY = b'"subtype":"compact_boundary"'
@@ -68,7 +68,7 @@ def tail(path: str, *, most: int = TAIL_BYTES, only: Pattern[bytes] | None = Non
     """Return the entries of a transcript's last `most` bytes, oldest first; empty where there is none.
 
     What is no entry is left out: half a line, broken JSON, a line that is far too long, the client's notes of its own
-    requests. The newest are read first, and those are all where reading them takes too long (`READ_LIMIT_S`).
+    requests. Of more lines than the client fits into so many bytes, the newest are read (`TAIL_LINES`).
 
     Args:
         path: the transcript.
@@ -130,8 +130,8 @@ def _divided(
         data = data.partition(b"\n")[2]
     cut = max(at - start, 0)
     cut = cut if data[:cut].endswith(b"\n") or not cut else len(data) - len(data[cut:].partition(b"\n")[2])
-    until = time.thread_time() + READ_LIMIT_S
-    after, before = (_entries(_backwards(part, only), until=until)[::-1] for part in (data[cut:], data[:cut]))
+    newest = islice(_backwards(data[cut:], only), TAIL_LINES), islice(_backwards(data[:cut], only), TAIL_LINES)
+    after, before = (_entries(lines)[::-1] for lines in newest)
     return before, after, end
 
 
@@ -286,12 +286,10 @@ def _backwards(data: bytes, only: Pattern[bytes] | None) -> Iterator[bytes]:
         yield data[start:end]
 
 
-def _entries(lines: Iterable[bytes], until: float | None = None) -> list[dict[str, Any]]:
-    """Return the entries that lines are, up to a moment (`time.thread_time`) where one is given."""
+def _entries(lines: Iterable[bytes]) -> list[dict[str, Any]]:
+    """Return the entries that lines are."""
     found: list[dict[str, Any]] = []
     for line in lines:
-        if until is not None and time.thread_time() > until:
-            break
         if not line.startswith(b"{") or len(line) > LINE_LIMIT_BYTES or _NOISE.search(line, 0, _HEAD_BYTES):
             continue
         try:
