@@ -55,6 +55,8 @@ class Lid(Box):
 GIVEN: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
     (("a",), {}),
     (("a", 4, [1], 2, "h"), {}),
+    (("a", 4, [1]), {}),
+    (("a", 4, [1], 2), {}),
     ((), {"name": "a", "hidden": "h"}),
     (("a",), {"seen": 9, "size": 1}),
     ((), {}),

@@ -10,7 +10,7 @@ from dataclasses import MISSING, FrozenInstanceError, dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, dataclass_transform
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from dataclasses import Field
 
 _Class = TypeVar("_Class")
@@ -47,6 +47,8 @@ def frozen(cls: type[_Class]) -> type[_Class]:
 
 def _init(known: tuple[Field[Any], ...], setters: list[Callable[[object, object], None]]) -> Callable[..., None]:
     names = {each.name for each in known}
+    defaults = tuple(each.default for each in known)
+    needed = max((at + 1 for at, each in enumerate(defaults) if each is MISSING), default=0)
 
     def bound(cls: type, given: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
         """Return the value of each field, in order. Raises TypeError as a call of a function would."""
@@ -69,7 +71,10 @@ def _init(known: tuple[Field[Any], ...], setters: list[Callable[[object, object]
         return values
 
     def init(self: object, *given: Any, **named: Any) -> None:
-        values = bound(type(self), given, named) if named or len(given) != len(setters) else given
+        if named or not needed <= len(given) <= len(setters):
+            values: Sequence[object] = bound(type(self), given, named)
+        else:
+            values = given + defaults[len(given) :]
         for set_value, value in zip(setters, values, strict=True):
             set_value(self, value)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from holdfast.workflow import scanner
+from holdfast.workflow import markdown, scanner
 
 
 def shown(text: str) -> list[str]:
@@ -141,3 +143,42 @@ def test_every_line_is_there_with_its_number() -> None:
     ]
     assert [line.number for line in found if line.fenced] == [2, 3, 4]
     assert [line for line in found if line.kind not in scanner.HIDDEN] == scanner.lines(text)
+
+
+PIECES = (
+    *("# A", "## B", "### C", "### C <!-- c -->", "#### D", "##### E", "   ## indented", "Under", "=====", "-----"),
+    *("```", "~~~", "```py", "<!--", "-->", "<!-- a -->", "`<!--`", "| a | b |", "|---|---|", "a | b", "--- | ---"),
+    *("- [ ] a", "  - b", "1. c", "    code", "    ## code", "\ttab", "For example:", "> ## q", "<b>x</b>", "", "text"),
+)
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=24).map("\n".join), st.sampled_from([2, 3, 4]))
+def test_a_section_has_the_lines_that_the_whole_text_has_there(text: str, depth: int) -> None:
+    """What comes before it decides whether its heading is code; nothing else of that is looked at."""
+    everything = scanner.lines(text)
+    raw = text.split("\n")
+    headings = [line for line in everything if line.kind == "heading"]
+    first = next((line.number for line in headings if raw[line.number].startswith("### C")), None)
+    numbers, lines = scanner.section(text, lambda line: line.startswith("### C"), depth=depth)
+
+    if first is None:
+        assert (numbers, lines) == (range(0), [])
+    else:
+        end = next((each.number for each in headings if each.number > first and each.depth <= depth), len(raw))
+        assert numbers == range(first + 1, end)
+        assert lines == [line for line in everything if line.number in numbers]
+
+
+def test_a_section_is_found_without_a_look_at_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A document with ten times the sections takes no more lines apart."""
+    line, seen = markdown.line, list[str]()
+    monkeypatch.setattr(markdown, "line", lambda raw, number=0: seen.append(raw) or line(raw, number))
+
+    def read(sections: int) -> int:
+        seen.clear()
+        parts = [f"## {number}\n\n- [ ] a\n- b\n\n```\n## 7\n```\n" for number in range(sections)]
+        _, lines = scanner.section("\n".join(parts), lambda raw: raw == f"## {sections // 2}", depth=2)
+        assert [each.text for each in lines if each.text] == ["a", "b"]
+        return len(seen)
+
+    assert read(100) == read(10)

@@ -76,12 +76,15 @@ class _Writer:
     def elements(self, node: Node, old: list[Any], new: list[Any]) -> str:
         """Return an array's text, comparing its elements by position: from its end, those after some that are gone."""
         gone = max(len(old) - len(new), 0)
-        kept = 0
+        kept = len(new) if gone and same(old[gone:], new) else 0  # all at once first: most are as they were
         while gone and kept < len(new) and same(old[-1 - kept], new[-1 - kept]):
             kept += 1
         first = min(len(new), len(old)) - kept  # of the elements after it, `gone` go, and the rest stay
+        as_was = same(old[:first], new[:first])
         texts = [
-            self.value(each.value, old[at], new[at])
+            self.text[each.value.start : each.value.end]
+            if at < first and as_was
+            else self.value(each.value, old[at], new[at])
             if at < first
             else None
             if at < first + gone

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise, zip_longest
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from holdfast.patterns import regex
@@ -11,7 +11,7 @@ from holdfast.workflow import markdown
 from holdfast.workflow.markdown import Line, is_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from holdfast.workflow.markdown import Kind
 
@@ -24,6 +24,7 @@ _METADATA = regex(r"<!--[ \t]*([\w -]{1,40}:[ \t]*[^\n|>]{1,200}?)[ \t]*-->")
 _EXAMPLE = regex(
     r"\b(?:e\.g\.|examples?|for instance|samples?|looks? like|such as|templates?|format|snippet|syntax)", re.IGNORECASE
 )
+_INDENTED = regex(r"^[^\S\n]*\n[ \t][^\S\n]*\S", re.MULTILINE)  # text below an empty line
 _BOXED = ("!!! ", "!!!\t", "??? ", "???\t", "???+ ", "???+\t", "=== ", "===\t")  # MkDocs indents text below these
 
 
@@ -35,18 +36,64 @@ def scan(text: str) -> list[Line]:
     """
     raw = text.split("\n")
     hidden: dict[int, Line] = {}
-    kept: Iterable[tuple[int, str]] = enumerate(raw)
-    if "```" in text or "~~~" in text or "<!--" in text:
-        kept = _outside(raw, hidden)
+    shown = _shown(_outside(raw, hidden) if _is_hiding(text) else enumerate(raw), text, hidden)
+    return [shown.get(number) or hidden[number] for number in range(len(raw))]
+
+
+def section(text: str, opens: Callable[[str], bool], *, depth: int) -> tuple[range, list[Line]]:
+    """Return which lines are below a heading, up to the next one, and those of them that aren't hidden.
+
+    Of the other lines, no more is looked at than whether they are headings outside code and comments: whoever wants
+    one section of a document with hundreds doesn't wait for the others.
+
+    Args:
+        text: the document.
+        opens: tells whether a heading, as it is in the text, is the wanted one.
+        depth: the deepest level of a heading that ends the section.
+
+    Returns:
+        The numbers of the lines, and the lines; nothing without such a heading.
+    """
+    raw = text.split("\n")
+    hidden: dict[int, Line] = {}
+    outside = list(_outside(raw, hidden) if _is_hiding(text) else enumerate(raw))
+    headings = ((at, number, each) for at, (number, each) in enumerate(outside) if "#" in each[:4])
+    found = (at for at, number, each in headings if opens(raw[number]) and markdown.line(each).kind == "heading")
+    first = next(found, None)
+    if first is None:
+        return range(0), []
+    # One with a bar may be a row of a table, and an underlined text is a heading too: that is seen below.
+    plain = ((at, markdown.line(each)) for at, _, each in headings if "|" not in each)
+    last = next((at for at, line in plain if line.kind == "heading" and line.depth <= depth), len(outside))
+    kept = outside[first:last]
+    shown = [each for _, each in sorted(_shown(kept, text, hidden).items())][1:]
+    end = outside[last][0] if last < len(outside) else len(raw)
+    end = next((each.number for each in shown if each.kind == "heading" and each.depth <= depth), end)
+    numbers = range(outside[first][0] + 1, end)
+    return numbers, [each for each in shown if each.number in numbers and each.kind not in HIDDEN]
+
+
+def _is_hiding(text: str) -> bool:
+    """Return whether a text may have fenced code or comments."""
+    return "```" in text or "~~~" in text or "<!--" in text
+
+
+def _shown(kept: Iterable[tuple[int, str]], text: str, hidden: dict[int, Line]) -> dict[int, Line]:
+    """Return the lines that are left when those are `hidden` that need their neighbours to be seen as such.
+
+    Args:
+        kept: the lines outside fenced code and comments, with their numbers.
+        text: the whole text.
+        hidden: gets the lines that are hidden.
+    """
     kept = list(_said(kept, hidden))
-    if any(below[:1] in (" ", "\t") and below.strip() and not above.strip() for above, below in pairwise(raw)):
+    if _INDENTED.search(text):
         kept = list(_uncoded(kept, hidden))
     if "|" in text and "-" in text:
         kept = list(_barred(kept))
     if "\n==" in text or "\n----" in text:
         kept = list(_headed(kept, hidden))
-    shown = {number: markdown.line(_untagged(each), number) for number, each in kept}
-    return [shown.get(number) or hidden[number] for number in range(len(raw))]
+    return {number: markdown.line(_untagged(each), number) for number, each in kept}
 
 
 def lines(text: str) -> list[Line]:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.files import document, jsontext
-from holdfast.formats.orchestrator import adapter, check, learnings, run, schema, taskdoc, view
-from holdfast.workflow import statefile
+from holdfast.formats.orchestrator import adapter, check, learnings, run, schema, snapshots, taskdoc, view
+from holdfast.workflow import markdown, statefile
 
 if TYPE_CHECKING:
     from tests.formats.orchestrator.conftest import Scene
@@ -84,6 +84,38 @@ def test_the_end_of_an_agent_looks_at_what_changed(scene: Scene, calls: Calls) -
     assert calls["entry"] == 1, "the task that was completed: pending tasks and learnings stayed"
     assert calls["parse"] == 2, "what was written of the state and of the notes"
     assert calls["outline"] < 20
+
+
+def test_an_agent_gets_its_section_without_a_reading_of_the_others(scene: Scene, calls: Calls) -> None:
+    """Of the document, its own lines are taken apart, not those of all tasks."""
+    found = adapter.find(scene.project).workflows[0]
+    calls.of(markdown, "line")
+    told = adapter.brief(scene.project, found, found.phases[300])
+
+    assert told is not None
+    assert told.lines[0] == "Task 1.301: Piece 301"
+    assert calls["line"] < 20
+
+
+def test_a_broken_state_has_its_checkpoints_read_once(
+    scene: Scene, calls: Calls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each handler of an event looks for the newest one that holds a state, past those that don't."""
+    scene.do(lambda run: setattr(run, "checkpoint", "1.1"))
+    monkeypatch.setattr(type(scene.project), "latest", lambda *_: None)  # or the last content would be used
+    good = scene.path.with_name("checkpoint-001.json")
+    for number in range(2, 5):
+        scene.path.with_name(f"checkpoint-{number:03}.json").write_text("{")
+    scene.put(b"{")
+    snapshots._seen.clear()
+    calls.of(document, "load")
+    for _ in range(5):
+        assert adapter.find(scene.project).workflows[0].recovered
+    assert calls["load"] == 4, "three that are broken, and the one that is used"
+
+    good.write_bytes(good.read_bytes().replace(b"Piece 2", b"Piece B"))
+    assert adapter.find(scene.project).workflows[0].phases[1].title == "Piece B"
+    assert calls["load"] == 5, "that one was changed"
 
 
 def test_notes_of_a_task_are_found_without_a_copy_of_all(calls: Calls) -> None:

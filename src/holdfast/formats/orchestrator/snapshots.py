@@ -15,6 +15,7 @@ from holdfast.workflow import statefile, values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from holdfast.files.document import Document
     from holdfast.formats.orchestrator.run import Run
@@ -111,11 +112,39 @@ def read(project: Records, name: str) -> Snapshot:
     """Return the snapshot of this name. Raises StateError if it can't be read, SchemaMismatch if it isn't ours."""
     path = schema.state_path(project.root).parent / name
     statefile.guard(project.root, path)
-    found = document.load(path, statefile.LIMIT_BYTES)
+    found = _loaded(path)
     schema.check(statefile.StateFile(found))
     entries = schema.objects(found.data.get("checkpoints"))
     own = [each for each in entries if each.get("state_snapshot") == name] or entries[-1:]
     return Snapshot(found, values.text(own[-1].get("git_sha")) if own else "")
+
+
+def _loaded(path: Path) -> Document:
+    """Return a snapshot's file, read; one that is as it was isn't read again.
+
+    While the state is broken, each of an event's handlers looks for the newest snapshot. Raises StateError.
+    """
+    try:
+        info = path.stat()
+    except OSError:
+        return document.load(path, statefile.LIMIT_BYTES)  # which says what is wrong
+    mark = (info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
+    known = _seen.get(path)
+    if known is None or known[0] != mark:
+        if len(_seen) > 2 * TRIED:
+            _seen.clear()
+        try:
+            known = (mark, document.load(path, statefile.LIMIT_BYTES))
+        except StateError as error:
+            known = (mark, error)
+        _seen[path] = known
+    if isinstance(known[1], StateError):
+        raise known[1]
+    return known[1]
+
+
+_seen: dict[Path, tuple[tuple[int, int, int, int], Document | StateError]] = {}
+"""Snapshots that were read, or what was wrong with them, by path, and what of a file changes with its content."""
 
 
 def is_name(name: str) -> bool:

@@ -141,17 +141,15 @@ def parse(text: str) -> TaskDocument:
 
 def section(text: str, task: str) -> Section:
     """Return what a document says of a task; empty if it doesn't name it."""
-    raw, lines = text.split("\n"), scanner.lines(text)
-    headings = [line for line in lines if line.kind == "heading" and line.depth <= 4]
-    starts = [(line.number, _TASK.fullmatch(_heading(raw[line.number]))) for line in headings]
-    at = next((number for number, found in starts if found and _plain(found[1]) == task), None)
-    if at is None:
-        return Section("", ())
-    end = next((line.number for line in headings if line.number > at), len(raw))
-    own = [line for line in lines if at < line.number < end]
-    body = "\n".join(raw[at + 1 : end]).strip()
+
+    def opens(line: str) -> bool:
+        found = _TASK.fullmatch(_heading(line))
+        return found is not None and _plain(found[1]) == task
+
+    numbers, lines = scanner.section(text, opens, depth=4)
+    body = "\n".join(text.split("\n")[numbers.start : numbers.stop]).strip()
     cut = f"{body[:SECTION_LIMIT_CHARS]}…" if len(body) > SECTION_LIMIT_CHARS else body
-    return Section(cut, tuple(_criteria(own)))
+    return Section(cut, tuple(_criteria(lines)))
 
 
 def written(title: str, tasks: Sequence[tuple[str, str]]) -> str:
