@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from holdfast.testing import HoldfastProject
 
 REASON = os.strerror(errno.EROFS)
+GENERAL = ("next", "done", "update")
 CLAUDE, STATE, CHECKPOINTS, LOG = "/.claude/", "/state/holdfast", "/checkpoint-", "/learnings.jsonl"
 
 
@@ -64,7 +65,8 @@ def read_only(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
 
 
 def run(project: HoldfastProject, *words: str, code: int = 0) -> Any:
-    return holdfast("orchestrator", *words, root=project.root, session=project.session, code=code)
+    given = words if words[0] in GENERAL else ("orchestrator", *words)
+    return holdfast(*given, root=project.root, session=project.session, code=code)
 
 
 def files(project: HoldfastProject) -> dict[str, bytes]:
@@ -114,6 +116,56 @@ def test_a_command_that_cannot_write_says_so_and_changes_nothing(
 
     run(project, *words)
     assert data(project) != json.loads(before["agent-state.json"])
+
+
+FINISHED = (("task", "retry", "1.2"), *(("task", "finish", each) for each in ("1.1", "1.2", "2.1")))
+LOCKS = {
+    "locks": [{"path": "auth.md", "owner": "a1", "acquired": "2026-01-15T12:00:00Z", "expires": "2099-01-01T00:00:00Z"}]
+}
+OLD = {"orchestrator": {"status": "executing"}, "pending_tasks": ["1.1: A"], "completed_tasks": [], "safety_bounds": {}}
+
+
+@pytest.mark.parametrize(
+    ("before", "words"),
+    [
+        ((("fail", "No budget"), ("archive",)), ("start", "auth.md")),
+        ((("fail", "No budget"),), ("start", "auth.md")),
+        ((), ("start", "auth.md", "--replace")),
+        ((("fail", "No budget"), ("archive",)), ("import", "old.json", "--task-doc", "auth.md")),
+        ((), ("import", "old.json", "--task-doc", "auth.md", "--replace")),
+        (FINISHED, ("phase", "finish", "1", "--issue-url", "https://example.org/1")),
+        (FINISHED, ("review",)),
+        (FINISHED, ("complete",)),
+        ((), ("locks", "release", "--all")),
+        ((("task", "skip", "1.2"), ("task", "finish", "1.1")), ("next",)),
+        ((), ("done", "--note", "It works")),
+        ((), ("update", "--status", "failed", "--error", "It broke")),
+        ((), ("update", "--remind", "Look first")),
+    ],
+    ids=lambda words: " ".join(words) if words and isinstance(words[0], str) else None,
+)
+def test_a_command_of_the_run_as_a_whole_is_whole_or_nothing(
+    project: HoldfastProject,
+    read_only: Callable[[str], Any],
+    monkeypatch: pytest.MonkeyPatch,
+    before: tuple[tuple[str, ...], ...],
+    words: tuple[str, ...],
+) -> None:
+    """As above, and nothing lies about afterwards that wasn't there."""
+    monkeypatch.chdir(project.root)
+    project.write({"old.json": json.dumps(OLD), ".claude/locks.json": json.dumps(LOCKS)})
+    for each in before:
+        run(project, *each)
+    there = files(project)
+    with read_only(CLAUDE):
+        said = run(project, *words, code=1)
+
+    assert ".claude/" in said.err, said
+    assert said.err.endswith(f"{REASON}; make its folder writable, then run the command again\n")
+    assert files(project) == there
+
+    run(project, *words)
+    assert files(project) != there
 
 
 @pytest.mark.parametrize("words", [("archive",), ("restore",), ("repair",)])
