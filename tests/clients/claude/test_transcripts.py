@@ -106,9 +106,9 @@ def test_of_far_too_many_lines_the_newest_are_read(tmp_path: Path) -> None:
 def test_a_machine_that_stalls_costs_a_session_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process's own clock runs on where the whole machine was stopped, so no clock may say how much is read."""
     ticks = itertools.count(step=60)
-    monkeypatch.setattr(transcripts.time, "thread_time", lambda: next(ticks))
-    monkeypatch.setattr(transcripts.time, "monotonic", lambda: next(ticks))
-    monkeypatch.setattr(transcripts.time, "process_time", lambda: next(ticks))
+    monkeypatch.setattr(time, "thread_time", lambda: next(ticks))
+    monkeypatch.setattr(time, "monotonic", lambda: next(ticks))
+    monkeypatch.setattr(time, "process_time", lambda: next(ticks))
     lines = [b'{"type":"user","n":%d}' % number for number in range(200)]
     assert len(transcripts.tail(put(tmp_path, b"\n".join(lines)))) == 200
 
