@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 COMMAND = "holdfast "
 """The prefix of names that are commands instead of events."""
+_IN_SESSION = 50  # agents of each session
 _IN_SCRIPT = 20  # agents of each script's run
 _GONE = 999_999_999  # no process has this number
 OLD = 40 * 86_400  # seconds; a workflow changed so long ago has no owner any more
@@ -318,11 +319,16 @@ def _agents(place: Place, count: int, events: Sequence[str]) -> None:
     """Give the project so many agents of the last year, in sessions of fifty, and as many that scripts have run.
 
     Every tenth was launched as the one that the events are about. The last script was cut off, and each has a journal.
+    Whatever the size, the newest of all is an hour old, so that there is as much to tell of.
     """
     with _ledger(place, events) as (project, ledger):
         (same,) = ledger.execute("SELECT fingerprint FROM agent_calls LIMIT 1").fetchone()
-        for table in ("sessions", "launches", "runs", "script_agents"):
+        for table in ("launches", "runs", "script_agents"):
             _insert(project, ledger, table, count)
+        _insert(project, ledger, "sessions", max(count // _IN_SESSION, 1))
+        rows = ledger.execute("SELECT rowid FROM sessions WHERE id <> ?", (SESSION,)).fetchall()
+        ids = [(_session(number), row) for number, (row,) in enumerate(rows)]
+        ledger.executemany("UPDATE sessions SET id = ? WHERE rowid = ?", ids)
         _insert(project, ledger, "agent_calls", count, answered="", refused="", rerun_at=None)
         ledger.execute("UPDATE agent_calls SET fingerprint = ?, kind = 'agent' WHERE rowid % 10 = 0", (same,))
         ledger.execute("UPDATE agent_calls SET epoch = session || '/0'")
@@ -381,9 +387,9 @@ def _row(
     own: Mapping[str, object],
 ) -> list[Any]:
     """Return a plausible row of a table, of the last year and another session; one in a hundred is of our session."""
-    ago = (count - number) * 300 * 86_400 / count + 3_600
+    ago = (count - 1 - number) * 300 * 86_400 / count + 3_600
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - ago))
-    session = SESSION if number % 100 == 99 else f"{number // 50:08x}-0000-4000-8000-000000000000"
+    session = SESSION if number % 100 == 99 else _session(number // _IN_SESSION)
     known: dict[str, Any] = {
         "project": project.key,
         "worktree": project.worktree,
@@ -430,3 +436,7 @@ def _row(
         else:
             row.append(f"{name}{number:07}")
     return row
+
+
+def _session(number: int) -> str:
+    return f"{number:08x}-0000-4000-8000-000000000000"

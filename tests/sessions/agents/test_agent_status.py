@@ -317,3 +317,67 @@ def test_a_phase_is_worked_on_until_its_agent_ends(project: Workspace) -> None:
     assert [each.phase for each in agent_status.at_work(project, ME)] == ["phase_1"]
     lifecycle.judged(project, ME, "c2", "failed")
     assert agent_status.at_work(project, ME) == []
+
+
+STATES = (None, "running", "missing", "stopped", "completed", "failed")
+ENDINGS = [
+    (state, verdict, consumed, resumed)
+    for state in STATES
+    for verdict in (None, agent_status.UNWRITTEN, "completed", "failed", "abandoned")
+    for consumed in (None, "2026-01-01T00:00:00Z")
+    for resumed in (0, 1)
+]
+
+
+def fill(project: Workspace, rows: list[tuple[str | None, str | None, str | None, int]]) -> None:
+    """Write agents as the ledger has them: state of the run (None without one), verdict, use, whether resumed."""
+    ours, at = (project.key, ME), "2026-01-01T00:00:00Z"
+    with project.ledger.transaction():
+        for number, (state, verdict, consumed, resumed) in enumerate(rows):
+            project.ledger.run(
+                "INSERT INTO launches (project, session, tool_use_id, agent_id, worktree, host, client, agent_type,"
+                " launched_at, verdict) VALUES (?, ?, ?, ?, '', '', '', 'builder', ?, ?)",
+                *(*ours, f"toolu_{number:04}", f"a{number:04}", at, verdict),
+            )
+            if state is not None:
+                project.ledger.run(
+                    "INSERT INTO runs (project, session, agent_id, worktree, host, client, agent_type, state, words,"
+                    " started_at, changed_at, consumed_at, resumed) VALUES (?, ?, ?, '', '', '', 'builder', ?, '', ?,"
+                    " ?, ?, ?)",
+                    *(*ours, f"a{number:04}", state, at, at, consumed, resumed),
+                )
+
+
+def test_each_question_finds_all_of_its_agents(project: Workspace) -> None:
+    """Whatever a run's state, a launch's verdict and the use of its result: an index finds what a look at all finds."""
+    fill(project, ENDINGS)
+    everyone = agent_status.of_session(project, ME)
+    assert len(everyone) == len(ENDINGS)
+
+    assert agent_status.waiting(project, ME) == [each for each in everyone if each.fate != "consumed"]
+    left = [each for each in everyone if each.fate in ("running", "finished") or each.state == "missing"]
+    assert agent_status.left_over(project, ME) == left
+    due = [each for each in everyone if each.verdict in (None, agent_status.UNWRITTEN)]
+    due = [each for each in due if each.state not in (None, "running")]
+    assert agent_status.due(project, ME) == due
+    lifecycle.still_there(project, ME, ())
+    gone = [each.state == "missing" for each in agent_status.of_session(project, ME)]
+    assert gone == [state == "missing" or (state == "running" and not resumed) for state, _, _, resumed in ENDINGS]
+
+
+def test_the_work_of_an_event_does_not_grow_with_the_agents_of_its_session(tmp_path: Path) -> None:
+    """A thousand agents whose results were used cost no more than ten, counted in the ledger's own steps."""
+    counts = []
+    for number in (10, 1_000):
+        project = Workspace.open(tmp_path / str(number))
+        fill(project, [("completed", "completed", "2026-01-01T00:00:00Z", 0)] * number)
+        begin(project)
+        steps: list[None] = []
+        project.ledger._connection.set_progress_handler(lambda steps=steps: steps.append(None), 1)
+        assert [each.tool_use_id for each in agent_status.waiting(project, ME)] == [CALL]
+        assert [each.tool_use_id for each in agent_status.left_over(project, ME)] == [CALL]
+        assert not agent_status.due(project, ME)
+        lifecycle.still_there(project, ME, ())
+        project.ledger._connection.set_progress_handler(None, 0)
+        counts.append(len(steps))
+    assert counts[1] == counts[0] > 0

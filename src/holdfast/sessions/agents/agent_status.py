@@ -18,6 +18,21 @@ UNWRITTEN = "unwritten"
 OPEN = f"(verdict IS NULL OR verdict = '{UNWRITTEN}')"
 """SQL condition: the launch has no verdict, or its verdict still has to be written into its workflow."""
 _ORDER = "launched_at, tool_use_id"
+_OF_SESSION = "project = ?1 AND session = ?2"
+_PENDING = " UNION ALL ".join(
+    (
+        f"agent_id IN (SELECT agent_id FROM launches WHERE {_OF_SESSION} AND verdict IS NULL AND agent_id <> ''",
+        f"SELECT agent_id FROM runs WHERE {_OF_SESSION} AND consumed_at IS NULL",
+        f"SELECT agent_id FROM runs WHERE {_OF_SESSION} AND resumed = 1",
+        f"SELECT agent_id FROM runs WHERE {_OF_SESSION} AND state IN ('running', 'missing'))",
+    )
+)
+"""SQL condition of a session's named agents that may be other than consumed. Indexes find them among any number."""
+_UNJUDGED = (
+    f"tool_use_id IN (SELECT tool_use_id FROM launches WHERE {_OF_SESSION} AND verdict IS NULL"
+    f" UNION ALL SELECT tool_use_id FROM launches WHERE {_OF_SESSION} AND verdict = '{UNWRITTEN}')"
+)
+"""SQL condition of a session's launches that are `OPEN`, for which an index is used."""
 
 
 class Agent(NamedTuple):
@@ -103,7 +118,7 @@ def of_session(project: OpenProject, session: str) -> list[Agent]:
 
 def waiting(project: OpenProject, session: str) -> list[Agent]:
     """Return the named agents of a session whose results have not reached the main conversation, in order of launch."""
-    return _of_session(project, session, "agent_id <> '' AND fate <> 'consumed'")
+    return _of_session(project, session, f"{_PENDING} AND fate <> 'consumed'")
 
 
 def running(project: OpenProject, session: str) -> list[Agent]:
@@ -122,7 +137,7 @@ def due(project: OpenProject, session: str) -> list[Agent]:
     Call it only at an event of the main thread, after that event's own signal was stored: by then a bare SubagentStop
     that nothing contradicts counts as completed.
     """
-    return _of_session(project, session, f"{OPEN} AND state <> 'running'", order="changed_at, tool_use_id")
+    return _of_session(project, session, f"{_UNJUDGED} AND state <> 'running'", order="changed_at, tool_use_id")
 
 
 def contradicted(project: OpenProject, session: str) -> list[Agent]:
@@ -201,8 +216,8 @@ def any_unended(project: OpenProject, session: str) -> bool:
 
 
 def left_over(project: OpenProject, session: str) -> list[Agent]:
-    """Return the named agents of a session that is over whose results nobody has, in order of launch."""
-    return _of_session(project, session, "agent_id <> '' AND (fate <> 'consumed' OR state = 'missing')")
+    """Return the named agents of a session that is over that never ended, or whose results nobody has, as launched."""
+    return _of_session(project, session, f"{_PENDING} AND (fate IN ('running', 'finished') OR state = 'missing')")
 
 
 def in_flight(project: OpenProject, workflow: str, free: Callable[[str], bool]) -> list[Agent]:

@@ -189,8 +189,9 @@ def still_there(project: OpenProject, session: str, listed: Collection[str]) -> 
     start here.
     """
     rows = project.ledger.rows(
-        "SELECT agent_id, agent_type, resumed FROM runs WHERE project = ? AND session = ?"
-        " AND (state = 'running' OR resumed = 1)",
+        "SELECT agent_id, agent_type, resumed FROM runs WHERE project = ?1 AND session = ?2 AND agent_id IN ("
+        "SELECT agent_id FROM runs WHERE project = ?1 AND session = ?2 AND state = 'running'"
+        " UNION ALL SELECT agent_id FROM runs WHERE project = ?1 AND session = ?2 AND resumed = 1)",
         *(project.key, session),
     )
     for row in rows:

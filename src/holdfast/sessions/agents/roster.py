@@ -6,6 +6,7 @@ Only work whose results nobody has used is named: what somebody has used already
 from __future__ import annotations
 
 from datetime import timedelta
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from holdfast import clock
@@ -112,11 +113,11 @@ def _agents(event: Event, context: Context) -> Iterator[str]:
         yield from session_guidance.agent_lines(own)
     since = clock.stamp(clock.now() - timedelta(days=min(context.config.freshness_days, 36_500)))
     over = sessions.over_since(project, session, since, _AGENTS)
-    left = [agent for each in over for agent in agent_status.left_over(project, each)]
-    for agent in left[:_AGENTS]:
-        if agent.unused and agent.fate == "finished":
+    left = (agent for each in over for agent in agent_status.left_over(project, each))
+    for agent in islice(left, _AGENTS):
+        if agent.fate == "finished":
             yield from session_guidance.agent_lines([agent])
-        elif agent.fate != "failed" or agent.state == "missing":
+        else:
             source = sessions.transcript(project, agent.session)
             if project.client.agent_runs().carry_agent(source, agent.agent_id, event.transcript_path):
                 task = f" (launched for {quoted(agent.description)})" if agent.description.strip() else ""
