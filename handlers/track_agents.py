@@ -19,6 +19,8 @@ if TYPE_CHECKING:
         UserPromptSubmit,
     )
 
+RUN = "wf_"  # the beginning of the id of a script's run
+
 
 @hookimpl(tryfirst=True)
 def on_subagent_start(event: SubagentStart, context: Context) -> list[Outcome]:
@@ -94,3 +96,5 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> None:
         sessions.note_notice(event, context, event.task_notification)
     elif event.source in (None, "user", "sdk"):
         sessions.note_prompt(event, context)
+        if RUN in event.prompt:
+            sessions.carry_runs(event, context, event.prompt)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,14 +13,16 @@ from holdfast.clients import claude
 from holdfast.sessions.agents import agent_relaunch, askings
 from tests.commandline import holdfast
 from tests.handlers.conftest import begin
-from tests.handmade import ME
+from tests.handmade import ME, OTHER
 from tests.signals import Agent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from holdfast.testing import Fired, HoldfastProject
 
+GONE = "999999999"  # no process has this number
 LONG = "".join(f"Finding {number}: something that is worth a line.\n" for number in range(400))
 
 
@@ -125,6 +128,89 @@ def test_one_that_runs_is_waited_for(project: HoldfastProject, monkeypatch: pyte
     made.started()
     compacted(project)
     agent(project, 2, background=True).about_to().assert_denied("is running already", made.run)
+
+
+@pytest.fixture
+def process(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The client process that sends the events, alone in a list that a test changes."""
+    made = [GONE]
+    monkeypatch.setattr(claude, "process", lambda environ: made[0])
+    return made
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_one_that_was_at_work_in_a_client_that_is_gone_is_not_waited_for(
+    project: HoldfastProject, process: list[str], tmp_path: Path, there: bool
+) -> None:
+    """Nothing of it runs any more. It goes on if its transcript is there, else it starts anew."""
+    transcript = tmp_path / "first.jsonl"
+    begin(project, "startup", transcript_path=str(transcript))
+    made = agent(project, background=True)
+    made.about_to()
+    made.launched()
+    made.started()
+    if there:
+        own = transcript.with_suffix("") / "subagents" / f"agent-{made.run}.jsonl"
+        own.parent.mkdir(parents=True)
+        own.write_text(json.dumps({"type": "user", "message": {"role": "user", "content": "Review it."}}), "utf-8")
+    project.session, process[0] = OTHER, str(os.getpid())
+    second = str(tmp_path / "second.jsonl")
+    begin(project, "startup", transcript_path=second)
+    asked(project, "another")
+    again = agent(project, 2, background=True)
+    fired = project.fire(
+        "PreToolUse", "PreToolUse-Agent", tool_input=again.asked, tool_use_id=again.call, transcript_path=second
+    )
+    if there:
+        fired.assert_denied("was interrupted", f"SendMessage with to: '{made.run}'")
+    else:
+        assert passed(fired)
+
+
+@pytest.mark.parametrize(("runs", "taken"), [(True, False), (False, True)])
+def test_another_living_clients_agents_are_its_own(
+    project: HoldfastProject, process: list[str], runs: bool, taken: bool
+) -> None:
+    """A result that it has yet to use stays there. Where the client is gone, nobody else will use it."""
+    process[0] = str(os.getppid()) if runs else GONE
+    begin(project, "startup")
+    made = agent(project, background=True)
+    made.about_to()
+    made.launched()
+    made.started()
+    made.stopped("All is well.")
+    project.session, process[0] = OTHER, str(os.getpid())
+    begin(project, "startup")
+    asked(project, "another")
+    fired = agent(project, 2, background=True).about_to()
+    assert passed(fired) is not taken
+    assert ("All is well." in fired.stdout) is taken
+
+
+@pytest.mark.parametrize("option", [{"model": "opus"}, {"effort": "high"}, {"isolation": "worktree"}, {"mode": "plan"}])
+def test_another_model_or_way_of_working_is_other_work(project: HoldfastProject, option: dict[str, str]) -> None:
+    """Whoever asks for it wants another result."""
+    finished(project)
+    compacted(project)
+    other = agent(project, 2)
+    other.asked.update(option)  # type: ignore[attr-defined]
+    assert passed(other.about_to())
+
+
+def test_with_the_disk_full_nothing_is_used_again(project: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ledger can't note that a person has asked anew since."""
+    finished(project)
+    compacted(project)
+    real = os.statvfs
+
+    def full(path: Path) -> os.statvfs_result:
+        values = list(real(path))
+        values[4] = 0  # f_bavail
+        return os.statvfs_result(values)
+
+    monkeypatch.setattr(os, "statvfs", full)
+    asked(project, "second")
+    assert passed(agent(project, 2).about_to())
 
 
 @pytest.mark.parametrize(("mode", "denied"), [("off", False), ("tell", False), ("reuse", True)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +13,7 @@ from holdfast import log, paths, sessions
 from holdfast.clients import claude
 from holdfast.clients.claude.workflow_runs import chain, journals, scripts
 from holdfast.sessions.agents import askings, relaunches, script_relaunch, script_runs
+from holdfast.testing import HoldfastProject
 from tests.commandline import holdfast
 from tests.contract import assert_acceptable
 from tests.handlers.conftest import begin
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from holdfast.testing import Fired, HoldfastProject
+    from holdfast.testing import Fired
 
 GONE = "999999999"  # no process has this number
 FIRST, SECOND = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
@@ -353,13 +355,127 @@ def everything() -> str:
     return "".join(each.read_text("utf-8", "replace") for each in paths.state_dir().rglob("*") if each.is_file())
 
 
-def test_another_living_client_keeps_its_run(launches: Launches) -> None:
-    """Its journal is never touched."""
+@pytest.mark.parametrize("given", [{"script": SCRIPT}, {"script": SCRIPT, "resumeFromRunId": RUN}])
+def test_another_living_client_keeps_its_run(launches: Launches, given: dict[str, str]) -> None:
+    """Its journal is never touched, even if the run is named."""
     launches.process = str(os.getppid())
     launches.ran()
     new_session(launches)
-    launches.launch().assert_silent()
+    launches.launch(**given).assert_silent()
     assert not (launches.transcript.with_suffix("") / "subagents").exists()
+
+
+def test_a_run_before_one_that_another_living_client_has_is_used(launches: Launches) -> None:
+    """The latest run is that client's own; what was cut off before it is nobody's."""
+    launches.ran()
+    launches.begin(SECOND, str(os.getppid()))
+    launches.launch(script("Something else"))
+    launches.launched(NEXT, script("Something else"))
+    launches.begin("33333333-3333-4333-8333-333333333333", str(os.getpid()))
+    assert changed(launches.launch())["resumeFromRunId"] == RUN
+
+
+def test_a_changed_script_that_names_its_run_is_answered_and_resumes_nothing(launches: Launches) -> None:
+    """The client would find no call of the earlier run in it, and tell the model that nothing matched."""
+    launches.ran()
+    new_session(launches)
+    assert known(launches.launch(script=CHANGED, resumeFromRunId=RUN)) == set(PROMPTS[:5])
+
+
+def test_another_checkouts_run_is_not_this_ones(launches: Launches, tmp_path: Path) -> None:
+    """Its agents looked at other files."""
+    here, other = launches.project, HoldfastProject(tmp_path / "other", SECOND)
+    for each in (here, other):
+        each.write({".claude/holdfast.toml": '[project]\nid = "shared"\n'})
+        each.trust()
+    launches.begin(FIRST)
+    launches.ran()
+    launches.project = other
+    assert RUN not in new_session(launches).context
+    launches.launch().assert_silent()
+    assert "review: 5 of 6 agents finished" in holdfast("agents", "list", root=here.root).out
+
+
+def test_what_a_runs_agents_returned_outlives_the_clients_files(launches: Launches) -> None:
+    """What finished is there, what failed is said to have failed; of one that was at work no end is told."""
+    folder = launches.ran(done=PROMPTS[:4])
+    lines = [json.loads(each) for each in (folder / journals.NAME).read_text("utf-8").splitlines()]
+    failed = {"key": "v2:" + "f" * 64, "agentId": "a-failed", "label": "A broken one"}
+    lines += [{"type": "started", **failed}, {"type": "failed", **failed}]
+    (folder / journals.NAME).write_text("".join(json.dumps(each) + "\n" for each in lines), "utf-8")
+    notification = (
+        f"<task-notification>\n<task-id>task-{RUN}</task-id>\n<status>completed</status>\n</task-notification>"
+    )
+    launches.fire("UserPromptSubmit", prompt=notification, prompt_id="made by the client")
+    shutil.rmtree(folder)
+    returned = holdfast("agents", "show", RUN, "--json", root=launches.project.root).json["results"]
+    assert [(each["label"], each["state"]) for each in returned] == [
+        *((each, "completed") for each in PROMPTS[:4]),
+        ("A broken one", "failed"),
+    ]
+    assert [each["text"] for each in returned[:4]] == [f"Result of {each}" for each in PROMPTS[:4]]
+
+
+def journal(launches: Launches, run: str = RUN) -> Path:
+    """Return the place of a run's journal in the present session."""
+    return launches.transcript.with_suffix("") / "subagents" / "workflows" / run / journals.NAME
+
+
+def test_a_run_that_a_person_names_can_be_resumed(launches: Launches) -> None:
+    """Even one that has ended and was used: the client looks for its journal before any hook hears of the call."""
+    launches.ran(done=PROMPTS)
+    launches.ended()
+    notification = (
+        f"<task-notification>\n<task-id>task-{RUN}</task-id>\n<status>completed</status>\n</task-notification>"
+    )
+    launches.fire("UserPromptSubmit", prompt=notification, prompt_id="made by the client")
+    assert RUN not in new_session(launches).context
+    assert not journal(launches).exists()
+    launches.fire("UserPromptSubmit", prompt=f"Go on with {RUN}.", prompt_id="second")
+    found = journals.journal(journal(launches).parent)
+    assert found
+    assert (found.done, found.whole) == (6, True)
+
+    fired = launches.launch(script=SCRIPT, resumeFromRunId=RUN)
+    assert passed(fired)  # the call is as it should be
+    assert "6 of 6 agents finished in run" in fired.reply["systemMessage"]
+    assert f"in run {RUN}" in holdfast("log", root=launches.project.root).out
+
+
+@pytest.mark.parametrize("why", ["off", "alive", "to run anew", "unknown"])
+def test_a_run_that_a_person_names_is_left_alone(launches: Launches, why: str) -> None:
+    """If that is configured, while another client works on it, if it is to run anew, and if nobody knows it."""
+    if why == "alive":
+        launches.process = str(os.getppid())
+    launches.ran(done=PROMPTS)
+    if why != "alive":
+        launches.ended()
+    if why == "to run anew":
+        holdfast("agents", "rerun", RUN, root=launches.project.root)
+    if why == "off":
+        launches.project.write({".claude/holdfast.toml": 'agents = "off"\n'})
+        launches.project.trust()
+    new_session(launches, prompt="")
+    named = "wf_ffffffff-fff" if why == "unknown" else RUN
+    launches.fire("UserPromptSubmit", prompt=f"Go on with {named}.", prompt_id="second").assert_silent()
+    assert not (launches.transcript.with_suffix("") / "subagents" / "workflows" / named).exists()
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_whatever_run_is_named_at_a_start_can_be_resumed(launches: Launches, ended: bool) -> None:
+    """One with failed agents, too, and one whose result nobody has used."""
+    folder = launches.ran(done=PROMPTS if ended else PROMPTS[:4])
+    if not ended:
+        last = json.loads((folder / journals.NAME).read_text("utf-8").splitlines()[-1])
+        with (folder / journals.NAME).open("a") as file:
+            file.write(json.dumps({"type": "failed", "key": last["key"], "agentId": last["agentId"]}) + "\n")
+    launches.ended()
+    told = new_session(launches).context
+    assert ("nobody has used its result" if ended else "ended with failed agents") in told
+    assert f"run {RUN} " in told
+    found = journals.journal(journal(launches).parent)
+    assert found
+    assert (found.done, found.whole) == (6 if ended else 4, True)
 
 
 @pytest.mark.parametrize(

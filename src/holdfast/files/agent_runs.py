@@ -57,6 +57,9 @@ class AgentRuns(Protocol):
     def run_of(self, transcript: str, /) -> str:
         """Return the run that an agent belongs to, from the path of its transcript; empty for no run's agent."""
 
+    def named_in(self, text: str, /) -> list[str]:
+        """Return the ids of runs that a text names, each once, in order."""
+
     def folder(self, transcript: str, run: str, /) -> Path | None:
         """Return the folder of a run in the session with this transcript; None if there can be none."""
 
@@ -94,6 +97,10 @@ class NoRuns:
     def run_of(self, transcript: str) -> str:
         """Return an empty string."""
         return ""
+
+    def named_in(self, text: str) -> list[str]:
+        """Return an empty list."""
+        return []
 
     def folder(self, transcript: str, run: str) -> None:
         """Return None."""

@@ -10,7 +10,7 @@ only if the ledger can't be read or written.
 - Required reading: `note_read`, `forget_reading`, `unread`, `reading_that_holds`, `reminder_due`, `reminded`.
 - Agents that an event reports on: `start_agent`, `note_agent`, `note_result`, `note_failure`, `note_notice`, `rest`,
   `end_agents`, `note_script_run`.
-- Agents that are launched again: `relaunch`, `roster`, `note_prompt`, `begin_again`.
+- Agents that are launched again: `relaunch`, `roster`, `note_prompt`, `begin_again`, `carry_runs`.
 - Phases that agents move: `launch_agent`, `finish_agent`, `settle_agents`, `abandon_calls`, `report`, `report_unmoved`.
 - What formats ask for around agents: `note_runs`, `held_launch`, `lock_file`, `unlock_files`.
 - To-do lists: `correct_todos`, `note_task`.
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.agents.report import report_unmoved as report_unmoved
     from holdfast.sessions.agents.roster import roster as roster
     from holdfast.sessions.agents.signals import begin_again as begin_again
+    from holdfast.sessions.agents.signals import carry_runs as carry_runs
     from holdfast.sessions.agents.signals import end_agents as end_agents
     from holdfast.sessions.agents.signals import note_agent as note_agent
     from holdfast.sessions.agents.signals import note_failure as note_failure
@@ -98,6 +99,7 @@ _PUBLIC = {
     "holdfast.sessions.agents.roster": ("roster",),
     "holdfast.sessions.agents.signals": (
         "begin_again",
+        "carry_runs",
         "end_agents",
         "note_agent",
         "note_failure",

@@ -75,10 +75,10 @@ def unused(context: Context, session: str, transcript: str) -> list[ScriptRun]:
 
 def _scripts(event: Event, context: Context) -> Iterator[str]:
     found = unused(context, event.session_id, event.transcript_path)
-    if cut_off := [each for each in found if each.status == "interrupted"]:
+    if found:
         from holdfast.sessions.agents import script_relaunch
 
-        script_relaunch.carry_all(cut_off, event.transcript_path)
+        script_relaunch.carry_all(found, event.transcript_path)
     for run in found:
         who = f"script {quoted(run.name or 'without a name', 60)}, run {run.run}"
         results = f"results: {wording.clean(run.folder)}/journal.jsonl"

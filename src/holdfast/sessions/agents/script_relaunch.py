@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
     from holdfast.sessions.agents.askings import Asking
     from holdfast.sessions.agents.script_runs import ScriptRun
-    from holdfast.sessions.hook import Call, Context
+    from holdfast.sessions.hook import Call, Context, Event
 
+_NAMED = 10  # runs that a prompt names and that are looked for
 _UNKNOWN = "unknown journal"  # the hint that a client notes results in a way that Holdfast doesn't know
 
 
@@ -91,10 +92,13 @@ def _reuse(event: Call, context: Context, earlier: ScriptRun, script: str | None
     target = _target(event, context, earlier)
     if target is None:
         return PASSED
-    if given.get("resumeFromRunId") == target:
+    asked = given.get("resumeFromRunId") == target
+    if asked and runs.folder(event.transcript_path, target) == earlier.path:
         return PASSED  # the client does all of it
     line = f"{about}; the client serves their results and runs the others"
     script_runs.reuses(event, project, earlier, line, [])
+    if asked:
+        return Relaunch(messages=said(context, event, f"{line}."))
     note = _note(earlier, line) + (f" It goes on as run {target}." if target != earlier.run else "")
     return Relaunch(tool_input={**given, "resumeFromRunId": target}, messages=said(context, event, f"{line}.", note))
 
@@ -164,13 +168,22 @@ def _partial(earlier: ScriptRun) -> tuple[Message, ...]:
     return (Message(_way(earlier)),) if earlier.status == "partial" else ()
 
 
-def carry_all(found: list[ScriptRun], transcript: str) -> None:
-    """Carry journals to the session with a transcript, so that it can name their runs in `resumeFromRunId`.
+def carry_named(event: Event, context: Context, prompt: str) -> None:
+    """Carry the runs here that a person's prompt names, so that the model can resume them (`carry_all`)."""
+    process = script_runs.process(context)
+    ids = context.project.client.agent_runs().named_in(prompt)[:_NAMED]
+    found = [script_runs.named(context.project, each, process) for each in ids]
+    carry_all([run for run in found if run and run.folder and not run.rerun_at], event.transcript_path)
 
-    The client looks for the journal before any hook hears of the call.
+
+def carry_all(found: list[ScriptRun], transcript: str) -> None:
+    """Carry the journals of runs that no client works on to the session with a transcript.
+
+    The client looks for the journal of `resumeFromRunId` before any hook hears of the call, and refuses without it.
     """
     for run in found:
         runs = run.project.client.agent_runs()
         here: Path | None = runs.folder(transcript, run.run)
-        if here is not None and here != run.path and run.journal and run.journal.known:
+        over = run.status not in ("running", "elsewhere")
+        if over and here is not None and here != run.path and run.journal and run.journal.known:
             runs.carry(run.path, here)

@@ -72,6 +72,20 @@ def note_prompt(event: Event, context: Context) -> None:
     askings.note_prompt(event, context.project)
 
 
+def carry_runs(event: Event, context: Context, prompt: str) -> None:
+    """Let the model resume the runs of scripts that a person's prompt names, whichever session they are of.
+
+    Args:
+        event: the `UserPromptSubmit` of a person.
+        context: its context.
+        prompt: what the person said.
+    """
+    from holdfast.sessions.agents import script_relaunch
+
+    if context.config.agents != "off":
+        script_relaunch.carry_named(event, context, prompt)
+
+
 def begin_again(event: Event, context: Context) -> None:
     """Note that a session's conversation begins anew, so that the model doesn't know any more what it launched.
 

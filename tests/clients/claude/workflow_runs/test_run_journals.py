@@ -196,3 +196,18 @@ def test_an_agent_is_carried_with_its_transcript(tmp_path: Path) -> None:
     assert (target / "agent-abc.jsonl").read_text() == "went on"
     assert not journals.carry_agent(one, "unknown", two)
     assert not journals.carry_agent(one, "../abc", two)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Go on with wf_d604c20b-bc1, then with wf_0a1b2c3d-4e5.", ["wf_d604c20b-bc1", "wf_0a1b2c3d-4e5"]),
+        ("resumeFromRunId: 'wf_d604c20b-bc1' (wf_d604c20b-bc1)", ["wf_d604c20b-bc1"]),
+        ("/s/subagents/workflows/wf_d604c20b-bc1/journal.jsonl", ["wf_d604c20b-bc1"]),
+        ("wf_short wf_UPPERCASE my_wf_d604c20b wf_d604c20b_bc1 xwf_d604c20b", []),
+        ("", []),
+    ],
+)
+def test_the_runs_that_a_text_names(text: str, found: list[str]) -> None:
+    """Each once, in order, and only what can be an id."""
+    assert journals.named_in(text) == found

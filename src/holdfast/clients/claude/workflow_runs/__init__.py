@@ -12,6 +12,7 @@ from holdfast.clients.claude.workflow_runs.journals import carry_agent as carry_
 from holdfast.clients.claude.workflow_runs.journals import ended as ended
 from holdfast.clients.claude.workflow_runs.journals import folder as folder
 from holdfast.clients.claude.workflow_runs.journals import journal as journal
+from holdfast.clients.claude.workflow_runs.journals import named_in as named_in
 from holdfast.clients.claude.workflow_runs.journals import run_of as run_of
 from holdfast.clients.claude.workflow_runs.scripts import script as script
 from holdfast.clients.claude.workflow_runs.scripts import script_name as script_name

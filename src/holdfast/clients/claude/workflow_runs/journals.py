@@ -21,6 +21,7 @@ LIMIT_BYTES = 64 << 20  # a longer journal is left alone
 PROMPT_LIMIT_BYTES = 1 << 20  # of an agent's transcript, which begins with its prompt
 _RUN = re.compile(r"/subagents/workflows/(wf_[a-z0-9-]{6,64})/")
 _SAFE_RUN = re.compile(r"wf_[a-z0-9-]{6,64}")
+_NAMED_RUN = re.compile(r"(?<![A-Za-z0-9_-])wf_[a-z0-9-]{6,64}(?![A-Za-z0-9_])")
 _SAFE_AGENT = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _KEY = re.compile(r"v2:[0-9a-f]{64}")  # the only version whose keys are known to mean the same call
 _FRAMED = "The computed task text follows:\n"
@@ -31,6 +32,11 @@ def run_of(transcript: str) -> str:
     """Return the run that an agent belongs to, from the path of its transcript; empty for no run's agent."""
     found = _RUN.search(transcript)
     return found[1] if found else ""
+
+
+def named_in(text: str) -> list[str]:
+    """Return the ids of runs that a text names, each once, in order."""
+    return list(dict.fromkeys(_NAMED_RUN.findall(text)))
 
 
 def folder(transcript: str, run: str) -> Path | None:
