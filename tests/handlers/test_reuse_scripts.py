@@ -410,7 +410,7 @@ def test_what_a_runs_agents_returned_outlives_the_clients_files(launches: Launch
     shutil.rmtree(folder)
     returned = holdfast("agents", "show", RUN, "--json", root=launches.project.root).json["results"]
     assert [(each["label"], each["state"]) for each in returned] == [
-        *((each, "completed") for each in PROMPTS[:4]),
+        *((each, "finished") for each in PROMPTS[:4]),
         ("A broken one", "failed"),
     ]
     assert [each["text"] for each in returned[:4]] == [f"Result of {each}" for each in PROMPTS[:4]]

@@ -74,7 +74,9 @@ def show(name: str, as_json: bool, project_dir: str | None) -> None:
         return
     options.say(f"{entry.name}  {entry.status}  {one_line(entry.about)}")
     for each in results:
-        options.say(f"\n{each.label or each.agent_id}: {each.state}\n{each.text}")
+        options.say(f"\n{each.label or each.agent_id}: {each.state}" + (f"\n{each.text}" if each.text else ""))
+    if entry.kind == "run" and entry.status in ("interrupted", "partial", "completed"):
+        options.say(f"\nTo use these results in a session, name {entry.name} in your prompt, and ask to resume it.")
 
 
 @command.command()
@@ -83,7 +85,7 @@ def show(name: str, as_json: bool, project_dir: str | None) -> None:
 def rerun(name: str, project_dir: str | None) -> None:
     """Let an agent, or the agents of a run, run anew.
 
-    They are not used again when they are launched once more.
+    What they returned isn't used when they are launched once more.
 
     \b
     Examples:
@@ -93,7 +95,8 @@ def rerun(name: str, project_dir: str | None) -> None:
     project = options.open_project(project_dir)
     entry = _found(agent_book.find(project, name), name)
     agent_book.rerun(project, entry)
-    options.say(f"{entry.name} is not used again; launched once more, all of its agents run.")
+    anew = "all of its agents run" if entry.kind == "run" else "it runs"
+    options.say(f"{entry.name} won't be used again: launched once more, {anew}.")
 
 
 @command.command()

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import clock
+from holdfast.errors import HoldfastError
 from holdfast.sessions.agents import script_runs
+from holdfast.sessions.ownership import sessions
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
     from holdfast.project import OpenProject
 
 _LISTED = 200  # agents, and runs, that are listed
 _LONG_AGO_DAYS = 36_500.0
+_NAMED = 5  # agents and runs that an error names
+_STATES = {"completed": "finished", "stopped": "finished", "missing": "interrupted"}
+"""The words for what the ledger stores of a run's state, where it says another."""
 
 
 class Entry(NamedTuple):
@@ -21,7 +28,8 @@ class Entry(NamedTuple):
     Attributes:
         name: its id.
         kind: `agent`, `teammate` or `run`.
-        status: where it stands: `running`, `finished`, `interrupted`, …
+        status: where it stands: `running`, `finished`, `used` once the conversation has its result, `failed`,
+            `interrupted` or `to run anew`; a run can also run `elsewhere`, or have completed in part (`partial`).
         about: what it is, in words.
         session: the session that launched it.
         call: the call that launched it.
@@ -66,11 +74,12 @@ def entries(project: OpenProject) -> list[Entry]:
         " WHERE agents.project = ? ORDER BY agents.launched_at DESC LIMIT ?",
         *(project.key, _LISTED),
     )
+    over = sessions.ended_ids(project)
     agents = [
         Entry(
             row["agent_id"] or row["tool_use_id"],
             row["kind"] or "agent",
-            "to run anew" if row["rerun_at"] else row["fate"],
+            "to run anew" if row["rerun_at"] else _status(row, over),
             ": ".join(filter(None, (row["mate"] or row["agent_type"], row["description"]))),
             row["session"],
             row["tool_use_id"],
@@ -82,11 +91,22 @@ def entries(project: OpenProject) -> list[Entry]:
 
 
 def find(project: OpenProject, name: str) -> Entry | None:
-    """Return the latest agent or run with an id, the beginning of one, or a script's name; None if there is none."""
+    """Return the latest agent or run with an id, the beginning of one, or a script's name; None if there is none.
+
+    Raises:
+        HoldfastError: several begin so.
+        LedgerError: the ledger can't be read.
+    """
     found = entries(project)
     run = script_runs.named(project, name, None)
     exact = [each for each in found if each.name == name or (run and each.call == run.tool_use_id)]
-    return next(iter(exact or [each for each in found if name and each.name.startswith(name)]), None)
+    if exact:
+        return exact[0]
+    begun = {each.name: each for each in reversed(found) if name and each.name.startswith(name)}
+    if len(begun) > 1:
+        some = ", ".join([*begun][:_NAMED]) + (" and more" if len(begun) > _NAMED else "")
+        raise HoldfastError(f"several agents or runs begin with {name!r}; name one with more characters: {some}")
+    return next(iter(begun.values()), None)
 
 
 def results(project: OpenProject, entry: Entry) -> list[Returned]:
@@ -113,12 +133,12 @@ def results(project: OpenProject, entry: Entry) -> list[Returned]:
             " WHERE script_agents.project = ? AND script_agents.session = ? AND run = ? ORDER BY noted_at",
             *(project.key, entry.session, entry.name),
         )
-        return [Returned(row["agent_id"], row["label"], row["state"] or "unknown", row["words"] or "") for row in rows]
+        return [Returned(row["agent_id"], row["label"], _state(row), row["words"] or "") for row in rows]
     row = project.ledger.one(
         "SELECT agent_id, state, words FROM agents WHERE project = ? AND session = ? AND tool_use_id = ?",
         *(project.key, entry.session, entry.call),
     )
-    return [Returned(row["agent_id"] or "", "", row["state"] or "unknown", row["words"])] if row else []
+    return [Returned(row["agent_id"] or "", "", _state(row), row["words"])] if row else []
 
 
 def rerun(project: OpenProject, entry: Entry) -> None:
@@ -147,3 +167,16 @@ def ids(project: OpenProject, entry: Entry) -> frozenset[tuple[str, str]]:
         "SELECT session, agent_id FROM script_agents WHERE project = ? AND run = ?", project.key, entry.name
     )
     return frozenset({*found, *((row["session"], row["agent_id"]) for row in agents)})
+
+
+def _status(row: Mapping[str, Any], over: Collection[str]) -> str:
+    """Return where an agent stands; one that was at work when its session ended, or was killed, is interrupted."""
+    if row["fate"] == "running":
+        return "interrupted" if row["session"] in over else "running"
+    if row["state"] in (None, "running"):  # judged without a result, and none will come
+        return "interrupted"
+    return "used" if row["fate"] == "consumed" and row["state"] not in ("failed", "missing") else _state(row)
+
+
+def _state(row: Mapping[str, Any]) -> str:
+    return _STATES.get(row["state"], row["state"] or "unknown")

@@ -44,7 +44,7 @@ def judge(event: Call, context: Context) -> Relaunch:
     earlier = family[0]
     same = earlier.row["digest"] == digest and earlier.row["args"] == args
     if earlier.status == "running":
-        return _twin(context, event, earlier) if same and not named else PASSED
+        return _twin(context, event, earlier) if same else PASSED
     if earlier.row["rerun_at"]:
         return PASSED
     if earlier.journal and not earlier.journal.known:
@@ -129,7 +129,8 @@ def _target(event: Call, context: Context, earlier: ScriptRun) -> str | None:
 def _twin(context: Context, event: Call, earlier: ScriptRun) -> Relaunch:
     held = (
         f"This script is running already: run {earlier.run}, task {earlier.task}; {earlier.counted}. Its notification "
-        f"comes when it ends; don't start it again. To stop it and begin anew: TaskStop {earlier.task}, then launch it."
+        f"comes when it ends; don't start it again. After TaskStop {earlier.task} it goes on if it is launched again. "
+        f"To start all agents anew instead, stop the task, run `holdfast agents rerun {earlier.run}`, and launch it."
     )
     if context.config.agents == "tell":
         return Relaunch(messages=(Message(held),))

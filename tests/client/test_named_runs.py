@@ -1,0 +1,109 @@
+"""Runs that a person or the model names on the real client, and runs that are stopped: which agents ask the model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.client.model import call, say
+from tests.client.test_script_runs import (
+    ALL,
+    SIX,
+    SKIP,
+    Fleet,
+    after,
+    ended,
+    finish,
+    fleet,
+    launch,
+    results,
+    told,
+    until,
+)
+
+if TYPE_CHECKING:
+    from tests.client.runner import Session
+
+__all__ = ["fleet"]
+
+
+def begun(fleet: Fleet, *stuck: str) -> tuple[Session, dict[str, Any]]:
+    """Return a session in which a script of six runs of whose agents five have finished, and the run."""
+    fleet.stuck = set(stuck)
+    session = fleet.world.client.session(SKIP)
+    launch(fleet.world, session, "Do it.", script=SIX)
+    until(lambda: results(fleet.world) == 5 and all(fleet.asked[each] for each in stuck))
+    fleet.stuck = set()
+    fleet.again()
+    return session, fleet.world.rows("script_runs")[0]
+
+
+@pytest.mark.scenario(16)
+def test_a_run_of_an_earlier_session_is_resumed_once_a_person_names_it(fleet: Fleet) -> None:
+    """It has ended, and its result was used, so no start tells of it. The client serves all of its results."""
+    session = fleet.world.client.session(SKIP)
+    launch(fleet.world, session, "Do it.", script=SIX)
+    finish(fleet.world, session)
+    session.close()
+    fleet.again()
+    run = fleet.world.rows("script_runs")[0]
+    given = {"scriptPath": run["script"], "resumeFromRunId": run["run"]}
+    assert not after(fleet, prompt=f"Go on with {run['run']}.", **given)
+    assert not told(fleet, *ALL)
+    assert f"6 of 6 agents finished in run {run['run']}" in fleet.world.holdfast("log")
+
+
+@pytest.mark.scenario(16)
+def test_a_run_that_nobody_has_named_is_refused_by_the_client(fleet: Fleet) -> None:
+    """No hook hears of the call. If this no longer holds, Holdfast needs to carry no journals beforehand."""
+    session = fleet.world.client.session(SKIP)
+    launch(fleet.world, session, "Do it.", script=SIX)
+    finish(fleet.world, session)
+    session.close()
+    fleet.again()
+    run = fleet.world.rows("script_runs")[0]
+    second = fleet.world.client.session(SKIP)
+    launch(fleet.world, second, "Go on.", scriptPath=run["script"], resumeFromRunId=run["run"])
+    assert "<tool_use_error>" in fleet.world.model.of("main")[-1].last
+    assert "PreToolUse" not in [each["hook_event"] for each in fleet.world.hooks(second)]
+    assert not fleet.again()
+
+
+@pytest.mark.scenario(16)
+def test_a_run_with_a_failed_agent_is_resumed_in_a_new_session(fleet: Fleet) -> None:
+    """Its end never reached the conversation, so the new session is told of it. Only the failed agent asks again."""
+    fleet.failing = {"2"}
+    session, run = begun(fleet)
+    until(lambda: list(fleet.world.client.config.glob(f"projects/*/*/workflows/{run['run']}.json")))
+    session.kill()
+    fleet.failing = set()
+    given = {"scriptPath": run["script"], "resumeFromRunId": run["run"]}
+    assert after(fleet, **given) == {"2": 1}
+    assert not told(fleet, *ALL)
+
+
+@pytest.mark.scenario(16)
+def test_a_running_twin_that_the_model_names(fleet: Fleet) -> None:
+    """The client refuses it before any hook hears of it, and says which task runs."""
+    session, run = begun(fleet, "6")
+    launch(fleet.world, session, "Go on.", script=SIX, resumeFromRunId=run["run"])
+    refused = fleet.world.model.of("main")[-1].last
+    assert "<tool_use_error>" in refused
+    assert run["run"] in refused and run["task"] in refused
+    assert not fleet.again()
+
+
+@pytest.mark.scenario(16)
+@pytest.mark.parametrize(("named", "anew"), [(True, False), (False, False), (False, True)])
+def test_a_run_that_is_stopped_and_launched_again(fleet: Fleet, named: bool, anew: bool) -> None:
+    """In one turn. It goes on, named or not; after `holdfast agents rerun` all agents run."""
+    session, run = begun(fleet, "6")
+    turns = [call("TaskStop", task_id=run["task"])]
+    turns += [call("Bash", command=f"holdfast agents rerun {run['run']}", description="x")] if anew else []
+    turns += [call("Workflow", script=SIX, **({"resumeFromRunId": run["run"]} if named else {})), say("Launched.")]
+    fleet.world.model.turns = turns
+    session.prompt("Stop it, and launch it again.")
+    until(lambda: ended(fleet.world))
+    until(lambda: not told(fleet, *ALL))
+    assert fleet.again() == (dict.fromkeys(ALL, 1) if anew else {"6": 1})

@@ -1,0 +1,108 @@
+"""`holdfast agents`: where each agent and each run of a script stands, and which one a name means."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast.clients import claude
+from tests.commandline import holdfast
+from tests.handlers.conftest import begin
+from tests.handlers.test_reuse_scripts import GONE, PROMPTS, RUN, launches
+from tests.handmade import OTHER
+from tests.signals import Agent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holdfast.testing import HoldfastProject
+    from tests.handlers.test_reuse_scripts import Launches
+
+__all__ = ["launches"]
+
+
+@pytest.fixture
+def project(holdfast_project: Callable[..., HoldfastProject], monkeypatch: pytest.MonkeyPatch) -> HoldfastProject:
+    """A project with a session of a client that is gone."""
+    made = holdfast_project({})
+    monkeypatch.setattr(claude, "process", lambda environ: GONE)
+    begin(made, "startup")
+    return made
+
+
+def launched(project: HoldfastProject, number: int, description: str) -> Agent:
+    """Launch an agent in the background."""
+    made = Agent(project, description, prompt=f"{description}.", number=number)
+    made.asked["run_in_background"] = True  # type: ignore[index]
+    made.about_to()
+    made.launched()
+    made.started()
+    return made
+
+
+def statuses(project: HoldfastProject) -> dict[str, str]:
+    """Return where each agent stands, by what it was launched for."""
+    listed = holdfast("agents", "list", "--json", root=project.root).json
+    return {each["about"].partition(": ")[2]: each["status"] for each in listed}
+
+
+def test_each_agent_stands_where_it_does(project: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of a client that is gone doesn't run any more; one that has ended is used once the conversation has it."""
+    monkeypatch.setattr(claude, "process", lambda environ: str(os.getpid()))
+    project.session = OTHER
+    begin(project, "startup")
+    launched(project, 1, "At work")
+    launched(project, 2, "Done").stopped("All is well.")
+    used = launched(project, 3, "Used")
+    used.stopped("All is well.")
+    used.notified(words="All is well.")
+    launched(project, 4, "Broken").died()
+    rerun = launched(project, 5, "Once more")
+    rerun.stopped("All is well.")
+    said = holdfast("agents", "rerun", rerun.run, root=project.root).out
+    assert said == f"{rerun.run} won't be used again: launched once more, it runs.\n"
+    assert statuses(project) == {
+        "At work": "running",
+        "Done": "finished",
+        "Used": "used",
+        "Broken": "failed",
+        "Once more": "to run anew",
+    }
+
+
+def test_an_agent_of_a_client_that_is_gone_was_interrupted(project: HoldfastProject) -> None:
+    """Nobody told its end."""
+    made = launched(project, 1, "At work")
+    assert statuses(project) == {"At work": "interrupted"}
+    assert f"{made.run}  interrupted" in holdfast("agents", "show", made.run, root=project.root).out
+
+
+def test_a_name_that_several_begin_with_means_none(project: HoldfastProject) -> None:
+    """What is forgotten is gone, so it has to be clear which one is meant."""
+    first, second = launched(project, 1, "One"), launched(project, 2, "Two")
+    refused = holdfast("agents", "forget", first.run[:5], root=project.root, code=1).err
+    assert "several agents or runs begin with 'a0000'; name one with more characters: " in refused
+    assert first.run in refused and second.run in refused
+    assert len(statuses(project)) == 2
+    assert "is forgotten" in holdfast("agents", "forget", first.run, root=project.root).out
+    assert "is forgotten" in holdfast("agents", "forget", second.run[:5], root=project.root).out
+    assert holdfast("agents", "list", root=project.root).out == "No agents are known here.\n"
+
+
+def test_what_a_run_is_shown_with(launches: Launches) -> None:
+    """Each agent with its result, and how a session uses them again, as long as it can."""
+    launches.ran(done=PROMPTS[:2])
+    root = launches.project.root
+    shown = holdfast("agents", "show", "review", root=root).out
+    assert shown == (
+        f"{RUN}  interrupted  review: 2 of 3 agents finished\n\n"
+        "Review part 1: finished\nResult of Review part 1\n\n"
+        "Review part 2: finished\nResult of Review part 2\n\n"
+        "Review part 3: started\n\n"
+        f"To use these results in a session, name {RUN} in your prompt, and ask to resume it.\n"
+    )
+    said = holdfast("agents", "rerun", RUN[:6], root=root).out
+    assert said == f"{RUN} won't be used again: launched once more, all of its agents run.\n"
+    assert "To use these results" not in holdfast("agents", "show", RUN, root=root).out
