@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -373,7 +374,7 @@ def test_the_work_of_an_event_does_not_grow_with_the_agents_of_its_session(tmp_p
         fill(project, [("completed", "completed", "2026-01-01T00:00:00Z", 0)] * number)
         begin(project)
         steps: list[None] = []
-        project.ledger._connection.set_progress_handler(lambda steps=steps: steps.append(None), 1)
+        project.ledger._connection.set_progress_handler(partial(steps.append, None), 1)
         assert [each.tool_use_id for each in agent_status.waiting(project, ME)] == [CALL]
         assert [each.tool_use_id for each in agent_status.left_over(project, ME)] == [CALL]
         assert not agent_status.due(project, ME)
