@@ -124,7 +124,8 @@ def test_each_verb_prints_json(started: Command, words: tuple[str, ...]) -> None
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("start", "none.md"), "no such file"),
+        (("start", "none.md"), "no such file; name a Markdown file with a heading such as `#### Task 1.1: Name`"),
+        (("start", "/"), "is a folder; name a Markdown file"),
         (("start", "auth\0.md"), "isn't a path"),
         (("task", "start", "9.9"), "there are 1.1, 1.2, 2.1"),
         (("task", "finish", "1.1", "--cost", "ten"), "such as $0.20"),
@@ -141,7 +142,13 @@ def test_each_verb_prints_json(started: Command, words: tuple[str, ...]) -> None
         (("archive",), "end it first"),
         (("restore",), "no checkpoint"),
         (("restore", "../agent-state.json"), "isn't a checkpoint"),
+        (("restore", "checkpoint-099.json"), "without a name, the newest checkpoint is restored"),
         (("agents", "prune", "--older", "x"), "such as 2h"),
+        (("agents", "prune", "9.9"), "there are 1.1, 1.2, 2.1"),
+        (("supervise", "pre_task", "--task", "9.9"), "there are 1.1, 1.2, 2.1"),
+        (("learn", "insight", "Look first", "--task", "9.9"), "there are 1.1, 1.2, 2.1"),
+        (("checkpoint", "--task", "9.9"), "there are 1.1, 1.2, 2.1"),
+        (("import",), "is a run already; `holdfast orchestrator check`"),
     ],
 )
 def test_what_cannot_be_done_is_refused_with_a_way_on(
@@ -315,6 +322,25 @@ def test_a_drifted_state_is_taken_over_on_request_only(root: Path, run: Command)
     assert 'left out: "learnings[0]" is not an object' in said
     assert [json.loads(each.read_bytes()) for each in path.parent.glob("*.kept-*")] == [data]
     assert "state" not in run("import", str(root / "auth.md"), code=1).out
+
+
+def test_another_programs_file_says_how_to_make_room(root: Path, run: Command) -> None:
+    """Nothing is begun over it."""
+    path = root / ".claude/agent-state.json"
+    path.parent.mkdir()
+    path.write_text('{"agents": 3}')
+
+    assert "move it away to start a run here" in run("start", str(root / "auth.md"), code=1).err
+    assert path.read_text() == '{"agents": 3}'
+
+
+def test_a_check_of_a_broken_state_names_the_file_and_what_puts_it_back(root: Path, started: Command) -> None:
+    """As `holdfast status` does."""
+    (root / ".claude/agent-state.json").write_text("{")
+
+    said = started("check", code=1).out.splitlines()
+    assert said[0].startswith(f"{root}/.claude/agent-state.json: is not JSON: ")
+    assert "holdfast doctor --fix" in said[0]
 
 
 def test_repair_mends_what_has_one_answer(root: Path, run: Command) -> None:

@@ -414,6 +414,7 @@ def test_locks_are_released_by_a_command(project: HoldfastProject, two: tuple[Ag
     run(project, "locks", "release", "--all")
     assert locks(project) == []
     assert run(project, "locks").out.strip() == "No file is locked."
+    assert "no such lock" in run(project, "locks", "release", "elsewhere.py").out
 
 
 @pytest.mark.parametrize("raw", ['{"locked": true}', "[1", '{"locks": [1]}', '{"locks": [], "pid": 3}'])

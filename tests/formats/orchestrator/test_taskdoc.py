@@ -80,3 +80,14 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
 def test_a_section_of_bounds_that_says_nonsense_sets_none() -> None:
     """The defaults hold then."""
     assert taskdoc.parse("## Safety Bounds\n- Max cost: a lot\n- Max iterations: 0\n- Max time: soon\n").bounds == {}
+
+
+def test_headings_inside_the_section_of_bounds_do_not_end_it() -> None:
+    """One of its own level does."""
+    said = taskdoc.parse("## Safety Bounds\n### Money\n- Max cost: $3\n## Else\n- Max time: 9h\n#### Task 1.1: A\n")
+    assert said.bounds == {"max_cost": "$3"}
+
+
+def test_the_last_section_goes_to_the_documents_last_line() -> None:
+    """Without a line end, too."""
+    assert taskdoc.section("#### Task 1.1: A\nFirst.\nLast.", "1.1").text == "First.\nLast."

@@ -15,6 +15,7 @@ from holdfast.formats.orchestrator import (
     agents,
     bounds,
     check,
+    evidence,
     learnings,
     repair,
     restoration,
@@ -27,6 +28,7 @@ from holdfast.workflow.model import AgentWork, Changes, Start
 from tests.formats.memory import Memory
 
 if TYPE_CHECKING:
+    from holdfast.workflow.model import Workflow
     from tests.formats.orchestrator.conftest import Scene
 
 
@@ -606,3 +608,97 @@ def test_an_update_changes_what_a_task_hands_over(scene: Scene) -> None:
     scene.do(lambda run: transitions.begin(run, "1.1"))
     made = adapter.update(scene.project, scene.workflow, Changes(handover="Use the model"))
     assert made.phases[0].handover == "Use the model"
+
+
+def test_a_second_launch_for_a_task_counts_no_iteration_anew(scene: Scene) -> None:
+    """Only the first launch is the first iteration."""
+    scene.start()
+    scene.do(lambda run: transitions.begin(run, "1.1", launched=True))
+    scene.do(lambda run: transitions.iterate(run, "1.1"))
+    scene.do(lambda run: transitions.begin(run, "1.1", launched=True))
+
+    assert scene.data["active_agents"][0]["iteration"] == scene.data["orchestrator"]["ralph_iteration"] == 2
+
+
+def test_an_iteration_of_another_phases_task_is_not_the_runs(scene: Scene) -> None:
+    """Though both are the first of two: 1/2 of phase 1 isn't 1/2 of phase 2."""
+    scene.doc.write_text(scene.doc.read_text() + "\n#### Task 2.2: Test the endpoints\n")
+    scene.start()
+    scene.do(lambda run: transitions.begin(run, "1.1"))
+    scene.do(lambda run: transitions.begin(run, "2.1"))
+    scene.do(lambda run: transitions.iterate(run, "1.1"))
+
+    head = scene.data["orchestrator"]
+    assert (head["current_phase"], head["current_task"], head["ralph_iteration"]) == (1, "1/2", 0)
+    assert [each["iteration"] for each in scene.data["active_agents"]] == [1, 0]
+
+
+def test_a_run_that_is_over_holds_no_launch(scene: Scene) -> None:
+    """Its used-up bounds are nobody's business any more."""
+    scene.start()
+    scene.do(lambda run: transitions.finish(run, "1.1", cost="$2"))
+    assert "Cost: $2.00 of $1.00" in adapter.held(scene.project, scene.workflow)
+
+    scene.do(transitions.abort)
+    assert adapter.held(scene.project, scene.workflow) == ""
+
+
+def test_a_phase_that_the_document_gets_is_counted(scene: Scene) -> None:
+    """And one that goes no longer."""
+    scene.start()
+    before = scene.doc.read_text()
+    scene.doc.write_text(before + "\n### Phase 3: Launch\n\n#### Task 3.1: Publish\n")
+    scene.do(lambda run: None)
+    assert scene.data["orchestrator"]["total_phases"] == 3
+
+    scene.doc.write_text(before)
+    scene.do(lambda run: None)
+    assert scene.data["orchestrator"]["total_phases"] == 2
+
+
+def test_a_task_that_is_skipped_after_the_fifth_makes_no_checkpoint(scene: Scene) -> None:
+    """There is one for the fifth already."""
+    scene.doc.write_text("".join(f"#### Task 1.{number}: Piece {number}\n" for number in range(1, 9)))
+    scene.start()
+    for number in range(1, 6):
+        scene.do(lambda run, id_=f"1.{number}": transitions.finish(run, id_))  # type: ignore[misc]
+    scene.do(lambda run: transitions.skip(run, "1.6"))
+
+    assert [each["task"] for each in scene.data["checkpoints"]] == ["1.5"]
+
+
+def test_what_a_person_moved_is_noted_before_what_a_command_moves(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each keeps its own time: the file's for the first, the command's for the second."""
+    seen = list[tuple[list[str], bool]]()
+
+    def observe(self: object, workflow: Workflow, *, error: str = "", at: str | None = None) -> None:
+        seen.append(([each.status for each in workflow.phases], at is not None))
+
+    scene.start()
+    data = scene.data
+    data["completed_tasks"] = [{"task": "1.1", "name": "Update the model", "cost": "unknown"}]
+    data["pending_tasks"] = data["pending_tasks"][1:]
+    scene.put(json.dumps(data, indent=2).encode())
+    monkeypatch.setattr(type(scene.project), "observe", observe)
+    scene.do(lambda run: transitions.begin(run, "1.2"))
+
+    assert seen == [(["completed", "pending", "pending"], False), (["completed", "active", "pending"], True)]
+
+
+def test_a_checkpoint_of_an_earlier_run_is_not_ahead_of_this_one(scene: Scene) -> None:
+    """What was completed then says nothing about what is pending now."""
+    scene.start()
+    scene.do(lambda run: transitions.finish(run, "1.1"))
+    scene.do(lambda run: setattr(run, "checkpoint", "1.1"))
+    behind = json.dumps(scene.data | {"completed_tasks": []}).encode()
+    scene.put(behind)
+    assert list(evidence.drift(scene.project, store.current(scene.project)[1])) == [
+        "1.1 is completed in checkpoint-001.json; `restore checkpoint-001.json` goes back to it"
+    ]
+
+    scene.do(transitions.abort)
+    scene.at("13:00:00")
+    scene.start()
+    assert list(evidence.drift(scene.project, store.current(scene.project)[1])) == []

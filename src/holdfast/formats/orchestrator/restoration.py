@@ -39,7 +39,12 @@ def chosen(project: Records, name: str = "") -> Snapshot:
     if name:
         if "/" in name or "\0" in name or not name.startswith("checkpoint"):
             raise HoldfastError(f"{name!r} isn't a checkpoint; name one such as checkpoint-003.json")
-        return snapshots.read(project, name if name.endswith(".json") else f"{name}.json")
+        try:
+            return snapshots.read(project, name if name.endswith(".json") else f"{name}.json")
+        except MissingError as error:
+            raise MissingError(
+                error.path, f"{error.reason}; without a name, the newest checkpoint is restored"
+            ) from error
     listed = list[str]()
     with suppress(StateError):
         entries = schema.objects(store.load(project).data.get("checkpoints"))
@@ -83,7 +88,12 @@ def take_over(project: Records, source: Path, task_doc: str, *, replace: bool = 
         StateError: it can't be read or written.
     """
     path = schema.state_path(project.root)
-    data, lost = drift.imported(document.load(source, statefile.LIMIT_BYTES).data, task_doc)
+    given = document.load(source, statefile.LIMIT_BYTES).data
+    if source == path and schema.kind(given) == "ours":
+        raise TransitionError(
+            f"{path} is a run already; `holdfast orchestrator check` says what is wrong with it, if any"
+        )
+    data, lost = drift.imported(given, task_doc)
     statefile.guard(project.root, path)
     with locked(path.parent):
         aside: Path | None = None

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.records import Records
     from holdfast.workflow.statefile import StateFile
 
+_A_TASK = "a heading such as `#### Task 1.1: Name`"
 DOCUMENTS = ".claude/tasks"
 """The folder of the task documents that Holdfast writes for `holdfast start TITLE --phase …`."""
 
@@ -166,9 +167,14 @@ def create(project: Records, start: Start, doc: Path, *, given: dict[str, Any] |
         SchemaMismatch: the file is another program's.
         StateError: the document or the state can't be read or written.
     """
-    found, mtime = taskdoc.read(doc)
+    try:
+        found, mtime = taskdoc.read(doc)
+    except StateError as error:
+        if doc.is_file():
+            raise
+        raise StateError(doc, f"{error.reason}; name a Markdown file with {_A_TASK}") from error
     if not found.tasks:
-        raise TransitionError(f"{doc} names no task; a task is a heading such as `#### Task 1.1: Name`")
+        raise TransitionError(f"{doc} names no task; give it {_A_TASK}")
     path = schema.state_path(project.root)
     statefile.guard(project.root, path)
     with locked(path.parent):
@@ -206,7 +212,10 @@ def must_be_free(project: Records, *, replace: bool) -> StateFile | None:
     file = statefile.present(project, schema.state_path(project.root))
     if file is None:
         return None
-    schema.check(file)
+    try:
+        schema.check(file)
+    except SchemaMismatch as error:
+        raise SchemaMismatch(error.path, f"{error.reason}; move it away to start a run here") from error
     there = view.workflow(project, file)[0]
     if not there.finished and not replace:
         raise TransitionError(views.in_the_way(project, there))

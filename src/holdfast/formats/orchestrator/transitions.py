@@ -105,8 +105,9 @@ def finish(
     insist_open(run)
     task = run.task(id_)
     if task.status in ("completed", "failed", "blocked"):
-        remedy = "" if task.status == "completed" else f"; retry it first: `holdfast orchestrator task retry {id_}`"
-        raise TransitionError(f"task {id_} is {task.status}{remedy}")
+        if task.status == "completed":
+            raise TransitionError(f"task {id_} is completed already")
+        raise TransitionError(f"task {id_} is {task.status}; retry it first: `holdfast orchestrator task retry {id_}`")
     begin(run, id_)
     entry = run.executor(id_) or {}
     note = run.note(id_)

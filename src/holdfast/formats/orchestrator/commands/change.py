@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.commands import options, verbs
-from holdfast.formats.orchestrator import store, view
+from holdfast.formats.orchestrator import schema, store, view
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +25,14 @@ def opened(project_dir: str | None) -> Workspace:
     file, _ = store.current(project)
     verbs.take(project, view.workflow(project, file)[0])
     return project
+
+
+def known(run: Run, *ids: str) -> None:
+    """Raise HoldfastError for an id that no task of the run has; a typing error would be recorded otherwise."""
+    agents = {schema.task_of(each) for each in schema.objects(run.data.get("active_agents"))}
+    for each in ids:
+        if each and each not in agents:
+            run.task(each)
 
 
 def change(

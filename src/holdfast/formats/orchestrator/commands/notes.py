@@ -11,7 +11,7 @@ from holdfast.errors import HoldfastError
 from holdfast.formats.orchestrator import agents as present
 from holdfast.formats.orchestrator import amounts, learnings, schema, store, supervision, transitions
 from holdfast.formats.orchestrator import locks as file_locks
-from holdfast.formats.orchestrator.commands.change import change, opened
+from holdfast.formats.orchestrator.commands.change import change, known, opened
 
 if TYPE_CHECKING:
     from holdfast.formats.orchestrator.run import Run
@@ -62,9 +62,11 @@ def supervise(
 
     def before(run: Run) -> None:
         transitions.insist_open(run)
+        known(run, task_id)
         run.checkpoint = task_id or run.at_work()
 
     def edit(run: Run) -> None:
+        known(run, task_id)
         supervision.supervise(run, check_type, task_id or run.at_work(), found)
 
     if found is not None and found.action != "pass":  # R003-33
@@ -95,6 +97,7 @@ def learn(
 
     def edit(run: Run) -> None:
         transitions.insist_open(run)
+        known(run, task_id)
         learnings.add(run, kind, lesson, pattern=pattern, context=context, task=task_id)
 
     change(project, edit, "learn", as_json, "The learning is recorded.")
@@ -114,6 +117,7 @@ def checkpoint(task_id: str, as_json: bool, project_dir: str | None) -> None:
     project = opened(project_dir)
 
     def edit(run: Run) -> None:
+        known(run, task_id)
         run.checkpoint = task_id or run.at_work()
 
     made = store.change(project, edit, why="orchestrator checkpoint")
@@ -154,6 +158,7 @@ def prune(ids: tuple[str, ...], older: str, as_json: bool, project_dir: str | No
     gone = list[str]()
 
     def edit(run: Run) -> None:
+        known(run, *ids)
         gone[:] = present.prune(run, older_s=age or 0, tasks=ids)
 
     made = store.change(project, edit, why="orchestrator agents prune")
@@ -200,11 +205,12 @@ def release(paths: tuple[str, ...], owner: str, everything: bool, as_json: bool,
     gone = file_locks.release(
         options.open_project(project_dir), lambda each: everything or each.path in paths or each.owner == owner
     )
-    _show(gone, as_json, "Freed {0.path}, which agent {0.owner} had locked.")
+    none = "There is no such lock. `holdfast orchestrator locks` shows those that there are."
+    _show(gone, as_json, "Freed {0.path}, which agent {0.owner} had locked.", none)
 
 
-def _show(found: list[file_locks.Lock], as_json: bool, form: str) -> None:
+def _show(found: list[file_locks.Lock], as_json: bool, form: str, none: str = "No file is locked.") -> None:
     if as_json:
         options.print_json([each._asdict() for each in found])
     else:
-        options.say("\n".join(form.format(each) for each in found) or "No file is locked.")
+        options.say("\n".join(form.format(each) for each in found) or none)

@@ -56,7 +56,7 @@ def check(context: click.Context, as_json: bool, project_dir: str | None) -> Non
     """
     project = options.open_project(project_dir)
     file, run = store.current(project)
-    found = [file.broken] if file.broken else []
+    found = [f"{file.path}: {file.trouble if file.present else file.broken}"] if file.broken else []
     found += [
         *checks.types(file.data),
         *checks.contradictions(run),
@@ -66,7 +66,7 @@ def check(context: click.Context, as_json: bool, project_dir: str | None) -> Non
     if as_json:
         options.print_json(found)
     else:
-        options.say("\n".join(found) or "The state and its task document agree.")
+        options.say(paths.shown("\n".join(found)) or "The state and its task document agree.")
     context.exit(1 if found else 0)
 
 
