@@ -19,41 +19,44 @@ TMUX = shutil.which("tmux")
 class Terminal:
     """A running client that a person types to."""
 
-    def __init__(self, client: Client, *arguments: str) -> None:
+    def __init__(self, client: Client, *arguments: str, panes: bool = False) -> None:
+        """Start it.
+
+        Args:
+            client: the client.
+            arguments: its command line.
+            panes: whether it knows that it is in tmux, so that it can give each teammate a process in a pane.
+        """
         assert TMUX
         self._socket = client.home / "tmux"
-        environ = client.environ | {"TERM": "xterm-256color"}
-        given = [f"{name}={value}" for name, value in environ.items()]
-        words = ["env", "-i", *given, str(client.binary), "--model", client.model, *arguments]
-        self._tmux(
-            "-f",
-            "/dev/null",
-            "new-session",
-            "-d",
-            "-x",
-            "160",
-            "-y",
-            "50",
-            "-c",
-            str(client.project),
-            shlex.join(words),
-        )
+        self._environ = client.environ | {"TERM": "xterm-256color"}
+        alone = [] if panes else ["env", "-u", "TMUX", "-u", "TMUX_PANE"]
+        command = shlex.join([*alone, str(client.binary), "--model", client.model, *arguments])
+        place = ("-x", "160", "-y", "50", "-c", str(client.project))
+        self._tmux("-f", "/dev/null", "new-session", "-d", *place, command)
 
     def _tmux(self, *arguments: str) -> str:
         assert TMUX
-        ran = subprocess.run([TMUX, "-S", str(self._socket), *arguments], capture_output=True, text=True, check=False)
+        command = [TMUX, "-S", str(self._socket), *arguments]
+        ran = subprocess.run(command, capture_output=True, text=True, check=False, env=self._environ)
         return ran.stdout
+
+    @property
+    def panes(self) -> list[str]:
+        """What each pane shows; the first is the one that was started."""
+        found = self._tmux("list-panes", "-a", "-F", "#{pane_id}").split()
+        return [self._tmux("capture-pane", "-p", "-t", each) for each in found]
 
     @property
     def screen(self) -> str:
         """What it shows."""
-        return self._tmux("capture-pane", "-p") or "it has ended"
+        return self._tmux("capture-pane", "-p", "-t", "%0") or "it has ended"
 
     def prompt(self, text: str) -> None:
         """Type a prompt."""
-        self._tmux("send-keys", "-l", text)
+        self._tmux("send-keys", "-t", "%0", "-l", text)
         time.sleep(0.5)  # else the client takes both for a paste
-        self._tmux("send-keys", "Enter")
+        self._tmux("send-keys", "-t", "%0", "Enter")
 
     def until(self, met: Callable[[], object], timeout_s: float = 90) -> None:
         """Wait until a condition holds."""

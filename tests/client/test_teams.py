@@ -11,7 +11,7 @@ from tests.client.model import Reply, say
 from tests.client.terminal import TMUX, Terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tests.client.model import Request
     from tests.client.world import World
@@ -21,16 +21,23 @@ _calls = itertools.count(800_000)
 
 
 @pytest.fixture
-def terminal(world: World) -> Iterator[Terminal]:
-    """The terminal of a client that has teams."""
+def terminal(world: World) -> Iterator[Callable[..., Terminal]]:
+    """A function that starts the terminal of a client that has teams."""
     if world.version == "2.1.197":
         pytest.skip("this client has no teams")
     if TMUX is None:
         pytest.skip("needs tmux, for the client's terminal")
     world.client.extra["CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS"] = "1"
-    made = Terminal(world.client)
-    yield made
-    made.close()
+    made: list[Terminal] = []
+
+    def start(*arguments: str, panes: bool = False) -> Terminal:
+        made.append(Terminal(world.client, *arguments, panes=panes))
+        made[0].until(lambda: "❯" in made[0].screen or ">" in made[0].screen)
+        return made[0]
+
+    yield start
+    for each in made:
+        each.close()
 
 
 def mate(name: str) -> Reply:
@@ -40,7 +47,7 @@ def mate(name: str) -> Reply:
 
 
 @pytest.mark.scenario(16)
-def test_a_teammate_is_known_after_a_compaction(world: World, terminal: Terminal) -> None:
+def test_a_teammate_is_known_after_a_compaction(world: World, terminal: Callable[..., Terminal]) -> None:
     """The next request names alice with her report; launching another alice is refused, and she stays the only one."""
     started = []
 
@@ -51,19 +58,39 @@ def test_a_teammate_is_known_after_a_compaction(world: World, terminal: Terminal
         return say("REPORT-1: the first half is done.")
 
     world.model.fleet = of_the_team
-    terminal.until(lambda: "❯" in terminal.screen or ">" in terminal.screen)
+    there = terminal()
     world.model.turns = [mate("alice"), say("Launched.")]
-    terminal.prompt("Make a team.")
-    terminal.until(lambda: world.rows("runs") and "REPORT-1" in str(world.rows("runs")))
+    there.prompt("Make a team.")
+    there.until(lambda: world.rows("runs") and "REPORT-1" in str(world.rows("runs")))
     requests = len(world.model.of("main"))
-    terminal.prompt("/compact")
-    terminal.until(lambda: world.model.of("summary"))
+    there.prompt("/compact")
+    there.until(lambda: world.model.of("summary"))
     world.model.turns = [mate("alice"), say("Ok.")]
-    terminal.prompt("Go on.")
-    terminal.until(lambda: "is there already" in world.model.of("main")[-1].text)
+    there.prompt("Go on.")
+    there.until(lambda: "is there already" in world.model.of("main")[-1].text)
     told = world.model.of("main")[-1].text
     assert "teammate alice (" in told and "is there; use SendMessage" in told
     assert "REPORT-1" in told
     assert len({row["agent_id"] for row in world.rows("runs")}) == 1
     assert requests < len(world.model.of("main"))
+    assert not world.complaints
+
+
+@pytest.mark.scenario(16)
+def test_a_teammate_in_a_pane_of_its_own(world: World, terminal: Callable[..., Terminal]) -> None:
+    """It is a client and a session of its own, so its reports are there. It is named, and launched only once."""
+    there = terminal("--teammate-mode", "tmux", panes=True)
+    world.model.turns = [mate("alice"), say("Launched.")]
+    there.prompt("Make a team.")
+    there.until(lambda: [each for each in world.model.of("main") if "idle_notification" in each.last])
+    assert len(there.panes) == 2
+    there.prompt("/compact")
+    there.until(lambda: world.model.of("summary"))
+    world.model.turns = [mate("alice"), say("Ok.")]
+    there.prompt("Go on.")
+    there.until(lambda: "is there already" in world.model.of("main")[-1].text)
+    told = world.model.of("main")[-1].text
+    assert "teammate alice (alice@" in told and "is there; use SendMessage" in told
+    assert len(there.panes) == 2
+    assert [row["name"] for row in world.rows("agent_calls") if row["kind"] == "teammate"] == ["alice"]
     assert not world.complaints

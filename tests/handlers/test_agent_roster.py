@@ -95,6 +95,14 @@ def test_a_running_script_is_named_with_its_task(launches: Launches) -> None:
     )
 
 
+def test_a_script_that_is_told_to_run_on_still_runs(launches: Launches) -> None:
+    """A notification of a run that goes on is no end of it."""
+    launches.ran()
+    told = f"<task-notification>\n<task-id>task-{RUN}</task-id>\n<status>running</status>\n</task-notification>"
+    launches.fire("UserPromptSubmit", prompt=told, prompt_id="made by the client")
+    assert f"run {RUN} (task task-{RUN}) is running" in launches.compact().context
+
+
 def test_a_script_that_was_cut_off_is_named_with_how_to_go_on(launches: Launches) -> None:
     """And its journal is there for the client, which looks for it before any hook hears of the call."""
     launches.ran()

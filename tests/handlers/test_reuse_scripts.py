@@ -201,6 +201,54 @@ def test_a_changed_script_is_answered_by_content(launches: Launches) -> None:
     assert scripts.original(changed(fired)["script"]) == CHANGED
 
 
+def test_with_other_arguments_it_is_answered_by_content(launches: Launches) -> None:
+    """Arguments decide which calls a script makes, so the client's cache would end at the first that differs."""
+    launches.ran()
+    new_session(launches)
+    assert known(launches.launch(script=SCRIPT, args={"part": 1})) == set(PROMPTS[:5])
+
+
+def test_a_changed_script_without_a_known_prompt_passes(launches: Launches) -> None:
+    """The agents' transcripts are gone. The client is asked to resume nothing: it would find no call of it."""
+    for transcript in launches.ran().glob("agent-*.jsonl"):
+        transcript.unlink()
+    new_session(launches)
+    assert passed(launches.launch(CHANGED))
+
+
+def test_results_that_a_script_cannot_hold_are_served_by_the_client(launches: Launches) -> None:
+    """A script in stages is answered by content, as the client's cache may end early; but not if that loses results."""
+    staged = f"{SCRIPT}// a pipeline\n"
+    folder = launches.ran(text=staged)
+    new_session(launches)
+    assert known(launches.launch(staged)) == set(PROMPTS[:5])
+    file = folder / journals.NAME
+    file.write_text(file.read_text("utf-8").replace("Result of", "x" * 200_000), "utf-8")
+    fired = launches.launch(staged)
+    assert changed(fired)["script"] == staged
+    assert "resumeFromRunId" in changed(fired)
+
+
+def test_what_an_earlier_session_finished_after_this_one_began_is_used(launches: Launches) -> None:
+    """It was resumed and cut off again meanwhile. The copy that was made at the start lacks a result."""
+    source = launches.ran()
+    new_session(launches)
+    finished(source, SCRIPT, PROMPTS)
+    run = changed(launches.launch())["resumeFromRunId"]
+    assert run != RUN
+    found = journals.journal(journal(launches, run).parent)
+    assert found
+    assert found.done == 6
+
+
+def test_one_that_the_client_lists_no_more_is_not_waited_for(launches: Launches) -> None:
+    """It was stopped, in the client that goes on."""
+    launches.ran()
+    launches.fire("Stop", background_tasks=[])
+    launches.compact()
+    assert changed(launches.launch())["resumeFromRunId"] == RUN
+
+
 def test_a_script_of_another_name_shares_nothing(launches: Launches) -> None:
     """It is another script, whatever its prompts."""
     launches.ran()
