@@ -327,6 +327,19 @@ def test_named_and_nested(fleet: Fleet, nested: bool) -> None:
 
 
 @pytest.mark.scenario(16)
+def test_a_changed_script_that_runs_another(fleet: Fleet) -> None:
+    """Its own agents are answered. Those of the other script can't be, which the user is told."""
+    folder = fleet.world.project / ".claude" / "workflows"
+    folder.mkdir(parents=True)
+    (folder / "inner.js").write_text(INNER)
+    script = NESTED.replace("const inner", "const first = await agent('AGENT-8 do the first')\nconst inner")
+    cut(fleet, "9", done=3, script=script)
+    assert after(fleet, script=script.replace("do the last", "do the very last")) == {"1": 1, "2": 1, "9": 1}
+    assert not told(fleet, "1", "2", "9")
+    assert "agents of scripts that it runs with workflow() start anew" in fleet.world.holdfast("log")
+
+
+@pytest.mark.scenario(16)
 def test_what_is_asked_anew_starts_all(fleet: Fleet) -> None:
     """A person who asks again for a run that has finished gets fresh agents, in the same session and in a new one."""
     session = fleet.world.client.session(SKIP)

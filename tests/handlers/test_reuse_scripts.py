@@ -201,6 +201,17 @@ def test_a_changed_script_is_answered_by_content(launches: Launches) -> None:
     assert scripts.original(changed(fired)["script"]) == CHANGED
 
 
+@pytest.mark.parametrize(("more", "said"), [("await workflow('inner', {})\n", True), ("", False)])
+def test_what_cannot_be_used_again_is_said(launches: Launches, more: str, said: bool) -> None:
+    """A script that a script runs has an `agent` of its own."""
+    launches.ran()
+    new_session(launches)
+    fired = launches.launch(CHANGED + more)
+    assert known(fired) == set(PROMPTS[:5])
+    for text in (fired.context, fired.reply["systemMessage"]):
+        assert ("scripts that it runs with workflow() start anew" in text) is said
+
+
 def test_with_other_arguments_it_is_answered_by_content(launches: Launches) -> None:
     """Arguments decide which calls a script makes, so the client's cache would end at the first that differs."""
     launches.ran()

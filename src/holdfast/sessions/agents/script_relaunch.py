@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.agents.script_runs import ScriptRun
     from holdfast.sessions.hook import Call, Context, Event
 
+_NESTED = re.compile(r"\bworkflow\s*\(")  # a call of another script, in which the client knows its own `agent` only
 _NAMED = 10  # runs that a prompt names and that are looked for
 _UNKNOWN = "unknown journal"  # the hint that a client notes results in a way that Holdfast doesn't know
 
@@ -85,6 +87,8 @@ def _reuse(event: Call, context: Context, earlier: ScriptRun, script: str | None
             line = f"{about}; each call with the same prompt and options gets its earlier result ({known} known)"
             if left_out:
                 line += f"; {count(left_out, 'result')} didn't fit into the script and will be made anew"
+            if _NESTED.search(script):
+                line += "; agents of scripts that it runs with workflow() start anew"
             script_runs.reuses(event, project, earlier, line, lineage)
             return Relaunch(tool_input=changed, messages=said(context, event, f"{line}.", _note(earlier, line)))
         if not by_journal:
