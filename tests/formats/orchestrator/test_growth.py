@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -116,6 +117,23 @@ def test_a_broken_state_has_its_checkpoints_read_once(
     good.write_bytes(good.read_bytes().replace(b"Piece 2", b"Piece B"))
     assert adapter.find(scene.project).workflows[0].phases[1].title == "Piece B"
     assert calls["load"] == 5, "that one was changed"
+
+
+def test_a_learning_is_logged_without_a_parse_of_the_others(scene: Scene, calls: Calls) -> None:
+    """They are compared as lines. Only where one is missing, or written otherwise, are they looked into."""
+    scene.do(lambda run: [learnings.add(run, "insight", f"Lesson {number}") for number in range(300)])
+    log = learnings.path(scene.project)
+    calls.of(learnings, "_object")
+    scene.do(lambda run: learnings.add(run, "insight", "A new one"))
+    assert calls["_object"] == 1, "the first line, which tells whose log it is"
+    assert len(log.read_text().splitlines()) == 301
+
+    lines = log.read_text().replace('", "lesson"', '","lesson"').splitlines()
+    log.write_text("".join(f"{line}\n" for line in lines if '"Lesson 299"' not in line))
+    scene.do(lambda run: learnings.add(run, "insight", "The newest"))
+    said = [json.loads(line)["lesson"] for line in log.read_text().splitlines()]
+    assert len(said) == 302
+    assert said[-3:] == ["A new one", "Lesson 299", "The newest"]
 
 
 def test_notes_of_a_task_are_found_without_a_copy_of_all(calls: Calls) -> None:

@@ -702,3 +702,15 @@ def test_a_checkpoint_of_an_earlier_run_is_not_ahead_of_this_one(scene: Scene) -
     scene.at("13:00:00")
     scene.start()
     assert list(evidence.drift(scene.project, store.current(scene.project)[1])) == []
+
+
+def test_an_attempt_whose_cost_nobody_knows_is_counted_in_the_warning(scene: Scene) -> None:
+    """A failed one too, until its task is completed: then the task is counted, once."""
+    scene.start()
+    scene.do(lambda run: transitions.fail(run, "1.1", "No idea"))
+    warned = ["Cost is unknown for 1 task, so it is not in the sum"]
+    assert scene.data["safety_bounds"]["warnings"] == warned
+
+    scene.do(lambda run: transitions.retry(run, "1.1"))
+    scene.do(lambda run: transitions.finish(run, "1.1", cost="$0.10"))
+    assert scene.data["safety_bounds"]["warnings"] == warned

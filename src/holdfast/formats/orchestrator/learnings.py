@@ -67,9 +67,13 @@ def log_run(project: Records, run: Run) -> None:
     """
     if not (run.learned or run.outgrown):
         return
-    known = {json.dumps(each, sort_keys=True) for each in logged(project)}
     wanted = [*run.outgrown, *schema.objects(run.data.get("learnings"))]
-    log(project, [each for each in wanted if json.dumps(each, sort_keys=True) not in known])
+    lines = set(_read(project).split(b"\n"))
+    lacking = [each for each in wanted if _line(each) not in lines]
+    if len(lacking) > len(run.learned):  # some line couldn't be written, or somebody wrote it another way
+        known = {json.dumps(each, sort_keys=True) for each in logged(project)}
+        lacking = [each for each in lacking if json.dumps(each, sort_keys=True) not in known]
+    log(project, lacking)
 
 
 def log(project: Records, learned: Sequence[dict[str, Any]]) -> None:
@@ -78,7 +82,7 @@ def log(project: Records, learned: Sequence[dict[str, Any]]) -> None:
         return
     target = path(project)
     statefile.guard(project.root, target)
-    text = "".join(f"{json.dumps(each, ensure_ascii=False)}\n" for each in learned).encode("utf-8", "backslashreplace")
+    text = b"".join(_line(each) + b"\n" for each in learned)
     try:
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
         descriptor = os.open(target, flags, 0o644)
@@ -94,6 +98,10 @@ def log(project: Records, learned: Sequence[dict[str, Any]]) -> None:
         raise StateError(target, f"can't be written: {error.strerror or error}") from error
 
 
+def _line(learned: dict[str, Any]) -> bytes:
+    return json.dumps(learned, ensure_ascii=False).encode("utf-8", "backslashreplace")
+
+
 def _is_log(raw: bytes) -> bool:
     """Return whether a file's beginning is that of a log of ours, perhaps torn, or the file is empty."""
     first, end, _ = raw.partition(b"\n")
@@ -103,13 +111,18 @@ def _is_log(raw: bytes) -> bool:
 
 def logged(project: Records) -> list[dict[str, Any]]:
     """Return the learnings in the log; lines that are no JSON object are left out. Raises StateError."""
+    lines = _read(project).decode("utf-8", "replace").splitlines()
+    return [each for line in lines if (each := _object(line)) is not None]
+
+
+def _read(project: Records) -> bytes:
+    """Return the log's bytes, none if there is no log. Raises StateError."""
     target = path(project)
     statefile.guard(project.root, target)
     try:
-        raw, _ = document.read(target, LIMIT_BYTES)
+        return document.read(target, LIMIT_BYTES)[0]
     except MissingError:
-        return []
-    return [each for line in raw.decode("utf-8", "replace").splitlines() if (each := _object(line)) is not None]
+        return b""
 
 
 def _object(line: str) -> dict[str, Any] | None:
