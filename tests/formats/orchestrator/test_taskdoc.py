@@ -91,3 +91,9 @@ def test_headings_inside_the_section_of_bounds_do_not_end_it() -> None:
 def test_the_last_section_goes_to_the_documents_last_line() -> None:
     """Without a line end, too."""
     assert taskdoc.section("#### Task 1.1: A\nFirst.\nLast.", "1.1").text == "First.\nLast."
+
+
+def test_criteria_may_stand_below_an_empty_line() -> None:
+    """As most people and formatters write lists; a paragraph of its own ends them."""
+    said = "#### Task 1.1: A\n\n**Success Criteria**:\n\n- [ ] built\n\n- [ ] tested\n\nAnd also:\n\n- no criterion\n"
+    assert taskdoc.section(said, "1.1").criteria == ("built", "tested")

@@ -714,3 +714,18 @@ def test_an_attempt_whose_cost_nobody_knows_is_counted_in_the_warning(scene: Sce
     scene.do(lambda run: transitions.retry(run, "1.1"))
     scene.do(lambda run: transitions.finish(run, "1.1", cost="$0.10"))
     assert scene.data["safety_bounds"]["warnings"] == warned
+
+
+def test_a_commit_speaks_against_a_task_only_until_that_is_completed(scene: Scene) -> None:
+    """Its message names the task."""
+    scene.start()
+    log = scene.project.root / ".git/logs/HEAD"
+    log.parent.mkdir(parents=True)
+    log.write_text(f"{'0' * 40} {'a' * 40} A <a@b.c> 1768478700 +0000\tcommit: Finish task 1.1\n")
+
+    def said() -> list[str]:
+        return list(evidence.drift(scene.project, store.current(scene.project)[1]))
+
+    assert said() == ["commit aaaaaaaaaaaa names task 1.1, which is pending"]
+    scene.do(lambda run: transitions.finish(run, "1.1"))
+    assert said() == []
