@@ -69,6 +69,12 @@ def test_what_is_written_is_read_again() -> None:
     ]
 
 
+def test_a_title_stays_whole_however_long_it_is() -> None:
+    """The commands know a run by it, and a person who started it with that title names it so."""
+    title = f"{'words ' * 1_600}end"
+    assert taskdoc.parse(taskdoc.written(title, [("one", "")])).title == title
+
+
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     """It names no tasks, whatever its bytes look like."""
     (tmp_path / "doc.md").write_bytes(b"#### Task 1.1: a\0b")

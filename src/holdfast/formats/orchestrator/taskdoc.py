@@ -20,7 +20,8 @@ LIMIT_BYTES = 2 * 1024 * 1024
 """The largest task document that is read: 500 tasks take about a tenth of it."""
 SECTION_LIMIT_CHARS = 4_000  # characters of a task's section that its agent is told
 
-HEADING_LIMIT_CHARS = 500  # characters of a heading that count
+HEADING_LIMIT_CHARS = 20_000  # characters of a heading that count: a run is called by its title, so it stays whole
+LINE_LIMIT_CHARS = 500  # characters of another line that are looked at
 # Of headings without blanks around them. ASCII: other scripts' digits would make two headings one task.
 _PHASE = re.compile(r"#{3}\s+Phase\s+(\d{1,6})\s*(?::|-|–|—)\s*(\S.*)", re.IGNORECASE | re.ASCII)
 _TASK = re.compile(r"#{4}\s+Task\s+(\d{1,6}\.\d{1,6})\s*(?::|-|–|—)\s*(\S.*)", re.IGNORECASE | re.ASCII)
@@ -112,7 +113,7 @@ def parse(text: str) -> TaskDocument:
     phases, tasks, faults, title, above = dict[int, str](), dict[str, Task](), list[str](), "", 0
     for line in lines:
         if line.kind != "heading":
-            if tasks and (agent := _AGENT.fullmatch(line.raw[:HEADING_LIMIT_CHARS])):
+            if tasks and (agent := _AGENT.fullmatch(line.raw[:LINE_LIMIT_CHARS])):
                 last = next(reversed(tasks))
                 tasks[last] = tasks[last]._replace(agent=agent[1])
             continue
@@ -214,7 +215,7 @@ def _bounds(lines: Sequence[Line]) -> tuple[dict[str, Any], list[str]]:
     for line in lines[at + 1 :]:
         if line.kind == "heading" and line.depth <= depth:
             break
-        said = line.raw[:HEADING_LIMIT_CHARS]
+        said = line.raw[:LINE_LIMIT_CHARS]
         for subject in map(str.lower, _SETS.findall(said)):
             name = next(each for each in _BOUND if each.startswith(f"max_{subject}"))
             given = _BOUND[name].search(said)
