@@ -260,6 +260,13 @@ def test_one_that_the_client_lists_no_more_is_not_waited_for(launches: Launches)
     assert changed(launches.launch())["resumeFromRunId"] == RUN
 
 
+def test_one_that_the_client_lists_is_waited_for(launches: Launches) -> None:
+    """The turn has ended, and the run goes on."""
+    launches.ran()
+    launches.fire("Stop", background_tasks=[{"id": f"task-{RUN}", "type": "local_workflow", "status": "running"}])
+    launches.launch().assert_denied("running already", RUN)
+
+
 def test_a_script_of_another_name_shares_nothing(launches: Launches) -> None:
     """It is another script, whatever its prompts."""
     launches.ran()
