@@ -27,4 +27,6 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> list[Outcome]:
     from holdfast import sessions
 
     sessions.join(event, context)
-    return deliver(workflows.save(event, context, path))
+    told = workflows.save(event, context, path)
+    sessions.show_status(event, context)
+    return deliver(told)

@@ -9,7 +9,9 @@
      refused (`refuse`): it knows the strict handlers, and prints the refusal.
    - The environment chooses where the server's socket is, as it chooses the home. What is started, only run.conf does.
    - Memory is static; what doesn't fit goes the other way. Every descriptor is closed on exec.
-   - The exit code is the child's, or 1 if not even the shell can be started: the registered command then tries. */
+   - The exit code is the child's, or 1 if not even the shell can be started: the registered command then tries.
+
+   With `--status` it prints the client's status line, from a small file that events and commands keep (`status`). */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -50,12 +52,15 @@ enum {
     REQUEST_BYTES = 1 << 20,    /* the longest request; a longer one is left to the entrypoint */
     VARIABLES = 1024,           /* the most variables, since looking for doubles takes their square */
     PATH_BYTES = 4096,          /* the longest path, with its final zero */
-    CONF_BYTES = 4 * PATH_BYTES /* the longest run.conf */
+    CONF_BYTES = 4 * PATH_BYTES, /* the longest run.conf */
+    STATUS_BYTES = 512,         /* the longest file for the status line; files/status_file.py writes it */
+    SESSION_BYTES = 64          /* the longest session id */
 };
 enum { ALIVE = '!', WAIT = '.', READY = 'r', GO = 'g', LONGER = 0xfe, WRITTEN = 0xff }; /* the messages; see relay.py */
 enum heard { DATA, TIMED_OUT, TERMINATED, FAILED };
 
 #define CONF_HEAD "holdfast relay 1"
+#define STATUS_HEAD "holdfast status 1"
 
 struct conf { /* run.conf: CONF_HEAD, then one absolute path a line */
     const char *interpreter, *entry, *refuse;
@@ -149,8 +154,8 @@ static int utf8(void) {
 #endif
 }
 
-/* Write the socket's path into `path`. Return whether there is one. */
-static int address(char *path, size_t room, const struct conf *conf) {
+/* Write the path of a file below Holdfast's state folder into `path`. Return whether there is one that fits. */
+static int below_state(char *path, size_t room, const char *name) {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME"), *below = "";
     if (!state || !*state) {
         state = home ? home : "";
@@ -160,8 +165,13 @@ static int address(char *path, size_t room, const struct conf *conf) {
         below = "/.local/state";
 #endif
     }
-    if (*state != '/') return 0;
+    int length = snprintf(path, room, "%s%s/holdfast/%s", state, below, name);
+    return *state == '/' && length > 0 && (size_t)length < room;
+}
 
+/* Write the socket's path into `path`. Return whether there is one. */
+static int address(char *path, size_t room, const struct conf *conf) {
+    char name[32];
     uint64_t key = number(0, getuid());
     key = word(key, conf->entry);
     key = word(key, conf->interpreter);
@@ -180,13 +190,13 @@ static int address(char *path, size_t room, const struct conf *conf) {
         if (known) inodes[each] = found.st_ino;
     }
     for (int each = 0; each < 5 && known; each++) key = number(key, inodes[each]);
-    int length = snprintf(path, room, "%s%s/holdfast/server/%016llx", state, below, (unsigned long long)key);
-    return length > 0 && length < 100 && (size_t)length < room; /* as in relay.py */
+    snprintf(name, sizeof name, "server/%016llx", (unsigned long long)key);
+    return below_state(path, room, name) && strlen(path) < 100; /* as in relay.py */
 }
 
-/* Return whether the socket's folder belongs to this user alone. */
+/* Return whether a file's folder belongs to this user alone. */
 static int private_folder(const char *path) {
-    char folder[sizeof ((struct sockaddr_un *)0)->sun_path];
+    char folder[PATH_BYTES];
     struct stat found;
     return beside(folder, sizeof folder, path, "") && !stat(folder, &found) && found.st_uid == getuid() &&
            !(found.st_mode & 077);
@@ -448,6 +458,95 @@ static int relay(const struct conf *conf, int count, char **given) {
     return refuse(conf->refuse, event, why, failure);
 }
 
+/* --- the status line: files/status_file.py ------------------------------------------------------------------------ */
+
+static int isalnum_ascii(char each) {
+    return (each >= '0' && each <= '9') || (each >= 'A' && each <= 'Z') || (each >= 'a' && each <= 'z');
+}
+
+/* Copy the session's id out of what the client sends, JSON of which only this is read. Return whether there is one that
+   names a file. A quote inside a JSON string has a backslash before it, so the key is found nowhere in one. */
+static int session_in(const char *text, size_t length, char *session) {
+    static const char key[] = "\"session_id\"";
+    const char *end = text + length;
+    for (const char *at = text; (at = memchr(at, '"', (size_t)(end - at))); at++) {
+        if ((size_t)(end - at) < sizeof key || memcmp(at, key, sizeof key - 1)) continue;
+        const char *from = at + sizeof key - 1;
+        while (from < end && memchr(" \t\r\n", *from, 4)) from++;
+        if (from == end || *from++ != ':') continue; /* a value of that text */
+        while (from < end && memchr(" \t\r\n", *from, 4)) from++;
+        if (from == end || *from++ != '"') return 0;
+        size_t used = 0;
+        for (; from < end && used < SESSION_BYTES && (*from == '-' || *from == '_' || isalnum_ascii(*from)); from++)
+            session[used++] = *from;
+        session[used] = 0;
+        return used && from < end && *from == '"';
+    }
+    return 0;
+}
+
+/* Split a status file, with a final zero at text[length], into its line and the time of the last save in seconds, 0 for
+   none. Return whether it is one, and the line nothing that a terminal would act on. */
+static int parse_status(char *text, size_t length, const char **line, long long *saved) {
+    const size_t head = sizeof STATUS_HEAD - 1;
+    if (length < head + 4 || memcmp(text, STATUS_HEAD "\n", head + 1)) return 0;
+    char *at = text + head + 1, *most = at + 12;
+    for (*saved = 0; at < most && *at >= '0' && *at <= '9'; at++) *saved = *saved * 10 + (*at - '0');
+    if (at == text + head + 1 || *at++ != '\n' || text[length - 1] != '\n') return 0;
+    text[--length] = 0;
+    *line = at;
+    for (const char *each = at; each < text + length; each++) {
+        unsigned char byte = (unsigned char)*each;
+        /* C0 and DEL; in UTF-8, C2 begins C1, which ends before A0 */
+        if (byte < 0x20 || byte == 0x7f || (byte == 0xc2 && (unsigned char)each[1] < 0xa0)) return 0;
+    }
+    return *at != 0;
+}
+
+/* Write how long ago something was into `words`. */
+static void age(char *words, size_t room, long long seconds) {
+    if (seconds < 60) snprintf(words, room, "just now");
+    else if (seconds < 3600) snprintf(words, room, "%lld min ago", seconds / 60);
+    else if (seconds < 86400) snprintf(words, room, "%lld h ago", seconds / 3600);
+    else snprintf(words, room, "%lld d ago", seconds / 86400);
+}
+
+/* Print the status line of the session that the client names on stdin, or nothing. */
+static int status(void) {
+    static char text[STATUS_BYTES + 2];
+    char path[PATH_BYTES], name[SESSION_BYTES + 16], session[SESSION_BYTES + 1], words[40];
+    const char *line;
+    struct stat found;
+    long long saved;
+    size_t length = 0;
+    ssize_t got = 1;
+    if (isatty(0)) return 0; /* nobody sends anything there */
+    while (got > 0 && length < sizeof request) {
+        got = read(0, request + length, sizeof request - length);
+        if (got > 0) length += (size_t)got;
+        if (got < 0 && errno == EINTR) got = 1;
+    }
+    if (!session_in(request, length, session)) return 0;
+    snprintf(name, sizeof name, "status/%s", session);
+    if (!below_state(path, sizeof path, name) || !private_folder(path)) return 0;
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (file < 0) return 0;
+    got = -1;
+    if (!fstat(file, &found) && S_ISREG(found.st_mode) && found.st_uid == getuid())
+        got = read(file, text, STATUS_BYTES + 1);
+    close(file);
+    if (got <= 0 || got > STATUS_BYTES) return 0;
+    text[got] = 0;
+    if (!parse_status(text, (size_t)got, &line, &saved)) return 0;
+    age(words, sizeof words, (long long)time(NULL) - saved);
+    if (saved) printf("%s \xc2\xb7 saved %s\n", line, words);
+    else puts(line);
+    fflush(stdout);
+    return 0;
+}
+
+/* --- the program -------------------------------------------------------------------------------------------------- */
+
 static int is_strict(const char *event) {
     static const char *const events[] = {"PreToolUse", "PermissionRequest", "UserPromptSubmit", "UserPromptExpansion"};
     for (int each = 0; each < 4; each++)
@@ -477,6 +576,7 @@ int main(int count, char **given) {
     struct conf conf;
     const char *event = count > 1 ? given[1] : "";
     if (!strcmp(event, "--version")) return puts("holdfast relay " SOURCE) < 0 || fflush(stdout) ? 1 : 0;
+    if (!strcmp(event, "--status")) return status();
     prepare(event);
     if (!count || !beside(path, sizeof path, given[0], "run.conf") || !read_conf(path, &conf)) {
         if (!count || !beside(path, sizeof path, given[0], "refuse.sh")) return 1;

@@ -38,6 +38,9 @@ STRICT_EVENTS = ("PreToolUse", "PermissionRequest", "UserPromptSubmit", "UserPro
 LAST_WORD_S = 2.0
 """Time for the child to refuse once the client has ended this process, or the child's time is up."""
 
+PROGRAMS = {"--serve": "holdfast.server", "--status": "holdfast.files.status_file"}
+"""What is loaded for an argument that is no event: the server, or what prints the client's status line."""
+
 ASKED = ["--cold"]
 """What `relay.c` puts behind the event's name once it has asked the server and got no answer."""
 
@@ -60,20 +63,20 @@ class Terminated(BaseException):
 
 
 def main(entry: str, root: str, argument: str | None, note: object = None) -> int:
-    """Answer the event or, if the argument is `--serve`, run the server.
+    """Answer the event, or run one of `PROGRAMS`.
 
     The launcher, a copy of `hooks/dispatch.py` that outlives an upgrade, calls this, so the parameters never change.
 
     Args:
         entry: the entrypoint's path.
         root: the folder that holds the package.
-        argument: the event's name on the command line, if any, or `--serve`.
+        argument: the event's name on the command line, if any, or one of `PROGRAMS`.
         note: not used; the launchers of earlier versions pass a function.
 
     Returns:
         The exit code.
     """
-    if argument == "--serve":
+    if argument in PROGRAMS:
         return cold(entry, root, argument)
     try:
         if argument in STRICT_EVENTS:
@@ -131,7 +134,7 @@ def cold(entry: str, root: str, argument: str | None) -> int:
             site.main()  # restores a virtual environment's packages, which -S leaves out
         if root not in sys.path:  # site-packages must not come before the standard library
             sys.path.insert(0, root)
-        name = "holdfast.server" if argument == "--serve" else "holdfast.engine"
+        name = PROGRAMS.get(argument or "", "holdfast.engine")
         answer = __import__(name, fromlist=["main"]).main
     except BaseException as error:  # noqa: BLE001 - nothing that is wrong with Holdfast may refuse a tool call
         failure = f"Holdfast does not load with {sys.executable}: {type(error).__name__}: {error}"

@@ -1,4 +1,5 @@
-/* A fuzz target for what the native relay reads: run.conf, the server's messages before GO, and those after it.
+/* A fuzz target for what the native relay reads: run.conf, the server's messages before GO and after it, and what the
+   status line comes from.
 
    LLVMFuzzerTestOneInput is libFuzzer's interface; without libFuzzer, `main` changes good inputs at random:
    relay_fuzz ROUNDS SEED. Every read goes through the relay's own functions, on a real socket. */
@@ -70,11 +71,37 @@ static void messages(const uint8_t *data, size_t size) {
     close(ends[0]), close(ends[1]);
 }
 
+/* Nothing that a terminal would act on is taken for a line, and nothing but a plain name for a session. */
+static void status_line(const uint8_t *data, size_t size) {
+    static char text[STATUS_BYTES + 1];
+    char *given = malloc(size ? size : 1), session[SESSION_BYTES + 1]; /* exactly as long, so that no byte beyond it is read */
+    const char *line;
+    long long saved;
+    if (!given) abort();
+    memcpy(given, data, size);
+    if (session_in(given, size, session)) {
+        check(strlen(session) > 0 && strlen(session) <= SESSION_BYTES, "a session without a name was taken");
+        for (const char *each = session; *each; each++)
+            check(*each == '-' || *each == '_' || isalnum_ascii(*each), "a path was taken for a session");
+    }
+    free(given);
+    if (size > STATUS_BYTES) size = STATUS_BYTES;
+    memcpy(text, data, size);
+    text[size] = 0;
+    if (!parse_status(text, size, &line, &saved)) return;
+    check(!strncmp(text, STATUS_HEAD "\n", sizeof STATUS_HEAD), "another version was taken");
+    check(line > text && line + strlen(line) == text + size - 1, "a line outside of the file");
+    check(saved >= 0, "a time before there were any was taken");
+    for (const char *each = line; *each; each++)
+        check((unsigned char)*each >= 0x20 && *each != 0x7f, "a control character was taken");
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static int prepared;
     if (!prepared++) prepare("PreToolUse");
     conf(data, size);
     messages(data, size < 4096 ? size : 4096);
+    status_line(data, size);
     return 0;
 }
 
@@ -90,8 +117,10 @@ int main(int count, char **given) {
     static const char *const seeds[] = {
         "holdfast relay 1\n/usr/bin/python3\n/home/me/run.py\n/home/me/refuse.sh\n", "!...r", "!r", "!................r",
         "!...............r", "\xfe\x01\x01\xff\x02", "\xff\x02", "\x07", "\xfe\x01", "",
+        "holdfast status 1\n1795667644\nUser auth \xc2\xb7 phase 1/2 Design\n", "{\"session_id\":\"0a1b-2c\",\"cwd\":\"/\"}",
+        "{\"name\":\"\\\"session_id\\\":\",\"session_id\" : \"me\"}",
     };
-    static const char special[] = "\n\0/!.r\xfe\xff g1";
+    static const char special[] = "\n\0/!.r\xfe\xff g1\":\xc2\x9b\x1b";
     static uint8_t data[CONF_BYTES * 2];
     long rounds = count > 1 ? atol(given[1]) : 1000;
     state = (count > 2 ? (uint64_t)atoll(given[2]) : 1) * 2654435761u + 88172645463325252u;

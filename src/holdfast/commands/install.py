@@ -31,13 +31,20 @@ _NEXT = (
 @click.option("--print", "printing", is_flag=True, help="Print the settings that a team would get, and change nothing.")
 @click.option("--dry-run", is_flag=True, help="Print what would change in the settings file, and change nothing.")
 @click.option("--allow-cli", is_flag=True, help="Let the model run holdfast commands unasked, and give it the skill.")
+@click.option("--statusline", "status_line", is_flag=True, help="Show workflow and phase in the client's status line.")
 def command(
-    scope: Scope, settings: Path | None, project_dir: str | None, printing: bool, dry_run: bool, allow_cli: bool
+    scope: Scope,
+    settings: Path | None,
+    project_dir: str | None,
+    printing: bool,
+    dry_run: bool,
+    allow_cli: bool,
+    status_line: bool,
 ) -> None:
     """Register Holdfast's handlers in Claude Code's settings.json.
 
     Only Holdfast's own entries change. Every other character of the file stays. A backup of the file is made first.
-    `holdfast uninstall` undoes all of it.
+    `holdfast uninstall` undoes all of it. A status line of your own is never replaced.
 
     \b
     Examples:
@@ -53,9 +60,9 @@ def command(
     if printing:
         click.echo(wanted_events.printed(target.root), nl=False)
     elif dry_run:
-        click.echo(installer.preview(target, allow_cli=allow_cli), nl=False)
+        click.echo(installer.preview(target, allow_cli=allow_cli, status_line=status_line), nl=False)
     else:
-        click.echo(paths.shown("\n".join(installer.install(target, allow_cli=allow_cli))))
+        click.echo(paths.shown("\n".join(installer.install(target, allow_cli=allow_cli, status_line=status_line))))
         for line in format_index.refresh():  # last, because it can fail: what was registered is printed by now
             click.echo(line)
         config_schema.refresh()

@@ -20,6 +20,7 @@ from holdfast.files import trust
 from holdfast.formats import RECORDS
 from holdfast.ledger.patience import COMMAND_WAIT_S, Patience
 from holdfast.project import Project, nearest
+from holdfast.sessions import status_line
 from holdfast.sessions.history import archive
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import facts, outside_reading, registry, typed_names, wording
@@ -130,9 +131,28 @@ def open_project(project_dir: str | None, *, tell: bool = True) -> Workspace:
         root = nearest(here.resolve(), root)
     patience = Patience(COMMAND_WAIT_S, note) if tell else Patience(say=lambda said: None)
     project = Workspace.open(root, trusted=trust.config_trusted(root), patience=patience, client=claude)
+    if tell and status_line.wanted():
+        _keep_status_line(project)
     if project_dir and session():
         _must_be_own(project, paths.find_root(None, os.environ, here))
     return project
+
+
+def _keep_status_line(project: Workspace) -> None:
+    """When the command is over, have the status lines of the project's sessions show what it changed."""
+    own = session()
+    before = status_line.sessions_shown(project) | ({own} if own else set())
+
+    def update() -> None:
+        again = Workspace.open(
+            project.root, trusted=trust.config_trusted(project.root), tell=False, client=claude,
+            patience=Patience(say=lambda said: None),
+        )  # fmt: skip
+        status_line.update_all(again, before)
+        again.close()
+
+    if context := click.get_current_context(silent=True):
+        context.call_on_close(update)
 
 
 def _must_be_own(project: Project, own: Path) -> None:

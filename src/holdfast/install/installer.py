@@ -20,6 +20,7 @@ from holdfast.install import (
     registrations,
     settingsfile,
     skillcopy,
+    status_lines,
     wanted_events,
 )
 from holdfast.install.installs import Install
@@ -56,6 +57,7 @@ class Plan:
         text: the edited text.
         install: the record to keep of this install.
         had_ours: whether it has entries or permission rules of Holdfast's now.
+        had_status_line: whether its status line is Holdfast's now.
         plugin: event -> matcher that an enabled plugin registers.
     """
 
@@ -65,6 +67,7 @@ class Plan:
     text: SettingsText
     install: Install
     had_ours: bool
+    had_status_line: bool
     plugin: Mapping[str, str | None]
 
     @property
@@ -73,7 +76,9 @@ class Plan:
         return self.text.text != self.file.text
 
 
-def plan(target: Target, files: Sequence[HandlerFile], record: Install, *, allow_cli: bool = False) -> Plan:
+def plan(
+    target: Target, files: Sequence[HandlerFile], record: Install, *, allow_cli: bool = False, status_line: bool = False
+) -> Plan:
     """Return what an install would make of `target`; writes nothing.
 
     Args:
@@ -81,6 +86,7 @@ def plan(target: Target, files: Sequence[HandlerFile], record: Install, *, allow
         files: the project's handler files, as `loader.find` returns them.
         record: what is known of an earlier install, with `everything` and `projects` up to date.
         allow_cli: whether to add the permission rules for the model.
+        status_line: whether to make the client's status line Holdfast's, if there is none.
 
     Raises:
         StateError: the file can't be read, or isn't JSON in the shape of settings.
@@ -91,7 +97,7 @@ def plan(target: Target, files: Sequence[HandlerFile], record: Install, *, allow
         text = SettingsText(file.text)
         wanted = _wanted(target, files, record, text.matchers)
         allowed = [rule for rule in record.allowed if text.allows(rule)]
-        had_ours = bool(text.registered or allowed)
+        had_ours, had_status_line = bool(text.registered or allowed), text.status_line == "ours"
         if had_ours and record.written:
             text.added.update(record.added)
         else:
@@ -99,18 +105,22 @@ def plan(target: Target, files: Sequence[HandlerFile], record: Install, *, allow
         wanted = plugin_copies.remainder(wanted, plugin, text.matchers)
         text.register(wanted, _timeouts(target, files))
         allowed += [rule for rule in ALLOW_RULES if allow_cli and text.allow(rule)]
-    install = dataclasses.replace(record, added=tuple(sorted(text.added)), allowed=tuple(allowed))
-    return Plan(target, file, wanted, text, install, had_ours, plugin)
+        if status_line:
+            text.show_status_line()
+    asked = status_line or record.status_line
+    install = dataclasses.replace(record, added=tuple(sorted(text.added)), allowed=tuple(allowed), status_line=asked)
+    return Plan(target, file, wanted, text, install, had_ours, had_status_line, plugin)
 
 
-def install(target: Target, *, allow_cli: bool = False) -> list[str]:
+def install(target: Target, *, allow_cli: bool = False, status_line: bool = False) -> list[str]:
     """Install into one settings file and write this machine's launcher; return lines that say what was done.
 
     Raises StateError or ConfigError; the settings are then unchanged.
     """
     with installs.held():
         files = _files(target)
-        planned = plan(target, files, _fresh_record(target, files), allow_cli=allow_cli)
+        record = _fresh_record(target, files)
+        planned = plan(target, files, record, allow_cli=allow_cli, status_line=status_line)
         skill = skillcopy.shipped() if allow_cli and not planned.plugin else b""
         if planned.changes:
             settingsfile.check_writable(planned.file)
@@ -119,6 +129,8 @@ def install(target: Target, *, allow_cli: bool = False) -> list[str]:
         lines = [*_registered(planned), *_left_out(target, files, planned.install), *_backed_up(planned, backup)]
         if skill:
             lines.append(_copy_skill(target, skill, record))
+        if status_line:
+            lines += status_lines.switch_on(planned.text, target)
     lines += [f"Program: {path}" for path in launcher.programs()]
     kind, why = native.running()
     return [*lines, f"Relay: {kind}, {why}", f"To undo: {target.undo}"]
@@ -139,10 +151,11 @@ def recorded(target: Target) -> Install:
     return dataclasses.replace(fresh, allowed=ALLOW_RULES, skill=skill, skill_digest=digest)
 
 
-def preview(target: Target, *, allow_cli: bool = False) -> str:
+def preview(target: Target, *, allow_cli: bool = False, status_line: bool = False) -> str:
     """Return what `install` would change in the settings file as a unified diff, or an empty string."""
     files = _files(target)
-    planned = plan(target, files, _fresh_record(target, files), allow_cli=allow_cli)
+    record = _fresh_record(target, files)
+    planned = plan(target, files, record, allow_cli=allow_cli, status_line=status_line)
     before = None if planned.file.raw is None else planned.file.text
     return settingsfile.difference(str(target.settings), before, planned.text.text) if planned.changes else ""
 
@@ -161,7 +174,7 @@ def carry_out(planned: Plan) -> tuple[Path | None, Install]:
     backup = None
     if planned.changes:
         backup = settingsfile.replace(file, planned.text.text)
-        if not planned.had_ours:
+        if not (planned.had_ours or planned.had_status_line):
             record = dataclasses.replace(record, created=file.raw is None, backup=backup, before=file.digest)
         elif file.digest != record.written:  # changed by others since: the backup is no longer what to restore
             record = dataclasses.replace(record, created=False, backup=None, before="")

@@ -40,6 +40,7 @@ class Install:
         allowed: the permission rules that Holdfast added.
         skill: the copy of the skill, if Holdfast made one.
         skill_digest: its SHA-256.
+        status_line: whether it was asked for the client's status line to be Holdfast's.
         everything: whether the client knew all events when this was installed.
         projects: project root -> what its trusted handlers want registered here.
     """
@@ -55,6 +56,7 @@ class Install:
     allowed: tuple[str, ...] = ()
     skill: Path | None = None
     skill_digest: str = ""
+    status_line: bool = False
     everything: bool = False
     projects: dict[str, tuple[Wish, ...]] = dataclasses.field(default_factory=dict)
 
@@ -181,6 +183,7 @@ def _install(row: Any) -> Install | None:
             allowed=tuple(row["allowed"]),
             skill=Path(row["skill"]) if row["skill"] else None,
             skill_digest=row["skill_digest"],
+            status_line=bool(row.get("status_line")),  # records of earlier versions have none
             everything=bool(row["everything"]),
             projects={
                 root: tuple((event, match) for event, match in wanted) for root, wanted in row["projects"].items()

@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 LAUNCHER = "$HOME/.local/share/holdfast/run"
 """The launcher's path in every registered command: the same text on every machine (docs/architecture.md)."""
 
+STATUS_LINE = f'p="{LAUNCHER}"; [ -x "$p" ] && exec "$p" --status 2>/dev/null; exit 0'
+"""The command of the client's status line: like a registered one, it is silent where the launcher is missing."""
+
+STATUS_REFRESH_S = 30
+"""How often the client runs it unasked: a turn that is over, or a command in a terminal, tells it nothing."""
+
 PLUGIN_RUNNER = "$CLAUDE_PLUGIN_ROOT/plugin/run.sh"
 """What a plugin's hooks run instead of the launcher."""
 

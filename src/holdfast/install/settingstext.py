@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from holdfast.clients.claude.matchers import selects_all
 from holdfast.errors import HoldfastError
 from holdfast.files.jsonedit import Editor
-from holdfast.install.registration import NO_MATCHER, command, cuts_off, group, ours
+from holdfast.install.registration import NO_MATCHER, STATUS_LINE, STATUS_REFRESH_S, command, cuts_off, group, ours
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from holdfast.files.jsontext import Kind
 
 _HOOKS = ("hooks",)
+_STATUS_LINE = ("statusLine",)
 _PERMISSIONS = ("permissions",)
 _ALLOW = ("permissions", "allow")
 _A: dict[Kind, str] = {
@@ -77,6 +78,26 @@ class SettingsText:
     def silenced(self) -> bool:
         """Whether a setting keeps the client from running any hook (client fact §4.3)."""
         return self._editor.value(("disableAllHooks",)) is True
+
+    @property
+    def status_line(self) -> Literal["ours", "other", ""]:
+        """Whose the client's status line is; empty if there is none."""
+        if self._editor.node(_STATUS_LINE) is None:
+            return ""
+        return "ours" if self._editor.value((*_STATUS_LINE, "command")) == STATUS_LINE else "other"
+
+    def show_status_line(self) -> None:
+        """Make the client's status line Holdfast's, if there is none."""
+        if not self.status_line:
+            line = {"type": "command", "command": STATUS_LINE, "refreshInterval": STATUS_REFRESH_S}
+            self._editor.append((), line, *_STATUS_LINE)
+            self.changes.append("statusLine: added")
+
+    def hide_status_line(self) -> None:
+        """Remove the client's status line if it is Holdfast's."""
+        if self.status_line == "ours":
+            self._editor.remove(_STATUS_LINE)
+            self.changes.append("statusLine: removed")
 
     def adopt(self, rules: Iterable[str]) -> None:
         """Without a record, treat the objects and arrays around Holdfast's entries and `rules` as added by Holdfast."""

@@ -11,7 +11,7 @@ from holdfast import paths
 from holdfast.clients.claude import scopes
 from holdfast.errors import StateError
 from holdfast.files import atomic, document
-from holdfast.install import installs, launcher, registrations, settingsfile, skillcopy
+from holdfast.install import installs, launcher, registrations, settingsfile, skillcopy, status_lines
 from holdfast.install.installer import ALLOW_RULES
 from holdfast.install.settingstext import SettingsText
 from holdfast.server import servers
@@ -47,7 +47,9 @@ def uninstall(target: Target) -> list[str]:
             lines.append(skillcopy.remove(record.skill, record.skill_digest))
         if had:
             lines += [_unknown(target, unknown, kept), *_unrecorded_skill(target.skill)]
-        if installs.forget(target.real) or (unknown and _others(target)):
+        left = installs.forget(target.real)
+        status_lines.keep()
+        if left or (unknown and _others(target)):
             lines.append("The launcher stays, because other settings still name it.")
         else:
             removed = [f"Ended: {address}" for address in _stop_servers()]
@@ -196,6 +198,7 @@ def _without_ours(target: Target, file: SettingsFile, record: Install | None) ->
         if record is None:
             text.adopt(rules)
         text.unregister()
+        text.hide_status_line()
         for rule in rules:
             text.disallow(rule)
     if not text.changes:

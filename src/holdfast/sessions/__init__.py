@@ -15,7 +15,7 @@ only if the ledger can't be read or written.
 - What formats ask for around agents: `note_runs`, `held_launch`, `lock_file`, `unlock_files`.
 - To-do lists: `correct_todos`, `note_task`.
 - `take_evidence`: what the transcript shows of a workflow, such as commits and test results.
-- `record` keeps an event for replay.
+- `record` keeps an event for replay. `show_status` writes what the client's status line shows.
 
 Example::
 
@@ -88,6 +88,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.reading.required_files import RequiredFile as RequiredFile
     from holdfast.sessions.reading.required_files import reading_that_holds as reading_that_holds
     from holdfast.sessions.reading.required_files import unread as unread
+    from holdfast.sessions.status_line import show_status as show_status
     from holdfast.workflow.wording import Message as Message
 
 _PUBLIC = {
@@ -123,6 +124,7 @@ _PUBLIC = {
     "holdfast.sessions.reading.required_files": ("RequiredFile", "reading_that_holds", "unread"),
     "holdfast.sessions.reading.reads": ("forget_reading", "reminded", "reminder_due"),
     "holdfast.sessions.reading.read_results": ("note_read",),
+    "holdfast.sessions.status_line": ("show_status",),
     "holdfast.workflow.wording": ("Message",),
 }
 _HOMES = {name: home for home, names in _PUBLIC.items() for name in names}

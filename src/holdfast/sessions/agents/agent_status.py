@@ -126,6 +126,13 @@ def running(project: OpenProject, session: str) -> list[Agent]:
     return [each for each in waiting(project, session) if each.fate == "running"]
 
 
+def number_running(project: OpenProject, session: str) -> int:
+    """Return how many agents of a session run, those that the client has not named yet included."""
+    sql = "SELECT COUNT(*) AS number FROM agents WHERE project = ? AND session = ? AND fate = 'running'"
+    row = project.ledger.one(sql, project.key, session)
+    return int(row["number"]) if row else 0
+
+
 def at_work(project: OpenProject, session: str) -> list[Agent]:
     """Return a session's running agents that work on a phase and have no verdict yet, foreground agents included."""
     return _of_session(project, session, "verdict IS NULL AND phase IS NOT NULL AND fate = 'running'")

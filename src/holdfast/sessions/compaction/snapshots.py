@@ -173,6 +173,12 @@ def missed(project: OpenProject, session: str) -> bool:
     return project.transcripts.compacted(row["transcript"], row["size"], row["sealed_at"])
 
 
+def saved_at(project: OpenProject, session: str) -> str:
+    """Return when a session last left a snapshot before a compaction (UTC stamp); empty if it left none."""
+    row = _last(project, session)
+    return "" if row is None or row["why"] == "none" else str(row["sealed_at"])
+
+
 def recent(project: OpenProject, count: int) -> list[Snapshot]:
     """Return up to `count` snapshots, newest first."""
     rows = project.ledger.rows(

@@ -47,6 +47,12 @@ def owner(project: OpenProject, workflow: Workflow) -> str | None:
     return str(row["session"]) if row else None
 
 
+def sessions_that_own(project: OpenProject) -> set[str]:
+    """Return the sessions that own a workflow, those included that the ledger knows nothing else of."""
+    rows = project.ledger.rows("SELECT DISTINCT session FROM owners WHERE project = ?", project.key)
+    return {str(row["session"]) for row in rows}
+
+
 def keys_without_file(project: OpenProject, session: str) -> list[str]:
     """Return the keys of workflows that a session owns and whose file doesn't exist, completed ones included."""
     keys = _keys(project, _OWN, session)

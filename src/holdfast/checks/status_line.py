@@ -1,0 +1,62 @@
+"""Check the client's status line: whose it is, and whether events keep what it shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast import paths
+from holdfast.checks import notice, ok, problem
+from holdfast.errors import StateError
+from holdfast.files import status_file
+from holdfast.install import installs, registration, registrations
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from holdfast.checks import Finding
+    from holdfast.clients.claude.scopes import Target
+    from holdfast.sessions.workspace import Workspace
+
+_STRENGTH = ("user", "project", "local")  # of two scopes' settings, the later counts (client fact §4.3)
+_REDO = "holdfast install --statusline"
+
+
+def look(project: Workspace) -> Iterator[Finding]:
+    """Look for a status line in the settings that a session here reads, and for the folder of what ours shows."""
+    found = sorted(_commands(project), key=lambda each: _STRENGTH.index(each[0].scope))
+    ours = [target for target, command in found if command == registration.STATUS_LINE]
+    asked = bool(ours) or any(each.status_line for each in installs.load().values())
+    if not asked:
+        yield ok(f"no settings file has Holdfast's status line; {_REDO} adds it")
+        return
+    remedy = f"{ours[-1].redo} --statusline" if ours else _REDO
+    if not status_file.folder().is_dir():
+        text = f"{status_file.folder()} is missing, so the client's status line shows nothing of Holdfast"
+        yield problem(text, remedy, _make)
+    elif ours and not paths.launcher().exists():
+        yield problem(f"{ours[-1].settings} has Holdfast's status line, but {paths.launcher()} is missing", remedy)
+    elif not ours:
+        yield ok("the status line is a program of your own; it can show Holdfast's, too")
+    elif found[-1][1] != registration.STATUS_LINE:
+        text = f"{found[-1][0].settings} has another status line, which the client shows instead of Holdfast's"
+        yield notice(text, f'remove "statusLine" there, or from {ours[-1].settings}')
+    else:
+        yield ok(f"{ours[-1].settings} has Holdfast's status line")
+
+
+def _commands(project: Workspace) -> Iterator[tuple[Target, object]]:
+    """Yield each settings file that has a status line, with its command."""
+    for target in registrations.targets(project):
+        try:
+            line = registrations.read(target.settings).get("statusLine")
+        except StateError:
+            continue  # the registration check reports that
+        if isinstance(line, dict):
+            yield target, line.get("command")
+
+
+def _make() -> str:
+    try:
+        return f"made {paths.ensure_private(status_file.folder())}"
+    except OSError as error:
+        raise StateError(status_file.folder(), f"cannot be created: {error.strerror or error}") from error

@@ -1,0 +1,134 @@
+"""The small file behind the client's status line: one for each session, printed by the relay.
+
+Events and commands write it, as long as `holdfast install --statusline` has made its folder. `relay.c` reads it as
+`main` does, so neither its place nor its form may change: an installed relay outlives an upgrade.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from holdfast import paths
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ARGUMENT = "--status"
+"""What the relay's status line is asked for with."""
+LIMIT_BYTES = 512
+"""The longest file; a longer one isn't printed."""
+STALE_S = 7 * 86400.0
+"""How long the file of a session stays that never said it ended."""
+_HEAD = b"holdfast status 1\n"
+_SESSION = re.compile(r"[0-9A-Za-z_-]{1,64}", re.ASCII)
+_ID = re.compile(rb'"session_id"[ \t\r\n]*:[ \t\r\n]*(?:"([0-9A-Za-z_-]{1,64})")?')
+# No control characters: C0, DEL, and C1, which is C2 80 to C2 9F in UTF-8.
+_CONTENT = re.compile(rb"([0-9]{1,12})\n((?:[^\0-\x1f\x7f\xc2]|\xc2(?![\0-\x9f]))+)\n")
+_PAYLOAD_LIMIT_BYTES = 1 << 20
+
+
+def folder() -> Path:
+    """Return the folder of the files; it is there as long as somebody wants a status line."""
+    return paths.state_dir() / "status"
+
+
+def path(session: str) -> Path | None:
+    """Return a session's file, or None for an id that names none."""
+    return folder() / session if _SESSION.fullmatch(session) else None
+
+
+def write(session: str, line: str, saved_at_s: int) -> None:
+    """Write what a session's status line shows, unless it is there already; an empty line removes the file.
+
+    Args:
+        session: the session's id.
+        line: one printable line. A longer one than fits is cut.
+        saved_at_s: when its workflow was saved last, in seconds since 1970; 0 for never.
+
+    Raises:
+        StateError: the file can't be written.
+    """
+    from holdfast.files import atomic
+
+    place = path(session)
+    if place is None:
+        return
+    head = _HEAD + b"%d\n" % saved_at_s
+    text = line.encode("utf-8")[: LIMIT_BYTES - len(head) - 1].decode("utf-8", "ignore").encode("utf-8")
+    if not text:
+        place.unlink(missing_ok=True)
+        return
+    data = head + text + b"\n"
+    if _read(place) != data:
+        atomic.write(place, data, mode=0o600, durable=False)
+
+
+def sweep() -> None:
+    """Remove the files of sessions that were not heard of for long. Never raises."""
+    with suppress(OSError):
+        for each in folder().iterdir():
+            if each.lstat().st_mtime < time.time() - STALE_S:
+                each.unlink()
+
+
+def main(argument: str | None = None, entry: str = "") -> int:
+    """Print the status line of the session that the client names on stdin, or nothing.
+
+    Args:
+        argument: not used; every program of the entrypoint gets it.
+        entry: not used.
+
+    Returns:
+        The exit code, 0.
+    """
+    # A quote inside a JSON string has a backslash before it, so the key is found nowhere in one.
+    named = _ID.search(_payload())
+    place = path(named[1].decode("ascii")) if named and named[1] else None
+    found = _CONTENT.fullmatch(_read(place).removeprefix(_HEAD)) if place and place.is_absolute() else None
+    if found:
+        saved = int(found[1])
+        age = f" · saved {_age(int(time.time()) - saved)}" if saved else ""
+        os.write(1, found[2] + age.encode("utf-8") + b"\n")
+    return 0
+
+
+def _payload() -> bytes:
+    """Return what the client sends, or nothing on a terminal, where nobody sends anything."""
+    data = b""
+    with suppress(OSError):
+        while not os.isatty(0) and len(data) < _PAYLOAD_LIMIT_BYTES:
+            part = os.read(0, _PAYLOAD_LIMIT_BYTES - len(data))
+            if not part:
+                break
+            data += part
+    return data
+
+
+def _read(place: Path) -> bytes:
+    """Return a file's content, or nothing if it isn't one of ours, in a folder that is ours alone."""
+    try:
+        above = place.parent.stat()
+        if above.st_uid != os.getuid() or above.st_mode & 0o077:
+            return b""
+        descriptor = os.open(place, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            info = os.fstat(descriptor)
+            data = os.read(descriptor, LIMIT_BYTES + 1)
+        finally:
+            os.close(descriptor)
+    except OSError:
+        return b""
+    ours = stat.S_ISREG(info.st_mode) and info.st_uid == os.getuid() and data.startswith(_HEAD)
+    return data if ours and len(data) <= LIMIT_BYTES else b""
+
+
+def _age(seconds: int) -> str:
+    if seconds < 60:
+        return "just now"
+    length, unit = next(each for each in ((86400, "d"), (3600, "h"), (60, "min")) if seconds >= each[0])
+    return f"{seconds // length} {unit} ago"

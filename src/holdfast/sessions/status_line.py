@@ -1,0 +1,101 @@
+"""What the client's status line shows of a session: workflow, phase, agents, and when the workflow was last saved."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from holdfast import log, paths
+from holdfast.errors import HoldfastError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from holdfast.project import OpenProject
+    from holdfast.sessions.hook import Context, Event
+    from holdfast.workflow.model import Workflow
+
+_TITLE_LIMIT_CHARS = 40
+_BETWEEN = " · "
+
+
+def show_status(event: Event, context: Context) -> None:
+    """Write what the status line of an event's session shows from now on; nothing while nobody has one.
+
+    Args:
+        event: any event. After `SessionEnd`, nothing is shown.
+        context: its context.
+    """
+    if not wanted():
+        return
+    if event.hook_event_name == "SessionStart":
+        from holdfast.files import status_file
+
+        status_file.sweep()
+    update(context.project, event.session_id, over=event.hook_event_name == "SessionEnd")
+
+
+def wanted() -> bool:
+    """Return whether a status line was installed (`holdfast install --statusline`)."""
+    return (paths.state_dir() / "status").is_dir()
+
+
+def sessions_shown(project: OpenProject) -> set[str]:
+    """Return the sessions of a project that are live, or whose status line shows something. Never raises."""
+    from holdfast.files import status_file
+    from holdfast.sessions.ownership import owners, sessions
+
+    with suppress(HoldfastError, OSError):
+        if project.ledger_file.exists():
+            known = {str(each["id"]) for each in sessions.all_of(project)} | owners.sessions_that_own(project)
+            shown = {each.name for each in status_file.folder().iterdir()}
+            return known & shown | sessions.live_others(project, "")
+    return set()
+
+
+def update_all(project: OpenProject, before: Iterable[str] = ()) -> None:
+    """Write what a project's sessions show, and those that had a line before. Never raises."""
+    for session in {*sessions_shown(project), *before}:
+        update(project, session)
+
+
+def update(project: OpenProject, session: str, *, over: bool = False) -> None:
+    """Write what one session's status line shows. A failure is logged, because nothing depends on the line."""
+    from holdfast.files import status_file
+
+    try:
+        workflow = None if over else _workflow(project, session)
+        line, saved_at_s = _shown(project, session, workflow) if workflow else ("", 0)
+        status_file.write(session, line, saved_at_s)
+    except (HoldfastError, OSError) as error:
+        log.write("warning", f"the status line couldn't be written: {error}")
+
+
+def _workflow(project: OpenProject, session: str) -> Workflow | None:
+    from holdfast.sessions.reading import required_files
+    from holdfast.sessions.workspace import Workspace
+    from holdfast.workflow import registry
+
+    found = registry.candidates(Workspace.of(project), session).workflows
+    return required_files.session_workflow(project, session, found)
+
+
+def _shown(project: OpenProject, session: str, workflow: Workflow) -> tuple[str, int]:
+    """Return the line, and when the workflow was last saved, in seconds since 1970 (0: never)."""
+    from holdfast import clock
+    from holdfast.files.redact import redact
+    from holdfast.process.terminal_text import printable
+    from holdfast.sessions.agents import agent_status
+    from holdfast.sessions.compaction import snapshots
+    from holdfast.sessions.history import generations
+    from holdfast.workflow.wording import count, one_line
+
+    def short(text: str) -> str:
+        return printable(one_line(redact(text), _TITLE_LIMIT_CHARS))
+
+    phase = f"{workflow.progress_text} {short(workflow.current_name)}".strip()
+    agents = agent_status.number_running(project, session)
+    parts = [short(workflow.title), phase, *([count(agents, "agent")] if agents else [])]
+    kept = generations.changed_at(project, workflow.path, workflow.raw) or ""
+    at = clock.parse(max(kept, snapshots.saved_at(project, session)))
+    return _BETWEEN.join(parts), int(at.timestamp()) if at else 0

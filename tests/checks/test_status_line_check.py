@@ -1,0 +1,104 @@
+"""The check knows whose status line the client shows, and repairs what keeps ours from showing anything."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast import paths
+from holdfast.clients.claude import scopes
+from holdfast.files import status_file
+from holdfast.install import installer
+from tests.doctoring import healthy, mend, obey, only
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from holdfast.clients.claude.scopes import Scope
+
+OTHER = {"statusLine": {"type": "command", "command": "~/mine.sh"}}
+
+
+def install(root: Path, scope: Scope = "user") -> Path:
+    target = scopes.target(scope, root)
+    installer.install(target, status_line=True)
+    return target.settings
+
+
+def give(root: Path, scope: Scope, settings: object) -> Path:
+    file = scopes.target(scope, root).settings
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(settings))
+    return file
+
+
+def test_nobody_has_to_have_one(root: Path) -> None:
+    """Nor is one of your own any business of ours."""
+    assert "holdfast install --statusline adds it" in healthy("status_line", root)
+    give(root, "user", OTHER)
+    healthy("status_line", root)
+
+
+def test_an_installed_one_is_well(root: Path) -> None:
+    """Named with its file."""
+    assert str(install(root)) in healthy("status_line", root)
+
+
+def test_one_of_your_own_that_may_show_ours_is_well(root: Path) -> None:
+    """As an install said how."""
+    give(root, "user", OTHER)
+    install(root)
+    assert "program of your own" in healthy("status_line", root)
+
+
+@pytest.mark.parametrize("repair", ["fix", "command"])
+def test_a_missing_folder_is_made_again(root: Path, repair: str) -> None:
+    """Without it no event writes what the line shows."""
+    install(root)
+    shutil.rmtree(status_file.folder())
+
+    found = only("status_line", root, "problem")
+
+    assert str(status_file.folder()) in found.text
+    if repair == "fix":
+        mend("status_line", root)
+    else:
+        obey(found, root)
+    healthy("status_line", root)
+
+
+def test_a_missing_launcher_is_named(root: Path) -> None:
+    """The line is silent without it."""
+    install(root)
+    paths.launcher().unlink()
+
+    found = only("status_line", root, "problem")
+
+    assert "is missing" in found.text
+    obey(found, root)
+    healthy("status_line", root)
+
+
+@pytest.mark.parametrize("scope", ["project", "local"])
+def test_one_that_hides_ours_is_named(root: Path, scope: Scope) -> None:
+    """A nearer scope's counts for the client."""
+    ours = install(root)
+    other = give(root, scope, OTHER)
+
+    found = only("status_line", root, "notice")
+
+    assert str(other) in found.text and str(ours) in found.remedy
+    other.unlink()
+    healthy("status_line", root)
+
+
+def test_what_cannot_be_read_is_left_to_another_check(root: Path) -> None:
+    """Settings that are no JSON, or a status line that is no object."""
+    install(root)
+    give(root, "project", {"statusLine": "odd"})
+    scopes.target("local", root).settings.write_text("no JSON")
+
+    healthy("status_line", root)

@@ -1,0 +1,172 @@
+"""The client's status line shows a session's own workflow, as its events and the commands leave it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast import clock, paths
+from holdfast.files import status_file
+from tests.commandline import holdfast
+from tests.handmade import ME, OTHER
+from tests.signals import Agent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holdfast.testing import HoldfastProject
+
+NOW = "2026-03-01T09:00:00Z"
+
+
+@pytest.fixture
+def project(holdfast_project: Callable[..., HoldfastProject], monkeypatch: pytest.MonkeyPatch) -> HoldfastProject:
+    """A project of somebody who has the status line, at a known time."""
+    monkeypatch.setenv("HOLDFAST_NOW", NOW)
+    paths.ensure_private(status_file.folder())
+    return holdfast_project({})
+
+
+def begin(project: HoldfastProject, session: str = ME, title: str = "User auth", kind: str = "hybrid") -> None:
+    phases = ("--phase", "Design @builder", "--phase", "Build @builder")
+    holdfast("start", title, "--format", kind, *phases, root=project.root, session=session)
+
+
+def shown(session: str = ME) -> str:
+    """What a relay prints of a session, but for the age; empty for nothing."""
+    file = status_file.folder() / session
+    return file.read_text("utf-8").split("\n")[2] if file.exists() else ""
+
+
+def saved_at_s(session: str = ME) -> int:
+    return int((status_file.folder() / session).read_text("utf-8").split("\n")[1])
+
+
+def test_without_a_status_line_nothing_is_written(holdfast_project: Callable[..., HoldfastProject]) -> None:
+    """Neither by an event nor by a command: the folder is what switches it on."""
+    project = holdfast_project({})
+    begin(project)
+    project.fire("UserPromptSubmit", session_id=ME)
+
+    assert not status_file.folder().exists()
+
+
+def test_it_follows_the_commands(project: HoldfastProject) -> None:
+    """The model's own, at once."""
+    begin(project)
+    assert shown() == "User auth · phase 0/2"
+
+    holdfast("next", root=project.root, session=ME)
+    assert shown() == "User auth · phase 1/2 Design"
+    holdfast("done", root=project.root, session=ME)
+    assert shown() == "User auth · phase 2/2 Build"
+
+    holdfast("done", root=project.root, session=ME)
+    assert not (status_file.folder() / ME).exists()
+
+
+def test_it_follows_a_command_in_a_terminal(project: HoldfastProject) -> None:
+    """Which belongs to no session: whoever owns the workflow sees what it did."""
+    begin(project)
+    project.fire("UserPromptSubmit", session_id=ME)
+
+    holdfast("done", root=project.root)
+
+    assert shown() == "User auth · phase 2/2 Build"
+
+
+def test_it_follows_agents(project: HoldfastProject) -> None:
+    """How many run, also those that the main conversation waits for, and the phase that their results lead to."""
+    begin(project)
+    project.fire("SessionStart", "SessionStart-startup", session_id=ME)
+    one = Agent(project, "Design", session=ME)
+    one.about_to()
+    one.started()
+    assert shown() == "User auth · phase 1/2 Design · 1 agent"
+
+    one.stopped("Designed.")
+    one.returned("Designed.")
+    assert shown() == "User auth · phase 2/2 Build"
+
+
+def test_a_compaction_saves(project: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time of the last save is that of the workflow's content, or of the compaction that came after it."""
+    begin(project)
+    written = clock.parse(NOW)
+    assert written and saved_at_s() == int(written.timestamp())
+
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T09:30:00Z")
+    project.fire("UserPromptSubmit", session_id=ME)
+    assert saved_at_s() == int(written.timestamp())
+
+    project.fire("PreCompact", "PreCompact-auto", session_id=ME)
+    assert saved_at_s() == int(written.timestamp()) + 1800
+    project.fire("SessionStart", "SessionStart-compact", session_id=ME)
+    assert (shown(), saved_at_s()) == ("User auth · phase 0/2", int(written.timestamp()) + 1800)
+
+
+def test_another_sessions_workflow_is_not_shown(project: HoldfastProject) -> None:
+    """Of two sessions in one project each shows its own."""
+    begin(project)
+    project.fire("UserPromptSubmit", session_id=ME)
+    project.fire("SessionStart", "SessionStart-startup", session_id=OTHER)
+    project.fire("UserPromptSubmit", session_id=OTHER)
+    assert shown() and not shown(OTHER)
+
+    begin(project, OTHER, "Payments", "compaction")
+    assert (shown(), shown(OTHER)) == ("User auth · phase 0/2", "Payments · phase 1/2 Design")
+
+
+def test_a_workflow_that_is_claimed_is_shown_where_it_went(project: HoldfastProject) -> None:
+    """And no longer where it was."""
+    begin(project)
+    project.fire("UserPromptSubmit", session_id=ME)
+    project.fire("UserPromptSubmit", session_id=OTHER)
+
+    holdfast("resume", "--session", OTHER, "user-auth", "--anyway", root=project.root)
+
+    assert (shown(), shown(OTHER)) == ("", "User auth · phase 0/2")
+
+
+def test_what_the_model_writes_is_shown(project: HoldfastProject) -> None:
+    """At once, not only at the next prompt."""
+    memory = "# Current Workflow State\n\nWorkflow: Page Orchestration\nPhase: 1/4 - Draft\n\n@CLAUDE/Page.md\n"
+    project.write({"CLAUDE.local.md": memory})
+    file = {"file_path": str(project.root / "CLAUDE.local.md")}
+
+    project.fire("PostToolUse", "PostToolUse-Write", tool_input=file, session_id=ME)
+
+    assert shown().startswith("Page Orchestration · phase 1/4")
+
+
+def test_a_session_that_ended_shows_nothing(project: HoldfastProject) -> None:
+    """Its file is removed."""
+    begin(project)
+    project.fire("SessionEnd", session_id=ME)
+
+    assert not (status_file.folder() / ME).exists()
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("chosen", [("--session", ME), ("--workflow", "user-auth"), ("--everything",)])
+def test_what_is_forgotten_is_not_shown(project: HoldfastProject, chosen: tuple[str, ...], known: bool) -> None:
+    """A session, its workflow or everything, whether or not the session had an event yet."""
+    begin(project)
+    if known:
+        project.fire("UserPromptSubmit", session_id=ME)
+    assert shown()
+
+    holdfast("forget", *chosen, "--yes", root=project.root)
+
+    assert not (status_file.folder() / ME).exists()
+
+
+def test_a_secret_and_what_a_terminal_acts_on_are_not_shown(project: HoldfastProject) -> None:
+    """Nor is a title of any length."""
+    token = "ghp_" + "a1B2" * 9
+    begin(project, ME, f"Use \x1b[31m{token} \u202e" + "x" * 500)
+
+    line = shown()
+    assert token not in line and "\x1b" not in line and "\u202e" not in line
+    assert "…" in line and line.endswith(" · phase 0/2")

@@ -1,0 +1,208 @@
+"""The client's status line is installed where there is none, and taken back exactly."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast import paths
+from holdfast.clients import claude
+from holdfast.clients.claude import scopes, versions
+from holdfast.files import status_file
+from holdfast.install import installer, installs, registration, uninstall, upkeep
+from holdfast.plugins import loader
+from holdfast.sessions.workspace import Workspace
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from holdfast.clients.claude.scopes import Target
+
+OURS = {"type": "command", "command": registration.STATUS_LINE, "refreshInterval": registration.STATUS_REFRESH_S}
+OTHER = {"type": "command", "command": "~/mine.sh", "padding": 2}
+ODD = '{ "model": "x",\n\t"statusLine" : %s }'
+
+
+@pytest.fixture(autouse=True)
+def no_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No client on this machine."""
+    monkeypatch.setattr(versions, "version", lambda: None)
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Target:
+    """The user's settings, which don't exist yet."""
+    (tmp_path / "project" / ".claude").mkdir(parents=True)
+    return scopes.target("user", tmp_path / "project")
+
+
+def given(target: Target, text: str) -> str:
+    target.settings.parent.mkdir(parents=True, exist_ok=True)
+    target.settings.write_text(text)
+    return text
+
+
+def line(target: Target) -> object:
+    return json.loads(target.settings.read_text()).get("statusLine")
+
+
+def said(lines: list[str]) -> str:
+    return "\n".join(lines)
+
+
+def test_it_is_added_only_when_asked_for(target: Target) -> None:
+    """Also to an installation that lacks it; a later install leaves it in place."""
+    assert "Status line" not in said(installer.install(target))
+    assert line(target) is None
+    assert not status_file.folder().exists()
+
+    assert "Status line: Holdfast's" in said(installer.install(target, status_line=True))
+    assert line(target) == OURS
+    assert status_file.folder().stat().st_mode & 0o777 == 0o700
+    before = target.settings.read_bytes()
+
+    installer.install(target, status_line=True)
+    assert "Status line" not in said(installer.install(target))
+    assert target.settings.read_bytes() == before
+    record = installs.get(target.real)
+    assert record is not None and record.status_line
+
+
+@pytest.mark.parametrize("present", [OTHER, {"type": "command"}, "odd", None, False, {}])
+def test_one_of_your_own_stays(target: Target, present: object) -> None:
+    """Whatever it is; you are told how yours shows ours, and events keep what it shows."""
+    given(target, ODD % json.dumps(present))
+
+    told = said(installer.install(target, status_line=True))
+
+    assert json.dumps(present) in target.settings.read_text()
+    assert "has one already, which stays" in told
+    assert f'| "{registration.LAUNCHER}" --status' in told
+    assert status_file.folder().is_dir()
+
+
+@pytest.mark.parametrize("text", ["", "{}", ODD % json.dumps(OTHER), '{\n  "model": "x"\n}\n'])
+@pytest.mark.parametrize("steps", [1, 2])
+def test_a_file_nobody_changed_becomes_what_it_was(target: Target, text: str, steps: int) -> None:
+    """Whether the line came with the first install or with a second one."""
+    if text:
+        given(target, text)
+    if steps == 2:
+        installer.install(target)
+    installer.install(target, status_line=True)
+
+    uninstall.uninstall(target)
+
+    assert (target.settings.read_text() if target.settings.exists() else "") == text
+    assert not status_file.folder().exists()
+
+
+def test_a_file_somebody_changed_loses_exactly_the_line(target: Target) -> None:
+    """Also one that somebody set further keys of."""
+    given(target, '{\n  "model": "x"\n}\n')
+    installer.install(target, status_line=True)
+    text = target.settings.read_text().replace('"refreshInterval": 30', '"refreshInterval": 5,\n    "padding": 1')
+    given(target, text.replace('"x"', '"y"'))
+    assert "padding" in target.settings.read_text()
+
+    uninstall.uninstall(target)
+
+    assert target.settings.read_text() == '{\n  "model": "y"\n}\n'
+
+
+@pytest.mark.parametrize("command", [registration.STATUS_LINE + "; git branch", "~/mine.sh"])
+def test_a_line_somebody_made_their_own_stays(target: Target, command: str) -> None:
+    """Even if it runs ours."""
+    installer.install(target, status_line=True)
+    settings = json.loads(target.settings.read_text())
+    settings["statusLine"]["command"] = command
+    given(target, json.dumps(settings))
+
+    uninstall.uninstall(target)
+
+    assert line(target) == OURS | {"command": command}
+
+
+def test_it_goes_without_a_record_too(target: Target) -> None:
+    """Its text alone says that it is Holdfast's."""
+    given(target, '{"model": "x"}')
+    installer.install(target, status_line=True)
+    installs.file().write_text("broken")
+
+    uninstall.uninstall(target)
+
+    assert json.loads(target.settings.read_text()) == {"model": "x"}
+
+
+def test_a_record_of_an_earlier_version_knows_none(target: Target) -> None:
+    """And isn't taken for a broken one."""
+    installer.install(target)
+    kept = json.loads(installs.file().read_text())
+    for row in kept["installs"].values():
+        del row["status_line"]
+    installs.file().write_text(json.dumps(kept))
+
+    record = installs.get(target.real)
+
+    assert record is not None and not record.status_line
+    assert not installs.lost()
+
+
+def test_what_it_shows_is_kept_as_long_as_one_install_wants_it(target: Target) -> None:
+    """The last one takes the files with it."""
+    local = scopes.target("local", target.root)
+    installer.install(target, status_line=True)
+    installer.install(local, status_line=True)
+    (status_file.folder() / "me").write_text("x")
+
+    uninstall.uninstall(local)
+    assert (status_file.folder() / "me").exists()
+    uninstall.uninstall(target)
+    assert not status_file.folder().exists()
+
+
+def test_another_install_does_not_keep_it(target: Target) -> None:
+    """An installation without the line needs no files."""
+    local = scopes.target("local", target.root)
+    installer.install(target)
+    installer.install(local, status_line=True)
+
+    uninstall.uninstall(local)
+
+    assert not status_file.folder().exists()
+    assert paths.launcher().exists()
+
+
+def test_a_file_that_holds_only_the_line_is_restored(target: Target) -> None:
+    """With a plugin that registers the hooks, the line is all that is installed; what comes later changes no backup."""
+    text = given(target, '{ "model": "x" }')
+    record = installs.Install(target.real, target.scope, target.root)
+    with installs.held():
+        installer.carry_out(installer.plan(target, (), record, status_line=True))
+        kept = installs.get(target.real)
+        assert kept is not None
+        installer.carry_out(installer.plan(target, (), kept, allow_cli=True))
+    assert "holdfast done" in target.settings.read_text()
+
+    uninstall.uninstall(target)
+
+    assert target.settings.read_text() == text
+
+
+def test_upkeep_registers_nothing_for_the_lines_sake(target: Target) -> None:
+    """Somebody who took the hooks out keeps the line, and only that."""
+    installer.install(target, status_line=True)
+    given(target, json.dumps({"statusLine": line(target)}))
+    project = Workspace.open(target.root)
+
+    assert upkeep.refresh(target.settings, project, loader.find(claude, project)) == []
+    assert json.loads(target.settings.read_text()) == {"statusLine": OURS}
+
+
+def test_a_preview_shows_the_line(target: Target) -> None:
+    """And changes nothing."""
+    assert '+  "statusLine": {' in installer.preview(target, status_line=True)
+    assert "statusLine" not in installer.preview(target)
+    assert not target.settings.exists() and not status_file.folder().exists()

@@ -1,0 +1,241 @@
+"""Both relays print the client's status line alike: from the session's own file alone, and only what is safe to print.
+
+The native relay runs with sanitizers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast.files import status_file
+from tests import relays
+from tests.processes import SOURCE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SESSION = "0a1b2c3d-0000-4000-8000-000000000001"
+LINE = "User auth · phase 2/5 Design"
+
+
+@dataclass
+class Stage:
+    """A home with a relay, and the folder of the status files.
+
+    Attributes:
+        command: what starts the relay.
+        environ: its environment.
+        folder: where the files lie.
+    """
+
+    command: list[str]
+    environ: dict[str, str]
+    folder: Path
+
+    def file(self, content: bytes | None = None, session: str = SESSION) -> Path:
+        """Return a session's file, written with a content: by default `LINE`, never saved."""
+        place = self.folder / session
+        place.write_bytes(f"holdfast status 1\n0\n{LINE}\n".encode() if content is None else content)
+        place.chmod(0o600)
+        return place
+
+    def show(self, payload: bytes | None = None) -> str:
+        """Return what the relay prints for what the client sends. It always ends with 0."""
+        data = json.dumps({"session_id": SESSION, "cwd": "/x"}).encode() if payload is None else payload
+        done = subprocess.run(
+            [*self.command, status_file.ARGUMENT], input=data, env=self.environ, capture_output=True, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+        return done.stdout.decode()
+
+
+@pytest.fixture(params=relays.KINDS)
+def stage(request: pytest.FixtureRequest, tmp_path: Path) -> Stage:
+    """A home for each of the relays, whose package is this one."""
+    state = tmp_path / "state"
+    folder = state / "holdfast" / "status"
+    folder.mkdir(parents=True, mode=0o700)
+    command = relays.put(request.param, tmp_path / "run", SOURCE)
+    environ = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(state), "PATH": os.defpath, "LANG": "C"}
+    return Stage(command, environ, folder)
+
+
+def test_it_shows_the_line_of_the_session(stage: Stage) -> None:
+    """And not that of another one, whatever the language is."""
+    stage.file()
+    stage.file(b"holdfast status 1\n0\nAnother\n", "other")
+
+    assert stage.show() == f"{LINE}\n"
+
+
+@pytest.mark.parametrize(
+    ("ago_s", "words"),
+    [
+        (20, "just now"),
+        (-500, "just now"),
+        (90, "1 min ago"),
+        (45 * 60, "45 min ago"),
+        (3 * 3600 + 1800, "3 h ago"),
+        (50 * 3600, "2 d ago"),
+    ],
+)
+def test_it_tells_how_long_ago_the_workflow_was_saved(stage: Stage, ago_s: int, words: str) -> None:
+    """The relay reckons, so the file need not change. A clock that was set back tells nothing."""
+    stage.file(f"holdfast status 1\n{int(time.time()) - ago_s}\n{LINE}\n".encode())
+
+    assert stage.show() == f"{LINE} · saved {words}\n"
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b'{"session_id":"%s"}',
+        b'{\n  "cwd": "/x",\n  "session_id" :\t"%s"\n}',
+        rb'{"session_name":"\"session_id\":\"other\"","session_id":"%s"}',
+        b'{"note":"session_id","session_id":"%s"}',
+        b'{"session_id":"%s","agent":{"session_id":"other"}}',
+        b'{"transcript_path":"' + b"x" * 70_000 + b'","session_id":"%s"}',
+    ],
+)
+def test_it_finds_the_session_in_what_the_client_sends(stage: Stage, payload: bytes) -> None:
+    """Whatever stands around it; no text of a person's is taken for it."""
+    stage.file()
+    stage.file(b"holdfast status 1\n0\nAnother\n", "other")
+
+    assert stage.show(payload.replace(b"%s", SESSION.encode())) == f"{LINE}\n"
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b"",
+        b"{}",
+        b'"session_id"',
+        b'{"session_id":',
+        b'{"session_id":"',
+        b'{"session_id":""}',
+        b'{"session_id":7,"x":{"session_id":"me"}}',
+        b'{"session_id":"../status/me"}',
+        b'{"session_id":"me\\u0000"}',
+        b'{"session_id":"me',
+        b'{"session_id":"' + b"m" * 65 + b'"}',
+        b'{"session_id":"\xc3\xa9"}',
+        b"\0\xff" * 500,
+    ],
+)
+def test_what_names_no_session_shows_nothing(stage: Stage, payload: bytes) -> None:
+    """No path leads out of the folder."""
+    stage.file(session="me")
+    stage.file(session="m" * 65)
+
+    assert stage.show(payload) == ""
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"holdfast status 1\n",
+        b"holdfast status 1\n0\n",
+        b"holdfast status 1\n0\n\n",
+        b"holdfast status 1\n0\nno end",
+        b"holdfast status 1\n\nText\n",
+        b"holdfast status 1\n-5\nText\n",
+        b"holdfast status 1\n0 \nText\n",
+        b"holdfast status 1\n1234567890123\nText\n",
+        b"holdfast status 2\n0\nText\n",
+        b"holdfast status 1 \n0\nText\n",
+        b"Text\n",
+        b"holdfast status 1\n0\nText\nmore\n",
+        b"holdfast status 1\n0\nTe\x1b[31mxt\n",
+        b"holdfast status 1\n0\nTe\0xt\n",
+        b"holdfast status 1\n0\nTe\x7fxt\n",
+        b"holdfast status 1\n0\nTe\xc2\x9bxt\n",
+        b"holdfast status 1\n0\nTe\xc2\xc2\x85xt\n",
+        b"holdfast status 1\n0\nText\xc2\n",
+        b"holdfast status 1\n0\nTe\rxt\n",
+        b"holdfast status 1\n0\n" + b"x" * 600 + b"\n",
+    ],
+)
+def test_what_is_no_status_file_shows_nothing(stage: Stage, content: bytes) -> None:
+    """A control character, which a terminal would act on, is never printed."""
+    stage.file(content)
+
+    assert stage.show() == ""
+
+
+def test_the_longest_file_is_shown(stage: Stage) -> None:
+    """To the last byte; one byte more, and nothing is."""
+    head = b"holdfast status 1\n0\n"
+    text = b"x" * (status_file.LIMIT_BYTES - len(head) - 1)
+    stage.file(head + text + b"\n")
+    assert stage.show() == text.decode() + "\n"
+
+    stage.file(head + text + b"x\n")
+    assert stage.show() == ""
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe", "folder", "missing"])
+def test_what_is_no_plain_file_is_not_read(stage: Stage, kind: str) -> None:
+    """Nor is it waited for."""
+    place = stage.folder / SESSION
+    if kind == "link":
+        place.symlink_to(stage.file(session="other"))
+    elif kind == "pipe":
+        os.mkfifo(place)
+    elif kind == "folder":
+        place.mkdir()
+
+    assert stage.show() == ""
+
+
+def test_a_folder_that_others_can_enter_is_not_trusted(stage: Stage) -> None:
+    """They could have put the file there."""
+    stage.file()
+    stage.folder.chmod(0o750)
+
+    assert stage.show() == ""
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root gives files away")
+@pytest.mark.parametrize("what", ["file", "folder"])
+def test_what_is_somebody_elses_is_not_read(stage: Stage, what: str) -> None:
+    """Whoever may read it."""
+    os.chown(stage.file() if what == "file" else stage.folder, 12_345, 12_345)
+
+    assert stage.show() == ""
+
+
+@pytest.mark.parametrize("state", ["", None])
+def test_the_state_folder_is_found_as_by_everything_else(stage: Stage, tmp_path: Path, state: str | None) -> None:
+    """Below the home without the variable."""
+    stage.environ.pop("XDG_STATE_HOME")
+    if state is not None:
+        stage.environ["XDG_STATE_HOME"] = state
+    folder = tmp_path / (".local/state" if os.uname().sysname != "Darwin" else "Library/Application Support")
+    stage.folder = folder / "holdfast" / "status"
+    stage.folder.mkdir(parents=True, mode=0o700)
+    stage.file()
+
+    assert stage.show() == f"{LINE}\n"
+
+
+def test_a_terminal_is_not_waited_for(stage: Stage) -> None:
+    """Somebody who types the command gets nothing at once."""
+    stage.file()
+    controller, terminal = os.openpty()
+    try:
+        done = subprocess.run(
+            [*stage.command, status_file.ARGUMENT], stdin=terminal, env=stage.environ, capture_output=True, check=False
+        )
+    finally:
+        os.close(controller)
+        os.close(terminal)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
