@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench import place as places
 from bench.race import Contestant
+from holdfast.install import registration
 from holdfast.testkit.client import encoded
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class Event:
 
 _SECRET = {"command": "printenv SECRET", "description": "Show it"}
 AGENT = "PostToolUse (Agent)"
+STATUS_LINE = "The client's status line"
 EVENTS = (
     Event(UNMATCHED, "PreToolUse-Read", "", changes=(("tool_name", "Glob"), ("tool_input", {"pattern": "*.md"}))),
     Event(MATCHED, "PreToolUse-Bash", '"deny"', (("tool_input", _SECRET),)),
@@ -78,6 +80,22 @@ def contestants(place: Place, top: Path, *, warm: bool) -> list[Contestant]:
     again = _Again(top)
     cold = [_contestant(place, event, again) for event in EVENTS]
     return cold + [replace(each, kind="warm", asks=True, environ=_asking(each.environ)) for each in cold if warm]
+
+
+def status_line(place: Place, top: Path) -> Contestant:
+    """Return the status line of a session with a workflow, as the client starts it.
+
+    Its file is in a state folder of its own, because events would keep the line of every session otherwise.
+    """
+    state = top / "status-line"
+    folder = state / "holdfast" / "status"
+    folder.mkdir(parents=True, mode=0o700)
+    (folder / places.SESSION).write_text("holdfast status 1\n1\nBench · phase 1/2 look around\n", "utf-8")
+    command = ("/bin/sh", "-c", registration.STATUS_LINE)
+    data = encoded(place.payload("SessionStart-startup"))
+    return Contestant(
+        STATUS_LINE, "status", command, data, "phase 1/2 look around · saved", environ={"XDG_STATE_HOME": str(state)}
+    )
 
 
 def _asking(environ: Mapping[str, str]) -> dict[str, str]:

@@ -19,7 +19,7 @@ WARM = (
     ("Warm SessionStart (compact), PostToolUse (Agent)", ("SessionStart (compact)", firing.AGENT), 2.0),
 )
 """Goals for whole processes, as ratios to a bare Python: what, the events of which the slowest counts, at most."""
-ADDED, COLD, GROWTH = 2.0, 1.15, 1.20
+ADDED, COLD, GROWTH, STATUS_LINE = 2.0, 1.15, 1.20, 0.5
 SESSION_S = 1.0
 MEGABYTES = 55.0
 
@@ -48,6 +48,7 @@ def marks(results: Results) -> list[Mark]:
     race, client, server = (results.get(part) or {} for part in ("race", "client", "server"))
     return [
         *(_warm(mark, medians(race, "warm"), medians(race, "floor")) for mark in WARM),
+        _status_line(medians(race, "status"), medians(race, "floor")),
         _added(client),
         _session(medians(race, "warm")),
         _cold(medians(race, "cold"), medians(race, "floor")),
@@ -84,6 +85,14 @@ def _warm(mark: tuple[str, tuple[str, ...], float], warm: dict[str, float], floo
     ratio = warm[slowest] / floor[floors.BARE]
     which = f"{slowest}, " if len(events) > 1 else ""
     return Mark(name, goal, f"{ratio:.2f} × ({which}{warm[slowest]:.1f} ms)", ratio <= most)
+
+
+def _status_line(status: dict[str, float], floor: dict[str, float]) -> Mark:
+    name, goal = firing.STATUS_LINE, f"at most {STATUS_LINE} × `{floors.BARE}`"
+    if floors.BARE not in floor or firing.STATUS_LINE not in status:
+        return _unmeasured(name, goal)
+    ratio = status[firing.STATUS_LINE] / floor[floors.BARE]
+    return Mark(name, goal, f"{ratio:.2f} × ({status[firing.STATUS_LINE]:.1f} ms)", ratio <= STATUS_LINE)
 
 
 def _added(client: Results) -> Mark:

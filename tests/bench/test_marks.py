@@ -10,7 +10,7 @@ from bench import firing, floors, marks, mix
 from bench.client import ways
 
 KINDS = (
-    *("unmatched", "matched", "prompt", "agent", "added", "session", "cold"),
+    *("unmatched", "matched", "prompt", "agent", "status", "added", "session", "cold"),
     *("unregistered", "growth", "memory", "idle"),
 )
 EVENTS = {
@@ -24,13 +24,22 @@ EVENTS = {
 
 def results(**changes: Any) -> dict[str, Any]:
     """Return the results of a run in which every mark is just met, with some values changed."""
-    values = {"unmatched": 4.5, "matched": 7.5, "prompt": 12.0, "agent": 20.0, "session": 20.0, "added": 20.0}
+    values = {
+        "unmatched": 4.5,
+        "matched": 7.5,
+        "prompt": 12.0,
+        "agent": 20.0,
+        "session": 20.0,
+        "added": 20.0,
+        "status": 5.0,
+    }
     values |= {"cold": 115.0, "unregistered": 0, "growth": 12.0, "memory": 55.0, "idle": 0} | changes
     warm = dict.fromkeys(mix.MIX, 1.0) | {name: values[kind] for kind, name in EVENTS.items()}
     rows = [("floor", floors.BARE, 10.0), ("floor", floors.COLD, 100.0)]
     rows += [("warm", name, ms) for name, ms in warm.items()]
     rows += [("cold", name, 100.0) for name in firing.NAMED[:-1]]
     rows.append(("cold", firing.NAMED[-1], values["cold"]))
+    rows.append(("status", firing.STATUS_LINE, values["status"]))
     curve = {"range": "rows", "event": "PreCompact", "mode": "warm", "label": "n"}
     return {
         "race": {"rows": [{"kind": kind, "name": name, "ms": ms} for kind, name, ms in rows]},
@@ -66,6 +75,7 @@ def test_all_are_met_at_the_mark_itself() -> None:
         ("matched", 7.6),
         ("prompt", 12.1),
         ("agent", 20.1),
+        ("status", 5.1),
         ("added", 20.1),
         ("session", 40.0),
         ("cold", 115.1),

@@ -28,6 +28,7 @@ SCENARIOS = {
     14: "Hooks that do not fire or do not deliver",
     15: "The warm server, and its death",
     16: "Agents and scripts of agents that are launched again",
+    17: "The status line in the terminal",
 }
 UNSEEN = ("PreCompact", "PostCompact", "SessionEnd")  # the client sends them to hooks, but not to its stream
 COMPACTIONS = "compactions"
