@@ -2,7 +2,7 @@
 
 `python -m bench.hostile [ROUNDS] [SEED]`.
 
-Each round fires one guarded call through the registered command and, a few milliseconds later, sends a signal to the
+Each round fires one guarded call through the registered command and, while that is answered, sends a signal to the
 server or to its children. The guard refuses every call and notes that it ran. So a reply that is no refusal is a call
 let through, no reply is one lost, and two notes are one that ran twice.
 """
@@ -13,6 +13,7 @@ import json
 import os
 import random
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench import place as places
+from bench import race
 from holdfast.server import servers
 from holdfast.testkit.client import encoded
 
@@ -39,8 +41,8 @@ def on_pre_tool_use(event):
     return deny("the guard says no")
 """
 KINDS = (("server", signal.SIGKILL), ("server", signal.SIGSTOP), ("child", signal.SIGKILL), ("child", signal.SIGSTOP))
-LONGEST_DELAY_S = 0.03
-"""The latest that a signal is sent: on a quiet machine the call is answered by then."""
+STEPS = 1.5
+"""The latest that a signal is sent, in times of a warm call: by then the call is answered, however busy the machine."""
 STOPPED_S = 1.5
 """How long a process stays stopped before it is killed."""
 
@@ -54,10 +56,12 @@ def main(rounds: int, seed: int) -> int:
         (place.handlers / "refuse_secrets.py").write_text(GUARD.format(file=str(notes)))
         notes.touch()
         try:
+            longest_s = STEPS * _call_s(place)
+            print(f"signals come within {longest_s * 1000:.0f} ms of the call", flush=True)
             for number in range(rounds):
                 _warm(place)
                 target, how = KINDS[number % len(KINDS)]
-                reply = _round(place, f"toolu_{number}", target, how, chance.uniform(0, LONGEST_DELAY_S))
+                reply = _round(place, f"toolu_{number}", target, how, chance.uniform(0, longest_s))
                 ran = notes.read_text().split().count(f"toolu_{number}")
                 verdict = _verdict(reply)
                 seen[f"{target} {how.name}: {verdict}"] += 1
@@ -72,6 +76,16 @@ def main(rounds: int, seed: int) -> int:
         print(f"{times:6} {name}")
     print(f"{wrong} of {rounds} rounds were wrong")
     return bool(wrong)
+
+
+def _call_s(place: Place) -> float:
+    """Return the median time of a warm call."""
+    times = []
+    for number in range(9):
+        _warm(place)
+        payload = encoded(place.payload("PreToolUse-Bash", tool_use_id=f"toolu_warm_{number}"))
+        times.append(race.once(places.command("PreToolUse"), payload, place.environ, str(place.root))[0] / 1000)
+    return statistics.median(times)
 
 
 def _verdict(reply: bytes) -> str:

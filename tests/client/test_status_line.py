@@ -32,7 +32,7 @@ def test_the_status_line_follows_the_workflow(bare: World, terminal: Terminal) -
     terminal.until(lambda: "❯" in terminal.screen or ">" in terminal.screen)
     bare.model.turns = [bash("holdfast start 'User auth' --phase Design --phase Build"), say("Started.")]
     terminal.prompt("Start.")
-    terminal.until(lambda: "User auth · phase 1/2 Design · saved just now" in terminal.screen)
+    terminal.until(lambda: "User auth · phase 1/2 Design · saved" in terminal.screen)
 
     bare.model.turns = [say("Ok.")]
     bare.holdfast("done")

@@ -92,8 +92,8 @@ def main(argument: str | None = None, entry: str = "") -> int:
     found = _CONTENT.fullmatch(_read(place).removeprefix(_HEAD)) if place and place.is_absolute() else None
     if found:
         saved = int(found[1])
-        age = f" · saved {_age(int(time.time()) - saved)}" if saved else ""
-        os.write(1, found[2] + age.encode("utf-8") + b"\n")
+        when = f" · saved {age(int(time.time()) - saved)}" if saved else ""
+        os.write(1, found[2] + when.encode("utf-8") + b"\n")
     return 0
 
 
@@ -127,7 +127,8 @@ def _read(place: Path) -> bytes:
     return data if ours and len(data) <= LIMIT_BYTES else b""
 
 
-def _age(seconds: int) -> str:
+def age(seconds: int) -> str:
+    """Return how long ago something was, in words; a time to come counts as now."""
     if seconds < 60:
         return "just now"
     length, unit = next(each for each in ((86400, "d"), (3600, "h"), (60, "min")) if seconds >= each[0])
