@@ -353,7 +353,7 @@ def test_what_is_old_goes_exactly_then(scene: Scene, monkeypatch: pytest.MonkeyP
     os.utime(beside, (0, 0))
     for age, gone in ((timedelta(days=7), 0), (timedelta(days=7, seconds=1), 1)):
         monkeypatch.setenv("HOLDFAST_NOW", clock.stamp(at + age))
-        assert len(retention.due(Workspace.open(scene.root), "")) == gone
+        assert len(retention.due(Workspace.open(scene.root), "").old) == gone
     scene.run("cleanup")
     assert (scene.listed(), beside.exists()) == ([], True)
 

@@ -307,6 +307,12 @@ def candidates(project: Records, session: str, path: Path | None = None) -> Foun
     names = _present(project)
     if path is not None and path.is_relative_to(project.root):
         keys = [*(f"{name}:{path.relative_to(project.root).as_posix()}#" for name in names), *keys]
+    return with_keys(project, keys)
+
+
+def with_keys(project: Records, keys: Collection[str]) -> Found:
+    """Return the workflows with these keys, and the last changed of each format."""
+    names = _present(project)
     return _together([_asked(project, name, lambda adapter: adapter.candidates(project, keys)) for name in names])
 
 

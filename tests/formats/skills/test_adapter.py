@@ -14,7 +14,7 @@ from holdfast.errors import HoldfastError, MissingError, SchemaMismatch, Transit
 from holdfast.files import atomic
 from holdfast.files.lock import locked
 from holdfast.formats.skills import adapter as skills
-from holdfast.formats.skills import index, inspection, lookup, places, record, store, transitions
+from holdfast.formats.skills import folder, index, inspection, lookup, places, record, store, transitions
 from holdfast.sessions.history import archive
 from holdfast.workflow import definitions, guidance
 from holdfast.workflow import places as kept_at
@@ -138,7 +138,7 @@ def test_a_crash_between_two_writes_of_an_end_heals(
     for each in found:
         skills.done(project, each)
     with locked(places.top(project)):
-        index.rebuild(project, index.from_files(project))
+        index.rebuild(project, index.from_files(project, folder.names(project)))
     assert [path.name for path in places.completed(project).glob("*.json")] == [made.path.name]
     assert list(places.active(project).glob("*.json")) == []
     assert listed(project) == []
@@ -182,7 +182,7 @@ def test_an_earlier_content_is_restored_and_listed(project: Workspace) -> None:
     raw = made.path.read_bytes()
     made.path.unlink()
     with locked(places.top(project)):
-        index.rebuild(project, index.from_files(project))
+        index.rebuild(project, index.from_files(project, folder.names(project)))
     assert listed(project) == []
 
     assert skills.restore(project, made.path, raw, why="restore", replace=False).changed
@@ -536,7 +536,7 @@ def test_what_the_index_says_wrongly_is_named_and_mended(project: Workspace) -> 
     places.index(project).write_text(json.dumps(said))
 
     with locked(places.top(project)):
-        found = index.rebuild(project, index.from_files(project))
+        found = index.rebuild(project, index.from_files(project, folder.names(project)))
 
     assert found == [
         "dev-00000000 is listed, but has no state file",
@@ -544,4 +544,4 @@ def test_what_the_index_says_wrongly_is_named_and_mended(project: Workspace) -> 
         "tdd-a1b2c3d4 is not listed",
     ]
     assert sorted(listed(project)) == sorted([made.path.stem, "tdd-a1b2c3d4"])
-    assert index.differences(project, index.from_files(project)) == []
+    assert index.differences(project, index.from_files(project, folder.names(project))) == []

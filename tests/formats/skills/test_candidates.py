@@ -11,9 +11,14 @@ import pytest
 
 from holdfast import paths
 from holdfast.files import file_memo
+from holdfast.files.lock import locked
 from holdfast.formats.skills import adapter as skills
-from holdfast.formats.skills import candidates, index, places
+from holdfast.formats.skills import candidates, folder, index, library, places
 from holdfast.formats.skills import file as files
+from holdfast.sessions.forget import erasure
+from holdfast.sessions.forget.ledger_rows import Scope
+from holdfast.sessions.ownership import owners
+from holdfast.workflow import sidecars
 from tests.commandline import holdfast
 from tests.formats.skills import documents
 
@@ -21,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.sessions.workspace import Workspace
+    from holdfast.workflow.model import Workflow
 
 MANY = 40
 
@@ -59,7 +65,7 @@ def test_the_folder_is_listed_again_only_after_a_change_in_it(
     """So the time of an event doesn't grow with the files."""
     before = found(project)
     with monkeypatch.context() as patch:
-        patch.setattr(index, "names", lambda _: pytest.fail("the folder was listed"))
+        patch.setattr(folder, "inodes", lambda _: pytest.fail("the folder was listed"))
         assert found(project) == before
 
     documents.put(project, "dev-99999999", many[0].read_bytes())
@@ -105,7 +111,7 @@ def test_a_command_reads_the_last_changed_of_very_many_and_says_so(
 ) -> None:
     """By number and by bytes; `list` and `status` say how many they left out."""
     assert skills.find(project).problems == ()
-    monkeypatch.setattr(skills, "_MOST", 30)
+    monkeypatch.setattr(folder, "MOST", 30)
     seen = skills.find(project)
     assert sorted(each.path for each in seen.workflows) == sorted(many[-30:])
     assert seen.left == 10
@@ -116,3 +122,179 @@ def test_a_command_reads_the_last_changed_of_very_many_and_says_so(
     assert "10 were not read" in holdfast("status", root=project.root).out
     monkeypatch.setattr(skills, "_BUDGET_BYTES", sum(each.stat().st_size for each in many[-4:]))
     assert len(skills.find(project).workflows) == 5  # the first is read whatever its size
+
+
+def looked(monkeypatch: pytest.MonkeyPatch) -> Mock:
+    """Let a folder of more than four files count as a large one, and return what counts the files looked at."""
+    monkeypatch.setattr(candidates, "_LOOKED", 4)
+    monkeypatch.setattr(candidates, "_LAST", 18)
+    looks = Mock(side_effect=folder.changed)
+    monkeypatch.setattr(folder, "changed", looks)
+    return looks
+
+
+def replace(path: Path, second: int) -> None:
+    """Save a file as an editor does, at a second after the first workflow's."""
+    beside = path.with_name("beside")
+    beside.write_bytes(path.read_bytes())
+    os.utime(beside, (1_700_000_000 + second, 1_700_000_000 + second))
+    beside.replace(path)
+
+
+def test_after_a_change_an_event_looks_at_what_changed_and_at_the_last(
+    project: Workspace, many: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not at every file: each compaction writes one, and the next event would pay for ten thousand."""
+    looks = looked(monkeypatch)
+    found(project)
+    assert looks.call_count == MANY
+
+    looks.reset_mock()
+    replace(many[3], MANY)
+    now = found(project)
+
+    assert now == sorted(each.stem for each in (many[3], *many[1 - candidates.MOST :]))
+    assert looks.call_count <= 18 + 4 + 1
+    assert skills.candidates(project, ()).left == MANY - candidates.MOST
+
+
+def test_the_last_changed_are_right_however_many_of_them_are_removed_or_brought_back(
+    project: Workspace, many: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One by one, until others have to take their places, and with an old file that is saved again without a change."""
+    looked(monkeypatch)
+    left = list(many)
+    found(project)
+    while len(left) > candidates.MOST:
+        left.pop(-1).unlink()
+        replace(left[0], 0)
+        assert found(project) == sorted(each.stem for each in left[-candidates.MOST :]), len(left)
+
+
+def test_an_events_handlers_read_each_file_once(
+    project: Workspace, many: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four of them ask; a file that changes in between is read again, and so is one with other extras."""
+    reads = Mock(side_effect=files.load)
+    monkeypatch.setattr(files, "load", reads)
+    before = skills.candidates(project, ())
+    assert reads.call_count == candidates.MOST
+    assert skills.candidates(project, ()) == before
+    assert reads.call_count == candidates.MOST
+
+    many[-1].write_text(many[-1].read_text("utf-8").replace('"in_progress"', '"blocked"', 1))
+    assert of(project, many[-1]).status == "blocked"
+    assert reads.call_count == candidates.MOST + 1
+
+    extra = places.top(project) / "extra" / f"{many[-2].stem}.extra.json"
+    extra.parent.mkdir()
+    extra.write_text(json.dumps({"id": of(project, many[-2]).id, "key_reminders": ["Ask first"]}))
+    assert of(project, many[-2]).reminders == ("Ask first",)
+
+
+def test_what_was_read_counts_for_the_machine_and_the_branch_of_now(
+    project: Workspace, many: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A workflow shows its skill's labels, and warns of another branch."""
+    assert of(project, many[-1]).phases[0].title == "Load feature"
+    machine = paths.config_dir() / "machines/dev.toml"
+    machine.parent.mkdir(parents=True, exist_ok=True)
+    shipped = (library.SHIPPED / "dev.toml").read_text("utf-8")
+    machine.write_text(shipped.replace('"Load feature"', '"Look at it"'))
+    assert of(project, many[-1]).phases[0].title == "Look at it"
+
+    monkeypatch.setattr(type(project), "branch", "another")
+    assert "'another'" in of(project, many[-1]).warnings[0]
+
+
+def of(project: Workspace, path: Path) -> Workflow:
+    """Return the workflow of a file as an event sees it."""
+    (found,) = (each for each in skills.candidates(project, ()).workflows if each.path == path)
+    return found
+
+
+@pytest.fixture
+def bounded(project: Workspace, many: list[Path], monkeypatch: pytest.MonkeyPatch) -> Mock:
+    """Let a command read ten of the forty files, and return what counts the readings."""
+    monkeypatch.setattr(folder, "MOST", 10)
+    for each in many[:2]:
+        each.write_text("{")
+        os.utime(each, (1_700_000_000, 1_700_000_000))
+    with locked(places.top(project)):
+        index.rebuild(project, [])
+    reads = Mock(side_effect=files.load)
+    monkeypatch.setattr(files, "load", reads)
+    return reads
+
+
+def read_by(reads: Mock) -> set[Path]:
+    """Return the state files that were read since the last question."""
+    found = {call.args[1] for call in reads.call_args_list}
+    reads.reset_mock()
+    return found
+
+
+def test_check_repair_and_doctor_read_no_more_files_than_other_commands(
+    project: Workspace, many: list[Path], bounded: Mock
+) -> None:
+    """They say how many they left out, and never take an unread file for a missing one."""
+    places.index(project).write_text(json.dumps({"active_workflows": [{"id": many[5].stem}, {"id": "dev-of-its-own"}]}))
+    said = "40 state files are too many; 30 were not read"
+    checked = holdfast("skills", "check", root=project.root)
+    assert f"{said} → holdfast skills cleanup" in checked.out
+    assert "no state file" not in checked.out
+    assert checked.code == 0
+    assert said in holdfast("doctor", "-v", root=project.root, code=1).out
+    assert read_by(bounded) == set(many[-10:])
+
+    repaired = holdfast("skills", "repair", root=project.root)
+    assert said in repaired.err
+    listed = [each.id for each in index.entries(project)]
+    assert listed[:2] == [many[5].stem, "dev-of-its-own"]
+    assert sorted(listed[2:]) == [each.stem for each in many[-10:]]
+    assert read_by(bounded) == set(many[-10:])
+
+
+def test_cleanup_reads_the_oldest_files_and_says_what_is_left(
+    project: Workspace, many: list[Path], bounded: Mock
+) -> None:
+    """So one run after another removes them all. `start` removes some, and reads no more either."""
+    dry = holdfast("skills", "cleanup", "--dry-run", root=project.root)
+    assert dry.out.count("would be removed") == 8  # two are broken
+    assert "30 state files were not read; run `holdfast skills cleanup` again" in dry.err
+    assert read_by(bounded) == set(many[:10])
+    assert json.loads(holdfast("skills", "cleanup", "--json", root=project.root).out)["not_read"] == 30
+    assert [each for each in many if not each.exists()] == many[2:10]
+
+    bounded.reset_mock()
+    started = holdfast("skills", "start", "tdd", "--task", "Count", root=project.root)
+    assert "22 state files were not read" in started.out
+    assert len(read_by(bounded)) <= 20 + 2
+
+
+def test_a_workflow_that_nobody_finds_may_be_among_the_files_that_were_not_read(
+    project: Workspace, many: list[Path], bounded: Mock
+) -> None:
+    """An id that only a file itself has is looked for in as many files as a command reads."""
+    missing = holdfast("skills", "phase", "verification", "--workflow", "dev-none", root=project.root, code=1)
+    assert "40 state files are too many; 30 were not read; `holdfast skills cleanup`" in missing.err
+    assert len(read_by(bounded)) == 10
+
+
+def test_forgetting_a_session_leaves_no_sidecar_of_a_file_that_commands_do_not_read(
+    project: Workspace, many: list[Path], bounded: Mock
+) -> None:
+    """However many others were changed since."""
+    raw = many[7].read_text("utf-8").replace('"Event Infrastructure"', '"Their own title"')
+    many[7].write_text(raw)
+    os.utime(many[7], (1_700_000_007, 1_700_000_007))
+    (own,) = skills.candidates(project, [f"skills:{many[7].relative_to(project.root)}#"]).workflows[:1]
+    assert own.title == "Their own title"
+    owners.own(project, own, "session-1")
+    written = sidecars.write_sidecar(project.root, own, "all of it")
+    assert written is not None
+
+    gone = erasure.forget(project, Scope(session="session-1"))
+
+    assert written[0] in gone.files
+    assert not written[0].exists()

@@ -6,9 +6,9 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from holdfast.errors import HoldfastError, MissingError, SchemaMismatch, StateError, TransitionError
+from holdfast.errors import HoldfastError, StateError, TransitionError
 from holdfast.formats.skills import candidates as candidate
-from holdfast.formats.skills import display, index, lookup, places, store, transitions, units, view
+from holdfast.formats.skills import display, folder, lookup, places, reader, store, transitions, units, view
 from holdfast.formats.skills import file as files
 from holdfast.formats.skills.next import step
 from holdfast.formats.skills.past import parsed, restore, written
@@ -16,13 +16,12 @@ from holdfast.workflow import assignments, extras, statefile, values
 from holdfast.workflow.model import Brief, Changes, Found, Judged, Problem, Start, Workflow
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Sequence
 
     from holdfast.files.transcript import Work
     from holdfast.formats.skills.machine import Machine
     from holdfast.workflow.model import Phase, Status
     from holdfast.workflow.records import Records
-    from holdfast.workflow.statefile import Room
 
 __all__ = [
     "NAME",
@@ -48,7 +47,6 @@ __all__ = [
 
 NAME = files.NAME
 _READ_LIMIT_CHARS = 100_000  # characters of a prompt that are looked at
-_MOST = 5_000  # state files that a command reads; 100,000 take a minute and a half
 _BUDGET_BYTES = 16 * statefile.LIMIT_BYTES  # bytes of them
 _TASK = re.compile(r"task\s*#?\s*(\d{1,6})(?:\s*(?:/|of)\s*(\d{1,6}))?", re.IGNORECASE)
 
@@ -56,20 +54,20 @@ _TASK = re.compile(r"task\s*#?\s*(\d{1,6})(?:\s*(?:/|of)\s*(\d{1,6}))?", re.IGNO
 def find(project: Records) -> Found:
     """Return the project's unfinished workflows, and those that were finished but not moved away yet.
 
-    Of very many files the last changed ones are read, as far as `_MOST` and `_BUDGET_BYTES` go. A problem says how many
-    were not.
+    Of very many files the last changed ones are read, as far as `folder.MOST` and `_BUDGET_BYTES` go. A
+    problem says how many were not.
     """
     try:
-        names = index.names(project)
+        names, others = folder.readable(project)
     except StateError as error:
         return Found(problems=(Problem(error.path, error.reason),))
-    chosen = names if len(names) <= _MOST else candidate.newest(project, names, _MOST)
-    found = _read(project, chosen, statefile.Room(_BUDGET_BYTES))
-    left = found.left + len(names) - len(chosen)
+    found = reader.read(project, names, statefile.Room(_BUDGET_BYTES))
+    left = found.left + others
     if not left:
         return found
-    said = f"{len(names)} state files are too many; {left} were not read. `holdfast skills cleanup` removes old ones"
-    return replace(found, left=left, problems=(Problem(places.active(project), said), *found.problems))
+    said = f"{folder.left_out(len(names) + others, left)}. `{folder.CLEANUP}` removes old ones"
+    told = Problem(places.active(project), said)
+    return replace(found, left=left, problems=(told, *found.problems))
 
 
 def candidates(project: Records, keys: Collection[str]) -> Found:
@@ -78,7 +76,7 @@ def candidates(project: Records, keys: Collection[str]) -> Found:
         names, left = candidate.names(project, keys)
     except StateError as error:
         return Found(problems=(Problem(error.path, error.reason),))
-    found = _read(project, names, statefile.Room())
+    found = reader.read(project, names, statefile.Room())
     return replace(found, left=found.left + left)
 
 
@@ -246,28 +244,6 @@ def undoing(phase_id: str) -> str:
     """Return the command with which a person makes a completed phase or task active again."""
     number = view.number_of(phase_id)
     return f"holdfast skills task {number} --reopen" if number is not None else f"holdfast skills phase {phase_id}"
-
-
-def _read(project: Records, names: Iterable[str], room: Room | None = None) -> Found:
-    found, problems, left = list[Workflow](), list[Problem](), 0
-    for number, name in enumerate(names):
-        path = places.active(project) / f"{name}.json"
-        try:
-            if room is not None and number and not room.take([path.lstat().st_size]):
-                left += 1
-                continue
-            seen = view.read(project, path)
-        except (MissingError, FileNotFoundError, SchemaMismatch):
-            continue
-        except (StateError, OSError) as error:
-            problems.append(Problem(path, error.reason if isinstance(error, StateError) else str(error)))
-            continue
-        if seen.file.broken:
-            problems.append(Problem(path, seen.file.trouble))
-        workflow, more = view.merged(project, seen)
-        found.append(workflow)
-        problems += more
-    return Found(tuple(found), tuple(problems), left)
 
 
 def _due(workflow: Workflow) -> str:

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import hashlib
 import heapq
+import itertools
 import marshal
 import os
-from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from holdfast.files import cache, file_memo
 from holdfast.formats.skills import file as files
-from holdfast.formats.skills import index, places
+from holdfast.formats.skills import folder, places
 from holdfast.workflow import manyfiles, statefile
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection
     from pathlib import Path
 
     from holdfast.workflow.records import Records
 
 MOST = 16
 """Last changed workflows that an event reads, besides those that are wanted."""
+_LOOKED = 1_024
+"""Files that an event looks at after a change in a known folder, besides those that are new or replaced."""
+_LAST = 64
+"""Last changed files that are always among them."""
 _FORMAT = 1
 
 
@@ -44,53 +48,76 @@ def names(project: Records, keys: Collection[str]) -> tuple[list[str], int]:
     return there, max(count - len(there), 0)
 
 
-def newest(project: Records, names: Sequence[str], most: int) -> list[str]:
-    """Return those of the unfinished workflows' files that were changed last, the newest first."""
-    folder = str(places.active(project))
-    return heapq.nlargest(most, names, key=lambda name: _changed(folder, name))
-
-
 def _lately(project: Records) -> tuple[list[str], int]:
     """Return the last changed workflows, and how many there are.
 
     Both are kept until a file of the folder is made, replaced or removed, as every program does that saves a state. An
     edit in place is therefore noticed for the workflows that are wanted, and for those that were among the last.
+
+    After a change, of more than `_LOOKED` files only those are looked at that were the last, those that are new or
+    replaced, and so many others. A replaced file has another inode, unless it was replaced twice between two looks and
+    got its first one back; then it is found as one of the others, some changes later.
     """
     top = places.active(project)
     statefile.guard(project.root, top)
     try:
         seen = file_memo.stamp(top.stat())
     except OSError:
-        return index.names(project), 0
-    kept = _kept(top, seen)
-    if kept is not None:
-        return kept
-    there = index.names(project)
-    found = there
-    if len(there) > MOST:
-        folder = str(top)
-        changed, _ = manyfiles.newest(top, dict.fromkeys(there, 0), lambda name: _changed(folder, name))
-        found = heapq.nlargest(MOST, changed, key=changed.__getitem__)
-        if file_memo.settled(seen):
-            cache.write(_memo(top), marshal.dumps((_FORMAT, os.fsencode(top), seen, found, len(there))))
+        return folder.names(project), 0
+    if newest := _kept(top, "skills", seen):
+        return newest[0], newest[1]
+    there = folder.inodes(project)
+    if len(there) <= MOST:
+        return sorted(there), len(there)
+    changed = _changed_lately(top, there, seen)
+    found = heapq.nlargest(MOST, changed, key=changed.__getitem__)
+    if file_memo.settled(seen):
+        _keep(top, "skills", seen, found, len(there))
     return found, len(there)
 
 
-def _kept(top: Path, seen: file_memo.Stamp) -> tuple[list[str], int] | None:
-    """Return what was found in a folder when it had this stamp; None if nothing was kept."""
-    body = cache.read(_memo(top))
+def _changed_lately(top: Path, there: dict[str, int], seen: file_memo.Stamp) -> dict[str, int]:
+    """Return when files of a folder that has changed were changed last, among them the `MOST` last changed.
+
+    Args:
+        top: the folder.
+        there: the inode of each file by its name.
+        seen: the folder's stamp.
+    """
+    where, many = str(top), _LOOKED < len(there) <= manyfiles.MOST
+    if many and (known := _kept(top, "inodes")):
+        last, oldest, inodes = known
+        replaced = [name for name, inode in there.items() if inodes.get(name) != inode]
+        begin = seen[2] % len(there)
+        others = itertools.islice(itertools.cycle(there), begin, begin + _LOOKED)
+        chosen = dict.fromkeys([*(name for name in last if name in there), *replaced, *others])
+        looked = ((name, folder.changed(where, name)) for name in chosen)
+        changed = {name: at for name, at in looked if at >= oldest}  # an older one may have younger ones beside it
+        if len(changed) >= MOST:
+            if file_memo.settled(seen) or len(replaced) > _LOOKED:
+                _keep(top, "inodes", heapq.nlargest(_LAST, changed, key=changed.__getitem__), oldest, there)
+            return changed
+    changed, _ = manyfiles.newest(top, there, lambda name: folder.changed(where, name))
+    if many:
+        last = heapq.nlargest(_LAST, changed, key=changed.__getitem__)
+        _keep(top, "inodes", last, changed[last[-1]], there)
+    return changed
+
+
+def _kept(top: Path, ending: str, *expected: object) -> list[Any] | None:
+    """Return what is kept of a folder, without what it has to begin with; None if nothing is kept that does."""
+    body = cache.read(_memo(top, ending))
+    begins = [_FORMAT, os.fsencode(top), *expected]
     try:
-        form, place, stamp, found, count = marshal.loads(body) if body else (None, b"", (), [], 0)
+        found = list(marshal.loads(body)) if body else []
     except (ValueError, EOFError, TypeError):
         return None
-    return (found, count) if (form, place, tuple(stamp)) == (_FORMAT, os.fsencode(top), seen) else None
+    return found[len(begins) :] if found[: len(begins)] == begins else None
 
 
-def _memo(top: Path) -> Path:
-    return cache.folder() / f"{hashlib.sha256(os.fsencode(top)).hexdigest()[:32]}.skills"
+def _keep(top: Path, ending: str, *found: Any) -> None:
+    cache.write(_memo(top, ending), marshal.dumps((_FORMAT, os.fsencode(top), *found)))
 
 
-def _changed(folder: str, name: str) -> int:
-    with suppress(OSError):
-        return os.stat(f"{folder}/{name}.json").st_mtime_ns  # noqa: PTH116 - of each of many; a Path takes twice as long
-    return 0
+def _memo(top: Path, ending: str) -> Path:
+    return cache.folder() / f"{hashlib.sha256(os.fsencode(top)).hexdigest()[:32]}.{ending}"

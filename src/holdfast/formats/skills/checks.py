@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from holdfast.checks import folders, notice, ok, problem
-from holdfast.formats.skills import index, inspection, places
+from holdfast.formats.skills import folder, inspection, places
 from holdfast.workflow.wording import count
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def look(project: Workspace) -> Iterator[Finding]:
         else:
             yield level(each.text, each.remedy)
     if not found:
-        yield ok(f"{count(len(index.names(project)), 'unfinished workflow')} of skills, with consistent files")
+        yield ok(f"{count(len(folder.names(project)), 'unfinished workflow')} of skills, with consistent files")
 
 
 def _mend(project: Workspace) -> str:

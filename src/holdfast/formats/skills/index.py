@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,7 +10,7 @@ from holdfast import log
 from holdfast.errors import BrokenError, MissingError, SchemaMismatch, StateError
 from holdfast.files import document
 from holdfast.formats.skills import file as files
-from holdfast.formats.skills import library, machine, places
+from holdfast.formats.skills import folder, library, machine, places
 from holdfast.workflow import statefile, values
 
 if TYPE_CHECKING:
@@ -60,31 +59,15 @@ def entries(project: Records) -> list[Entry]:
     return [_entry(each) for each in _rows(_load(project))]
 
 
-def names(project: Records) -> list[str]:
-    """Return the names of all unfinished workflows' files without their ending, in alphabetical order.
-
-    Raises StateError if their folder can't be read.
-    """
-    folder = places.active(project)
-    statefile.guard(project.root, folder)
-    try:
-        with os.scandir(folder) as found:
-            return sorted(each.name.removesuffix(".json") for each in found if each.name.endswith(".json"))
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    except OSError as error:
-        raise StateError(folder, f"cannot be read: {error.strerror or error}") from error
-
-
 def put(project: Records, path: Path, data: Mapping[str, Any]) -> None:
     """List an unfinished workflow as it is now, once. Hold the lock on the top folder."""
-    wanted, ids = entry(project, path, data), _ids(path, data)
+    wanted, own = entry(project, path, data), ids(path, data)
 
     def edit(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        at = next((number for number, each in enumerate(rows) if _is(each, ids)), len(rows))
+        at = next((number for number, each in enumerate(rows) if _is(each, own)), len(rows))
         before = rows[at] if at < len(rows) else {}
         rest = {name: value for name, value in before.items() if name not in (*Entry._fields, "context")}
-        kept = [each for each in rows if not _is(each, ids)]
+        kept = [each for each in rows if not _is(each, own)]
         return [*kept[:at], {**wanted._asdict(), **rest}, *kept[at:]]
 
     _change(project, edit)
@@ -92,13 +75,13 @@ def put(project: Records, path: Path, data: Mapping[str, Any]) -> None:
 
 def drop(project: Records, path: Path, data: Mapping[str, Any]) -> None:
     """Take a workflow off the list. Hold the lock on the top folder."""
-    delist(project, _ids(path, data))
+    delist(project, ids(path, data))
 
 
 def moved(project: Records) -> frozenset[str]:
     """Return the ids that are listed although their file lies in `completed/` alone: the command that moved it died."""
     try:
-        stale = {each.id for each in entries(project)} - set(names(project))
+        stale = {each.id for each in entries(project)} - set(folder.names(project))
         return frozenset(each.stem for each in places.completed(project).glob("*.json") if each.stem in stale)
     except StateError:
         return frozenset()
@@ -109,18 +92,25 @@ def delist(project: Records, ids: frozenset[str]) -> None:
     _change(project, lambda rows: [each for each in rows if not _is(each, ids)])
 
 
-def rebuild(project: Records, wanted: Sequence[Listed]) -> list[str]:
-    """Make the list agree with the files; return what was mended, a line each. Hold the lock on the top folder."""
-    said = differences(project, wanted)
-    return said if said and _change(project, lambda rows: _agreeing(rows, wanted), anew=True) else []
+def rebuild(project: Records, wanted: Sequence[Listed], *, whole: bool = True) -> list[str]:
+    """Make the list agree with the files; return what was mended, a line each. Hold the lock on the top folder.
+
+    Args:
+        project: the project.
+        wanted: what it should list.
+        whole: whether that is all, or only what the files that were read say.
+    """
+    said = differences(project, wanted, whole=whole)
+    return said if said and _change(project, lambda rows: _agreeing(rows, wanted, whole=whole), anew=True) else []
 
 
-def differences(project: Records, wanted: Sequence[Listed]) -> list[str]:
+def differences(project: Records, wanted: Sequence[Listed], *, whole: bool = True) -> list[str]:
     """Return what the list says wrongly, a line each; nothing of one that is another program's, or `unreadable`.
 
     Args:
         project: the project.
         wanted: what it should list.
+        whole: whether that is all. If not, what is listed besides may be in a file that nobody read.
     """
     try:
         counts = Counter(each.id for each in entries(project))
@@ -131,7 +121,7 @@ def differences(project: Records, wanted: Sequence[Listed]) -> list[str]:
     except StateError:
         return []
     known = {id_ for each in wanted for id_ in each.ids}
-    said = [f"{id_} is listed, but has no state file" for id_ in counts if id_ not in known]
+    said = [f"{id_} is listed, but has no state file" for id_ in counts if whole and id_ not in known]
     for entry, ids in wanted:
         count = sum(counts[id_] for id_ in ids)
         said += [f"{entry.id} is listed {count} times"] if count > 1 else []
@@ -154,13 +144,13 @@ def listed(project: Records, path: Path, data: Mapping[str, Any]) -> list[Listed
     """Return what the list should say of a state file: nothing if its workflow is finished."""
     if files.status(data) in files.FINAL:
         return []
-    return [Listed(entry(project, path, data), _ids(path, data))]
+    return [Listed(entry(project, path, data), ids(path, data))]
 
 
-def from_files(project: Records, those: Iterable[str] | None = None) -> list[Listed]:
-    """Return what the list should say, without the files that can't be read; of `those` files only, if given."""
+def from_files(project: Records, names: Iterable[str]) -> list[Listed]:
+    """Return what the list should say of files with some names, without those that can't be read."""
     found: list[Listed] = []
-    for name in names(project) if those is None else those:
+    for name in names:
         path = places.active(project) / f"{name}.json"
         with suppress(StateError):
             found += listed(project, path, files.load(project, path).data)
@@ -176,13 +166,16 @@ def entry(project: Records, path: Path, data: Mapping[str, Any]) -> Entry:
     return Entry(path.stem, name, files.key(data, rules), started, moved or started)
 
 
-def _agreeing(rows: list[dict[str, Any]], wanted: Sequence[Listed]) -> list[dict[str, Any]]:
-    """Return the rows of workflows that there are, each once, in their order, then new ones for the others."""
+def _agreeing(rows: list[dict[str, Any]], wanted: Sequence[Listed], *, whole: bool) -> list[dict[str, Any]]:
+    """Return the rows of workflows that there are, each once, in their order, then new ones for the others.
+
+    If `wanted` isn't the whole list, a row that is not in it stays.
+    """
     stems = {each: entry.id for entry, ids in wanted for each in ids}
     kept: dict[str, dict[str, Any]] = {}
     for each in rows:
-        stem = stems.get(values.text(each.get("id")))
-        if stem:
+        id_ = values.text(each.get("id"))
+        if stem := stems.get(id_, "" if whole else id_):
             kept.setdefault(stem, each)
     return [*kept.values(), *(entry._asdict() for entry, _ in wanted if entry.id not in kept)]
 
@@ -207,7 +200,7 @@ def _change(
             before = None
         rows = _rows(before) if before else []
         if before is None and not anew:
-            rows = [each._asdict() for each, _ in from_files(project)]
+            rows = [each._asdict() for each, _ in from_files(project, folder.readable(project)[0])]
         data = dict(before.data) if before else {"schema_version": files.VERSION, "updated_at": "", LISTED: []}
         changed = edit(rows)
         if before is None or changed != data.get(LISTED):
@@ -236,7 +229,7 @@ def _rows(found: Document) -> list[dict[str, Any]]:
     return [each for each in found.data[LISTED] if isinstance(each, dict)]
 
 
-def _ids(path: Path, data: Mapping[str, Any]) -> frozenset[str]:
+def ids(path: Path, data: Mapping[str, Any]) -> frozenset[str]:
     """Return the ids under which a workflow may be listed: its file's name, and its own id if that differs (I004-1)."""
     return frozenset((path.stem, values.text(values.members(data.get("workflow")).get("id")))) - {""}
 

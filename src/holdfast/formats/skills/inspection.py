@@ -10,7 +10,7 @@ from holdfast import clock
 from holdfast.errors import BrokenError, SchemaMismatch, StateError
 from holdfast.files import atomic
 from holdfast.files.lock import locked
-from holdfast.formats.skills import featurefile, index, lookup, places, store, view
+from holdfast.formats.skills import featurefile, folder, index, lookup, places, store, view
 from holdfast.formats.skills import file as files
 from holdfast.workflow import statefile, values
 from holdfast.workflow.wording import quoted
@@ -51,17 +51,19 @@ def findings(project: Records, *, ours: bool = True) -> list[Finding]:
         ours: whether Holdfast's own temporary files are named too; `doctor` names those of all formats.
     """
     try:
-        names = index.names(project)
+        names, left = folder.readable(project)
     except StateError as error:
         return [Finding(str(error), "correct its permissions, or move it away", serious=True)]
     listed: list[index.Listed] = []
     found = [each for name in names for each in _of(project, places.active(project) / f"{name}.json", listed)]
     found += _misnamed(project, [each.entry for each in listed])
-    found += [Finding(said, REPAIR) for said in index.differences(project, listed)]
+    found += [Finding(said, REPAIR) for said in index.differences(project, listed, whole=not left)]
     if why := index.unreadable(project):
         found.append(Finding(why, f"move {places.index(project)} away, then run `{REPAIR}`"))
-    left = [*(_ours(project) if ours else ()), *_theirs(project)]
-    return found + [Finding(f"{path.name} was left by a process that was killed", REPAIR) for path in left]
+    if left:
+        found.append(Finding(folder.left_out(len(names) + left, left), folder.CLEANUP))
+    abandoned = [*(_ours(project) if ours else ()), *_theirs(project)]
+    return found + [Finding(f"{path.name} was left by a process that was killed", REPAIR) for path in abandoned]
 
 
 def repair(project: Records) -> list[str]:
@@ -69,11 +71,13 @@ def repair(project: Records) -> list[str]:
 
     A broken state file gets its last good content back, and what was broken stays beside it. Finished workflows are
     moved away, the index is made to agree with the files, and temporary files are removed. What a whole state file
-    should say, only a person knows: it is left as it is.
+    should say, only a person knows: it is left as it is. Of very many files the last changed ones are looked at; a file
+    that wasn't keeps its place in the index.
     """
     done, listed = list[str](), list[index.Listed]()
     with locked(places.top(project)):
-        for name in index.names(project):
+        names, left = folder.readable(project)
+        for name in names:
             path = places.active(project) / f"{name}.json"
             try:
                 seen = view.read(project, path)
@@ -88,7 +92,7 @@ def repair(project: Records) -> list[str]:
                 done.append(f"{name} is moved to completed/")
             else:
                 listed += index.listed(project, path, seen.data)
-        done += index.rebuild(project, listed)
+        done += index.rebuild(project, listed, whole=not left)
         for path in (*_ours(project), *_theirs(project)):
             atomic.remove(path)
             done.append(f"{path.name} is removed")

@@ -45,8 +45,6 @@ def get(root: Path, skill: str) -> Machine:
 def known(root: Path, skill: str) -> tuple[Machine | None, str]:
     """Return the machine of a skill, None without a usable one, and what is wrong with its file; empty for nothing."""
     try:
-        return get(root, skill), ""
-    except TransitionError:
-        return None, ""
+        return MACHINES.first(root, skill), ""
     except HoldfastError as error:
         return None, str(error)

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError, StateError
-from holdfast.formats.skills import candidates, index, places, view
+from holdfast.formats.skills import candidates, folder, index, places, view
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def named(
         briefly: read no more files than an event may (`candidates.MOST`).
         finished: return those instead that are finished and were not moved away yet.
     """
-    there = dict.fromkeys(index.names(project))
+    there = dict.fromkeys(folder.names(project))
     ending = f"-{places.hashed(wanted)}"
     found = [each for each in there if each.endswith(ending) and _is_of(each, skill)]
     found = found or [each for each in (wanted, wanted.partition("@")[0]) if each in there and _is_of(each, skill)][:1]
@@ -45,7 +45,8 @@ def named(
         found = [id_ for id_, feature in about if feature == path]
         found = found or [id_ for id_, feature in about if feature.startswith(f"{path}/")]
     if not found and not briefly and places.is_skill(wanted.partition("@")[0]):
-        found = [name for name in there if _is_of(name, skill) and _calls_itself(project, name, wanted)]
+        names, _ = folder.readable(project)
+        found = [name for name in names if _is_of(name, skill) and _calls_itself(project, name, wanted)]
     if briefly:
         found = found[: candidates.MOST]
     return [each for each in (_read(project, name) for name in found) if each is not None and each.finished is finished]
@@ -58,10 +59,13 @@ def one(project: Records, wanted: str, skill: str = "") -> Workflow:
         return found[0]
     if found:
         raise HoldfastError(f"several workflows fit {quoted(wanted)}: {listing(found)}; name one by its id")
-    there = ", ".join(index.names(project)[:_LISTED])
+    names, left = folder.readable(project)
+    there = ", ".join(names[:_LISTED])
+    more = f". {folder.left_out(len(names) + left, left)}; `{folder.CLEANUP}` removes old ones" if left else ""
     raise HoldfastError(
         f"no workflow of a skill is about {quoted(wanted)}; "
         + (f"there are: {there}" if there else "`holdfast skills start SKILL --feature FILE` starts one")
+        + more
     )
 
 
@@ -72,11 +76,11 @@ def listing(found: Iterable[Workflow]) -> str:
 
 
 def _listed(project: Records, briefly: bool) -> list[Entry]:
-    """Return what the index lists; without a usable one, what it would, `briefly` for the last changed files alone."""
+    """Return what the index lists; without a usable one, what it would, for the last changed files."""
     try:
         return index.entries(project)
     except StateError:
-        those = candidates.names(project, ())[0] if briefly else None
+        those = candidates.names(project, ())[0] if briefly else folder.readable(project)[0]
         return [each.entry for each in index.from_files(project, those)]
 
 

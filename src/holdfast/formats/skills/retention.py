@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,12 +12,12 @@ from holdfast.errors import LedgerError, StateError
 from holdfast.files import access
 from holdfast.files.lock import locked
 from holdfast.formats.skills import file as files
-from holdfast.formats.skills import index, places, view
+from holdfast.formats.skills import folder, index, places, view
 from holdfast.workflow import places as kept_at
 from holdfast.workflow import statefile, values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
     from typing import Any
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 COMPLETED = timedelta(hours=24)
 ACTIVE = timedelta(days=7)
+_AT_ONCE = 100  # files that are removed before the list is written and others may have the lock
 
 
 class Old(NamedTuple):
@@ -54,20 +56,45 @@ class Old(NamedTuple):
         )
 
 
-def due(project: Records, session: str = "", *, everything: bool = False) -> list[Old]:
+class Due(NamedTuple):
+    """The state files that are due to be removed.
+
+    Attributes:
+        old: those that were found.
+        left: how many files were not read, because there are very many.
+    """
+
+    old: list[Old]
+    left: int
+
+    @property
+    def said(self) -> str:
+        """A sentence about those that were not read; empty if all were."""
+        return f"{self.left} state files were not read; run `{folder.CLEANUP}` again" if self.left else ""
+
+
+def due(project: Records, session: str = "", *, everything: bool = False) -> Due:
     """Return the state files that are older than they may be, or all with `everything`.
 
     Files that are no states are left out, and workflows that a live session owns, except the asking session's own if
-    everything is asked for. A time that the file doesn't say is that of its last change.
+    everything is asked for. A time that the file doesn't say is that of its last change. Of very many files in a folder
+    those are read that were changed the longest ago, unless everything is asked for.
 
     Args:
         project: the project.
         session: the session that asks, empty for a person.
         everything: whether age counts for nothing.
     """
-    now, found = clock.now(), []
-    for folder, limit in ((places.completed(project), COMPLETED), (places.active(project), ACTIVE)):
-        for path in _files(project, folder):
+    now, found, left = clock.now(), list[Old](), 0
+    for top, limit in ((places.completed(project), COMPLETED), (places.active(project), ACTIVE)):
+        statefile.guard(project.root, top)
+        there = sorted(path.stem for path in top.glob("*.json"))
+        names = there if everything else _oldest(top, there)
+        left += len(there) - len(names)
+        for name in names:
+            path = top / f"{name}.json"
+            if not path.is_file() or path.is_symlink():
+                continue
             try:
                 file = files.load(project, path)
             except StateError:
@@ -75,35 +102,46 @@ def due(project: Records, session: str = "", *, everything: bool = False) -> lis
             age = now - _moment(file.data, file.document.mtime)
             if (everything or age > limit) and not _is_live(project, file, session, own=everything):
                 found.append(Old(path, age, limit))
-    return found
+    return Due(found, left)
 
 
-def remove(project: Records, old: Old) -> bool:
-    """Remove a state file that is due and delist its workflow; return whether it was there still.
+def remove(project: Records, old: Sequence[Old]) -> list[Old]:
+    """Remove state files that are due and delist their workflows; return those that were there still.
 
-    Its content is kept as a generation, and an unfinished workflow goes into the archive.
+    Their contents are kept as generations, and unfinished workflows go into the archive. The list is written and the
+    lock is free after each `_AT_ONCE` of them.
     """
-    with locked(places.top(project)):
-        try:
-            file = files.load(project, old.path)
-        except StateError:
-            return False
-        if old.path.parent == places.active(project):
-            project.shelve(view.merged(project, view.seen(project, file))[0])
-            index.drop(project, old.path, file.data)
-            extra = kept_at.extras(project.root, old.path)
-            if access.is_there(extra):
-                statefile.discard(project, extra, why="cleanup")
-        statefile.discard(project, old.path, why="cleanup")
-        return True
+    gone: list[Old] = []
+    for begin in range(0, len(old), _AT_ONCE):
+        with locked(places.top(project)):
+            gone += _removed(project, old[begin : begin + _AT_ONCE])
+    return gone
 
 
-def _files(project: Records, folder: Path) -> Iterator[Path]:
-    """Yield the `*.json` files directly in a folder; neither other files nor folders nor links."""
-    statefile.guard(project.root, folder)
-    for path in sorted(folder.glob("*.json")):
-        if path.is_file() and not path.is_symlink():
-            yield path
+def _removed(project: Records, old: Sequence[Old]) -> list[Old]:
+    found: list[tuple[Old, StateFile]] = []
+    for each in old:
+        with suppress(StateError):
+            found.append((each, files.load(project, each.path)))
+    active = [(each, file) for each, file in found if each.path.parent == places.active(project)]
+    for _, file in active:
+        project.shelve(view.merged(project, view.seen(project, file))[0])
+    if active:
+        index.delist(project, frozenset().union(*(index.ids(each.path, file.data) for each, file in active)))
+    for each, _ in active:
+        extra = kept_at.extras(project.root, each.path)
+        if access.is_there(extra):
+            statefile.discard(project, extra, why="cleanup")
+    for each, _ in found:
+        statefile.discard(project, each.path, why="cleanup")
+    return [each for each, _ in found]
+
+
+def _oldest(top: Path, names: list[str]) -> list[str]:
+    """Return the names of files, or of very many those of the files that were changed the longest ago."""
+    if len(names) <= folder.MOST:
+        return names
+    return heapq.nsmallest(folder.MOST, names, key=lambda name: folder.changed(str(top), name))
 
 
 def _moment(data: Mapping[str, Any], mtime: float) -> datetime:

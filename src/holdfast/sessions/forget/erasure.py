@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from holdfast.sessions.forget.ledger_rows import Scope
     from holdfast.sessions.workspace import Workspace
+    from holdfast.workflow.model import Workflow
 
 SHORTEST_CHARS = 4  # a shorter name of a workflow is in a line by chance
 
@@ -139,7 +140,7 @@ def _sidecars(project: Workspace, scope: Scope, roots: Sequence[Path]) -> Iterat
         for root in roots:
             yield from ownfolder.results(root, scope.session)
         if project.ledger_file.exists() and ownfolder.existing(project.root):
-            for each in registry.all_found(project).workflows:
+            for each in _workflows(project, scope.session):
                 if owners.owner(project, each) == scope.session:
                     yield from filter(Path.is_file, [sidecars.place(project.root, each)])
         return
@@ -149,6 +150,14 @@ def _sidecars(project: Workspace, scope: Scope, roots: Sequence[Path]) -> Iterat
             dated = file.suffix in (".md", ".tmp")
             if (scope.everything or (dated and _changed_in(scope, file))) and ownfolder.wrote(file):
                 yield file
+
+
+def _workflows(project: Workspace, session: str) -> Iterator[Workflow]:
+    """Yield the project's workflows. Of very many only some are found, so those that the session owns are read too."""
+    found = registry.all_found(project)
+    yield from found.workflows
+    for key in owners.keys(project, session) if found.left else ():
+        yield from registry.with_keys(project, [key]).workflows
 
 
 def _reports(project: Workspace, roots: Sequence[Path]) -> Iterator[Path]:

@@ -53,10 +53,15 @@ def sessions_that_own(project: OpenProject) -> set[str]:
     return {str(row["session"]) for row in rows}
 
 
+def keys(project: OpenProject, session: str) -> list[str]:
+    """Return the keys of all workflows that a session owns."""
+    return _keys(project, _OWN, session, -1)
+
+
 def keys_without_file(project: OpenProject, session: str) -> list[str]:
     """Return the keys of workflows that a session owns and whose file doesn't exist, completed ones included."""
-    keys = _keys(project, _OWN, session)
-    return [each for each in keys if not (project.root / each.partition(":")[2].rpartition("#")[0]).exists()]
+    found = _keys(project, _OWN, session)
+    return [each for each in found if not (project.root / each.partition(":")[2].rpartition("#")[0]).exists()]
 
 
 def lately(project: OpenProject, session: str) -> list[str]:
@@ -123,10 +128,10 @@ def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
     ]
 
 
-def _keys(project: OpenProject, which: str, value: str) -> list[str]:
-    """Return the keys of up to `NAMED` workflows that a condition selects."""
+def _keys(project: OpenProject, which: str, value: str, most: int = NAMED) -> list[str]:
+    """Return the keys of up to `most` workflows that a condition selects; a negative number means all."""
     sql = f"SELECT workflow FROM {which} LIMIT ?"
-    return [str(row["workflow"]) for row in project.ledger.rows(sql, project.key, project.worktree, value, NAMED)]
+    return [str(row["workflow"]) for row in project.ledger.rows(sql, project.key, project.worktree, value, most)]
 
 
 def _row(project: OpenProject, workflow: Workflow) -> dict[str, Any] | None:

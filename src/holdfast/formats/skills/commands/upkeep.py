@@ -8,7 +8,7 @@ import click
 
 from holdfast.commands import options
 from holdfast.errors import HoldfastError
-from holdfast.formats.skills import adapter, inspection, retention, store
+from holdfast.formats.skills import adapter, folder, inspection, retention, store
 from holdfast.workflow.wording import count
 
 
@@ -21,7 +21,8 @@ def cleanup(dry_run: bool, as_json: bool, project_dir: str | None) -> None:
 
     These are workflows that were finished more than 24 hours ago or that nobody
     touched for 7 days. A workflow that a live session owns stays. `holdfast log`
-    shows what a removed file held.
+    shows what a removed file held. Of very many files it reads 5,000 at a time,
+    those that were changed the longest ago first.
 
     \b
     Example:
@@ -30,11 +31,13 @@ def cleanup(dry_run: bool, as_json: bool, project_dir: str | None) -> None:
     project = options.open_project(project_dir)
     if not dry_run:
         store.tidy(project, adapter.find(project).workflows)
-    old = retention.due(project, options.session() or "")
-    gone = old if dry_run else [each for each in old if retention.remove(project, each)]
+    due = retention.due(project, options.session() or "")
+    gone = due.old if dry_run else retention.remove(project, due.old)
+    if due.said:
+        options.note(due.said)
     if as_json:
         rows = [{"path": each.place, "age_s": int(each.age.total_seconds())} for each in gone]
-        options.print_json({"dry_run": dry_run, "removed": rows})
+        options.print_json({"dry_run": dry_run, "removed": rows, "not_read": due.left})
         return
     verb = "would be removed" if dry_run else "removed"
     lines = [f"{each.place} {verb}: {each.said}" for each in gone]
@@ -55,12 +58,12 @@ def clear(yes: bool, as_json: bool, project_dir: str | None) -> None:
       holdfast skills clear
     """
     project = options.open_project(project_dir)
-    every = retention.due(project, options.session() or "", everything=True)
+    every = retention.due(project, options.session() or "", everything=True).old
     if every and not yes:
         if not sys.stdin.isatty():
             raise HoldfastError(f"there is no terminal to ask on; --yes removes {count(len(every), 'workflow')}")
         click.confirm(f"Remove {count(len(every), 'workflow')}?", abort=True)
-    gone = [each for each in every if retention.remove(project, each)]
+    gone = retention.remove(project, every)
     if as_json:
         options.print_json({"removed": [each.place for each in gone]})
     else:
@@ -105,6 +108,9 @@ def repair(as_json: bool, project_dir: str | None) -> None:
     """
     project = options.open_project(project_dir)
     done = inspection.repair(project)
+    names, left = folder.readable(project)
+    if left:
+        options.note(f"{folder.left_out(len(names) + left, left)}. `{folder.CLEANUP}` removes old ones.")
     if as_json:
         options.print_json({"repaired": done})
     else:

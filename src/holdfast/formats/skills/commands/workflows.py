@@ -17,6 +17,7 @@ from holdfast.formats.skills import (
     adapter,
     display,
     featurefile,
+    folder,
     library,
     lookup,
     machine,
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from holdfast.formats.skills.machine import Machine
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
+
+_MOST_REMOVED = 100  # old workflows that `start` removes before it starts one
 
 
 @click.group(name="skills")
@@ -265,9 +268,9 @@ def _about(project: Workspace, rules: Machine, feature: str, about: str) -> tupl
     context: dict[str, Any] = own | {
         name: value for name, value in ((files.FEATURE, feature), (files.TASK, about)) if value
     }
-    folder = project.root / feature if feature else project.root
-    if feature and project.contains(folder) and folder.is_dir():
-        inside = featurefile.in_folder(folder)
+    place = project.root / feature if feature else project.root
+    if feature and project.contains(place) and place.is_dir():
+        inside = featurefile.in_folder(place)
         if not inside:
             raise HoldfastError(f"{feature} holds no feature file, which ends in .md")
         context |= {"folder_mode": True, "folder_path": feature, "folder_features": inside}
@@ -276,8 +279,12 @@ def _about(project: Workspace, rules: Machine, feature: str, about: str) -> tupl
 
 
 def _clean(project: Workspace, keep: list[str]) -> list[str]:
-    old = [each for each in retention.due(project, options.session() or "") if each.path.stem not in keep]
-    return [f"Removed {each.place}: {each.said}." for each in old if retention.remove(project, each)]
+    due = retention.due(project, options.session() or "")
+    old = [each for each in due.old if each.path.stem not in keep]
+    gone = retention.remove(project, old[:_MOST_REMOVED])
+    more = len(old) - _MOST_REMOVED
+    said = [f"{more} more are old; run `{folder.CLEANUP}`."] if more > 0 else []
+    return [*(f"Removed {each.place}: {each.said}." for each in gone), *said, *([f"{due.said}."] if due.said else [])]
 
 
 def _own(project: Workspace, workflow: Workflow) -> None:
