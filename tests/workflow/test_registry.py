@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from holdfast.formats import RECORDS
 from holdfast.workflow import registry
 
 if TYPE_CHECKING:
@@ -35,3 +36,15 @@ def test_a_file_where_a_folder_belongs_holds_no_workflow(project: Workspace) -> 
 
     assert registry.all_found(project) == registry.candidates(project, "s")
     assert not registry.all_found(project).problems
+
+
+@pytest.mark.parametrize("name", [name for name, record in RECORDS.items() if record.AGENTS])
+def test_whether_a_present_format_has_an_ability_is_known_without_its_files(project: Workspace, name: str) -> None:
+    """So nothing is read for what no format here can do."""
+    abilities = (registry.CreditsWork, registry.HoldsLaunches, registry.LocksFiles)
+    assert not any(registry.any_able(project, each) for each in abilities), "there are no files"
+    place = project.root / RECORDS[name].PRESENCE[0]
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text("no workflow")
+    for ability in abilities:
+        assert registry.any_able(project, ability) == isinstance(registry.get(name), ability)

@@ -5,6 +5,7 @@ The state file itself has exactly the keys of its schema (R000-02, R002-08), wha
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -151,6 +152,8 @@ def _load(project: Records, path: Path) -> StateFile | None:
 
     Raises StateError if it is broken, SchemaMismatch if it is something else.
     """
+    if not os.path.lexists(path):  # as nearly always, and to find that out by reading takes several times as long
+        return None
     try:
         file = statefile.read(project, path)
     except MissingError:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from holdfast.formats import RECORDS
@@ -11,6 +13,7 @@ if TYPE_CHECKING:
 
 
 ASIDE = ("*.corrupt-*", "*.kept-*")  # copies that are set aside beside a file
+_WILD = frozenset("*?[")
 
 
 def states() -> tuple[str, ...]:
@@ -86,8 +89,14 @@ def _behind(root: Path, folder: Path) -> bool:
 
 def _among(root: Path, path: Path, patterns: tuple[str, ...]) -> bool:
     """Return whether a path below a root matches one of the patterns, component by component."""
-    if not path.is_relative_to(root):
-        return False
-    inner = path.relative_to(root)
-    depth = len(inner.parts)
-    return any(pattern.count("/") + 1 == depth and inner.match(pattern) for pattern in patterns)
+    top, name = os.fspath(root).rstrip("/"), os.fspath(path)
+    parts = name[len(top) + 1 :].split("/") if name.startswith(f"{top}/") else []
+    return any(_fits(parts, pattern.split("/")) for pattern in patterns)
+
+
+def _fits(parts: list[str], pattern: list[str]) -> bool:
+    """Return whether each part of a path fits a pattern's. Most are plain, and to compile a wildcard takes longest."""
+    return len(parts) == len(pattern) and all(
+        part == wanted or (_WILD.intersection(wanted) and fnmatchcase(part, wanted))
+        for part, wanted in zip(parts, pattern, strict=True)
+    )

@@ -291,6 +291,11 @@ def agents_work_on(project: Records, session: str) -> list[Workflow]:
     return [workflow for each in found for workflow in each.workflows]
 
 
+def any_able(project: Records, ability: type) -> bool:
+    """Return whether agents work on the units of a present format that has an optional ability."""
+    return any(RECORDS[name].AGENTS and isinstance(_usable(name), ability) for name in _present(project))
+
+
 def all_found(project: Records) -> Found:
     """Return the workflows of all formats, the most recently changed first (then by path), with all problems."""
     return _together([_asked(project, name, lambda adapter: adapter.find(project)) for name in _present(project)])

@@ -147,6 +147,11 @@ def due(project: OpenProject, session: str) -> list[Agent]:
     return _of_session(project, session, f"{_UNJUDGED} AND state <> 'running'", order="changed_at, tool_use_id")
 
 
+def unjudged(project: OpenProject, session: str) -> list[Agent]:
+    """Return the agents without a final verdict, whether they have ended or not, in order of launch."""
+    return _of_session(project, session, OPEN)
+
+
 def contradicted(project: OpenProject, session: str) -> list[Agent]:
     """Return the agents whose phase was judged completed and whose run reported a failure afterwards."""
     # Failures are few; the `+` keeps SQLite from going through every completed launch.

@@ -19,15 +19,18 @@ def note_runs(event: Event, context: Context) -> None:
         event: a `Stop`, `PreCompact` or `UserPromptSubmit`.
         context: its context.
     """
-    workflow = _own(context.project, event.session_id)
-    if workflow is None or event.in_subagent or workflow.finished:
+    if event.in_subagent or not _has_files(context.project):
         return
-    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow import registry
 
+    workflow = _own(context.project, event.session_id, registry.CreditsWork)
+    if workflow is None or workflow.finished:
+        return
     keeper = registry.of_agents(workflow.format)
     if not isinstance(keeper, registry.CreditsWork):
         return
+    from holdfast.sessions.workspace import Workspace
+
     found = context.project.transcripts.runs(event.transcript_path, keeper.RUNS)
     try:
         if found:
@@ -43,11 +46,14 @@ def held_launch(event: Call, context: Context) -> str:
         event: the `PreToolUse` of the Agent tool.
         context: its context.
     """
-    workflow = _own(context.project, event.session_id) if context.config.hold != "off" else None
+    if context.config.hold == "off" or not _has_files(context.project):
+        return ""
+    from holdfast.workflow import registry
+
+    workflow = _own(context.project, event.session_id, registry.HoldsLaunches)
     if workflow is None:
         return ""
     from holdfast.sessions.workspace import Workspace
-    from holdfast.workflow import registry
 
     keeper = registry.of_agents(workflow.format)
     return keeper.held(Workspace.of(context.project), workflow) if isinstance(keeper, registry.HoldsLaunches) else ""
@@ -67,15 +73,18 @@ def lock_file(event: Call, context: Context) -> str:
     from pathlib import Path
 
     given = event.tool_input.get("file_path") or event.tool_input.get("notebook_path")
-    workflow = _own(context.project, event.session_id) if isinstance(given, str) and given else None
+    if not (isinstance(given, str) and given and _has_files(context.project)):
+        return ""
+    from holdfast.workflow import registry
+
+    workflow = _own(context.project, event.session_id, registry.LocksFiles)
     if workflow is None:
         return ""
     from holdfast.sessions.agents import agent_status
     from holdfast.sessions.workspace import Workspace
-    from holdfast.workflow import registry
 
     keeper = registry.of_agents(workflow.format)
-    path = Path(os.path.realpath(Path(event.cwd, str(given)))) if "\0" not in str(given) else None
+    path = Path(os.path.realpath(Path(event.cwd, given))) if "\0" not in given else None
     if path is None or not isinstance(keeper, registry.LocksFiles) or not path.is_relative_to(context.root):
         return ""
     alive = agent_status.alive(context.project)
@@ -90,24 +99,39 @@ def unlock_files(event: Event, context: Context) -> None:
         event: its `SubagentStop`.
         context: its context.
     """
-    workflow = _own(context.project, event.session_id) if event.agent_id else None
+    if not (event.agent_id and _has_files(context.project)):
+        return
+    from holdfast.workflow import registry
+
+    workflow = _own(context.project, event.session_id, registry.LocksFiles)
     if workflow is None:
         return
     from holdfast.sessions.workspace import Workspace
-    from holdfast.workflow import registry
 
     keeper = registry.of_agents(workflow.format)
     if isinstance(keeper, registry.LocksFiles):
-        keeper.unlock(Workspace.of(context.project), workflow, event.agent_id or "")
+        keeper.unlock(Workspace.of(context.project), workflow, event.agent_id)
 
 
-def _own(project: OpenProject, session: str) -> Workflow | None:
-    """Return the workflow whose units the session's agents work on. Loads nothing where no format has files."""
+def _has_files(project: OpenProject) -> bool:
+    """Return whether a format whose units agents work on has files. Where none has, nothing more is loaded."""
     from holdfast.formats import RECORDS
 
     places = {place for record in RECORDS.values() if record.AGENTS for place in record.PRESENCE}
-    if not any((project.root / each).exists() for each in places):
-        return None
-    from holdfast.sessions.agents import progress
+    return any((project.root / each).exists() for each in places)
 
-    return progress.session_workflow(project, session)
+
+def _own(project: OpenProject, session: str, ability: type) -> Workflow | None:
+    """Return the workflow whose units the session's agents work on; None if no format here has an ability.
+
+    Args:
+        project: the project.
+        session: the session.
+        ability: one of the registry's optional abilities; where no format has it, no workflow is read.
+    """
+    from holdfast.sessions.agents import progress
+    from holdfast.sessions.workspace import Workspace
+    from holdfast.workflow import registry
+
+    able = registry.any_able(Workspace.of(project), ability)
+    return progress.session_workflow(project, session) if able else None

@@ -51,11 +51,15 @@ def settle_agents(event: Event, context: Context) -> list[Moved]:
     Returns:
         The phases that moved; `report` tells the model about them.
     """
-    if agent_status.unanswered(context.project, event.session_id):
+    project, session = context.project, event.session_id
+    unjudged = agent_status.unjudged(project, session)
+    lost = any(each.verdict is None and not each.background for each in unjudged)
+    if lost:
         from holdfast.sessions.agents import notices
 
-        notices.catch_up_calls(context.project, event.session_id, event.transcript_path)
-    return settle(context.project, event.session_id)
+        notices.catch_up_calls(project, session, event.transcript_path)
+    ended = any(each.state not in (None, "running") for each in unjudged)
+    return settle(project, session) if lost or ended else []
 
 
 def launch_agent(event: Call, context: Context) -> list[Moved]:
@@ -133,6 +137,8 @@ def _usable(project: OpenProject, session: str, found: list[Workflow], *, paused
 
     ranked = owners.by_rank(owners.of_session(project, session, found))
     usable = [each for each in ranked if not each.recovered and (paused or not each.paused)]
+    if len(usable) < 2:
+        return usable
     return sorted(usable, key=lambda each: (owners.owner(project, each) != session, each.finished))
 
 

@@ -36,6 +36,9 @@ def keep(project: OpenProject, path: Path, raw: bytes, *, why: str) -> str | Non
         return None
     digest = hashlib.sha256(raw).hexdigest()
     try:
+        last = _last(project, path)
+        if last and last["digest"] == digest:  # most often; so nobody has to wait for a lock
+            return None
         with project.ledger.transaction():
             last = _last(project, path)
             if last and last["digest"] == digest:
@@ -138,7 +141,8 @@ def _insert(project: OpenProject, path: Path, raw: bytes, digest: str, why: str,
     id_, (key, worktree, place) = new_id(), _key(project, path)
     row = (id_, key, worktree, project.host, project.client.NAME, place, number, digest, raw, why, stamp())
     project.ledger.run(f"INSERT INTO generations VALUES ({', '.join('?' * len(row))})", *row)
-    project.ledger.run(f"DELETE {_OF_PATH} AND number <= ?", *_key(project, path), number - KEPT)
+    if number > KEPT:
+        project.ledger.run(f"DELETE {_OF_PATH} AND number <= ?", *_key(project, path), number - KEPT)
     return id_
 
 

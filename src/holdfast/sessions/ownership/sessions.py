@@ -41,8 +41,11 @@ def note_event(project: OpenProject, session: str, process: str | None = None, t
         process: the client's process id, if it is known (`SessionClient.process`).
         transcript: where its transcript lies; empty if the event does not say.
     """
+    _note_event(project, session, _kept(project, session) or process, transcript)
+
+
+def _note_event(project: OpenProject, session: str, process: str | None, transcript: str) -> None:
     now = clock.stamp()
-    process = _kept(project, session) or process
     project.ledger.run(
         "INSERT INTO sessions (project, id, worktree, host, client, process, transcript, first_seen, last_seen)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -65,10 +68,10 @@ def join(event: Event, context: Context) -> bool:
     Returns:
         Whether Holdfast knew the session before.
     """
-    before = is_recorded(context.project, event.session_id)
-    note_event(
-        context.project, event.session_id, context.project.client.process(context.environ), event.transcript_path
-    )
+    project, session = context.project, event.session_id
+    before = is_recorded(project, session)
+    process = project.client.process(context.environ)
+    _note_event(project, session, (_kept(project, session) if before else None) or process, event.transcript_path)
     return before
 
 
