@@ -445,13 +445,13 @@ def test_a_ledger_busy_at_its_birth_is_tried_again(tmp_path: Path, monkeypatch: 
     """Switching to write-ahead logging fails at once while another process does it; then it is simply done again."""
     real, failures = connection._configure, list[str]()
 
-    def busy_twice(opened: sqlite3.Connection, file: Path) -> None:
+    def busy_twice(opened: sqlite3.Connection, file: Path, *, known: bool) -> None:
         if len(failures) < 2:
             error = sqlite3.OperationalError("database is locked")
             error.sqlite_errorname = "SQLITE_BUSY"
             failures.append(error.sqlite_errorname)
             raise error
-        real(opened, file)
+        real(opened, file, known=known)
 
     monkeypatch.setattr(connection, "_configure", busy_twice)
     with Ledger.open(tmp_path / "l.db", Patience(60.0)) as opened:

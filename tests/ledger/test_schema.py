@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.ledger import schema
+from holdfast.ledger import connection, schema
 from holdfast.ledger.database import Ledger
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def test_every_table_of_an_unnumbered_ledger_is_known() -> None:
 ADOPT = """
 import os, sys
 from pathlib import Path
-from holdfast.ledger import schema
+from holdfast.ledger import connection, schema
 from holdfast.ledger.database import Ledger
 from holdfast.ledger.patience import Patience
 schema.NEWEST += 1
@@ -230,6 +230,35 @@ def test_a_later_ledger_is_left_as_it_is(file: Path, made: object) -> None:
         f"{file} has schema version {version} and this Holdfast knows versions up to 1, so nothing is remembered until "
         "you upgrade Holdfast"
     ]
+
+
+def test_a_ledger_as_it_should_be_is_asked_two_questions(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every event opens one, so its header answers the others: whose file it is, and how it is logged."""
+    Ledger.open(file).close()
+    monkeypatch.setattr(connection, "_connected", set())  # as in a new process
+    asked, dial = list[str](), connection._dial
+
+    def heard(name: str, *, uri: bool = False) -> sqlite3.Connection:
+        opened = dial(name, uri=uri)
+        opened.set_trace_callback(asked.append)
+        return opened
+
+    monkeypatch.setattr(connection, "_dial", heard)
+    with Ledger.open(file) as opened:
+        assert opened.problem is None
+    questions = ["PRAGMA user_version", "SELECT max(number) FROM migrations"]
+    assert asked == [*questions, "PRAGMA synchronous = NORMAL"]
+
+
+def test_a_ledger_that_lacks_a_migration_is_upgraded_though_its_header_is_right(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A migration that only adds changes nothing in the header."""
+    Ledger.open(file).close()
+    change(file, f"DELETE FROM migrations WHERE number = {NEWEST}")
+    monkeypatch.setattr(connection, "_connected", set())
+    with Ledger.open(file) as opened:
+        assert opened.one("SELECT max(number) AS last FROM migrations") == {"last": NEWEST}
 
 
 def of_another_program(file: Path) -> None:

@@ -23,6 +23,7 @@ Events end without closing their connection, so SQLite never restarts the log by
 whole log: 100 pages of 4 KB take 0.15 ms.
 """
 _HEADER_BYTES = 100  # bytes of the header of an SQLite file; see "The Database Header" in SQLite's file format
+_LOGGED = b"\2\2"  # the versions to write and to read a file with a write-ahead log
 _LOST = (*_DAMAGED, *_BUSY, "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_FULL", "SQLITE_CANTOPEN", "SQLITE_PERM")
 _connected: set[str] = set()  # the files that this process has connected to
 
@@ -54,20 +55,23 @@ def connect(file: Path, patience: Patience) -> sqlite3.Connection:
         OSError: it can't be created or opened.
         sqlite3.Error: it is damaged, or locked for too long.
     """
-    inspect(file)
+    known = inspect(file)
     _prepare(file)
     _connected.add(str(file))
     connection = _dial(str(file))
     try:
-        patience.insist(lambda: _configure(connection, file), is_busy, file)
+        patience.insist(lambda: _configure(connection, file, known=known), is_busy, file)
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def inspect(file: Path) -> None:
+def inspect(file: Path) -> bool:
     """Look at a file without its write-ahead log, so that SQLite repairs nothing in another program's file.
+
+    Returns:
+        Whether its header alone shows a ledger of a known version that has a write-ahead log.
 
     Raises:
         schema.RefusedError: it has a later version or is no ledger.
@@ -76,10 +80,12 @@ def inspect(file: Path) -> None:
 
     from holdfast.ledger import schema
 
-    if not _is_marked(file) and _is_file(file):
+    known = _is_marked(file)
+    if not known and _is_file(file):
         name = f"{_uri(file)}?mode=ro&immutable=1"
         with suppress(sqlite3.Error), closing(_dial(name, uri=True)) as connection:
             schema.recognize(connection, file)
+    return known
 
 
 def _is_marked(file: Path) -> bool:
@@ -104,7 +110,8 @@ def _is_marked(file: Path) -> bool:
         os.close(descriptor)
     version, application = int.from_bytes(header[60:64], "big"), int.from_bytes(header[68:72], "big")
     whole = len(header) == _HEADER_BYTES and header.startswith(b"SQLite format 3\0")
-    return whole and application == schema.APPLICATION_ID and version <= schema.VERSION
+    logged = header[18:20] == _LOGGED
+    return whole and logged and application == schema.APPLICATION_ID and version == schema.VERSION
 
 
 def _dial(name: str, *, uri: bool = False) -> sqlite3.Connection:
@@ -137,14 +144,21 @@ def _prepare(file: Path) -> None:
         raise OSError("its disk is full")
 
 
-def _configure(connection: sqlite3.Connection, file: Path) -> None:
-    """Make sure that the file is a ledger, switch it to write-ahead logging, and keep the log short."""
+def _configure(connection: sqlite3.Connection, file: Path, *, known: bool) -> None:
+    """Make sure that the file is a ledger, switch it to write-ahead logging, and keep the log short.
+
+    Args:
+        connection: the connection.
+        file: the ledger's file.
+        known: what `inspect` returned; then half of the questions are answered.
+    """
     import sqlite3
 
     from holdfast.ledger import schema
 
-    current = schema.is_current(connection, file)
-    if connection.execute("PRAGMA journal_mode").fetchone()["journal_mode"] != "wal":
+    known = known and schema.stays_current(connection)
+    current = known or schema.is_current(connection, file)
+    if not known and connection.execute("PRAGMA journal_mode").fetchone()["journal_mode"] != "wal":
         connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
     if not current:

@@ -51,6 +51,19 @@ def is_current(connection: sqlite3.Connection, file: Path) -> bool:
     return recognize(connection, file) and _newest(connection) >= NEWEST
 
 
+def stays_current(connection: sqlite3.Connection) -> bool:
+    """Return whether a ledger, whose file was of this version, has the whole schema; False also if that can't be told.
+
+    The write-ahead log may know better than the file, but nobody changes the application id there.
+    """
+    import sqlite3
+
+    try:
+        return _value(connection, "user_version") == VERSION and _newest(connection) == NEWEST
+    except sqlite3.Error:  # `is_current` says what is wrong
+        return False
+
+
 def recognize(connection: sqlite3.Connection, file: Path) -> bool:
     """Return whether a ledger is marked with this version; False for an empty file and an unmarked ledger.
 
