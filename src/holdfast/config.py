@@ -220,8 +220,14 @@ def load(root: Path | None, *, trusted: bool) -> Loaded:
             values[key] = [*values[key], *value] if joins else value
             sources[key] = (*sources[key], file) if joins else (file,)
     with unplugged():
-        config = Config.model_validate(_nest(values)) if values else Config.model_construct()
+        config = Config.model_validate(_nest(values)) if values else _default()
     return Loaded(config, [*problems, *_conflicts(values)], ignored, untrusted_id, sources)
+
+
+@cache
+def _default() -> Config:
+    """Return the configuration of nearly all projects, which nobody can change."""
+    return Config.model_construct()
 
 
 def check(file: Path, within: Path | None = None) -> list[str]:

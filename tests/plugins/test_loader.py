@@ -671,3 +671,20 @@ def test_what_everybody_is_offered_asks_nothing_of_this_machine(root: Path) -> N
     assert [name for name, file in files.items() if file.active and not file.faults] == ["guard"]
     assert [name for name, file in files.items() if file.faults] == ["bad", "closed"]
     assert strictness.recall(folder / "guard.py") == ()
+
+
+def test_a_file_that_was_loaded_in_advance_runs_once(root: Path) -> None:
+    """Only for the bytes that were loaded; and the next call of the file runs it again."""
+    path = write(paths.user_handlers(), "told.py", HANDLER + "import sys\nsys.told = getattr(sys, 'told', 0) + 1\n")
+    (file,) = find(root)
+    loader.keep(file)
+    kept = sys.modules[loader.module_name(file)]
+    assert loader.load(file) is kept
+    assert loader.load(file) is not kept
+
+    loader.keep(file)
+    path.write_text(HANDLER + "NEW = True\n")
+    (changed,) = find(root)
+    assert vars(loader.load(changed))["NEW"]
+    assert vars(sys)["told"] == 3
+    del vars(sys)["told"]

@@ -37,7 +37,8 @@ def trusted(root: Path, relative: str, content_digest: str) -> bool:
 
 def granted(root: Path) -> Mapping[str, str]:
     """Return a project's trusted files: relative path → SHA-256 of the content."""
-    return _kept.get(file()).get(_key(root), {})
+    known = _kept.get(file())
+    return known.get(_key(root), {}) if known else {}
 
 
 def preload() -> None:

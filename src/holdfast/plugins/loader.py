@@ -16,6 +16,7 @@ from holdfast.plugins.discovery import HandlerFile, find, missing_strict_files, 
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from holdfast.plugins.hooks import Hooks
     from holdfast.plugins.scan import Route
@@ -25,8 +26,10 @@ __all__ = [
     "Call",
     "HandlerFile",
     "find",
+    "keep",
     "load",
     "missing_strict_files",
+    "module_name",
     "offered",
     "plan",
     "preload",
@@ -85,12 +88,28 @@ def _calls(hooks: Hooks, file: HandlerFile, event: str, value: str | None) -> li
     if not file.active:
         return []
     calls = [Call(file, route) for route in file.routes if strictness.selects(hooks, route, event, value)]
-    if not (calls and file.again):
+    if not (calls and file.again) or (file.path, file.digest) in _kept:
         return calls
     try:
         return [replace(call, file=replace(file, held=file.source, again=None)) for call in calls]
     except StateError:  # it was saved just now
         return _calls(hooks, file.again(), event, value)
+
+
+def keep(file: HandlerFile) -> None:
+    """Load a handler file in advance, in a process that waits for an event; the next `load` of it returns the module.
+
+    Only for files that may run outside of any event, such as the shipped ones. Raises what `load` does.
+    """
+    _kept[file.path, file.digest] = load(file)
+
+
+_kept: dict[tuple[Path, str], ModuleType] = {}
+
+
+def module_name(file: HandlerFile) -> str:
+    """Return the name of a handler file's module."""
+    return f"holdfast_handlers.{file.place}.{file.name}"
 
 
 def load(file: HandlerFile) -> ModuleType:
@@ -105,7 +124,9 @@ def load(file: HandlerFile) -> ModuleType:
     Raises:
         BaseException: whatever the file raises, SyntaxError included.
     """
-    module = ModuleType(f"holdfast_handlers.{file.place}.{file.name}")
+    if known := _kept.pop((file.path, file.digest), None):
+        return known
+    module = ModuleType(module_name(file))
     module.__file__ = str(file.path)
     code = bytecode_cache.code(file.source, file.path)
     sys.modules[module.__name__] = module  # dataclasses and pydantic look the module up while it runs

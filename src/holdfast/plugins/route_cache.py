@@ -198,6 +198,7 @@ def preload(path: Path) -> None:
         _preloaded[path] = seen
         for name, entry in shelf.items():
             bytecode_cache.preload(entry.digest, path / name)
+            _from(entry)
 
 
 def _names(folder: Folder, rules: Rules) -> list[str]:
@@ -302,12 +303,18 @@ def _entry(seen: Stamp, found: Found, *, parsed: bool) -> Entry:
 
 
 def _from(entry: Entry) -> Found:
-    return Found(entry.digest, _thawed(entry.scan) if entry.scan is not None else scan.Scan())
+    return Found(entry.digest, _cached(entry.scan) if entry.scan is not None else scan.Scan())
 
 
 def _frozen(read: scan.Scan) -> tuple[Any, ...]:
     routes = tuple(astuple(route) for route in read.routes)
     return (routes, tuple(read.faults.items()), read.off_by_default, read.runs_when, read.doubts)
+
+
+@lru_cache(maxsize=COUNT_LIMIT)
+def _cached(plain: tuple[Any, ...]) -> scan.Scan:
+    """Return the scan that an entry of the cache holds; processes forked from this one find it made."""
+    return _thawed(plain)
 
 
 def _thawed(plain: Sequence[Any]) -> scan.Scan:
