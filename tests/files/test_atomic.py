@@ -6,6 +6,7 @@ import os
 import stat
 import subprocess
 import sys
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -386,6 +387,32 @@ def test_what_was_done_outlives_a_power_cut(
     assert folders
     assert folders[-1] == contents() != {"file": b"old"}
     assert [name[-4:] for name in synced] == [".tmp"] * (b"new" in contents().values())
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_each_folder_is_synced_once_after_all_that_an_event_did_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: bool
+) -> None:
+    """Every content is synced before it gets its name as ever. The folders follow at the end, and outside as ever."""
+    real, steps = os.fsync, list[str]()
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+
+    def sync(descriptor: int) -> None:
+        real(descriptor)
+        steps.append("folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file")
+
+    monkeypatch.setattr(os, "fsync", sync)
+    with suppress(RuntimeError), atomic.syncing_later():
+        for name in ("one/a", "one/b", "other/a"):
+            atomic.write(tmp_path / name, b"new")
+        atomic.remove(tmp_path / "one" / "a")
+        if fails:
+            raise RuntimeError
+    assert steps == ["file", "file", "file", "folder", "folder"]
+
+    atomic.write(tmp_path / "one" / "c", b"new")
+    assert steps[5:] == ["file", "folder"]
 
 
 def test_what_can_be_generated_again_is_not_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

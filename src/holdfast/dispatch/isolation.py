@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import log
 from holdfast.dispatch.calls import Answer, Caller, describe
+from holdfast.files import atomic
 from holdfast.plugins import deadlines, outcomes
 from holdfast.process.child import CAPTURE_LIMIT_BYTES, CHUNK_BYTES, Child, read_some, write
 
@@ -183,6 +184,12 @@ def work(isolated: Isolated, plan: Sequence[Call], report: int, captured: int, h
     if not gc.isenabled():  # a cold process has switched it off; handlers may need it
         gc.freeze()
         gc.enable()
+    with atomic.syncing_later():  # nobody waits for this process once it has reported everything
+        _answer(isolated, plan, report, captured, heard)
+
+
+def _answer(isolated: Isolated, plan: Sequence[Call], report: int, captured: int, heard: int) -> None:
+    """Call the handlers and report (`work`)."""
     begin = partial(_report_begin, report)
     caller = Caller(isolated.client, isolated.event, isolated.context, isolated._limit, begin)
     hopeful: list[Outcome] = []

@@ -124,8 +124,31 @@ def undone_on_failure(path: Path) -> Iterator[None]:
             link.unlink()
 
 
+@contextmanager
+def syncing_later() -> Iterator[None]:
+    """Make renames and deletions durable only at the end of the block, once for each folder (`sync_folder`).
+
+    A file's content is synced before it gets its name all the same, and whoever reads sees the rename at once, also if
+    this process is killed. Only a power failure before the end of the block may bring the old file back.
+    """
+    global _later
+    before, _later = _later, set()
+    try:
+        yield
+    finally:
+        folders, _later = _later, before
+        for folder in folders or ():
+            sync_folder(folder)
+
+
+_later: set[Path] | None = None
+
+
 def sync_folder(folder: Path) -> None:
     """Make renames and deletions in `folder` durable if the file system can. Never raises."""
+    if _later is not None:
+        _later.add(folder)
+        return
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
