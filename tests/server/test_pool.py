@@ -37,13 +37,18 @@ def until(true: Callable[[], bool]) -> None:
         time.sleep(0.005)
 
 
-def obey(control: socket.socket, *, early: bool) -> None:
+def obey(control: socket.socket) -> None:
     """Be a child that does what it is told over `control`, until nobody can tell it anything any more."""
+    early = False
     while order := control.recv(100):
+        early = early or order.startswith(turn.REHEARSE)
+        order = order.removeprefix(turn.REHEARSE)  # both may come at once
         if order == b"who":
             control.send(json.dumps({"pid": os.getpid(), "group": os.getpgid(0), "early": early}).encode())
         elif order == b"answer":
             control.send(turn.ANSWERED)
+        elif order == b"done":
+            control.send(turn.REHEARSED)
         elif order == b"deaf":
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             control.send(b"deaf\n")
@@ -90,6 +95,12 @@ class Crew:
         worker.project = project
         self.callers.append(caller)
         return worker, caller
+
+    def rehearsed(self) -> None:
+        """Let the first that was forked say that it has rehearsed, and wait until it has."""
+        worker = self.all._all[self.forked[0]]
+        worker.control.send(b"done")
+        select.select([worker.control], [], [], LONG_S)
 
     def ready(self) -> dict[int, int]:
         """Wait until `poll` has something to tell of them; return it."""
@@ -223,12 +234,30 @@ def test_two_are_forked_ahead_and_the_elder_one_is_taken_first(crew: Crew) -> No
     for _ in range(4):
         crew.all.stock_up()
     assert len(crew.forked) == 2
+    crew.rehearsed()
     taken = [told(crew.give()[0]) for _ in range(3)]
     assert [each["pid"] for each in taken] == crew.forked
-    assert [each["early"] for each in taken] == [True, True, False]
+    assert [each["early"] for each in taken] == [True, False, False], "only the first one rehearses"
     for _ in range(4):
         crew.all.stock_up()
     assert len(crew.forked) == 5, "those that are busy are not ahead of anything"
+
+
+def test_who_is_still_rehearsing_is_left_to_it(crew: Crew) -> None:
+    """The other one has nothing prepared, and begins at once all the same."""
+    crew.all.stock_up()
+    crew.all.stock_up()
+    assert [told(crew.give()[0])["pid"] for _ in range(2)] == crew.forked[::-1]
+    crew.all.stock_up()
+    assert told(crew.give()[0])["early"], "it is the only one"
+
+
+def test_nothing_is_prepared_while_somebody_waits_for_an_answer(crew: Crew) -> None:
+    """It would take processor time from that event. A worker that hangs keeps nobody waiting for long."""
+    worker, _ = crew.give()
+    assert crew.all.due(crew.clock.now) == [crew.clock.now + pool.BUSY_S]
+    worker.forget()
+    assert crew.all.due(crew.clock.now) == [crew.clock.now + pool.QUIET_S]
 
 
 def test_one_is_due_soon_while_one_is_lacking(crew: Crew) -> None:
@@ -393,7 +422,7 @@ def test_who_does_not_obey_is_ended_with_all_that_it_started(crew: Crew, monkeyp
     """After a time of grace, which nothing prolongs."""
     reading, writing = os.pipe()
 
-    def stubborn(control: socket.socket, *, early: bool) -> None:
+    def stubborn(control: socket.socket) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         if os.posix_spawn("/bin/sh", ["sh", "-c", "sleep 60"], os.environ) and control.send(b"deaf"):
             signal.pause()
@@ -505,7 +534,7 @@ def test_each_has_a_group_and_signals_of_its_own(crew: Crew, monkeypatch: pytest
     numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
     before = {number: signal.getsignal(number) for number in numbers}
 
-    def report(control: socket.socket, *, early: bool) -> None:
+    def report(control: socket.socket) -> None:
         usual = [signal.getsignal(number) == signal.SIG_DFL for number in numbers]
         said = {"usual": usual, "woken": signal.set_wakeup_fd(-1), "group": os.getpgid(0), "pid": os.getpid()}
         control.send(json.dumps(said).encode())
@@ -557,7 +586,7 @@ def test_what_is_known_of_handlers_is_looked_at_before_each_is_forked(
 def test_whatever_happens_in_one_happens_to_it_alone(crew: Crew, monkeypatch: pytest.MonkeyPatch) -> None:
     """An error there goes no further up: it must not become a second server."""
 
-    def fail(control: socket.socket, *, early: bool) -> None:
+    def fail(control: socket.socket) -> None:
         raise ValueError("worker")
 
     monkeypatch.setattr(turn, "wait", fail)

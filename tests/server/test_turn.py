@@ -163,7 +163,7 @@ class Nursery:
         with self.notes.open("a") as file:
             file.write(f"{word}\n")
 
-    def begin(self, *, early: bool = False) -> Child:
+    def begin(self) -> Child:
         """Fork one that waits for an event."""
         control, its = socket.socketpair()
         pid = os.fork()
@@ -171,7 +171,7 @@ class Nursery:
             try:
                 os.setpgid(0, 0)
                 control.close()
-                turn.wait(its, early=early)
+                turn.wait(its)
                 os._exit(0)
             finally:
                 os._exit(1)
@@ -459,16 +459,30 @@ def test_it_ends_with_the_server(nursery: Nursery) -> None:
     child = nursery.begin()
     child.control.close()
     assert child.wait() == 0
-    assert child.noted() == ["nothing"]
+    assert child.noted() == []
 
 
-@pytest.mark.parametrize(("early", "rehearsed"), [(True, ["engine", "handlers", "nothing"]), (False, ["nothing"])])
-def test_only_who_has_time_rehearses(nursery: Nursery, early: bool, rehearsed: list[str]) -> None:
-    """A child that is forked for an event that waits answers it at once."""
-    child = nursery.begin(early=early)
+@pytest.mark.parametrize(
+    ("order", "rehearsed"), [(turn.REHEARSE, ["engine", "handlers", "nothing"]), (SAID, ["nothing"]), (b"", [])]
+)
+def test_only_who_has_time_rehearses(nursery: Nursery, order: bytes, rehearsed: list[str]) -> None:
+    """A child that gets an event before it was told to answers it at once; its handlers' process begins only then."""
+    child = nursery.begin()
+    child.control.send(order)
     child.control.shutdown(socket.SHUT_WR)
     assert child.wait() == 0
     assert sorted(child.noted()) == rehearsed
+
+
+def test_who_has_rehearsed_answers_an_event(nursery: Nursery) -> None:
+    """Also one that came with the order to rehearse."""
+    child = nursery.begin()
+    child.control.send(turn.REHEARSE)
+    child.hand_over(request(*environ(WHO="me")))
+    assert child.caller.recv(1) == relay.READY_NOW
+    os.close(child.go()[0])
+    assert child.wait() == 0
+    assert {"engine", "handlers", "told"} <= set(child.noted())
 
 
 def test_the_death_of_a_child_shows_though_its_handlers_live_on(

@@ -129,7 +129,10 @@ class Child:
             write(self.verdict, wanted)
 
     def bury(self, deadline: float) -> None:
-        """Wait for the child to end until the deadline, then kill it; close the parent's ends of the pipes."""
+        """Tell the child nothing more, wait until it ends, at the deadline kill it; close the ends of the pipes."""
+        if self.verdict >= 0:
+            os.close(self.verdict)
+            self.verdict = -1
         if self.pid:
             self._wait(deadline)
             self.kill()

@@ -24,9 +24,14 @@ MOST = max(16, 4 * (os.cpu_count() or 1))
 GRACE_S = 1.0
 """Time for a worker to end after SIGTERM, once nobody waits for its answer any more."""
 SPARES = 2
-"""Workers forked in advance: two, because a tool call's end and the next call's start come almost together."""
-QUIET_S = 0.02
-"""Quiet time before a worker is forked in advance, so that it takes no processor time from an event."""
+"""Workers forked in advance: two, because a tool call's end and the next call's start come almost together.
+
+Only the first one rehearses, for its copies of memory pages are most of the server's memory.
+"""
+QUIET_S = 0.01
+"""Quiet time after an answer before a worker is forked in advance, so that it takes no processor time from an event."""
+BUSY_S = 0.25
+"""The same while somebody waits for an answer."""
 RETRY_S = 1.0
 """Pause after a worker couldn't be forked in advance, or died before its event; doubled each time it happens again."""
 GONE = select.POLLHUP | select.POLLERR | getattr(select, "POLLRDHUP", 0)
@@ -42,6 +47,8 @@ class Worker:
         connection: to the caller that waits for its answer; None before and after.
         project: the project of its event; empty if unknown.
         ends_at: the `time.monotonic()` at which it is killed; 0 while it wasn't told to end.
+        rehearses: whether it was told to rehearse, and hasn't said yet that it is done.
+        rehearsed: whether it was told to rehearse.
         heard: the beginning of a message from it, whose end hasn't come yet.
     """
 
@@ -49,12 +56,28 @@ class Worker:
     connection: socket.socket | None = None
     project: bytes = b""
     ends_at: float = 0.0
+    rehearses: bool = False
+    rehearsed: bool = False
     heard: bytes = b""
 
     def close(self) -> None:
         """Close the socket to it and the connection it answers."""
         self.control.close()
         self.forget()
+
+    def rehearse(self) -> None:
+        """Let it rehearse, once."""
+        if not self.rehearsed:
+            self.rehearsed = self.rehearses = True
+            with suppress(OSError):  # it is dead
+                self.control.send(turn.REHEARSE)
+
+    def is_rehearsing(self) -> bool:
+        """Return whether its rehearsal is going on."""
+        if self.rehearses:
+            with suppress(OSError):  # it has said nothing yet
+                self.rehearses = not self.control.recv(len(turn.REHEARSED), socket.MSG_DONTWAIT)
+        return self.rehearses
 
     def forget(self) -> None:
         """Close the connection it answers, because nobody waits for it any more."""
@@ -94,25 +117,32 @@ class Workers:
         return free > (sum(worker.project == project for worker in busy) if project else 0)
 
     def take(self) -> Worker | None:
-        """Return a free worker, which counts as busy from now on, or None if none can be forked."""
-        pid = self._spares.pop(0) if self._spares else self._fork(early=False)
-        return self._all.get(pid)
+        """Return a free worker, which counts as busy from now on, or None if none can be forked.
+
+        If the first spare one is still rehearsing, another one is sooner ready.
+        """
+        spares = sorted(self._spares, key=lambda pid: self._all[pid].is_rehearsing())
+        if spares:
+            self._spares.remove(spares[0])
+        return self._all.get(spares[0] if spares else self._fork())
 
     def stock_up(self) -> None:
-        """Fork a worker in advance if one is lacking and it is time to try."""
-        if len(self._spares) == SPARES or time.monotonic() < self._tries_at:
-            return
-        pid = self._fork(early=True)
-        if pid:
-            self._spares.append(pid)
-        else:
-            self._pause()
+        """Fork a worker in advance if one is lacking and it is time to try; let the first one rehearse."""
+        if len(self._spares) < SPARES and time.monotonic() >= self._tries_at:
+            pid = self._fork()
+            if pid:
+                self._spares.append(pid)
+            else:
+                self._pause()
+        if self._spares:
+            self._all[self._spares[0]].rehearse()
 
     def due(self, now: float) -> list[float]:
         """Return the times (`time.monotonic()`) at which workers must be forked or killed."""
         moments = [worker.ends_at for worker in self._all.values() if worker.ends_at]
         if len(self._spares) < SPARES:
-            moments.append(max(now + QUIET_S, self._tries_at))
+            answering = any(worker.connection for worker in self.busy())
+            moments.append(max(now + (BUSY_S if answering else QUIET_S), self._tries_at))
         return moments
 
     def watch(self, poll: select.poll) -> None:
@@ -178,12 +208,8 @@ class Workers:
         self._tries_at = time.monotonic() + RETRY_S * 2**self._failed
         self._failed = min(self._failed + 1, 6)
 
-    def _fork(self, *, early: bool) -> int:
-        """Fork a worker. Return its process id, or 0 if that failed.
-
-        Args:
-            early: it is forked in advance, so it has time to rehearse.
-        """
+    def _fork(self) -> int:
+        """Fork a worker. Return its process id, or 0 if that failed."""
         try:
             loader.preload()
             ours, its = socket.socketpair()
@@ -200,7 +226,7 @@ class Workers:
         if pid == 0:
             try:
                 self._become_worker(ours)
-                turn.wait(its, early=early)
+                turn.wait(its)
             finally:
                 os._exit(0)
         its.close()

@@ -13,6 +13,8 @@ import gc
 import json
 import os
 import pickle
+import sys
+import time
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -22,22 +24,22 @@ from pydantic import BaseModel
 
 from holdfast import engine, log, paths
 from holdfast.config import Config
-from holdfast.dispatch import calls, duplicates, isolation
+from holdfast.dispatch import calls, costs, duplicates, faults, intake, isolation
 from holdfast.dispatch.calls import Caller
 from holdfast.formats import OURS, RECORDS, module
-from holdfast.ledger.connection import memory
 from holdfast.ledger.database import Ledger
-from holdfast.ledger.patience import Patience
 from holdfast.plugins import bytecode_cache, loader
 from holdfast.plugins.context import Context
 from holdfast.plugins.loader import Call, HandlerFile
 from holdfast.plugins.scan import scan
+from holdfast.process.child import Child, write
 from holdfast.project import OpenProject
-from holdfast.server import handlers_child, memory_pages
+from holdfast.server import handlers_child
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from holdfast.dispatch.calls import Answer
     from holdfast.dispatch.client import Event
 
 _ENGINE = (
@@ -61,8 +63,6 @@ _ENGINE = (
 )
 # The public API loads modules of these folders when it is called; a handler's imports don't tell which.
 _BEHIND_HANDLERS = ("sessions", "workflow", "trail", "files")
-# What most of a handler's time goes into. To copy more costs memory in each waiting process and saves little.
-_CALLED_BY_HANDLERS = (*_BEHIND_HANDLERS, "formats", "ledger", "install")
 _STANDARD = ("sqlite3", "json", "hashlib", "tomllib", "uuid", "shlex", "marshal", "pickle", "difflib", "subprocess")
 _ENCODINGS = ("encodings.utf_8_sig", "encodings.utf_16_le", "encodings.ascii", "encodings.latin_1")
 _PACKAGES = ("pluggy", "pydantic", "platformdirs", *_STANDARD, *_ENCODINGS)
@@ -70,7 +70,6 @@ _NOWHERE = Path("/")
 _SOURCE, _PAYLOADS = engine.CLIENT.rehearsal()
 _ROUTES = scan(_SOURCE, engine.CLIENT).routes
 _FILE = Path(__file__).with_name("rehearsed")
-_used: list[object] = []
 
 
 def warm_up() -> None:
@@ -140,7 +139,6 @@ def _subclasses(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
 def prepare() -> None:
     """Prepare in the server what its children's rehearsals need."""
     bytecode_cache.hold(_SOURCE, _FILE)
-    _used[:] = memory_pages.objects(_CALLED_BY_HANDLERS)
     for _ in _events():
         pass
 
@@ -150,33 +148,65 @@ def of_engine() -> None:
     with suppress(Exception):  # a real event will show what is wrong
         project = OpenProject(_NOWHERE, Config(), client=engine.CLIENT)
         for event, payload in _events():
+            with Path(os.devnull).open("rb") as nothing:
+                intake.read(nothing.fileno(), bytearray(json.dumps(payload).encode()))
             engine.CLIENT.foreign(payload, os.environ)
             duplicates.source(engine.CLIENT, os.environ)
             _choose(payload)
             plan = _plan(event)
-            answers = [isolation.from_wire(json.loads(json.dumps(each))) for each in _wired(event, plan, project)]
-            engine.conclude(event, plan, answers)
+            answers = _reported(_wired(event, plan, project))
+            engine.deadline(event, project.config.handlers, 0.0, plan)
+            engine.judge_again(lambda calls: [], event, plan, answers)
+            answers += faults.tell(event, plan, answers, {})
+            reply, _ = engine.conclude(event, plan, answers)
+            costs.of(reply, engine.labels(event, plan, answers))
             log.write("debug", "")
     log.set_project(None)
 
 
+def _reported(messages: Sequence[dict[str, Any]]) -> list[Answer]:
+    """Return the answers in a child's messages, read as from a child."""
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    for each in messages:
+        write(writing, each)
+    child = Child(0, reading, -1, writing)
+    try:
+        return [isolation.from_wire(child.receive(time.monotonic() + 1.0, bytearray()) or {}) for _ in messages]
+    finally:
+        child.close()
+
+
 def of_handlers() -> None:
     """Rehearse what a handlers' child does: take over its work, load handlers, call them and read a ledger."""
-    memory_pages.copy(_used)
     with suppress(Exception):
         project = OpenProject(_NOWHERE, Config(), client=engine.CLIENT)
         for event, payload in _events():
             _choose(payload)
             for answer in _wired(event, _plan(event), project):
                 json.dumps(answer)
-        for file in loader.offered(engine.CLIENT, "shipped", paths.shipped("handlers")):
-            if file.active:
-                loader.load(file)
-        ledger = Ledger(memory(), None, Patience(), lambda problem: None)
-        ledger.rows("SELECT name FROM sqlite_master WHERE type = ? ORDER BY name", "")
-        ledger.close()
+        _call_shipped()
         calls.keep_managers(route.function for route in _ROUTES)
     log.set_project(None)
+
+
+def _call_shipped() -> None:
+    """Load the shipped handlers, and call those that answer the client's payloads, in a project without any files.
+
+    They find nothing there, and what they note goes into a ledger in memory.
+    """
+    files = [each for each in loader.offered(engine.CLIENT, "shipped", paths.shipped("handlers")) if each.active]
+    for file in files:
+        loader.keep(file)
+    project = OpenProject(Path(os.devnull), Config(), client=engine.CLIENT)
+    with Ledger.open(None) as ledger:
+        vars(project)["ledger"] = ledger
+        for event, _ in _events():
+            for call in loader.plan(engine.CLIENT, files, event.hook_event_name, event.matcher_value):
+                with suppress(Exception):  # a real event will show what is wrong
+                    getattr(sys.modules[loader.module_name(call.file)], call.route.function)(
+                        event, Context(project, os.environ)
+                    )
 
 
 def _choose(payload: dict[str, Any]) -> None:

@@ -29,12 +29,21 @@ REQUEST_TIMEOUT_S = 1.0
 """Time for the caller to send its request."""
 GO_TIMEOUT_S = 60.0
 """Time for the caller to send `GO`. It does so at once; this is long in case the process is stopped just then."""
+REST_S = 0.005
+"""Time for the caller, and the shell that started it, to end before this process goes on: the client waits for them.
+
+There may be fewer processors than processes, and most of what a worker does after its answer takes as long as they do.
+"""
 MARGIN_S = 2
 """Time after our own deadline, at least a second, at which the caller gives up."""
 ANSWERED = b"a\n"
 """A worker's message to the server that the caller was released: the worker no longer works for anybody."""
 HANDED_LIMIT_BYTES = 262_144
 """Size of what the server hands to a worker at once: its status, and what it has read of a caller and its stdin."""
+REHEARSE = b"r"
+"""The server's message to a worker that was forked in advance: there is time to rehearse."""
+REHEARSED = b"r\n"
+"""The answer to that."""
 SILENT = b"s"
 """Begins a worker's line to the server on why no handler wants such an event (`silence`)."""
 _LENGTH_DIGITS = 8  # of a request's length
@@ -86,6 +95,7 @@ class Relayed(Streams):
                 self._control.send(ANSWERED)
             with suppress(OSError):  # the caller is gone
                 self._connection.send(bytes([code]))
+            time.sleep(REST_S)
         return True
 
 
@@ -104,30 +114,48 @@ class Request:
     place: Place
 
 
-def wait(control: socket.socket, *, early: bool) -> None:
+def wait(control: socket.socket) -> None:
     """Run in a worker: answer the one connection that comes over `control`, or end with the server.
 
     Args:
-        control: to the server.
-        early: whether there is time to rehearse before the connection comes.
+        control: to the server, which may say `REHEARSE` first.
     """
+    # Only a look: the handlers' child must not get the connection, or its caller wouldn't notice this process's death.
+    first = control.recv(len(REHEARSE), socket.MSG_PEEK)
+    if not first:  # the server has ended
+        return
+    early = first == REHEARSE
 
     def handle(told: Told, report: int, captured: int, heard: int) -> None:
-        control.close()
         if early:
-            rehearsal.of_handlers()
+            rehearsal.of_handlers()  # it takes longer than the worker's own
+            with suppress(OSError):  # the server has ended
+                control.send(REHEARSED)
+        control.close()
         handlers_child.handle(told, report, captured, heard)
 
     spare = Spare.fork(handle)
     if early:
+        control.recv(len(REHEARSE))
         rehearsal.of_engine()
-        own_surroundings()
+        _rehearse()
     said, descriptors, _, _ = socket.recv_fds(control, HANDED_LIMIT_BYTES, 4)
     if descriptors:  # otherwise the server has ended
         with socket.socket(fileno=descriptors[0]) as connection:
             status, _, begun = said.partition(b"\n")
             _answer(connection, control, spare, status, begun, descriptors[1:])
     spare.close()
+
+
+def _rehearse() -> None:
+    """Read a request and look at its caller, as `_answer` does; the caller is this process."""
+    ours, theirs = socket.socketpair()
+    with suppress(OSError, ValueError), ours, theirs:
+        ours.settimeout(REQUEST_TIMEOUT_S)
+        pairs = [b"%b=%b" % pair for pair in os.environb.items()]
+        body = b"\0".join((b"event", b"", b"/", b"0", *pairs))
+        theirs.sendall(b"%8d%b" % (len(body), body))
+        may_answer(receive(ours).place)
 
 
 def _answer(
