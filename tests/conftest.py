@@ -7,6 +7,8 @@ import re
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -16,6 +18,10 @@ import pytest
 from hypothesis import settings
 
 from holdfast import log
+from holdfast.ledger import connection
+from holdfast.ledger.patience import Patience
+from holdfast.paths import ensure_private
+from holdfast.plugins import scan
 
 with mock.patch.dict(os.environ, {"XDG_STATE_HOME": os.devnull}):
     import holdfast.formats  # noqa: F401 - without those that packages bring to whoever runs the tests
@@ -38,6 +44,7 @@ _FOLDERS = {
     "XDG_RUNTIME_DIR": "run",
 }
 _numbers = count()
+_scanned = cache(scan.scan)
 
 
 class RunPython(Protocol):
@@ -63,6 +70,29 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(log, "_root", "")
     monkeypatch.setattr(log, "_written", None)
     return folder
+
+
+@pytest.fixture(autouse=True)
+def made_once(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What nearly every test would make again, and always the same: the shipped handlers' routes, and an empty ledger.
+
+    To scan ten files and run all migrations takes longer than what many a test is about.
+    """
+    base, prepare = tmp_path_factory.getbasetemp(), connection._prepare
+    ready = base / "ready" / "ledger"
+
+    def copied(file: Path) -> None:
+        if file != ready and not file.exists():
+            if not ready.exists():
+                connection.connect(ready, Patience()).close()
+            with suppress(OSError), tempfile.NamedTemporaryFile(dir=base) as copy:
+                copy.write(ready.read_bytes())
+                copy.flush()
+                os.link(copy.name, ensure_private(file.parent) / file.name)  # fails if another process was first
+        prepare(file)
+
+    monkeypatch.setattr(scan, "scan", _scanned)
+    monkeypatch.setattr(connection, "_prepare", copied)
 
 
 @pytest.fixture
