@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 @hookimpl(trylast=True)
 def on_session_start(event: SessionStart, context: Context) -> None:
     """Show the workflow that the session has or got back."""
-    sessions.show_status(event, context)
+    sessions.show_status(event, context, begins=True)
 
 
 @hookimpl(trylast=True)
 def on_session_end(event: SessionEnd, context: Context) -> None:
     """Show nothing any more."""
-    sessions.show_status(event, context)
+    sessions.show_status(event, context, over=True)
 
 
 @hookimpl(trylast=True)

@@ -19,20 +19,22 @@ _TITLE_LIMIT_CHARS = 40
 _BETWEEN = " · "
 
 
-def show_status(event: Event, context: Context) -> None:
+def show_status(event: Event, context: Context, *, begins: bool = False, over: bool = False) -> None:
     """Write what the status line of an event's session shows from now on; nothing while nobody has one.
 
     Args:
-        event: any event. After `SessionEnd`, nothing is shown.
+        event: any event.
         context: its context.
+        begins: whether the session begins. What sessions of long ago left is removed then.
+        over: whether the session is over. Nothing is shown then.
     """
     if not wanted():
         return
-    if event.hook_event_name == "SessionStart":
+    if begins:
         from holdfast.files import status_file
 
         status_file.sweep()
-    update(context.project, event.session_id, over=event.hook_event_name == "SessionEnd")
+    update(context.project, event.session_id, over=over)
 
 
 def wanted() -> bool:
