@@ -40,15 +40,20 @@ def begun(fleet: Fleet) -> tuple[Session, dict[str, Any]]:
     return session, fleet.world.rows("script_runs")[0]
 
 
-@pytest.mark.scenario(16)
-def test_a_run_of_an_earlier_session_is_resumed_once_a_person_names_it(fleet: Fleet) -> None:
-    """It has ended, and its result was used, so no start tells of it. The client serves all of its results."""
+def over(fleet: Fleet) -> dict[str, Any]:
+    """Return a run of six that has ended, in a session that is over."""
     session = fleet.world.client.session(SKIP)
     launch(fleet.world, session, "Do it.", script=SIX)
     finish(fleet.world, session)
     session.close()
     fleet.again()
-    run = fleet.world.rows("script_runs")[0]
+    return fleet.world.rows("script_runs")[0]
+
+
+@pytest.mark.scenario(16)
+def test_a_run_of_an_earlier_session_is_resumed_once_a_person_names_it(fleet: Fleet) -> None:
+    """It has ended, and its result was used, so no start tells of it. The client serves all of its results."""
+    run = over(fleet)
     given = {"scriptPath": run["script"], "resumeFromRunId": run["run"]}
     assert not after(fleet, prompt=f"Go on with {run['run']}.", **given)
     assert not told(fleet, *ALL)
@@ -58,12 +63,7 @@ def test_a_run_of_an_earlier_session_is_resumed_once_a_person_names_it(fleet: Fl
 @pytest.mark.scenario(16)
 def test_a_run_that_nobody_has_named_is_refused_by_the_client(fleet: Fleet) -> None:
     """No hook hears of the call. If this no longer holds, Holdfast needs to carry no journals beforehand."""
-    session = fleet.world.client.session(SKIP)
-    launch(fleet.world, session, "Do it.", script=SIX)
-    finish(fleet.world, session)
-    session.close()
-    fleet.again()
-    run = fleet.world.rows("script_runs")[0]
+    run = over(fleet)
     second = fleet.world.client.session(SKIP)
     launch(fleet.world, second, "Go on.", scriptPath=run["script"], resumeFromRunId=run["run"])
     assert "<tool_use_error>" in fleet.world.model.of("main")[-1].last

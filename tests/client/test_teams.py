@@ -46,6 +46,16 @@ def mate(name: str) -> Reply:
     return Reply(({"type": "tool_use", "id": f"toolu_{next(_calls):06d}", "name": "Agent", "input": asked},))
 
 
+def after_compaction(world: World, there: Terminal) -> str:
+    """Let the model launch alice once more after a compaction; return what it has been told by then."""
+    there.prompt("/compact")
+    there.until(lambda: world.model.of("summary"))
+    world.model.turns = [mate("alice"), say("Ok.")]
+    there.prompt("Go on.")
+    there.until(lambda: "is there already" in world.model.of("main")[-1].text)
+    return world.model.of("main")[-1].text
+
+
 @pytest.mark.scenario(16)
 def test_a_teammate_is_known_after_a_compaction(world: World, terminal: Callable[..., Terminal]) -> None:
     """The next request names alice with her report; launching another alice is refused, and she stays the only one."""
@@ -63,12 +73,7 @@ def test_a_teammate_is_known_after_a_compaction(world: World, terminal: Callable
     there.prompt("Make a team.")
     there.until(lambda: world.rows("runs") and "REPORT-1" in str(world.rows("runs")))
     requests = len(world.model.of("main"))
-    there.prompt("/compact")
-    there.until(lambda: world.model.of("summary"))
-    world.model.turns = [mate("alice"), say("Ok.")]
-    there.prompt("Go on.")
-    there.until(lambda: "is there already" in world.model.of("main")[-1].text)
-    told = world.model.of("main")[-1].text
+    told = after_compaction(world, there)
     assert "teammate alice (" in told and "is there; use SendMessage" in told
     assert "REPORT-1" in told
     assert len({row["agent_id"] for row in world.rows("runs")}) == 1
@@ -84,12 +89,7 @@ def test_a_teammate_in_a_pane_of_its_own(world: World, terminal: Callable[..., T
     there.prompt("Make a team.")
     there.until(lambda: [each for each in world.model.of("main") if "idle_notification" in each.last])
     assert len(there.panes) == 2
-    there.prompt("/compact")
-    there.until(lambda: world.model.of("summary"))
-    world.model.turns = [mate("alice"), say("Ok.")]
-    there.prompt("Go on.")
-    there.until(lambda: "is there already" in world.model.of("main")[-1].text)
-    told = world.model.of("main")[-1].text
+    told = after_compaction(world, there)
     assert "teammate alice (alice@" in told and "is there; use SendMessage" in told
     assert len(there.panes) == 2
     assert [row["name"] for row in world.rows("agent_calls") if row["kind"] == "teammate"] == ["alice"]

@@ -80,7 +80,7 @@ def home_before(request: pytest.FixtureRequest, home: Path) -> Path:
         paths.user_handlers().mkdir(parents=True)
         (paths.user_handlers() / "loud.py").write_text(LOUD)
         paths.user_config().write_text('[log]\nlevel = "debug"\n')
-        for name in ("spare", "log"):
+        for name in ("spare", "log", "status"):
             paths.ensure_private(paths.state_dir() / name)
     return home
 

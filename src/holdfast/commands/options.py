@@ -144,10 +144,8 @@ def _keep_status_line(project: Workspace) -> None:
     before = status_line.sessions_shown(project) | ({own} if own else set())
 
     def update() -> None:
-        again = Workspace.open(
-            project.root, trusted=trust.config_trusted(project.root), tell=False, client=claude,
-            patience=Patience(say=lambda said: None),
-        )  # fmt: skip
+        trusted, patience = trust.config_trusted(project.root), Patience(say=lambda said: None)
+        again = Workspace.open(project.root, trusted=trusted, tell=False, client=claude, patience=patience)
         status_line.update_all(again, before)
         again.close()
 

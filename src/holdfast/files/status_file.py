@@ -61,7 +61,8 @@ def write(session: str, line: str, saved_at_s: int) -> None:
     head = _HEAD + b"%d\n" % saved_at_s
     text = line.encode("utf-8")[: LIMIT_BYTES - len(head) - 1].decode("utf-8", "ignore").encode("utf-8")
     if not text:
-        place.unlink(missing_ok=True)
+        if os.path.lexists(place):  # a session without a workflow, or a rehearsal, only looks
+            place.unlink(missing_ok=True)
         return
     data = head + text + b"\n"
     if _read(place) != data:

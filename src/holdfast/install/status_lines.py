@@ -1,4 +1,4 @@
-"""The client's status line: what an install says of it, and the folder of its files, which makes events write them."""
+"""Switch the client's status line on and off: events keep what it shows as long as the folder for that is there."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def switch_on(text: SettingsText, target: Target) -> list[str]:
     return [f"Status line: {target.settings} has one already, which stays.", _SHARED]
 
 
-def keep() -> None:
-    """Unless an install asked for the line, remove the files that it shows, so that events write none."""
+def switch_off() -> None:
+    """Unless another install asked for the line, remove the files that it shows, so that events write none."""
     if not any(each.status_line for each in installs.load().values()):
         with suppress(OSError):
             shutil.rmtree(status_file.folder())

@@ -48,7 +48,7 @@ def uninstall(target: Target) -> list[str]:
         if had:
             lines += [_unknown(target, unknown, kept), *_unrecorded_skill(target.skill)]
         left = installs.forget(target.real)
-        status_lines.keep()
+        status_lines.switch_off()
         if left or (unknown and _others(target)):
             lines.append("The launcher stays, because other settings still name it.")
         else:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import MissingError, SchemaMismatch, StateError
 from holdfast.files import atomic, document
+from holdfast.files.file_memo import Kept
 from holdfast.formats.orchestrator import commit, schema
 from holdfast.workflow import statefile, values
 
@@ -112,39 +113,25 @@ def read(project: Records, name: str) -> Snapshot:
     """Return the snapshot of this name. Raises StateError if it can't be read, SchemaMismatch if it isn't ours."""
     path = schema.state_path(project.root).parent / name
     statefile.guard(project.root, path)
-    found = _loaded(path)
+    found = _attempts.get(path)
+    if isinstance(found, StateError):
+        raise found
     schema.check(statefile.StateFile(found))
     entries = schema.objects(found.data.get("checkpoints"))
     own = [each for each in entries if each.get("state_snapshot") == name] or entries[-1:]
     return Snapshot(found, values.text(own[-1].get("git_sha")) if own else "")
 
 
-def _loaded(path: Path) -> Document:
-    """Return a snapshot's file, read; one that is as it was isn't read again.
-
-    While the state is broken, each of an event's handlers looks for the newest snapshot. Raises StateError.
-    """
+def _attempt(path: Path) -> Document | StateError:
+    """Return a snapshot's file, or what is wrong with it."""
     try:
-        info = path.stat()
-    except OSError:
-        return document.load(path, statefile.LIMIT_BYTES)  # which says what is wrong
-    mark = (info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
-    known = _seen.get(path)
-    if known is None or known[0] != mark:
-        if len(_seen) > 2 * TRIED:
-            _seen.clear()
-        try:
-            known = (mark, document.load(path, statefile.LIMIT_BYTES))
-        except StateError as error:
-            known = (mark, error)
-        _seen[path] = known
-    if isinstance(known[1], StateError):
-        raise known[1]
-    return known[1]
+        return document.load(path, statefile.LIMIT_BYTES)
+    except StateError as error:
+        return error
 
 
-_seen: dict[Path, tuple[tuple[int, int, int, int], Document | StateError]] = {}
-"""Snapshots that were read, or what was wrong with them, by path, and what of a file changes with its content."""
+_attempts = Kept(_attempt)
+"""Snapshots that this process read: while the state is broken, each of an event's handlers looks for the newest one."""
 
 
 def is_name(name: str) -> bool:
