@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -50,6 +52,18 @@ def test_without_a_status_line_nothing_is_written(holdfast_project: Callable[...
     project.fire("UserPromptSubmit", session_id=ME)
 
     assert not status_file.folder().exists()
+
+
+def test_a_session_that_begins_removes_what_sessions_of_long_ago_left(project: HoldfastProject) -> None:
+    """A killed client never says that its session is over."""
+    now_s = time.time()
+    for name, age_s in (("long-ago", status_file.STALE_S + 60), ("lately", status_file.STALE_S - 3600)):
+        (status_file.folder() / name).touch()
+        os.utime(status_file.folder() / name, (now_s - age_s,) * 2)
+    project.fire("UserPromptSubmit", session_id=ME)
+    assert (status_file.folder() / "long-ago").exists()
+    project.fire("SessionStart", session_id=ME)
+    assert [each.name for each in status_file.folder().iterdir()] == ["lately"]
 
 
 def test_it_follows_the_commands(project: HoldfastProject) -> None:

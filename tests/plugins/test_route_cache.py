@@ -93,6 +93,18 @@ def test_an_unchanged_file_is_not_read_again(root: Path, read: list[str]) -> Non
     assert [file.source for file in second] == [file.held for file in first]
 
 
+def test_a_file_that_was_loaded_in_advance_is_not_read_for_an_event(root: Path, read: list[str]) -> None:
+    """A waiting process has it; what the event's own look at the folder says decides whether it is still that one."""
+    path = write(paths.user_handlers(), "a.py")
+    find(root)
+    (file,) = find(root)
+    loader.keep(file)
+    path.unlink()
+    (call,) = loader.plan(claude, [file], "Stop", None)
+    assert vars(loader.load(call.file))["on_stop"]
+    assert read == ["a.py"]
+
+
 def test_only_the_file_that_is_called_is_read(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of many unchanged files, planning reads the one that matches, and an event for nobody reads none."""
     for number in range(5):

@@ -13,7 +13,7 @@ from holdfast import paths
 from holdfast.files import file_memo
 from holdfast.files.lock import locked
 from holdfast.formats.skills import adapter as skills
-from holdfast.formats.skills import candidates, folder, index, library, places
+from holdfast.formats.skills import candidates, folder, index, library, places, retention
 from holdfast.formats.skills import file as files
 from holdfast.sessions.forget import erasure
 from holdfast.sessions.forget.ledger_rows import Scope
@@ -270,6 +270,21 @@ def test_cleanup_reads_the_oldest_files_and_says_what_is_left(
     started = holdfast("skills", "start", "tdd", "--task", "Count", root=project.root)
     assert "22 state files were not read" in started.out
     assert len(read_by(bounded)) <= 20 + 2
+
+
+def test_cleanup_frees_the_lock_and_writes_the_index_in_between(
+    project: Workspace, many: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody waits for forty files, and whoever reads the index meanwhile finds no removed one for long."""
+    index.rebuild(project, index.from_files(project, folder.names(project)))
+    assert len(index.entries(project)) == MANY
+    spied = Mock(wraps=index.delist)
+    monkeypatch.setattr(index, "delist", spied)
+    monkeypatch.setattr(retention, "_AT_ONCE", 15)
+    holdfast("skills", "cleanup", root=project.root)
+    assert [len(call.args[1]) for call in spied.call_args_list] == [15, 15, 10]
+    assert index.entries(project) == []
+    assert not any(each.exists() for each in many)
 
 
 def test_a_workflow_that_nobody_finds_may_be_among_the_files_that_were_not_read(
