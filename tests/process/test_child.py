@@ -1,0 +1,27 @@
+"""A child that works for this process: what it is told, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+from holdfast.process.child import Child
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_child_that_waits_for_a_last_word_ends_by_itself_when_it_is_buried(tmp_path: Path) -> None:
+    """Nothing more will come, so it isn't kept until the deadline and killed then."""
+    done = tmp_path / "done"
+
+    def work(report: int, captured: int, heard: int) -> None:
+        while os.read(heard, 100):
+            pass
+        done.touch()
+
+    child = Child.fork(work)
+    child.tell([])
+    child.bury(time.monotonic() + 60.0)
+    assert done.exists()
