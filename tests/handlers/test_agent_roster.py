@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from holdfast.sessions.agents import roster
-from tests.handlers.test_reuse_scripts import NEXT, PROMPTS, RUN, SCRIPT, SECOND, launches, new_session, script
+from tests.handlers.test_reuse_scripts import FIRST, NEXT, PROMPTS, RUN, SCRIPT, SECOND, launches, new_session, script
 from tests.signals import Agent
 
 if TYPE_CHECKING:
@@ -126,6 +126,25 @@ def test_a_result_of_a_script_that_nobody_used_is_named(launches: Launches) -> N
     told = new_session(launches).context
     assert f"run {RUN} has finished, 6 of 6 agents finished; nobody has used its result; results: " in told
     assert NEXT not in told
+
+
+def test_a_result_that_the_conversation_has_is_not_named(launches: Launches) -> None:
+    """The notification is in the transcript, although no event told of it."""
+    launches.ran(done=PROMPTS)
+    launches.ended()
+    assert f"run {RUN} has finished" in launches.compact().context
+    told = f"<task-notification>\n<task-id>task-{RUN}</task-id>\n<status>completed</status>\n</task-notification>"
+    entry = {"type": "user", "message": {"role": "user", "content": told}, "origin": {"kind": "task-notification"}}
+    launches.transcript.write_text(json.dumps(entry) + "\n", "utf-8")
+    assert RUN not in launches.compact().context
+
+
+def test_a_script_of_another_living_client_is_not_named(launches: Launches) -> None:
+    """It is that client's to go on with."""
+    launches.process = str(os.getppid())
+    launches.begin(FIRST)
+    launches.ran()
+    assert LEAD not in new_session(launches).context
 
 
 def test_of_one_script_only_the_latest_run_is_named(launches: Launches) -> None:

@@ -167,6 +167,24 @@ def test_a_result_that_came_in_the_middle_of_a_turn_is_consumed(
     assert (run in text) == (not version)
 
 
+def test_an_agent_whose_end_no_event_told_is_looked_for_before_it_is_missed(
+    project: HoldfastProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its SubagentStop was lost, but the transcript has its result, so it has not failed."""
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-11-21T17:32:00Z")
+    run = "a5362340bfa46d1ef"
+    agent = Agent(project, "look around", "general-purpose")
+    response = recorded.load("PostToolUse-Agent-background")["tool_response"] | {"agentId": run}
+    agent.about_to(tool_use_id="toolu_000001")
+    agent.launched(tool_use_id="toolu_000001", tool_response=response)
+    project.fire("SubagentStart", agent_id=run, agent_type="general-purpose")
+
+    project.fire("Stop", transcript_path=str(TRANSCRIPTS / "midturn-2.1.197.jsonl"), background_tasks=[])
+
+    (only,) = agent_status.of_session(opened(project), ME)
+    assert (only.state, only.fate) == ("completed", "consumed")
+
+
 def test_the_same_agents_give_the_same_guidance(project: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
     """No time stands in it."""
     running, ended = (Agent(project, "look around", "Explore", number=number) for number in (1, 2))

@@ -11,6 +11,7 @@ import pytest
 from holdfast import paths
 from holdfast.clients import claude
 from holdfast.sessions.agents import agent_relaunch, askings
+from holdfast.sessions.ownership import sessions
 from tests.commandline import holdfast
 from tests.handlers.conftest import begin
 from tests.handmade import ME, OTHER
@@ -84,6 +85,22 @@ def test_without_a_new_beginning_identical_agents_are_meant(project: HoldfastPro
     assert passed(agent(project, 2).about_to())
 
 
+def test_each_beginning_is_answered_as_the_one_before(project: HoldfastProject) -> None:
+    """A result that was used again and one that came since answer both calls, in the order of these."""
+    finished(project, "The first.")
+    compacted(project)
+    agent(project, 2).about_to().assert_denied("The first.")
+    second = agent(project, 3)
+    second.about_to()
+    second.started()
+    second.stopped("The second.")
+    second.returned("The second.")
+    compacted(project)
+    agent(project, 4).about_to().assert_denied("The first.")
+    agent(project, 5).about_to().assert_denied("The second.")
+    assert passed(agent(project, 6).about_to())
+
+
 def test_asked_for_anew_it_runs(project: HoldfastProject) -> None:
     """Another prompt of a person wants fresh work. A notification is no prompt of a person's."""
     finished(project)
@@ -138,21 +155,21 @@ def process(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return made
 
 
-@pytest.mark.parametrize("there", [True, False])
+@pytest.mark.parametrize(("prompt", "continued"), [("Review it.", True), ("Publish it.", False), ("", False)])
 def test_one_that_was_at_work_in_a_client_that_is_gone_is_not_waited_for(
-    project: HoldfastProject, process: list[str], tmp_path: Path, there: bool
+    project: HoldfastProject, process: list[str], tmp_path: Path, prompt: str, continued: bool
 ) -> None:
-    """Nothing of it runs any more. It goes on if its transcript is there, else it starts anew."""
+    """Nothing of it runs any more. It goes on if its transcript is there and begins with its task, else it starts anew."""
     transcript = tmp_path / "first.jsonl"
     begin(project, "startup", transcript_path=str(transcript))
     made = agent(project, background=True)
     made.about_to()
     made.launched()
     made.started()
-    if there:
+    if prompt:
         own = transcript.with_suffix("") / "subagents" / f"agent-{made.run}.jsonl"
         own.parent.mkdir(parents=True)
-        own.write_text(json.dumps({"type": "user", "message": {"role": "user", "content": "Review it."}}), "utf-8")
+        own.write_text(json.dumps({"type": "user", "message": {"role": "user", "content": prompt}}), "utf-8")
     project.session, process[0] = OTHER, str(os.getpid())
     second = str(tmp_path / "second.jsonl")
     begin(project, "startup", transcript_path=second)
@@ -161,7 +178,7 @@ def test_one_that_was_at_work_in_a_client_that_is_gone_is_not_waited_for(
     fired = project.fire(
         "PreToolUse", "PreToolUse-Agent", tool_input=again.asked, tool_use_id=again.call, transcript_path=second
     )
-    if there:
+    if continued:
         fired.assert_denied("was interrupted", f"SendMessage with to: '{made.run}'")
     else:
         assert passed(fired)
@@ -185,6 +202,45 @@ def test_another_living_clients_agents_are_its_own(
     fired = agent(project, 2, background=True).about_to()
     assert passed(fired) is not taken
     assert ("All is well." in fired.stdout) is taken
+
+
+def test_of_results_in_sessions_that_broke_off_the_last_is_used(
+    project: HoldfastProject, process: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A person had asked anew since the one before it."""
+    alive = [GONE]
+    monkeypatch.setattr(sessions, "runs", lambda number: str(number) in alive)
+    begin(project, "startup")
+    finished(project, "Long ago.")
+    project.session, process[0] = OTHER, str(os.getpid())
+    begin(project, "startup")
+    asked(project, "another")
+    again = agent(project, 2)
+    assert passed(again.about_to())  # the first client still runs
+    again.started()
+    again.stopped("Since then.")
+    again.returned("Since then.")
+    alive.clear()
+    project.session, process[0] = "33333333-3333-4333-8333-333333333333", str(os.getppid())
+    begin(project, "startup")
+    asked(project, "third")
+    agent(project, 3).about_to().assert_denied("Since then.")
+    assert passed(agent(project, 4).about_to())
+
+
+@pytest.mark.parametrize(("rests", "taken"), [(True, False), (False, True)])
+def test_a_used_result_is_used_again_only_where_its_session_broke_off(
+    project: HoldfastProject, process: list[str], rests: bool, taken: bool
+) -> None:
+    """A session that was killed after its turn had done its work; whoever asks again wants it fresh."""
+    begin(project, "startup")
+    finished(project)
+    if rests:
+        project.fire("Stop", background_tasks=[])
+    project.session, process[0] = OTHER, str(os.getpid())
+    begin(project, "startup")
+    asked(project, "another")
+    assert passed(agent(project, 2).about_to()) is not taken
 
 
 @pytest.mark.parametrize("option", [{"model": "opus"}, {"effort": "high"}, {"isolation": "worktree"}, {"mode": "plan"}])

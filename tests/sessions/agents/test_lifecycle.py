@@ -66,6 +66,35 @@ def test_a_secret_is_masked_where_the_prompt_is_cut(project: Workspace) -> None:
     assert "ghp_" not in found.prompt
 
 
+@pytest.mark.parametrize("length", [499, 500, 501, 5_000])
+def test_a_result_is_kept_in_bounds(project: Workspace, monkeypatch: pytest.MonkeyPatch, length: int) -> None:
+    """It says that it was cut."""
+    monkeypatch.setattr(lifecycle, "RESULT_LIMIT_CHARS", 500)
+    launch(project)
+    lifecycle.named(project, ME, CALL, RUN)
+    report(project, "completed", "a" * length)
+
+    found = agent_status.find(project, ME, CALL)
+    assert found is not None
+    if length <= 500:
+        assert found.words == "a" * length
+    else:
+        assert len(found.words) == 500
+        assert found.words.endswith(f"of {length:,} characters; the agent's transcript has all of it)")
+
+
+def test_a_secret_is_masked_where_a_result_is_cut(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever the cut is."""
+    monkeypatch.setattr(lifecycle, "RESULT_LIMIT_CHARS", 500)
+    launch(project)
+    lifecycle.named(project, ME, CALL, RUN)
+    for start in range(360, 500, 5):
+        report(project, "completed", f"{'x ' * (start // 2)}ghp_{'a1B2c3D4e5' * 4}{' y' * 500}")
+        found = agent_status.find(project, ME, CALL)
+        assert found is not None
+        assert "ghp_" not in found.words
+
+
 def test_of_many_judges_at_once_one_judges(project: Workspace) -> None:
     """Three agents of one batch may bring three processes to the same launch."""
     launch(project)

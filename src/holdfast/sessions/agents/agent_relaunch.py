@@ -73,7 +73,8 @@ def fingerprint(event: Call) -> str:
 def _earlier(project: OpenProject, context: Context, fingerprint: str, asking: Asking) -> list[dict[str, Any]]:
     """Return the identical calls of the last beginning before this one that have not answered one of this.
 
-    Of identical calls the first answers the first, the second the second.
+    A call that answered one of that beginning belongs to it. Of identical calls the first answers the first, the second
+    the second.
     """
     since = clock.stamp(clock.now() - timedelta(days=min(context.config.freshness_days, 36_500)))
     rows = project.ledger.rows(
@@ -82,7 +83,7 @@ def _earlier(project: OpenProject, context: Context, fingerprint: str, asking: A
         *(project.key, fingerprint, since, _LOOKED_AT),
     )
     rows = [row for row in rows if row["epoch"] != asking.epoch and not row["refused"] and row["kind"] == "agent"]
-    last = [row for row in rows if row["epoch"] == rows[0]["epoch"]]
+    last = [row for row in rows if rows[0]["epoch"] in (row["epoch"], row["answered"])]
     return [row for row in reversed(last) if row["answered"] != asking.epoch and not row["rerun_at"]]
 
 

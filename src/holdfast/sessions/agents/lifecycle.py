@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.agents.agent_status import Agent
 
 PROMPT_LIMIT_CHARS = 4_000  # characters of a launch's prompt that are kept
+RESULT_LIMIT_CHARS = 1_000_000  # of an agent's result that are kept
 _WINDOW_CHARS = 5_000  # characters beyond these in which secrets and excluded text are masked before the cut
 State = Literal["running", "missing", "stopped", "completed", "failed"]
 # A failure signal beats "completed" from the same run; a verdict beats a bare stop.
@@ -125,12 +126,12 @@ def reported(
         agent_id: the run.
         agent_type: the kind of agent; empty if the signal doesn't say.
         state: the state that the signal reports.
-        words: its last message, or the error.
+        words: its last message, or the error. Of a longer one the beginning is kept, which says so.
         transcript: the path of the run's own transcript; empty if unknown.
         used: whether the main conversation has this result, from the call's return or from a notification.
     """
     session = agent_status.home(project, session, agent_id)
-    words, now = kept(project, words), clock.stamp()
+    words, now = _result(project, words), clock.stamp()
     digest = hashlib.sha256(words.encode()).hexdigest()[:12] if words else ""
     run = (project.key, session, agent_id)
     if state == "running":
@@ -255,9 +256,16 @@ def _judge(project: OpenProject, session: str, tool_use_id: str, verdict: str, b
     return changed == 1
 
 
-def beginning(project: OpenProject, said: str) -> str:
-    """Return the beginning of `kept(said)`. Secrets are masked before the cut: half of one isn't recognised."""
-    return kept(project, redacted_beginning(said, PROMPT_LIMIT_CHARS + _WINDOW_CHARS))[:PROMPT_LIMIT_CHARS]
+def _result(project: OpenProject, words: str) -> str:
+    if len(words) <= RESULT_LIMIT_CHARS:
+        return kept(project, words)
+    cut = f"… (the first {RESULT_LIMIT_CHARS:,} of {len(words):,} characters; the agent's transcript has all of it)"
+    return beginning(project, words, RESULT_LIMIT_CHARS - len(cut)) + cut
+
+
+def beginning(project: OpenProject, said: str, most: int = PROMPT_LIMIT_CHARS) -> str:
+    """Return the first characters of `kept(said)`. Secrets are masked before the cut: half of one isn't recognised."""
+    return kept(project, redacted_beginning(said, most + _WINDOW_CHARS))[:most]
 
 
 def kept(project: OpenProject, said: str) -> str:

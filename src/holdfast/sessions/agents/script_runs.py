@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 Status = Literal["running", "elsewhere", "interrupted", "partial", "completed"]
 FAMILY = 50  # earlier runs that are looked through for one of the same script
-RESULT_LIMIT_CHARS = 1_000_000  # of an agent's result that are kept
 
 
 class ScriptRun:
@@ -204,7 +203,7 @@ def keep(run: ScriptRun) -> None:
         _agent(project, session, agent.agent_id, run.row["run"], agent.key, agent.label)
         words = agent.result if isinstance(agent.result, str) else json.dumps(agent.result)
         state: lifecycle.State = "completed" if agent.useful else "failed"
-        lifecycle.reported(project, session, agent.agent_id, "", state, words[:RESULT_LIMIT_CHARS], used=True)
+        lifecycle.reported(project, session, agent.agent_id, "", state, words, used=True)
 
 
 def named(project: OpenProject, run: str, process: int | None) -> ScriptRun | None:

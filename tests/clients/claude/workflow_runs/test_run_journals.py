@@ -85,6 +85,17 @@ def test_an_empty_result_is_none(tmp_path: Path, nothing: object) -> None:
     assert len(kept(tmp_path)) == 3
 
 
+@pytest.mark.parametrize(("later", "counts"), [("anew", "anew"), (None, "RESULT-1"), ("", "RESULT-1")])
+def test_of_several_results_the_last_that_says_something_counts(tmp_path: Path, later: object, counts: str) -> None:
+    """The agent ran again, as an earlier result had been dropped. Its copy says what the journal does."""
+    written(tmp_path, line("result", 1, result="RESULT-1"), line("started", 1), line("result", 1, result=later))
+    found = journals.journal(tmp_path)
+    assert found is not None
+    assert [each.result for each in found.agents] == [counts]
+    said = [json.loads(each) for each in journals.repaired(tmp_path).splitlines()]
+    assert [each["result"] for each in said if each["type"] == "result"] == [counts]
+
+
 def test_a_last_line_that_a_kill_cut_off_is_left_out(tmp_path: Path) -> None:
     """The other lines count."""
     written(tmp_path, *LINES[:4], LINES[5][:90], end="")

@@ -65,7 +65,9 @@ def journal(folder: Path) -> Journal | None:
         earlier = agents.get(key)
         agent, label = str(line.get("agentId") or ""), str(line.get("label") or (earlier.label if earlier else ""))
         if kind == "result":
-            agents[key] = ScriptAgent(key, agent, label, "finished", line.get("result"))
+            told = ScriptAgent(key, agent, label, "finished", line.get("result"))
+            if told.useful or not (earlier and earlier.useful):
+                agents[key] = told
             continue
         whole = whole and kind == "started" and not (earlier and earlier.state == "finished")
         if earlier is None or earlier.state != "finished":
@@ -87,21 +89,16 @@ def repaired(folder: Path) -> bytes:
     """Return a journal in which every finished result counts, and no other agent ends the client's cache.
 
     `failed` lines go, and so does each `started` that came after a result: an interrupted agent runs again, and those
-    after it are still served.
+    after it are still served. Of an agent's results the last one that says something stays, as in `journal`.
     """
-    kept, finished = list[str](), set[object]()
-    for line in _lines(folder):
-        key = line.get("key")
-        useful = line.get("type") == "result" and line.get("result") not in (None, "", [], {})
-        if line.get("type") in ("result", "failed") and not useful:
-            continue
-        if line.get("type") == "started" and key in finished:
-            continue
-        if useful and key in finished:
-            continue
-        if useful:
-            finished.add(key)
-        kept.append(json.dumps(line, ensure_ascii=False, separators=(",", ":")))
+    lines = list(_lines(folder))
+    results = {str(line.get("key")): at for at, line in enumerate(lines) if _is_useful(line)}
+    kept = list[str]()
+    for at, line in enumerate(lines):
+        kind, result = line.get("type"), results.get(str(line.get("key")), len(lines))
+        late = kind == "started" and at > result
+        if not late and kind != "failed" and (kind != "result" or at == result):
+            kept.append(json.dumps(line, ensure_ascii=False, separators=(",", ":")))
     return "".join(f"{line}\n" for line in kept).encode("utf-8", "surrogatepass")
 
 
@@ -161,6 +158,10 @@ def carry_agent(transcript: str, agent: str, target: str) -> bool:
         return (to / f"{name}.jsonl").exists()
     except (OSError, StateError):
         return False
+
+
+def _is_useful(line: dict[str, Any]) -> bool:
+    return line.get("type") == "result" and ScriptAgent("", "", "", "finished", line.get("result")).useful
 
 
 def _lines(folder: Path) -> Iterator[dict[str, Any]]:
