@@ -12,16 +12,22 @@ CLIENTS := 2.1.329 2.1.197
 export PYTHONDONTWRITEBYTECODE :=
 PLATFORM := $(shell uname -s | tr A-Z a-z)-$(subst aarch64,arm64,$(subst x86_64,x64,$(shell uname -m)))
 
-.PHONY: demo test test-all lint coverage matrix hooks simulate score bench client clients requirements plugin browser reference picture docs wheels release clean
+.PHONY: demo test quick test-all every lint coverage matrix hooks simulate score bench client clients requirements plugin browser reference picture docs wheels release clean
 
 demo: $(INSTALLED)
 	@$(BIN)/holdfast demo
 
-# All but the tests that take long because they wait or start many processes (marked `slow`).
-test: lint
+# All but the tests that take long because they wait or start many processes (marked `slow`). ruff and mypy run beside them.
+test: $(READY)
+	@$(MAKE) --no-print-directory -j2 lint quick
+
+quick: $(READY)
 	$(BIN)/python -m pytest -n auto -m "not slow"
 
-test-all: lint
+test-all: $(READY)
+	@$(MAKE) --no-print-directory -j2 lint every
+
+every: $(READY)
 	$(BIN)/python -m pytest -n auto
 
 # How much of the code the tests run in their own processes. Slow tests mostly start others, which are not counted.

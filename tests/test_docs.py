@@ -139,6 +139,7 @@ def test_what_is_generated_is_current(page: Path) -> None:
     assert page.read_text("utf-8") == reference.pages()[page], "make reference"
 
 
+@pytest.mark.slow
 def test_the_table_of_what_the_context_costs_is_current(tmp_path: Path) -> None:
     """`python -m tests.context_costs --write` writes it anew."""
     page = context_costs.PAGE.read_text("utf-8")

@@ -26,6 +26,8 @@ from tests.processes import INTERPRETER, SOURCE, Ended, Place
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.slow
+
 GUARD = """
     from holdfast import *
     @hookimpl(strict=True, match="Bash")
@@ -183,7 +185,6 @@ def test_a_project_whose_path_nothing_can_have_is_refused(place: Place) -> None:
     assert "/x/x" not in place.log()
 
 
-@pytest.mark.slow
 def test_a_stdin_that_never_ends_is_refused(place: Place) -> None:
     """By the tool's name, which came; a call that nobody guards passes."""
     for tool, refused in (("Bash", True), ("Read", False)):
@@ -224,7 +225,6 @@ FAULTS: dict[str, str] = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", FAULTS)
 def test_whatever_fails_inside_is_refused(place: Place, tmp_path: Path, name: str) -> None:
     """Through the relay, as the entrypoint starts the engine; nothing else is refused, and without a guard nothing."""
@@ -611,7 +611,6 @@ def ended(process: subprocess.Popen[bytes]) -> Ended:
         return Ended(process.wait(processes.PATIENCE), process.stdout.read().decode(), "", 0.0)
 
 
-@pytest.mark.slow
 def test_a_worker_that_dies_after_go_refuses(warm: warmth.Warm) -> None:
     """stdin has been read by then, so nobody can answer the event any more."""
     process, worker = started(warm, "time.sleep(600)")
@@ -619,7 +618,6 @@ def test_a_worker_that_dies_after_go_refuses(warm: warmth.Warm) -> None:
     assert "its process ended" in reason(ended(process))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("strict", [True, False])
 def test_a_worker_that_is_stopped_refuses(warm: warmth.Warm, strict: bool) -> None:
     """When its time is up, before the client's is: what comes after that the client does not hear."""
@@ -639,7 +637,6 @@ def test_a_worker_that_is_stopped_refuses(warm: warmth.Warm, strict: bool) -> No
     assert "PreToolUse is lost: the warm server did not answer it: its time was up" in warm.log()
 
 
-@pytest.mark.slow
 def test_a_worker_whose_handlers_may_take_longer_is_not_given_up(warm: warmth.Warm) -> None:
     """It says so once they are chosen: the common limit is for choosing them."""
     warm.limit("ANSWER_TIMEOUT_S", 5.0)
@@ -649,7 +646,6 @@ def test_a_worker_whose_handlers_may_take_longer_is_not_given_up(warm: warmth.Wa
     assert reason(ended(process)) == "slept"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("warmly", [True, False])
 def test_a_client_that_ends_the_hook_is_refused(warm: warmth.Warm, warmly: bool) -> None:
     """SIGTERM is what the client sends when it has waited long enough: the guard has not said yes."""
@@ -658,7 +654,6 @@ def test_a_client_that_ends_the_hook_is_refused(warm: warmth.Warm, warmly: bool)
     assert "the client ended it" in reason(ended(process))
 
 
-@pytest.mark.slow
 def test_a_client_that_ends_a_hook_that_nobody_guards_hears_nothing(warm: warmth.Warm) -> None:
     """Without a guard SIGTERM is silence, as ever."""
     process, _ = started(warm, "time.sleep(600)", strict=False)
@@ -668,7 +663,6 @@ def test_a_client_that_ends_a_hook_that_nobody_guards_hears_nothing(warm: warmth
     assert ended(process).stdout == ""
 
 
-@pytest.mark.slow
 def test_a_worker_that_dies_after_its_reply_leaves_it_alone(warm: warmth.Warm) -> None:
     """The relay knows that the reply is out: a second one would make both unreadable."""
     warm.user_handler(
@@ -683,7 +677,6 @@ def test_a_worker_that_dies_after_its_reply_leaves_it_alone(warm: warmth.Warm) -
     assert "permissionDecision" not in ended.specific
 
 
-@pytest.mark.slow
 def test_a_server_that_dies_refuses_nothing_by_itself(warm: warmth.Warm, tmp_path: Path) -> None:
     """Before *go* the event goes cold, after it the worker goes on: the guard is asked all the same."""
     process, _ = started(warm, "time.sleep(0.2)")
@@ -691,7 +684,6 @@ def test_a_server_that_dies_refuses_nothing_by_itself(warm: warmth.Warm, tmp_pat
     assert ended(process).advice in ("warm", "cold")
 
 
-@pytest.mark.slow
 def test_the_read_timer_ends_no_handler(place: Place, tmp_path: Path) -> None:
     """Once handlers are chosen their own deadline counts: here the timer would ring in the middle of one."""
     place.user_handler("guard", GUARD.replace("return None", "import time; time.sleep(3); return deny('slept')"))

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from tests.processes import Ended, Place
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(params=[(name, warm) for name in installations.NAMES for warm in (False, True)], ids=str)
 def place(short_folder: Path, request: pytest.FixtureRequest) -> Iterator[Place]:

@@ -20,6 +20,8 @@ from tests.processes import SESSION, Ended, Place
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 AGENT = "general-purpose"
 
 
@@ -86,7 +88,6 @@ def state_file(place: Place) -> Path:
     return found
 
 
-@pytest.mark.slow
 def test_29_facts_survive_ten_compactions_with_transitions_between(place: Place) -> None:
     """R001-11 to -17: all facts come back each time, with the current phase, and the file only ever grows richer."""
     wanted = start_with_29_facts(place)
@@ -107,7 +108,6 @@ def test_29_facts_survive_ten_compactions_with_transitions_between(place: Place)
         assert now["context"].items() >= born["context"].items()
 
 
-@pytest.mark.slow
 def test_29_facts_of_a_hybrid_workflow_survive_ten_compactions(place: Place) -> None:
     """R000-36: title, phases, deliverables and hand-overs come back; each phase is done by an agent in between."""
     titles = [f"Do-canary-{number:02d}" for number in range(12)]
@@ -154,7 +154,6 @@ def test_the_seeds_two_phase_workflow_runs_to_its_end(place: Place) -> None:
     assert "- [x] Phase 0: Create calculator module → calculator.py\n" in view
 
 
-@pytest.mark.slow
 def test_a_background_agent_finishes_its_phase_at_its_notification(place: Place) -> None:
     """I000-14: a background launch is no completion; the notification is (recorded payloads as they came)."""
     holdfast(place, "start", "T", "--format", "hybrid", "--phase", "look around @Explore", "--phase", "Then")
@@ -168,7 +167,6 @@ def test_a_background_agent_finishes_its_phase_at_its_notification(place: Place)
     assert json.loads(state.read_bytes())["phases"][0]["status"] == "completed"
 
 
-@pytest.mark.slow
 def test_an_old_memory_file_neither_rolls_back_nor_revives(place: Place) -> None:
     """I001-6: CLAUDE.local.md is taken over when it changed, never again when it did not."""
     memory = "# Current Workflow State\n\nWorkflow: Page Orchestration\nPhase: 2/4 - Draft\n\n@CLAUDE/Page.md\n"
@@ -198,7 +196,6 @@ def test_a_session_without_a_workflow_is_left_alone(place: Place) -> None:
     assert sorted(place.root.rglob("*")) == before
 
 
-@pytest.mark.slow
 def test_another_live_sessions_workflow_is_never_injected(place: Place) -> None:
     """Survival, whose workflow: what a live session owns stays out of every other."""
     other = "99999999-9999-4999-8999-999999999999"
@@ -222,7 +219,6 @@ def test_the_model_can_call_the_command_line_from_the_environment_file(place: Pl
     assert (place.home / "env.sh").read_text().count("HOLDFAST_PROJECT_DIR") == 1
 
 
-@pytest.mark.slow
 def test_every_recorded_payload_gets_an_acceptable_reply(place: Place) -> None:
     """With a workflow there, each real event ends as its event may, with a reply that it accepts."""
     holdfast(place, "start", "T", "--format", "hybrid", "--phase", f"look around @{AGENT}", "--phase", "Then")

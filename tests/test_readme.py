@@ -62,11 +62,12 @@ def test_the_examples_are_python(code: str) -> None:
 
 def test_ci_runs_what_the_test_command_runs() -> None:
     """.ci/run does what the README names, runs the slow tests too, and measures the coverage beside."""
-    recipes = {
-        name: re.split(f"\n{name}: .*\n", MAKEFILE)[1].splitlines()[0] for name in ("test", "test-all", "coverage")
-    }
-    assert recipes["test"] == f'{recipes["test-all"]} -m "not slow"'
-    assert recipes["coverage"] == f"{recipes['test']} --cov"
+    names = ("test", "quick", "test-all", "every", "coverage")
+    recipes = {name: re.split(f"\n{name}: .*\n", MAKEFILE)[1].splitlines()[0] for name in names}
+    assert recipes["test"].endswith(" lint quick")
+    assert recipes["test-all"].endswith(" lint every")
+    assert recipes["quick"] == f'{recipes["every"]} -m "not slow"'
+    assert recipes["coverage"] == f"{recipes['quick']} --cov"
     assert "\nmake test\nmake test-all\n" in (ROOT / ".ci" / "run").read_text()
 
 

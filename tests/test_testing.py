@@ -193,6 +193,7 @@ def test_everything_is_kept_in_the_tests_own_folder(holdfast_project: Make, tmp_
     assert paths.log_file().exists()
 
 
+@pytest.mark.slow
 def test_the_plugin_is_there_for_everybody_who_installs_holdfast(tmp_path: Path) -> None:
     """A handler author's test needs no conftest: installing Holdfast is enough."""
     text = "def test_it(holdfast_project):\n    holdfast_project({}).fire('Stop').assert_silent()\n"

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from holdfast.testing import HoldfastProject
 
+pytestmark = pytest.mark.slow
+
 PAGES = ("README.md", "docs/tutorial.md")
 BLOCK = re.compile(r"(?:^`(\S+)`:\n\n)?^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 BY_HAND = {"uv tool install .", "make demo", "make test"}  # tests/test_wheel.py installs the package

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tests.processes import Ended
     from tests.warmth import Warm
 
-pytestmark = pytest.mark.skipif(not hasattr(socket, "SO_PEERCRED"), reason="asks /proc")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(socket, "SO_PEERCRED"), reason="asks /proc")]
 
 OPINIONS = """
     from holdfast import *

@@ -15,6 +15,8 @@ from tests.doctoring import examine, healthy, mend, obey, only
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 BROKEN = [
     ("{broken", "is not JSON"),
     ("", "is empty"),

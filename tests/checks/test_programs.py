@@ -18,6 +18,8 @@ from tests.doctoring import examine, healthy, mend, obey, only
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def installed(root: Path) -> Path:
@@ -154,7 +156,6 @@ def test_another_holdfast_that_answers_is_a_matter_of_choice(installed: Path, ro
     assert found.fix is None
 
 
-@pytest.mark.slow
 def test_a_program_that_hangs_is_ended(installed: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The doctor does not wait for it as long as the client would."""
     monkeypatch.setattr(programs, "TIMEOUT_S", 6)  # the other program has to answer in it

@@ -18,6 +18,8 @@ from holdfast.install import installs
 from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -84,7 +86,6 @@ def test_paths_are_relative_where_the_command_runs(root: Path, monkeypatch: pyte
     )
 
 
-@pytest.mark.slow
 def test_a_problem_is_told_with_what_to_do(root: Path) -> None:
     """Exit code 1, the command below the finding, and how many of them --fix mends."""
     (root / ".claude" / "settings.json").write_text('{"disableAllHooks": true}')
@@ -98,7 +99,6 @@ def test_a_problem_is_told_with_what_to_do(root: Path) -> None:
     assert said.endswith(f"\n\n2 problems in {len(checks.CHECKS)} checks. `holdfast doctor --fix` repairs 1 of them.\n")
 
 
-@pytest.mark.slow
 def test_a_notice_costs_no_exit_code(root: Path) -> None:
     """It may be as somebody wants it."""
     paths.user_config().parent.mkdir(parents=True)
@@ -110,7 +110,6 @@ def test_a_notice_costs_no_exit_code(root: Path) -> None:
     assert said.endswith(f"\n\n1 warning in {len(checks.CHECKS)} checks.\n")
 
 
-@pytest.mark.slow
 def test_fix_mends_what_is_safe_and_says_what_it_did(root: Path) -> None:
     """What is left is told after it; a second run has nothing to do."""
     paths.launcher().unlink()
@@ -134,7 +133,6 @@ def test_fix_mends_what_is_safe_and_says_what_it_did(root: Path) -> None:
     assert "\nrepaired\n" not in holdfast("doctor", "--fix", root=root).out
 
 
-@pytest.mark.slow
 def test_fix_leaves_a_teams_settings_alone(root: Path) -> None:
     """And ends with 1, for the problem is still there."""
     settings = root / ".claude" / "settings.json"
@@ -150,7 +148,6 @@ def test_fix_leaves_a_teams_settings_alone(root: Path) -> None:
     assert settings.read_bytes() == before
 
 
-@pytest.mark.slow
 def test_what_cannot_be_mended_is_said(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the reason; the others are mended all the same."""
     paths.launcher().unlink()
@@ -168,7 +165,6 @@ def test_what_cannot_be_mended_is_said(root: Path, monkeypatch: pytest.MonkeyPat
     assert "  ok: programs: wrote ~/.local/share/holdfast/run\n" in said
 
 
-@pytest.mark.slow
 def test_after_a_fix_that_failed_nobody_is_sent_to_fix_again(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What stopped it comes first, also where another check waits for the same."""
     file = break_ledger(root)
@@ -210,7 +206,6 @@ def test_json_is_for_programs(root: Path) -> None:
     assert (row["done"], row["succeeded"]) == (f"wrote {paths.launcher()}", True)
 
 
-@pytest.mark.slow
 def test_fire_runs_every_registered_command_as_well(root: Path) -> None:
     """A line for each event below the checks; exit code 1 where one does not answer."""
     said = holdfast("doctor", "--fire", "-v", root=root).out

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from tests.warmth import Warm
 
-pytestmark = pytest.mark.skipif(not hasattr(socket, "SO_PEERCRED"), reason="asks /proc")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(socket, "SO_PEERCRED"), reason="asks /proc")]
 
 
 @pytest.fixture(autouse=True)
@@ -88,7 +88,6 @@ def test_where_none_runs(place: Warm) -> None:
     assert not place.folder.exists(), "asking made a folder"
 
 
-@pytest.mark.slow
 def test_it_counts_the_events_it_has_answered(warm: Warm) -> None:
     """Exactly those: neither what started it, nor its own questions, nor what was answered without it."""
     found = [holdfast("server", "status", "--json").json["servers"][0]["answered"] for _ in range(3)]
@@ -125,7 +124,6 @@ def test_one_that_runs_is_named_with_all_there_is_to_know(warm: Warm) -> None:
     assert shown == expected | {"answered": 0, "answering": 0, "waiting": 0}
 
 
-@pytest.mark.slow
 def test_what_is_at_work_is_told(warm: Warm) -> None:
     """An event that takes long shows as one that is being answered, and counts once it is."""
     process = warm.begin("PreToolUse")  # its child waits for the payload
@@ -137,7 +135,6 @@ def test_what_is_at_work_is_told(warm: Warm) -> None:
     assert ": 1 event answered" in holdfast("server", "status").out
 
 
-@pytest.mark.slow
 def test_one_that_does_not_answer_is_told_with_the_way_to_end_it(warm: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
     """What it has answered is not known then."""
     pid = warm.pid
@@ -266,7 +263,6 @@ def test_start_beside_the_server_of_another_entrypoint(ready: Warm) -> None:
     assert {each.entry for each in servers.running_servers()} == {str(ready.entry), str(other.entry)}
 
 
-@pytest.mark.slow
 def test_start_replaces_one_that_hangs(ready: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is ended, and a new one says that it runs."""
     holdfast("server", "start")
@@ -298,7 +294,6 @@ def test_start_of_one_that_ends_at_once_says_why(ready: Warm, monkeypatch: pytes
     assert paths.shown(str(paths.log_file())) in silent and "holdfast doctor" in silent
 
 
-@pytest.mark.slow
 def test_start_waits_for_one_that_somebody_else_has_started(ready: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ours ends because of it; if it does not answer either, the log may have the reason, and the doctor looks."""
     monkeypatch.setattr("holdfast.commands.server._START_TIMEOUT_S", 2.0)
@@ -339,7 +334,6 @@ def test_the_way_to_do_without_works_as_it_is_said(warm: Warm) -> None:
     assert servers.off() == f"server = false in {file}"
 
 
-@pytest.mark.slow
 def test_stop_ends_one_that_hangs(warm: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stopped process obeys nobody, so it is ended by force; what it forked goes with it."""
     pid = warm.pid
@@ -354,7 +348,6 @@ def test_stop_ends_one_that_hangs(warm: Warm, monkeypatch: pytest.MonkeyPatch) -
     warm.until(lambda: all(gone(each) for each in children))
 
 
-@pytest.mark.slow
 def test_two_servers_are_shown_and_ended(warm: Warm) -> None:
     """Of two entrypoints: each with what it has answered itself."""
     other = second(warm)
@@ -368,7 +361,6 @@ def test_two_servers_are_shown_and_ended(warm: Warm) -> None:
     assert servers.running_servers() == []
 
 
-@pytest.mark.slow
 def test_one_that_cannot_be_ended_keeps_no_other(warm: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
     """The others are ended, and the message says how to end the one that is left."""
     second(warm)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 HEADING = "WORKFLOW RESTORED AFTER COMPACTION"
 SPEAKS = "from holdfast import *\n@hookimpl\ndef on_stop(event):\n    {before}\n    return tell_user('said')\n"
 

@@ -114,6 +114,7 @@ def test_a_fault_that_cannot_be_remembered_is_logged(tmp_path: Path) -> None:
     assert "couldn't be recorded" in log.tail(1)[0]
 
 
+@pytest.mark.slow
 def test_faults_of_processes_at_once_are_all_counted(tmp_path: Path) -> None:
     """Three events fail at the same moment ten times each; none of the thirty is lost."""
     together(

@@ -136,6 +136,7 @@ _OBJECTS = st.dictionaries(st.sampled_from("abcdef") | st.text(), _VALUES, max_s
 _LAYOUTS: list[dict[str, Any]] = [{"indent": 2}, {"indent": "\t"}, {}, {"separators": (",", ":")}, {"indent": 0}]
 
 
+@pytest.mark.slow
 @given(_OBJECTS, _OBJECTS, st.sampled_from(_LAYOUTS))
 def test_any_data_becomes_any_other(before: dict[str, Any], after: dict[str, Any], layout: dict[str, Any]) -> None:
     """What is written says exactly what was asked for, and what says the same already keeps every byte."""

@@ -307,6 +307,7 @@ print(reads)
 """
 
 
+@pytest.mark.slow
 def test_many_processes_updating_one_document_lose_nothing(tmp_path: Path, run_python: RunPython) -> None:
     """Forty processes with five updates each: all two hundred are there, and no read was ever torn."""
     file = tmp_path / "state.json"

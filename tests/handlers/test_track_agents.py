@@ -619,6 +619,7 @@ def test_a_broken_state_file_is_not_written_by_agents(tool: Tool) -> None:
     assert path.read_bytes() == b'{"id": "wf_1", "task'
 
 
+@pytest.mark.slow
 def test_three_agents_that_finish_at_the_same_moment_all_count(tmp_path: Path) -> None:
     """Three real processes complete three phases at once: nothing is lost, and each phase is reported once."""
     place = processes.make(tmp_path)

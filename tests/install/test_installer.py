@@ -815,6 +815,7 @@ def test_the_registered_command_runs_the_installed_holdfast(target: Target) -> N
     assert (done.returncode, done.stdout) == (0, b"")
 
 
+@pytest.mark.slow
 def test_installs_at_the_same_time_do_not_disturb_each_other(target: Target) -> None:
     """Several processes that install at once leave each event registered once, and the file before restorable."""
     given(target, FOREIGN)

@@ -365,6 +365,7 @@ def _look(folder: Path, number: int) -> None:
         assert all(isinstance(entry.digest, str) for entry in route_cache._shelf(route_cache._file(folder))[1].values())
 
 
+@pytest.mark.slow
 def test_many_writers_leave_a_whole_file(root: Path, tmp_path: Path) -> None:
     """Processes that look at one folder at once each write all they know in one step; nobody reads half of it."""
     folder = tmp_path / "crowd"

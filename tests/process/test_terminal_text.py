@@ -169,6 +169,7 @@ def _assert_safe(project: HoldfastProject, *arguments: str) -> None:
     pytest.fail(f"{arguments} ended otherwise")
 
 
+@pytest.mark.slow
 def test_every_console_is_a_guarded_one() -> None:
     """No module makes one of rich's by itself: that would write to the terminal past the guard, or be garbled by it."""
     for file in (ROOT / "src").rglob("*.py"):

@@ -127,6 +127,7 @@ def test_a_wheel_that_lacks_a_file_or_has_too_much(tmp_path: Path) -> None:
     assert has == "holdfast-1.0-py3-none-any.whl has, but should not, tests/test_cli.py."
 
 
+@pytest.mark.slow
 def test_the_sdist_of_this_tree_is_whole(tmp_path: Path) -> None:
     """Whatever is added to the repository comes with it: pyproject.toml names each folder."""
     if not (ROOT / ".git").exists():

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from holdfast.testing import HoldfastProject
 
+pytestmark = pytest.mark.slow
+
 CYCLES = 10
 
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from tests.conftest import RunPython
 
+pytestmark = pytest.mark.slow
+
 REHEARSE = """
 import json, os, sys
 changed, opened = [], []

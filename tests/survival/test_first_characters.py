@@ -42,6 +42,7 @@ class Indoors(Conversation):
         return Ended(0, holdfast(*arguments, root=self.root, session=self.session).out, "", 0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
 def test_all_29_facts_stand_first(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """After each compaction of the row `warm`, in which nothing goes wrong; nothing is lost or false there."""

@@ -353,6 +353,7 @@ def test_twenty_nine_facts_are_all_inline(workflow: Workflow) -> None:
     assert wording.units(made.text) <= guidance.LIMIT_UNITS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [50, 1000])
 def test_many_facts_are_inline_or_in_the_sidecar(workflow: Workflow, count: int) -> None:
     """What does not fit is counted and lies whole in the sidecar; must-have facts come first."""

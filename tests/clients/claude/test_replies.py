@@ -117,6 +117,7 @@ def test_there_is_a_strategy_for_every_kind() -> None:
     assert {kind for event in EVENTS for kind in model(event).accepts} == set(STRATEGIES)
 
 
+@pytest.mark.slow
 @given(cases)
 @PROPERTY
 def test_every_reply_is_one_the_client_accepts(case: tuple[str, list[Outcome]]) -> None:
@@ -197,6 +198,7 @@ def test_advice_stands_in_handler_order(texts: list[str]) -> None:
         assert reply.delivered == tuple(range(len(texts)))
 
 
+@pytest.mark.slow
 @given(accepted("PreToolUse"), accepted("PreToolUse"))
 @PROPERTY
 def test_a_merged_reply_is_made_of_its_parts(first: list[Outcome], second: list[Outcome]) -> None:
@@ -215,6 +217,7 @@ def test_a_merged_reply_is_made_of_its_parts(first: list[Outcome], second: list[
         assert both.get("additionalContext", "") == advice
 
 
+@pytest.mark.slow
 @given(cases)
 @PROPERTY
 def test_merging_is_pure(case: tuple[str, list[Outcome]]) -> None:

@@ -194,6 +194,7 @@ def test_a_long_list_of_readings_is_read_whole(put: Put) -> None:
     assert (extract.unread, candidate.warnings) == ("", ())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("lines", "said"),
     [("@docs/of/a/file.md\n" * 15_000, "only its first 256 KB were read"), ("a\n" * 100_000, "only 40,000 lines of")],
@@ -366,6 +367,7 @@ def test_what_cannot_be_read_or_was_read_in_part_is_said(project: Workspace, put
     assert memory.look(path)[0].reasons == ('has no line "Workflow: NAME" (its first 256 KB were read)',)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     [

@@ -225,6 +225,7 @@ def test_of_thousands_the_one_in_progress_is_found_wherever_it_stands(
         os.utime(path, times)
 
 
+@pytest.mark.slow
 def test_of_thousands_each_is_a_candidate_with_its_reason(crowd: Path) -> None:
     """R001-27: `explain` leaves none out."""
     looked = plans.look(crowd)

@@ -148,6 +148,7 @@ def test_any_text_is_an_extract_or_a_reason(text: str) -> None:
         assert plantext.may_be_active(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     [
