@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.clients import claude
+from holdfast.sessions.agents import agent_book
+from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
 from tests.handlers.conftest import begin
-from tests.handlers.test_reuse_scripts import GONE, PROMPTS, RUN, launches
+from tests.handlers.test_reuse_scripts import GONE, NEXT, PROMPTS, RUN, launches, script
 from tests.handmade import OTHER
 from tests.signals import Agent
 
@@ -106,3 +108,33 @@ def test_what_a_run_is_shown_with(launches: Launches) -> None:
     said = holdfast("agents", "rerun", RUN[:6], root=root).out
     assert said == f"{RUN} won't be used again: launched once more, all of its agents run.\n"
     assert "To use these results" not in holdfast("agents", "show", RUN, root=root).out
+
+
+def test_agents_and_runs_of_other_worktrees_are_listed(launches: Launches) -> None:
+    """Both belong to the project."""
+    launches.ran(done=PROMPTS[:2])
+    Agent(launches.project, "Look", prompt="Look.").about_to()
+    ledger = Workspace.open(launches.project.root).ledger
+    for table in ("script_runs", "launches", "agent_calls"):
+        assert ledger.run(f"UPDATE {table} SET worktree = 'another'") == 1
+    assert {each.split()[0] for each in listed(launches)} == {RUN, "toolu_1"}
+
+
+def test_what_is_left_out_of_a_list_is_said(launches: Launches, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name means those, too."""
+    monkeypatch.setattr(agent_book, "LISTED", 1)
+    launches.ran(done=PROMPTS[:2])
+    launches.ran(NEXT, script("Else", name="other"), ())
+    root = launches.project.root
+    told = holdfast("agents", "list", root=root)
+    assert [each.split()[0] for each in told.out.splitlines()] == [NEXT]
+    assert told.err == "note: 1 earlier one left out; `--all` lists them, too.\n"
+    whole = holdfast("agents", "list", "--all", root=root)
+    assert [each.split()[0] for each in whole.out.splitlines()] == [NEXT, RUN]
+    assert whole.err == ""
+    assert RUN in holdfast("agents", "show", RUN[:6], root=root).out
+
+
+def listed(launches: Launches) -> list[str]:
+    """Return the lines of the list."""
+    return holdfast("agents", "list", root=launches.project.root).out.splitlines()

@@ -159,7 +159,7 @@ def process(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_one_that_was_at_work_in_a_client_that_is_gone_is_not_waited_for(
     project: HoldfastProject, process: list[str], tmp_path: Path, prompt: str, continued: bool
 ) -> None:
-    """Nothing of it runs any more. It goes on if its transcript is there and begins with its task, else it starts anew."""
+    """Nothing of it runs any more. It goes on if its transcript is there and holds its task, else it starts anew."""
     transcript = tmp_path / "first.jsonl"
     begin(project, "startup", transcript_path=str(transcript))
     made = agent(project, background=True)

@@ -34,9 +34,10 @@ def command() -> None:
 
 
 @command.command(name="list")
+@click.option("--all", "whole", is_flag=True, help=f"Also those before the latest {agent_book.LISTED}.")
 @options.json_option
 @options.project_option
-def list_(as_json: bool, project_dir: str | None) -> None:
+def list_(whole: bool, as_json: bool, project_dir: str | None) -> None:
     """Print agents and runs of scripts, the latest first.
 
     \b
@@ -44,7 +45,11 @@ def list_(as_json: bool, project_dir: str | None) -> None:
       holdfast agents list
       holdfast agents list --json
     """
-    found = agent_book.entries(options.open_project(project_dir))
+    project = options.open_project(project_dir)
+    found = agent_book.entries(project, -1 if whole else agent_book.LISTED)
+    left_out = agent_book.count(project) - len(found)
+    if left_out:
+        click.echo(f"note: {count(left_out, 'earlier one')} left out; `--all` lists them, too.", err=True)
     if as_json:
         options.print_json([_row(each) for each in found])
         return

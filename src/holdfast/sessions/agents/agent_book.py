@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
     from holdfast.project import OpenProject
 
-_LISTED = 200  # agents, and runs, that are listed
-_LONG_AGO_DAYS = 36_500.0
+LISTED = 200  # agents, and runs, that are listed unless all are asked for
 _NAMED = 5  # agents and runs that an error names
 _STATES = {"completed": "finished", "stopped": "finished", "missing": "interrupted"}
 """The words for what the ledger stores of a run's state, where it says another."""
@@ -53,8 +52,8 @@ class Returned(NamedTuple):
     text: str
 
 
-def entries(project: OpenProject) -> list[Entry]:
-    """Return a project's agents and runs, the latest first. Raises LedgerError."""
+def entries(project: OpenProject, most: int = -1) -> list[Entry]:
+    """Return the latest `most` agents and as many runs of a project, or all, the latest first. Raises LedgerError."""
     runs = [
         Entry(
             run.run,
@@ -65,14 +64,14 @@ def entries(project: OpenProject) -> list[Entry]:
             run.tool_use_id,
             run.launched_at,
         )
-        for run in script_runs.recent(project, None, days=_LONG_AGO_DAYS)
+        for run in script_runs.every(project, most)
     ]
     rows = project.ledger.rows(
         "SELECT agents.*, agent_calls.kind AS kind, agent_calls.rerun_at AS rerun_at, agent_calls.name AS mate"
         " FROM agents LEFT JOIN agent_calls ON agent_calls.project = agents.project"
         " AND agent_calls.session = agents.session AND agent_calls.tool_use_id = agents.tool_use_id"
         " WHERE agents.project = ? ORDER BY agents.launched_at DESC LIMIT ?",
-        *(project.key, _LISTED),
+        *(project.key, most),
     )
     over = sessions.ended_ids(project)
     agents = [
@@ -88,6 +87,15 @@ def entries(project: OpenProject) -> list[Entry]:
         for row in rows
     ]
     return sorted([*runs, *agents], key=lambda each: each.launched_at, reverse=True)
+
+
+def count(project: OpenProject) -> int:
+    """Return how many agents and runs a project has. Raises LedgerError."""
+    runs = "SELECT COUNT(*) FROM script_runs WHERE project = ?1 AND run <> '' AND folder <> ''"
+    row = project.ledger.one(
+        f"SELECT (SELECT COUNT(*) FROM agents WHERE project = ?1) + ({runs}) AS number", project.key
+    )
+    return int(row["number"]) if row else 0
 
 
 def find(project: OpenProject, name: str) -> Entry | None:

@@ -231,14 +231,20 @@ def recent(project: OpenProject, process: int | None, *, days: float) -> list[Sc
     """Return the latest runs of this worktree, the latest first."""
     since = clock.stamp(clock.now() - timedelta(days=min(days, 36_500)))
     rows = project.ledger.rows(
-        "SELECT * FROM script_runs WHERE project = ? AND launched_at >= ? ORDER BY launched_at DESC LIMIT ?",
-        *(project.key, since, FAMILY),
+        "SELECT * FROM script_runs WHERE project = ? AND launched_at >= ? AND worktree = ?"
+        " AND run <> '' AND folder <> '' ORDER BY launched_at DESC LIMIT ?",
+        *(project.key, since, project.worktree, FAMILY),
     )
-    return [
-        ScriptRun(project, row, process)
-        for row in rows
-        if row["run"] and row["folder"] and row["worktree"] == project.worktree
-    ]
+    return [ScriptRun(project, row, process) for row in rows]
+
+
+def every(project: OpenProject, most: int) -> list[ScriptRun]:
+    """Return the latest `most` runs of all worktrees, the latest first; all of them if `most` is -1."""
+    rows = project.ledger.rows(
+        "SELECT * FROM script_runs WHERE project = ? AND run <> '' AND folder <> '' ORDER BY launched_at DESC LIMIT ?",
+        *(project.key, most),
+    )
+    return [ScriptRun(project, row, None) for row in rows]
 
 
 def process(context: Context) -> int | None:
