@@ -7,6 +7,7 @@ import select
 import signal
 import time
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -490,6 +491,33 @@ def test_a_delivery_is_noted_whatever_later_handlers_do(tmp_path: Path, body: st
 
     assert [bool(answer.outcomes) for answer in answers] == [True, False, True]
     assert noted(tmp_path) == ["a"]
+
+
+def test_shipped_handlers_go_on_in_the_process_that_waits_for_a_delivery(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They don't kill it, so no other one is forked for them; each delivery is noted where it was hoped for."""
+
+    def shipped(name: str) -> Call:
+        call = handler(name, DELIVERED.format(name, tmp_path))
+        return replace(call, file=replace(call.file, place="shipped"))
+
+    forked: list[int] = []
+    fork = os.fork
+
+    def forking() -> int:
+        forked.append(fork())
+        return forked[-1]
+
+    monkeypatch.setattr(os, "fork", forking)
+    ward = isolated()
+    answers = ward.run([shipped("a"), shipped("b"), handler("c", DELIVERED.format("c", tmp_path)), shipped("d")])
+    ward.deliver([answer.outcomes[0] for answer in answers if answer.label != "shipped/b.py: on_pre_tool_use"])
+    ward.close()
+
+    assert noted(tmp_path) == ["a", "c", "d"]
+    assert len(forked) == 2  # the user's handler, and what comes after it
+    assert (tmp_path / "a").read_text() != (tmp_path / "c").read_text() == (tmp_path / "d").read_text()
 
 
 def test_a_delivery_is_noted_even_past_the_deadline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

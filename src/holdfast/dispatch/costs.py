@@ -81,8 +81,7 @@ def note_apart(project: OpenProject, event: Event, units: Mapping[str, int], pri
             if os.fork() == 0:  # detached: nobody has to wait for it
                 for descriptor in (reading, *private):
                     os.close(descriptor)
-                note(project, event, units)
-                project.close()
+                note(project, event, units)  # and leave the ledger open: to close it moves its log into the file
         finally:
             os._exit(0)
     os.close(writing)

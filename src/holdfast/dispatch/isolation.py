@@ -193,15 +193,19 @@ def _answer(isolated: Isolated, plan: Sequence[Call], report: int, captured: int
     begin = partial(_report_begin, report)
     caller = Caller(isolated.client, isolated.event, isolated.context, isolated._limit, begin)
     hopeful: list[Outcome] = []
+    answered: set[str] = set()
     for number, answer in enumerate(caller.loads(plan) if isolated.only_load else caller.answers(plan), 1):
-        hopeful = [outcome for outcome in answer.outcomes if outcome.on_delivered]
+        answered.add(answer.label)
+        hopeful += [outcome for outcome in answer.outcomes if outcome.on_delivered]
         _flush()
         printed = (read_some(captured) or b"").decode("utf-8", "replace")
-        # If something is hoped for, the rest run in another child, because a later handler could kill this process.
-        ended = {"last": bool(hopeful) or number == len(plan), "waits": bool(hopeful)}
+        # If something is hoped for, a user's handler runs in another child, because it could kill this process.
+        rest = [call for call in plan if call.label not in answered]
+        apart = bool(hopeful and rest and rest[0].file.place != "shipped")
+        ended = {"last": number == len(plan) or apart, "waits": bool(hopeful)}
         patience = isolated.context.project.patience.rest()
         write(report, to_wire(answer) | {"printed": printed, "patience": patience, **ended})
-        if hopeful:
+        if ended["last"]:
             break
     delivered = _heard(heard) if hopeful else []
     for outcome in hopeful:

@@ -5,14 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from holdfast.clients import claude
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize(("name", "meant"), [("claude", True), ("claude-proxy", False), ("my-claude", False)])
@@ -39,3 +36,19 @@ def test_without_a_client_there_is_no_process(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(os, "getppid", lambda: 1)
 
     assert claude.process({}) is None
+
+
+def test_the_client_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An event asks several times, and each time would open the file of each ancestor."""
+    opened: list[Path] = []
+    read = Path.read_text
+
+    def reading(file: Path, *given: str) -> str:
+        opened.append(file)
+        return read(file, *given)
+
+    monkeypatch.setattr(Path, "read_text", reading)
+    claude._claude_above.cache_clear()
+
+    assert claude.process({}) == claude.process({})
+    assert len(opened) == len(set(opened))

@@ -7,11 +7,13 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from holdfast import clock
+from holdfast.clients import claude
 from holdfast.errors import HoldfastError
 from holdfast.sessions.history.timeline_event import Asked
 from holdfast.sessions.ownership import sessions
@@ -47,6 +49,21 @@ def test_a_session_is_known_once_it_has_been_seen(project: Workspace) -> None:
 
     assert sessions.is_recorded(project, ME)
     assert not sessions.is_recorded(project, OTHER)
+
+
+@pytest.mark.parametrize(("process", "asked"), [("4", 1), ("5", 2)], ids=["the same", "another"])
+def test_a_session_in_its_own_process_is_looked_up_once(project: Workspace, process: str, asked: int) -> None:
+    """Only one that is named by another process is asked about again: it may go on where it was."""
+    project = Workspace.open(project.root, client=claude)
+    sessions.note_event(project, ME, process="4")
+    stated: list[str] = []
+    project.ledger._connection.set_trace_callback(stated.append)
+
+    event, context = SimpleNamespace(session_id=ME, transcript_path=""), SimpleNamespace(project=project)
+    context.environ = {"CLAUDE_PID": process}
+    assert sessions.join(event, context)
+
+    assert sum(each.startswith("SELECT") for each in stated) == asked
 
 
 def test_another_session_with_a_recent_event_is_live(project: Workspace) -> None:

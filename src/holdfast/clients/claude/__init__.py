@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -149,15 +150,19 @@ def process(environ: Mapping[str, str]) -> str | None:
         return environ[_PROCESS_VARIABLE]
     from holdfast.process import caller
 
-    ancestor = caller()
+    return _claude_above(caller())
+
+
+@cache  # an event asks several times
+def _claude_above(process: int) -> str | None:
     for _ in range(_ANCESTORS):
         try:
-            name, _, rest = Path(f"/proc/{ancestor}/stat").read_text("utf-8", "replace").rpartition(")")
+            name, _, rest = Path(f"/proc/{process}/stat").read_text("utf-8", "replace").rpartition(")")
         except OSError:  # no Linux, or gone
             return None
         if name.partition("(")[2] == "claude":
-            return str(ancestor)
-        ancestor = int(rest.split()[1])
+            return str(process)
+        process = int(rest.split()[1])
     return None
 
 

@@ -69,10 +69,11 @@ def join(event: Event, context: Context) -> bool:
         Whether Holdfast knew the session before.
     """
     project, session = context.project, event.session_id
-    before = is_recorded(project, session)
+    before = _row(project, session)
     process = project.client.process(context.environ)
-    _note_event(project, session, (_kept(project, session) if before else None) or process, event.transcript_path)
-    return before
+    moved = before is not None and before["process"] not in (None, _number(process))
+    _note_event(project, session, (_kept(project, session) if moved else None) or process, event.transcript_path)
+    return before is not None
 
 
 def touch(event: Event, context: Context) -> None:
