@@ -729,3 +729,155 @@ def test_a_commit_speaks_against_a_task_only_until_that_is_completed(scene: Scen
     assert said() == ["commit aaaaaaaaaaaa names task 1.1, which is pending"]
     scene.do(lambda run: transitions.finish(run, "1.1"))
     assert said() == []
+
+
+def test_a_skipped_attempt_counts(scene: Scene) -> None:
+    """Its time is in the sum, and its cost is unknown."""
+    scene.start()
+    scene.do(lambda run: transitions.begin(run, "1.1"))
+    scene.at("12:10:00")
+    scene.do(lambda run: transitions.skip(run, "1.1"))
+
+    assert scene.data["active_agents"] == []
+    assert scene.data["safety_bounds"]["elapsed_time"] == "0h 10m 0s"
+    assert scene.data["safety_bounds"]["warnings"] == ["Cost is unknown for 1 task, so it is not in the sum"]
+
+
+def test_a_name_that_a_person_changed_in_the_state_stays(scene: Scene) -> None:
+    """Even if the document changes it too; one that only the document changes follows it."""
+    scene.start()
+    scene.put(scene.path.read_bytes().replace(b"Update the model", b"By hand"))
+    named = scene.doc.read_text().replace("Update the model", "Change the model")
+    scene.doc.write_text(named.replace("Write the middleware", "Write the guard"))
+    said = scene.do(lambda run: None).run.said
+
+    assert [each["name"] for each in scene.data["pending_tasks"][:2]] == ["By hand", "Write the guard"]
+    assert said == ["the task document changed: renamed 1.2"]
+
+
+def test_a_learning_for_a_completed_task_has_the_iterations_that_it_took(scene: Scene) -> None:
+    """Nobody works on it any more, so no agent's entry says so."""
+    scene.start()
+    scene.do(lambda run: transitions.begin(run, "1.1", launched=True))
+    scene.do(lambda run: transitions.iterate(run, "1.1"))
+    scene.do(lambda run: transitions.finish(run, "1.1"))
+    scene.do(lambda run: learnings.add(run, "insight", "Look first", task="1.1"))
+
+    assert scene.data["learnings"][0]["iteration"] == 2
+
+
+def test_learnings_of_the_same_phase_come_before_those_of_another(scene: Scene) -> None:
+    """Though the other ones are newer."""
+    scene.start()
+    for task in ("1.2", "2.1"):
+        scene.do(lambda run, id_=task: learnings.add(run, "insight", "Look first", task=id_))  # type: ignore[misc]
+
+    told = view.lessons(store.current(scene.project)[1], "1.1")
+    assert told == ["1.2 insight: Look first", "2.1 insight: Look first"]
+
+
+def test_nothing_is_due_in_a_run_that_is_over(scene: Scene) -> None:
+    """Its pending tasks stay listed, and nobody is asked to start one."""
+    scene.start()
+    scene.do(transitions.abort)
+
+    assert scene.workflow.due == ()
+    assert scene.workflow.needs == ()
+
+
+def test_a_supervisor_whose_description_names_no_task_of_the_run_checks_the_one_at_work(scene: Scene) -> None:
+    """Such as one that names a version."""
+    scene.start()
+    scene.do(lambda run: transitions.begin(run, "1.2"))
+    adapter.joined(scene.project, scene.workflow, "Check release 9.9", "supervisor")
+
+    assert scene.data["active_agents"][-1]["task"] == "1.2"
+
+
+def test_a_supervisor_that_is_gone_takes_no_task_with_it(scene: Scene) -> None:
+    """The task's own agent may work on, if only older entries are removed."""
+    scene.start()
+    adapter.joined(scene.project, scene.workflow, "Check 1.1", "supervisor")
+    scene.at("12:10:00")
+    scene.do(lambda run: transitions.begin(run, "1.1"))
+    scene.do(lambda run: agents.prune(run, older_s=300))
+
+    assert [each["type"] for each in scene.data["active_agents"]] == ["task-executor"]
+    assert [each["task"] for each in scene.data["pending_tasks"]] == ["1.2", "2.1"]
+
+
+def test_a_repair_removes_the_agents_of_completed_tasks_only(scene: Scene) -> None:
+    """Others go on."""
+    scene.start()
+    scene.do(lambda run: transitions.begin(run, "1.1"))
+    gone = scene.data["active_agents"]
+    scene.do(lambda run: transitions.finish(run, "1.1"))
+    scene.do(lambda run: transitions.begin(run, "1.2"))
+    data = scene.data
+    scene.put(json.dumps(data | {"active_agents": gone + data["active_agents"]}).encode())
+    scene.do(lambda run: repair.repair(scene.project, run))
+
+    assert [each["task"] for each in scene.data["active_agents"]] == ["1.2"]
+
+
+def test_a_task_that_begins_ends_the_outer_review(scene: Scene) -> None:
+    """One that the document got meanwhile."""
+    scene.start()
+    for task in ("1.1", "1.2", "2.1"):
+        scene.do(lambda run, id_=task: transitions.finish(run, id_))  # type: ignore[misc]
+    scene.do(transitions.review)
+    scene.doc.write_text(scene.doc.read_text() + "\n#### Task 2.2: More\n")
+    scene.do(lambda run: transitions.begin(run, "2.2"))
+
+    head = scene.data["orchestrator"]
+    assert (head["status"], head["outer_ralph"]) == ("executing", False)
+
+
+def test_another_programs_checkpoint_is_not_archived(scene: Scene) -> None:
+    """It stays where it is."""
+    scene.start()
+    latest = scene.path.with_name("checkpoint.json")
+    latest.write_text('{"mine": 1}')
+    scene.do(transitions.abort)
+    folder = restoration.put_away(scene.project)
+
+    assert latest.read_text() == '{"mine": 1}'
+    assert sorted(each.name for each in folder.iterdir()) == ["agent-state.extra.json", "agent-state.json"]
+
+
+def test_a_warning_of_your_own_outlives_an_extension(scene: Scene) -> None:
+    """Only Holdfast's own are taken back."""
+    scene.start()
+    scene.do(lambda run: transitions.finish(run, "1.1", cost="$0.80"))
+    data = scene.data
+    data["safety_bounds"]["warnings"].append("Ask Ann before you spend more")
+    scene.put(json.dumps(data).encode())
+    scene.do(lambda run: bounds.extend(run, cost="10"))
+
+    assert scene.data["safety_bounds"]["warnings"] == ["Ask Ann before you spend more"]
+
+
+def test_a_commit_that_names_a_task_of_another_run_says_nothing(scene: Scene) -> None:
+    """This run has no such task."""
+    scene.start()
+    log = scene.project.root / ".git/logs/HEAD"
+    log.parent.mkdir(parents=True)
+    log.write_text(f"{'0' * 40} {'a' * 40} A <a@b.c> 1768478700 +0000\tcommit: Finish task 9.9\n")
+
+    assert list(evidence.drift(scene.project, store.current(scene.project)[1])) == []
+
+
+def test_a_learning_that_leaves_the_state_unlogged_is_logged_then(scene: Scene) -> None:
+    """Its log couldn't be written when it was recorded."""
+    scene.start()
+    log = learnings.path(scene.project)
+    log.mkdir()
+    scene.do(lambda run: learnings.add(run, "insight", "The first"))
+    log.rmdir()
+    data = scene.data
+    data["learnings"] += [{**data["learnings"][0], "lesson": f"{number}"} for number in range(1, learnings.KEPT)]
+    scene.put(json.dumps(data).encode())
+    scene.do(lambda run: learnings.add(run, "insight", "The last"))
+
+    logged = [each["lesson"] for each in learnings.logged(scene.project)]
+    assert (logged[0], logged[-1], len(logged)) == ("The first", "The last", learnings.KEPT + 1)
