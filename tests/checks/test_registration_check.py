@@ -80,6 +80,22 @@ def test_user_and_project_with_the_same_commands_are_no_double(root: Path) -> No
     healthy("registration", root)
 
 
+def test_locks_that_were_switched_on_or_off_call_for_an_install(root: Path) -> None:
+    """Edits are registered only while locks are on."""
+    target = put(root)
+    for option, registered in (("on", True), ("off", False)):
+        paths.user_config().parent.mkdir(parents=True, exist_ok=True)
+        paths.user_config().write_text(f'locks = "{option}"\n')
+
+        found = only("registration", root, "problem")
+
+        assert "`holdfast install` would change: PreToolUse: matcher changed to" in found.text
+        obey(found, root)
+        healthy("registration", root)
+        matcher = json.loads(target.settings.read_text())["hooks"]["PreToolUse"][0]["matcher"]
+        assert ("|Write" in matcher) == registered
+
+
 def forget(settings: dict[str, Any]) -> None:
     del settings["hooks"]["PreCompact"]
 

@@ -105,7 +105,8 @@ def guard(root: Path, path: Path) -> None:
         raise StateError(path, f"lies outside the project {root}")
     while len(place) > len(top):  # as text, because an event looks at a dozen paths
         if os.path.islink(place):  # noqa: PTH114
-            raise StateError(path, f"leads through the symbolic link {place}, which is not followed")
+            through = "is a symbolic link" if place == os.fspath(path) else f"leads through the symbolic link {place}"
+            raise StateError(path, f"{through}, which is not followed; put the file or folder itself there")
         place = place.rpartition("/")[0]
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.formats.orchestrator import queries
+from holdfast.install.installer import ALLOW_RULES
 from tests.commandline import Said, holdfast
 from tests.formats.orchestrator.conftest import DOCUMENT, EXAMPLE
 from tests.formats.orchestrator.test_schema import DRIFTED
@@ -139,6 +140,7 @@ def test_each_verb_prints_json(started: Command, words: tuple[str, ...]) -> None
         (("bounds", "extend"), "--cost, --time or --iterations"),
         (("bounds", "extend", "--time", "long"), "such as 2h"),
         (("review",), "are not completed"),
+        (("phase", "finish", "1"), "`holdfast orchestrator task skip ID` leaves a task out"),
         (("archive",), "end it first"),
         (("restore",), "no checkpoint"),
         (("restore", "../agent-state.json"), "isn't a checkpoint"),
@@ -403,3 +405,15 @@ def test_the_doctor_names_a_file_that_is_left_alone(root: Path, content: str) ->
     assert str(path) in said
     assert "left alone" in said
     assert path.read_text() == content
+
+
+def test_the_model_may_run_what_is_safe_for_it(run: Command) -> None:
+    """`install --allow-cli` allows it; what releases a bound, or gives up work, is for people."""
+    for_people = {"agents", "approve", "archive", "bounds", "fail", "import", "locks", "repair", "restore"}
+    _, _, listed = run("--help").out.partition("Commands:\n")
+    verbs = {line.split()[0] for line in listed.splitlines() if line[:3].strip() and line.startswith("  ")}
+    assert len(verbs) > len(for_people)
+
+    for verb in verbs:
+        rule = f"Bash(holdfast orchestrator {verb}:*)"
+        assert (rule in ALLOW_RULES) == (verb not in for_people), verb

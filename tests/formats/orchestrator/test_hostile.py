@@ -9,8 +9,8 @@ from unittest.mock import Mock
 
 import pytest
 
-from holdfast.errors import BrokenError
-from holdfast.formats.orchestrator import brief, learnings, schema, snapshots, taskdoc, transitions
+from holdfast.errors import BrokenError, StateError
+from holdfast.formats.orchestrator import brief, learnings, locks, schema, snapshots, taskdoc, transitions
 from tests.formats.orchestrator.conftest import DOCUMENT
 
 if TYPE_CHECKING:
@@ -157,3 +157,24 @@ def _copy(scene: Scene) -> str:
     name = "checkpoint-007.json"
     (scene.path.parent / name).write_bytes(scene.path.read_bytes())
     return name
+
+
+@pytest.mark.parametrize("linked", [".claude/agent-state.json", ".claude/learnings.jsonl", ".claude/locks.json"])
+def test_a_link_in_a_files_place_is_refused_with_a_way_on(scene: Scene, linked: str) -> None:
+    """It is named itself, and nothing is written through it."""
+    scene.start()
+    path = scene.project.root / linked
+    aside = path.with_name("aside")
+    path.rename(aside) if path.exists() else aside.write_text("{}")
+    path.symlink_to(aside)
+    before = aside.read_bytes()
+
+    with pytest.raises(StateError) as refused:
+        {
+            "agent-state.json": lambda: scene.do(lambda run: None),
+            "learnings.jsonl": lambda: learnings.log(scene.project, [{"lesson": "x"}]),
+            "locks.json": lambda: locks.release(scene.project, lambda _: True),
+        }[path.name]()
+
+    assert "is a symbolic link, which is not followed; put the file or folder itself there" in str(refused.value)
+    assert aside.read_bytes() == before

@@ -38,7 +38,7 @@ def add(run: Run, kind: str, lesson: str, *, pattern: str = "", context: str = "
     if kind not in schema.LEARNING_TYPES:
         raise HoldfastError(f"a learning must be one of {', '.join(schema.LEARNING_TYPES)}, not {kind!r}")
     if not lesson.strip():
-        raise HoldfastError("a learning needs a lesson")
+        raise HoldfastError("a learning needs a lesson: say what you learned")
     at = task or run.at_work()
     entry = run.executor(at) or {}
     done = next((e for e in schema.objects(run.data.get("completed_tasks")) if e.get("task") == at), {})

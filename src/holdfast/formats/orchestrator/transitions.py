@@ -190,10 +190,9 @@ def finish_phase(run: Run, number: int, issue_url: str = "") -> None:
         TransitionError: tasks of it are left, or it has none.
     """
     tasks = {each: status for each, status in run.statuses().items() if schema.phase_of(each) == number}
-    left = sorted((each for each, status in tasks.items() if status != "completed"), key=schema.key)
-    if left or not tasks:
-        why = f"{', '.join(left[:5])} {'is' if len(left) == 1 else 'are'} not completed" if left else "it has no tasks"
-        raise TransitionError(f"phase {number} isn't finished: {why}")
+    if not tasks:
+        raise TransitionError(f"phase {number} has no tasks")
+    _insist_none(sorted((each for each, status in tasks.items() if status != "completed"), key=schema.key))
     listed = schema.objects(run.data.get("milestones"))
     name = run.phase_name(number)
     found = next((each for each in listed if each.get("name") == name), None)  # by hand, phases are counted either way
@@ -235,7 +234,10 @@ def insist_open(run: Run) -> None:
 
 def insist_done(run: Run) -> None:
     """Raise TransitionError while a task is neither completed nor skipped."""
-    left = [each.id for each in run.unfinished()]
+    _insist_none([each.id for each in run.unfinished()])
+
+
+def _insist_none(left: Sequence[str]) -> None:
     if left:
         raise TransitionError(
             f"{', '.join(left[:5])}{', …' if len(left) > 5 else ''} {'is' if len(left) == 1 else 'are'} not completed; "
