@@ -56,7 +56,29 @@ def test_a_state_is_looked_through_once_however_often_it_is_read(scene: Scene, c
         found = adapter.candidates(scene.project, ())
 
     assert len(found.workflows[0].phases) == TASKS
-    assert calls == {"parse": 2, "_task": TASKS, "entry": TASKS, "context": 1}, "the state and the notes, once each"
+    assert calls == {"parse": 2, "_task": TASKS, "context": 1}, "the state and the notes, once each"
+
+
+def test_tasks_that_are_as_they_should_be_are_checked_by_their_columns(scene: Scene, calls: Calls) -> None:
+    """Not one by one, and a value that many have is looked at once; one that is wrong is named by its entry."""
+    data = scene.data
+    tests = Counter[str]()
+    for key, (fits, words) in check.RULES["pending_tasks"].items():
+        if fits is not check._text:
+            counted = lambda value, key=key, fits=fits: bool(tests.update([key])) or fits(value)  # noqa: E731
+            calls.patch.setitem(check.RULES["pending_tasks"], key, (counted, words))
+    calls.of(check, "entry")
+
+    assert list(check.types(data)) == []
+    assert (calls["entry"], tests["phase"]) == (0, 1), "all are of one phase"
+    odd: tuple[object, ...] = (True, "0", None, [])
+    for wrong in odd:
+        data["pending_tasks"][7]["phase"] = wrong
+        check._known.clear()
+        assert list(check.types(data)) == ['"pending_tasks[7].phase" is not a whole number']
+    data["pending_tasks"][7] = "7"
+    check._known.clear()
+    assert list(check.types(data)) == ['"pending_tasks[7]" is not an object']
 
 
 def test_a_notice_of_another_read_is_not_an_old_one(scene: Scene, calls: Calls) -> None:
@@ -82,7 +104,7 @@ def test_the_end_of_an_agent_looks_at_what_changed(scene: Scene, calls: Calls) -
     assert adapter.judge(scene.project, workflow, "1.20", "completed", "").changed
 
     assert calls["_task"] < TASKS + 10, "all of them once, and the one that is meant"
-    assert calls["entry"] == 1, "the task that was completed: pending tasks and learnings stayed"
+    assert calls["entry"] == 0, "nothing is wrong"
     assert calls["parse"] == 2, "what was written of the state and of the notes"
     assert calls["outline"] < 20
 

@@ -14,6 +14,7 @@ from holdfast.formats.orchestrator import brief, learnings, locks, schema, snaps
 from tests.formats.orchestrator.conftest import DOCUMENT
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from holdfast.formats.orchestrator.run import Run
@@ -168,13 +169,14 @@ def test_a_link_in_a_files_place_is_refused_with_a_way_on(scene: Scene, linked: 
     path.rename(aside) if path.exists() else aside.write_text("{}")
     path.symlink_to(aside)
     before = aside.read_bytes()
+    acts: dict[str, Callable[[], object]] = {
+        "agent-state.json": lambda: scene.do(lambda run: None),
+        "learnings.jsonl": lambda: learnings.log(scene.project, [{"lesson": "x"}]),
+        "locks.json": lambda: locks.release(scene.project, lambda _: True),
+    }
 
     with pytest.raises(StateError) as refused:
-        {
-            "agent-state.json": lambda: scene.do(lambda run: None),
-            "learnings.jsonl": lambda: learnings.log(scene.project, [{"lesson": "x"}]),
-            "locks.json": lambda: locks.release(scene.project, lambda _: True),
-        }[path.name]()
+        acts[path.name]()
 
     assert "is a symbolic link, which is not followed; put the file or folder itself there" in str(refused.value)
     assert aside.read_bytes() == before

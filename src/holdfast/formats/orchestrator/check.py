@@ -175,8 +175,24 @@ def _items(rule: str, name: str, given: Any) -> Iterator[str]:
     if not isinstance(given, list):
         yield f'"{name}" is not a list'
         return
-    for number, each in enumerate(given):
-        yield from entry(rule, f"{name}[{number}]", each)
+    if not all(_column_fits(given, key, fits) for key, (fits, _) in RULES[rule].items()):
+        for number, each in enumerate(given):
+            yield from entry(rule, f"{name}[{number}]", each)
+
+
+def _column_fits(given: list[Any], key: str, fits: Callable[[Any], bool]) -> bool:
+    """Return whether a key's value is allowed in each of many entries; a value that several have is looked at once."""
+    try:
+        column = [each[key] for each in given]
+    except (KeyError, TypeError):  # an entry lacks it, or is no object
+        return False
+    if fits is _text:
+        return set(map(type, column)) <= {str}
+    try:
+        distinct = set(zip(map(type, column), column, strict=True))  # by type, because True equals 1
+    except TypeError:  # lists and objects can't be in a set
+        return all(map(fits, column))
+    return all(fits(value) for _, value in distinct)
 
 
 def entry(rule: str, name: str, given: Any) -> Iterator[str]:

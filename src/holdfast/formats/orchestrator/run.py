@@ -205,6 +205,8 @@ class Run:
         files = values.texts(entry.get("files_modified"), "", []) if status == "completed" else ()
         own = entry.get("name") if status in _STANDING.values() else None  # an agent's entry has no name of the task
         named = values.text(own) or values.text(noted.get("name")) or f"Task {id_}"
+        if not noted:  # as of most tasks
+            return Task(id_, named, status, files=files)
         return Task(id_, named, status, values.text(noted.get("agent")), values.text(noted.get("handover")), files)
 
 

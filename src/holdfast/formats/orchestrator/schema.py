@@ -32,6 +32,7 @@ BOUNDS = {"max_iterations_per_task": 30, "max_cost": "$10", "max_time": "2h"}  #
 
 _NUMBERED = re.compile(r"(\d{1,9})\.(\d{1,9})")
 _IDS = 2_048  # task ids that are taken apart once only
+_LAST = 10**9  # above each phase's number
 IMPORT = "`holdfast orchestrator import` turns it into one"
 _MEANINGS: dict[Kind, str] = {
     "drifted": f"is a state that was kept by hand, with values of other types; it is left alone, and {IMPORT}",
@@ -129,14 +130,13 @@ def task_of(entry: Mapping[str, Any]) -> str:
 def key(task: str) -> tuple[int, int, str]:
     """Return what task ids are sorted by (R003-21): `1.10` comes after `1.9`, an id of another form last."""
     match = _NUMBERED.fullmatch(task)
-    return (int(match[1]), int(match[2]), "") if match else (10**9, 0, task)
+    return (int(match[1]), int(match[2]), "") if match else (_LAST, 0, task)
 
 
-@lru_cache(maxsize=_IDS)
 def phase_of(task: str) -> int | None:
     """Return the number of a task's phase as the document counts, from 1; None for another form or none (I003-1)."""
-    match = _NUMBERED.fullmatch(task)
-    return int(match[1]) if match else None
+    number = key(task)[0]
+    return number if number < _LAST else None
 
 
 def run_id(data: Mapping[str, Any]) -> str:
