@@ -281,6 +281,16 @@ def test_orphans_of_dead_writers_are_swept(tmp_path: Path) -> None:
     assert all(path.exists() for path in kept)
 
 
+def test_a_write_looks_at_so_many_files_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many there are; what it leaves is found by who looks at all of them."""
+    monkeypatch.setattr(atomic, "_SWEPT", 2)
+    for number in range(5):
+        _orphan(tmp_path, "file", number, 7200)
+
+    atomic.write(tmp_path / "file", b"x")
+    assert len(atomic.abandoned(tmp_path)) == 3
+
+
 def _of_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have every process be somebody else's."""
 

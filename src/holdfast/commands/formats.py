@@ -93,7 +93,7 @@ def list_(as_json: bool, project_dir: str | None) -> None:
     width = max(len(str(row["name"])) for row in rows)
     lines = []
     for row in rows:
-        said = "" if row["used"] else f"not used: {row['reason']}  "
+        said = "" if row["used"] else f"not used: {row['reason'].removeprefix(row['from'] + ': ')}  "
         shown = wording.one_line(f"{said}{', '.join(row['files'])}  ({row['from']})", _ROW_LIMIT_CHARS)
         lines.append(f"{wording.one_line(str(row['name'])):<{width}}  {shown}")
     options.say("\n".join(lines))
@@ -211,6 +211,9 @@ def _checked(project: Workspace, each: Listed[Description]) -> dict[str, Any]:
     nothing = f"nothing at {rules.units} has a title or a known status"
     others = (path for path in store.files(project, rules) if path.is_file())
     left += [{"path": str(path), "reason": nothing} for path in others if str(path) not in known | troubled.keys()]
+    taken = "another format keeps it, or no description may name it"
+    theirs = (path for path in store.files(project, rules, theirs=True) if path.is_file())
+    left += [{"path": str(path), "reason": taken} for path in theirs]
     keeps = [
         *(name for name in view.KEPT if name in rules.workflow),
         *(n for n in ("agent", "note") if n in rules.unit),

@@ -13,6 +13,8 @@ from rich.text import Text
 
 from holdfast.commands import options, sheet
 from holdfast.commands.moments import duration
+from holdfast.errors import HoldfastError
+from holdfast.formats import DESCRIBED
 from holdfast.survival import report, trials, workflow_files
 from holdfast.survival.rows import ROWS
 from holdfast.survival.workflow_files import FORMATS
@@ -90,6 +92,9 @@ def command(
     root = project.root if here else None
     playable = (*FORMATS, *workflow_files.described())
     if unknown := [name for name in formats if name not in playable]:
+        if unknown[0] in DESCRIBED:
+            fields = "reading, reminders, context and notes"
+            raise HoldfastError(f"{unknown[0]} can't be simulated: its description needs fields for {fields}")
         raise click.BadParameter(f"{unknown[0]!r} is not one of {', '.join(playable)}", param_hint="--format")
     lengths = (cycles or QUICK, QUICK) if quick else (cycles or CYCLES, trials.ADVERSE)
     job = trials.Job(rows, formats or FORMATS, *lengths, facts=facts, seed=seed, here=root, spread=quick)

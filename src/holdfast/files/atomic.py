@@ -6,6 +6,7 @@ import os
 import stat
 import time
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 _ORPHAN_AGE_S = 60.0  # seconds; processes of another container or host look dead here, so the age must tell too
 _ABANDONED_AGE_S = 3600.0  # seconds; no write takes an hour, even if a process has that id by now
+_SWEPT = 1_024  # files of a folder that a write looks at; with more of them, each write would take longer
 _UNIQUE_BYTES = 6  # random bytes in a temporary file's name
 _COMPARED_LIMIT_BYTES = 64 * 1024 * 1024  # bytes of a file that are compared
 _CHANGED = "was saved by somebody else meanwhile; their content stands, try again"
@@ -275,10 +277,10 @@ def _prefix(target: Path) -> str:
     return f".{os.fsdecode(os.fsencode(target.name)[:180])}."
 
 
-def abandoned(folder: Path, prefix: str = ".") -> list[Path]:
-    """Return the temporary files with a prefix that killed writers left in a folder."""
+def abandoned(folder: Path, prefix: str = ".", most: int | None = None) -> list[Path]:
+    """Return the temporary files with a prefix that killed writers left in a folder, among `most` files or all."""
     with suppress(OSError), os.scandir(folder) as entries:
-        named = [each for each in entries if each.name.startswith(prefix) and each.name.endswith(".tmp")]
+        named = [each for each in islice(entries, most) if each.name.startswith(prefix) and each.name.endswith(".tmp")]
         return sorted(Path(each.path) for each in named if _is_abandoned(each))
     return []
 
@@ -290,9 +292,9 @@ def is_temporary(name: str) -> bool:
 
 
 def _sweep(target: Path) -> None:
-    """Delete temporary files that killed writers of this target left behind."""
+    """Delete temporary files that killed writers of this target left behind; `holdfast doctor` finds all of them."""
     prefix = _prefix(target)
-    for path in abandoned(target.parent, prefix):
+    for path in abandoned(target.parent, prefix, _SWEPT):
         if path.name[len(prefix) :].count(".") == 2:  # else it belongs to a target with a longer name
             with suppress(OSError):
                 path.unlink()

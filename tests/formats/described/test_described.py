@@ -263,6 +263,9 @@ def test_a_wildcard_reaches_no_hidden_file_and_none_of_another_format(tmp_path: 
 
     (found,) = adapter.find(project).workflows
     assert found.place == "good.json"
+    (row,) = holdfast("formats", "check", "--json", root=tmp_path).json
+    assert {each["reason"] for each in row["left"]} == {"another format keeps it, or no description may name it"}
+    assert len(row["left"]) == 3
     from dataclasses import replace
 
     for name in (".mcp.json", ".claude/state/workflow.json"):
@@ -449,6 +452,12 @@ def test_what_a_file_has_no_field_for_is_refused(checklist: Workspace, change: d
     with pytest.raises(HoldfastError, match=said):
         registry.get("checklist").update(checklist, seen, Changes(**change))
     assert seen.path.read_bytes() == seen.raw
+
+
+def test_what_keeps_too_little_is_not_simulated(checklist: Workspace) -> None:
+    """The message says what its description lacks."""
+    said = holdfast("simulate", "--format", "checklist", root=checklist.root, code=1).err
+    assert "checklist can't be simulated: its description needs fields for reading, reminders, context" in said
 
 
 @pytest.mark.parametrize("more", [{"kind": "x"}, {"total": 3}, {"phases": (("A", "me"),)}, {"phases": ((" ", ""),)}])

@@ -15,7 +15,7 @@ from holdfast.files import atomic
 from holdfast.files.lock import locked
 from holdfast.formats.skills import adapter as skills
 from holdfast.formats.skills import folder, index, inspection, lookup, places, record, store, transitions
-from holdfast.sessions.history import archive
+from holdfast.sessions.history import archive, generations
 from holdfast.workflow import definitions, guidance
 from holdfast.workflow import places as kept_at
 from holdfast.workflow.model import Changes, Start
@@ -167,6 +167,84 @@ def test_a_finished_workflow_among_the_unfinished_is_meant_by_nobody(project: Wo
     assert lookup.named(project, KEY) == []
 
 
+def test_a_run_that_others_completed_is_moved_and_kept(project: Workspace) -> None:
+    """What the file held at its end is a generation, although no command of Holdfast wrote it (`holdfast log`)."""
+    ended = document(project, "dev", status="completed")
+
+    store.tidy(project, [ended])
+
+    assert not ended.path.exists()
+    assert generations.latest(project, ended.path) == ended.raw
+
+
+def test_a_run_that_goes_on_meanwhile_is_not_moved(project: Workspace) -> None:
+    """Somebody opened it again between the reading and the lock."""
+    ended = document(project, "dev", status="completed")
+    again = ended.raw.replace(b'"completed"', b'"in_progress"', 1)
+    ended.path.write_bytes(again)
+
+    store.tidy(project, [ended])
+
+    assert ended.path.read_bytes() == again
+
+
+def test_what_a_new_run_replaces_is_abandoned_and_kept(project: Workspace) -> None:
+    """Asked for with `--replace`; who looks for it finds that it was given up."""
+    made = start(project, "Add model")
+
+    again = skills.start(project, Start(KEY, kind="dev", phases=(("Add login", ""),), replace=True))
+
+    gone = data(places.completed(project) / made.path.name)["workflow"]
+    assert (gone["status"], gone["abandon_reason"]) == ("abandoned", "replaced by a new workflow")
+    assert [each.workflow.key for each in archive.entries(project)] == [made.key]
+    assert again.key != made.key
+    assert listed(project) == [again.path.stem]
+
+
+def test_a_run_that_is_begun_again_is_listed_again(project: Workspace) -> None:
+    """Whatever took it off the list; and a change that changes nothing leaves the list as it is."""
+    made = start(project, "Add model")
+    with locked(places.top(project)):
+        index.drop(project, made.path, data(made.path))
+    raw = places.index(project).read_bytes()
+    assert not store.change(project, made, lambda *_: None, why="nothing")[1]
+    assert places.index(project).read_bytes() == raw
+
+    store.relist(project, made)
+
+    assert listed(project) == [made.path.stem]
+
+
+def test_a_run_keeps_its_place_in_the_list(project: Workspace) -> None:
+    """People read it, and git shows what changed."""
+    made = start(project, "Add model")
+    skills.start(project, Start("features/other.md", kind="dev", phases=(("Add model", ""),)))
+    before = listed(project)
+
+    skills.begin(project, made)
+
+    assert listed(project) == before
+
+
+def test_what_a_run_of_the_same_key_left_delists_nothing(project: Workspace) -> None:
+    """A finished one lies in `completed/` for a day, under the name of the one that goes on."""
+    skills.done(project, start(project, "Add model"), everything=True)
+    again = start(project, "Add model")
+
+    store.tidy(project, skills.find(project).workflows)
+
+    assert (places.completed(project) / again.path.name).exists()
+    assert listed(project) == [again.path.stem]
+
+
+def test_a_folder_is_no_beginning_of_another_ones_name(project: Workspace) -> None:
+    """`features/auth` isn't about what lies in `features/authors`."""
+    skills.start(project, Start("features/authors/list.md", kind="dev", phases=(("Add model", ""),)))
+
+    assert lookup.named(project, "features/auth") == []
+    assert len(lookup.named(project, "features/authors")) == 1
+
+
 def test_a_workflow_about_a_folder_comes_before_those_of_its_files(project: Workspace) -> None:
     """In any spelling; those of its files are meant if there is none."""
     start(project, "Add model")
@@ -248,6 +326,7 @@ def test_a_corrupted_file_is_set_aside_and_a_fresh_one_started(project: Workspac
     assert data(again.path)["history"][-1]["event"] == "corrupted_state"
     assert aside.name in data(again.path)["history"][-1]["note"]
     assert listed(project) == [again.path.stem]
+    assert [each.workflow.key for each in archive.entries(project)] == [made.key]
 
 
 def at_task_five(project: Workspace) -> Workflow:

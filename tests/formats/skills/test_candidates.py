@@ -192,6 +192,15 @@ def test_an_events_handlers_read_each_file_once(
     assert of(project, many[-2]).reminders == ("Ask first",)
 
 
+def test_what_is_wrong_with_a_file_is_told_at_each_reading(project: Workspace, many: list[Path]) -> None:
+    """The last content is used, and each of an event's handlers hears that it is."""
+    found(project)
+    many[-1].write_bytes(many[-1].read_bytes()[:300])
+    for _ in range(2):
+        (problem,) = skills.candidates(project, ()).problems
+        assert problem.path == many[-1]
+
+
 def test_what_was_read_counts_for_the_machine_and_the_branch_of_now(
     project: Workspace, many: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

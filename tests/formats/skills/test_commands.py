@@ -611,6 +611,8 @@ def test_what_is_given_wrongly_is_refused_with_what_to_do(root: Path) -> None:
         (("task", "0", "--done"), "tasks are numbered 1 to 2"),
         (("task", "1", "--done", "--commit", "a b"), "isn't a commit id"),
         (("task", "1"), "--start, --done or --reopen"),
+        (("complete",), "`holdfast skills complete --all` completes what is open, too"),
+        (("checkpoint", "test", "--passed", "--count", "-1"), "-1 is not in the range x>=0"),
         (("checkpoint", "lint"), "--passed or --failed"),
         (("checkpoint", "nope", "--passed"), "there are lint, test"),
         (("step", "lint"), "has no step 'lint'; it has no steps"),
@@ -623,6 +625,7 @@ def test_what_is_given_wrongly_is_refused_with_what_to_do(root: Path) -> None:
             "isn't a commit id",
             "--start, --done or --reopen",
             "--passed or --failed",
+            "-1 is not in the range x>=0",
             "--number N, --url URL",
         )
         assert said in holdfast("skills", *arguments, root=root, code=2 if usage else 1).err, arguments
@@ -658,6 +661,24 @@ def test_a_machines_file_name_forges_no_row(root: Path) -> None:
     write(root, ".claude/machines/x\ndev        red → green.toml", "")
 
     assert [line.split()[0] for line in skills(root, "machines").out.splitlines()] == ["x", "dev", "tdd", "Your"]
+
+
+def test_a_refusal_names_the_command_that_helps(root: Path) -> None:
+    """For a task that has another commit, and for a phase that waits for the pull request."""
+    start(root)
+    skills(root, "phase", "task_execution")
+    for number in ("1", "2"):
+        skills(root, "task", number, "--done", "--commit", "172c0b0")
+    said = skills(root, "task", "1", "--done", "--commit", "ab12cd3", code=1).err
+    assert "is completed with commit 172c0b0; `holdfast skills task 1 --reopen` lets you change that" in said
+    skills(root, "task", "1", "--reopen")
+    skills(root, "task", "1", "--done", "--commit", "ab12cd3")
+    assert state(root)["tasks"][0]["commit_sha"] == "ab12cd3"
+    skills(root, "phase", "verification")
+    for name in ("lint", "test", "security_review", "code_simplifier"):
+        skills(root, "checkpoint", name, "--passed")
+    skills(root, "phase", "pr_creation")
+    assert "pr_created pending. `holdfast skills pr` records the pull request" in skills(root, "complete", code=1).err
 
 
 def test_a_pull_request_is_done_before_its_phase_begins(root: Path) -> None:

@@ -13,6 +13,7 @@ from tests.commandline import holdfast
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from holdfast.testing import Fired, HoldfastProject
 
@@ -118,3 +119,58 @@ def test_a_broken_file_stays_as_it_is(project: HoldfastProject) -> None:
     fired = compact(project)
     assert fired.faults == []
     assert path.read_bytes() == raw
+
+
+def in_green(root: Path) -> None:
+    """Bring a run of seven tasks to GREEN of its fifth."""
+    for number in "1234":
+        holdfast("skills", "task", number, "--done", root=root)
+    holdfast("skills", "task", "5", "--start", root=root)
+    holdfast("skills", "tdd", "red", "--test-name", "test_login", "--reason", "no login", root=root)
+    holdfast("skills", "tdd", "green", root=root)
+
+
+def before_verification(root: Path) -> None:
+    """Complete all tasks of a run; those checkpoints are pending that the document's line names."""
+    for number in "1234567":
+        holdfast("skills", "task", number, "--done", root=root)
+    holdfast("skills", "checkpoint", "code_simplifier", "--passed", root=root)
+
+
+def before_the_pull_request(root: Path) -> None:
+    """Bring a run to its last phase, with its branch pushed."""
+    before_verification(root)
+    holdfast("skills", "phase", "verification", root=root)
+    for name in ("lint", "test", "security_review"):
+        holdfast("skills", "checkpoint", name, "--passed", root=root)
+    holdfast("skills", "phase", "pr_creation", root=root)
+
+
+@pytest.mark.parametrize("trigger", ["manual", "auto"])
+@pytest.mark.parametrize(
+    ("played", "line"),
+    [
+        (in_green, 'Resuming task 5/7, currently in GREEN phase: "Part 5"'),
+        (before_verification, "All tasks complete. Pending: lint, test, security_review, pr"),
+        (
+            before_the_pull_request,
+            "go on with pr_creation: check git status; create the PR if the branch is pushed. Pending: pr",
+        ),
+    ],
+    ids=["in a task", "before verification", "before the pull request"],
+)
+def test_each_scenario_of_the_document_has_its_line(
+    holdfast_project: Callable[..., HoldfastProject], played: Callable[[Path], None], line: str, trigger: str
+) -> None:
+    """R004-33 to R004-35: it is the whole next step, after a second compaction too, and no prompt brings it again."""
+    project = holdfast_project({})
+    items = [word for number in range(1, 8) for word in ("--item", f"Part {number}")]
+    holdfast("skills", "start", "dev", "--task", "Log in", *items, root=project.root)
+    holdfast("skills", "phase", "create_branch", root=project.root)
+    holdfast("skills", "phase", "task_execution", root=project.root)
+    played(project.root)
+    for number in (1, 2):
+        restored = compact(project, trigger).context.splitlines()
+        assert [each for each in restored if line in each] == [f"Next step: {line}"]
+        assert "Part 5" not in project.fire("UserPromptSubmit", prompt="go on").context
+        assert recorded(project) == [RECORDED] * number

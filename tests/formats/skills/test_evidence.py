@@ -125,6 +125,15 @@ def test_a_commit_proposes_a_completion_and_completes_nothing(dev: Story) -> Non
     assert display.proposals(dev.state) == [], "what is completed needs no proposal"
 
 
+def test_a_commit_is_proposed_once_however_often_it_is_printed(dev: Story) -> None:
+    """A second look at the same line, or a later command that prints it, proposes nothing new."""
+    sha = commit(dev.root, "Add the model")
+    for _ in range(2):
+        dev.ran("git commit -m x", f"[main {sha}] Add the model")
+        dev.told()
+    assert len(dev.events("commit_seen")) == 1
+
+
 def test_a_compaction_gives_the_proposal_back(dev: Story) -> None:
     """It was seen at PreCompact, before any prompt."""
     sha = commit(dev.root, "Add the model")
@@ -236,6 +245,7 @@ def test_results_become_checkpoints_while_their_phase_is_current(dev: Story) -> 
     points = dev.state["checkpoints"]
     assert (points["lint"]["passed"], points["test"]["passed"], points["test"]["count"]) == (True, False, 4)
     assert [each["inferred"] for each in dev.events("checkpoint")] == [True, True]
+    assert "test_state" not in dev.state, "that is of a task"
     assert holdfast("skills", "phase", "pr_creation", root=dev.root, session=dev.project.session, code=1).code == 1
 
 

@@ -29,15 +29,18 @@ _MAX_SAME = 1000  # files of one title
 _TITLE_LIMIT_CHARS = 60  # of a title in a file's name
 
 
-def files(project: Records, rules: Description) -> Iterator[Path]:
-    """Yield the files that may hold a workflow: none where none may lie, and none that another format keeps."""
+def files(project: Records, rules: Description, *, theirs: bool = False) -> Iterator[Path]:
+    """Yield the files that may hold a workflow: none where none may lie, and none that another format keeps.
+
+    With `theirs`, yield those that are left out.
+    """
     seen = 0
     for pattern in rules.files:
         for path in sorted(project.root.glob(pattern)) if "*" in pattern else [project.root / pattern]:
             seen += 1
             if seen > MAX_FILES:
                 return
-            if is_place(project.root, rules, path):
+            if is_place(project.root, rules, path) is not theirs:
                 yield path
 
 

@@ -132,12 +132,17 @@ def key(data: Mapping[str, Any], rules: Machine) -> str:
     return next((each for each in named if each.strip()), "")
 
 
-def rules(root: Path, data: Mapping[str, Any], path: Path) -> tuple[Machine, str]:
-    """Return the machine of a state, and what is wrong with the file of its skill's machine; empty for nothing."""
+def rules(
+    root: Path, data: Mapping[str, Any], path: Path, known: tuple[Machine | None, str] | None = None
+) -> tuple[Machine, str]:
+    """Return the machine of a state, and what is wrong with the file of its skill's machine; empty for nothing.
+
+    `known` is what `library.known` says of the skill, if that was asked for already.
+    """
     name = skill(data, path)
-    known, problem = library.known(root, name)
+    own, problem = known or library.known(root, name)
     steps = {id_: values.texts(each.get("steps"), "steps", []) for id_, each in phases(data).items()}
-    return machine.fitted(known, name, steps), problem
+    return machine.fitted(own, name, steps), problem
 
 
 def fresh(

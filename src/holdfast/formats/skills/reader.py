@@ -70,15 +70,16 @@ def _workflow(
     if kept and kept[1] == _Source(state, extras, _machine(project, kept[0], machines), project.branch):
         return kept[2], []
     settled = file_memo.settled(state) and (extras is None or file_memo.settled(extras))
-    seen = view.read(project, path)
+    file = files.load(project, path)
+    skill = files.skill(file.data, path)
+    known = _machine(project, skill, machines)
+    seen = view.Seen(file, *files.rules(project.root, file.data, path, known))
     workflow, found = view.merged(project, seen)
     problems = [*([Problem(path, seen.file.trouble)] if seen.file.broken else ()), *found]
     if settled and not problems:
-        skill = files.skill(seen.data, path)
         if len(_kept) >= _MOST_KEPT:
             _kept.clear()
-        source = _Source(state, extras, _machine(project, skill, machines), project.branch)
-        _kept[path] = (skill, source, workflow)
+        _kept[path] = (skill, _Source(state, extras, known, project.branch), workflow)
     return workflow, problems
 
 

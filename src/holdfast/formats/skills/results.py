@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from holdfast.formats.skills.machine import Machine
 
-PULL_REQUEST = "pr_created"
 NEVER_RED = "no failing test was recorded in RED; write a test that fails first"
 
 
@@ -59,7 +58,7 @@ def checkpoint(
 def pull_request(data: dict[str, Any], number: int | None, url: str, at: str) -> None:
     """Record the pull request; nothing changes if it is recorded. Raises TransitionError as `checkpoint` does."""
     transitions.must_go_on(data)
-    point = _point(data, PULL_REQUEST)
+    point = _point(data, transitions.PULL_REQUEST)
     wanted = {"status": "completed", "pr_number": number, "pr_url": url or None}
     if any(point.get(key) != value for key, value in wanted.items()):
         point |= wanted

@@ -93,8 +93,6 @@ def due(project: Records, session: str = "", *, everything: bool = False) -> Due
         left += len(there) - len(names)
         for name in names:
             path = top / f"{name}.json"
-            if not path.is_file() or path.is_symlink():
-                continue
             try:
                 file = files.load(project, path)
             except StateError:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from holdfast.formats.skills.machine import Machine
 
+PULL_REQUEST = "pr_created"
+"""The checkpoint of the pull request."""
+
 
 def note(data: dict[str, Any], at: str, event: str, **more: Any) -> None:
     """Append an event to the history, and move `updated_at`. What the history holds already stays (I004-20)."""
@@ -95,10 +98,10 @@ def complete(data: dict[str, Any], rules: Machine, name: str, at: str) -> None:
                 f"{len(files.tasks(data))} {'is' if len(left) == 1 else 'are'} open"
             )
     if waits := unmet(data, rules.stage(name).requires):
-        raise TransitionError(
-            f"{name} can't be completed: {'; '.join(waits)}. "
-            "`holdfast skills checkpoint NAME --passed` records that one passed"
-        )
+        ways = "`holdfast skills checkpoint NAME --passed` records that one passed"
+        if rules.stage(name).requires == (PULL_REQUEST,):
+            ways = "`holdfast skills pr` records the pull request"
+        raise TransitionError(f"{name} can't be completed: {'; '.join(waits)}. {ways}")
     done["status"] = "completed"
     done["completed_at"] = at
     note(data, at, "phase_completed", phase=name)
@@ -139,7 +142,8 @@ def complete_task(data: dict[str, Any], number: int, at: str, *, commit: str = "
     if _is_done(found) and (not commit or commit == had):
         return
     if _is_done(found) and had:
-        raise TransitionError(f"task {number} is completed with commit {had}")
+        ways = f"`holdfast skills task {number} --reopen` lets you change that"
+        raise TransitionError(f"task {number} is completed with commit {had}; {ways}")
     if commit:
         found["commit_sha"] = commit
     event = "commit_recorded" if _is_done(found) else "task_completed"
@@ -215,7 +219,8 @@ def end(data: dict[str, Any], rules: Machine, at: str, *, everything: bool = Fal
     open_tasks = [number for number, each in enumerate(files.tasks(data), 1) if not _is_done(each)]
     if (left or open_tasks) and not everything:
         names = [*left, *(f"task {number}" for number in open_tasks)]
-        raise TransitionError(f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} not completed")
+        said = f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} not completed"
+        raise TransitionError(f"{said}; `holdfast skills complete --all` completes what is open, too")
     for number in open_tasks:
         complete_task(data, number, at)
     for id_, each in left.items():

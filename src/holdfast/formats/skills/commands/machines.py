@@ -67,7 +67,8 @@ def trust(skill: str, yes: bool, as_json: bool, project_dir: str | None) -> None
 
 def _row(found: definitions.Listed[Machine]) -> str:
     """Return a machine on one line, whatever the name of its file is."""
-    used = " → ".join(stage.name for stage in found.value.stages) if found.value else f"not used: {found.reason}"
+    reason = found.reason.removeprefix(f"{found.path}: ")
+    used = " → ".join(stage.name for stage in found.value.stages) if found.value else f"not used: {reason}"
     said = wording.one_line(f"{used}  ({found.path})", _ROW_LIMIT_CHARS)
     return f"{wording.one_line(found.name):<10} {said}"
 

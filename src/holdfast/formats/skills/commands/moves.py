@@ -166,7 +166,7 @@ def tdd(
 @click.command()
 @click.argument("name")
 @click.option("--passed/--failed", "passed", default=None, help="The result.")
-@click.option("--count", type=int, help="How many tests ran.")
+@click.option("--count", type=click.IntRange(min=0), help="How many tests ran.")
 @click.option("--findings", metavar="TEXT", help="What a review found. It may be JSON.")
 @click.option("--issues", metavar="TEXT", help="What is to be simplified. It may be JSON.")
 @workflow_option
