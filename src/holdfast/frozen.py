@@ -10,7 +10,7 @@ from dataclasses import MISSING, FrozenInstanceError, dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, dataclass_transform
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable
     from dataclasses import Field
 
 _Class = TypeVar("_Class")
@@ -49,6 +49,8 @@ def _init(known: tuple[Field[Any], ...], setters: list[Callable[[object, object]
     names = {each.name for each in known}
     defaults = tuple(each.default for each in known)
     needed = max((at + 1 for at, each in enumerate(defaults) if each is MISSING), default=0)
+    by_name = dict(zip([each.name for each in known], defaults, strict=True))
+    required = frozenset(name for name, default in by_name.items() if default is MISSING)
 
     def bound(cls: type, given: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
         """Return the value of each field, in order. Raises TypeError as a call of a function would."""
@@ -71,8 +73,11 @@ def _init(known: tuple[Field[Any], ...], setters: list[Callable[[object, object]
         return values
 
     def init(self: object, *given: Any, **named: Any) -> None:
-        if named or not needed <= len(given) <= len(setters):
-            values: Sequence[object] = bound(type(self), given, named)
+        values: Iterable[object]
+        if named and not given and required <= named.keys() <= names:  # some events make a thousand objects
+            values = (by_name | named).values()
+        elif named or not needed <= len(given) <= len(setters):
+            values = bound(type(self), given, named)
         else:
             values = given + defaults[len(given) :]
         for set_value, value in zip(setters, values, strict=True):

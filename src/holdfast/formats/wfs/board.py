@@ -81,7 +81,7 @@ class Board:
 
     def is_container(self, task: Brief) -> bool:
         """Return whether a task has subtasks or is marked as a container (R002-17)."""
-        return task.is_container or bool(self.children(task))
+        return task.is_container or task.key in self._children
 
     def status(self, task: Brief) -> Status:
         """Return a task's status; a container's follows from its subtasks (R002-18, I002-4)."""
@@ -122,14 +122,14 @@ class Board:
     def _by_key(self) -> dict[Key, Brief]:
         found: dict[Key, Brief] = {}
         for each in self.tasks:
-            if each.key:
-                found.setdefault(each.key, each)
+            if key := each.key:
+                found.setdefault(key, each)
         return found
 
     @cached_property
-    def _children(self) -> dict[Key, list[Brief]]:
-        found: dict[Key, list[Brief]] = {}
+    def _children(self) -> dict[Key | None, list[Brief]]:
+        found: dict[Key | None, list[Brief]] = {}
         for each in self.tasks:
-            if each.key and each.key.parent:
-                found.setdefault(each.key.parent, []).append(each)
+            if (key := each.key) and (parent := key.parent):
+                found.setdefault(parent, []).append(each)
         return found

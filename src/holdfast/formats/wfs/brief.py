@@ -39,7 +39,7 @@ class Brief(NamedTuple):
     Attributes:
         name: the name of its file without `.json`.
         id: the id in the file; without one, the file's name.
-        title: its title.
+        title: its title, on one line.
         status: the meaning of its status; `pending` for a container, whose own status says nothing.
         raw_status: its status as written.
         kind: `meta.type`.
@@ -82,7 +82,7 @@ def of(name: str, data: Mapping[str, Any]) -> Brief:
     return Brief(
         name=name,
         id=id_,
-        title=" ".join(values.text(data.get("title")).split()) or id_,
+        title=" ".join((values.text(data.get("title")).strip() or id_).split()),
         status=meaning(said),
         raw_status=said,
         kind=values.text(meta.get("type")).strip(),

@@ -62,7 +62,7 @@ class Change:
 
     @property
     def board(self) -> Board:
-        """The session's tasks as they are now, read again after each write."""
+        """The session's tasks as they are now, as far as this process changed them."""
         if self._board is None:
             self._board = index.board(self._project, self.session.folder)
         return self._board
@@ -84,9 +84,9 @@ class Change:
             change(data)
             return data
 
-        written = statefile.rewrite(self._project, path, apply, why=self._why)[1]
+        file, written = statefile.rewrite(self._project, path, apply, why=self._why)
         if written:
-            self.written, self._board = True, None
+            self._note_written(name, file.data)
         return written
 
     def create(self, name: str, data: dict[str, Any]) -> None:
@@ -95,7 +95,12 @@ class Change:
         if os.path.lexists(path):
             raise StateError(path, "is there already")
         statefile.write(self._project, path, data, None, why=self._why)
-        self.written, self._board = True, None
+        self._note_written(name, data)
+
+    def _note_written(self, name: str, data: Mapping[str, Any]) -> None:
+        """Note that this process wrote a task, so only that one has changed: the folder is locked."""
+        self.written, board = True, self.board
+        self._board = None if board.problems else index.with_task(self.session.folder, board, name, data)
 
     def summarise(self, name: str, text: str) -> None:
         """Write a task's summary; an earlier one is kept as a generation. Raises StateError."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import marshal
 import os
 import stat
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import LargeError, MissingError, StateError
@@ -29,7 +30,7 @@ MANY = 32
 """Task files beyond which their briefs are cached, so that an event doesn't read a thousand files."""
 _FEW = 8  # changed files from which the cache is rewritten; reading fewer each time is faster than writing it
 _PORTION = 2_000  # files after which the cache is written in any case
-_FORMAT = 1
+_FORMAT = 2
 _NAME = regex(r"[A-Za-z]+-[0-9][^/]*\.json")  # any numbered name: a wrong one is reported, not ignored
 
 Kept = dict[str, tuple[Stamp, Brief]]
@@ -39,6 +40,7 @@ class _Last(NamedTuple):
     """What this process last read of a session, because an event asks for its tasks several times."""
 
     kept: Kept
+    tasks: list[Brief]
     board: Board
     found: dict[str, Stamp] | None
 
@@ -91,14 +93,37 @@ def board(project: Records, folder: Path, room: Room | None = None) -> Board:
                 portion = 0
                 _keep(folder, {**kept, **fresh})  # if this event runs out of time, the next has less to read
     changed = max((seen[2] for seen in found.values()), default=0) / 1e9
-    board = Board(tuple(_in_order(tasks)), tuple(sorted(problems)), changed)
-    if last and last.board == board:
+    told = tuple(sorted(problems))
+    same = last and (last.board.problems, last.board.changed, last.tasks) == (told, changed, tasks)
+    board = last.board if last and same else Board(tuple(_in_order(tasks)), told, changed)
+    if last and board == last.board:
         board = last.board  # it has its computed properties already
     elif many and (len(fresh.keys() - kept.keys()) > _FEW or sum(unread) > statefile.LIMIT_BYTES):
         _keep(folder, fresh)
     # Only if nothing has to be read again next time.
-    _last[folder] = _Last(fresh, board, found if len(fresh) == len(found) else None)
+    _last[folder] = _Last(fresh, tasks, board, found if len(fresh) == len(found) else None)
     return board
+
+
+def with_task(folder: Path, board: Board, name: str, data: Mapping[str, Any]) -> Board:
+    """Return a session's tasks after one of their files was written, without looking at the others.
+
+    Args:
+        folder: the session's folder.
+        board: the tasks before that.
+        name: the name of the task's file without `.json`.
+        data: what was written.
+    """
+    task = briefs.of(name, data)
+    others = [each for each in board.tasks if each.name != name]
+    changed = board.changed
+    with suppress(OSError):  # somebody removed it just now
+        changed = max(changed, places.task(folder, name).stat().st_mtime_ns / 1e9)
+    now = Board(tuple(_in_order([*others, task])), board.problems, changed)
+    if (last := _last.get(folder)) and last.board is board:  # so that the next look at the files finds this board
+        tasks = [task if each.name == name else each for each in last.tasks]
+        _last[folder] = last._replace(tasks=tasks, board=now, found=None)
+    return now
 
 
 def _said(project: Records, path: Path) -> tuple[Mapping[str, Any], str]:
@@ -114,17 +139,24 @@ def _said(project: Records, path: Path) -> tuple[Mapping[str, Any], str]:
 
 def _in_order(tasks: Iterable[Brief]) -> list[Brief]:
     """Return tasks in the order of their numbers, not of their texts (I002-2)."""
-    return sorted(tasks, key=lambda each: (each.key is None, each.key or (), each.name))
+    return sorted(tasks, key=_place)
+
+
+def _place(task: Brief) -> tuple[bool, tuple[int, ...], str]:
+    key = task.key
+    return key is None, key or (), task.name
 
 
 def _files(folder: Path) -> tuple[dict[str, Stamp], list[Problem]]:
     """Return the stamps of the task files in a folder by name, and the problems with other files."""
     found: dict[str, Stamp] = {}
     problems: list[Problem] = []
+    matches = _NAME.fullmatch
     if folder.is_symlink():
         return found, [Problem(folder, "is a symbolic link, which is not followed")]
     for entry in _inside(folder):
-        if not _NAME.fullmatch(entry.name):
+        name = entry.name
+        if not matches(name):
             continue
         try:
             info = entry.stat(follow_symlinks=False)
@@ -134,7 +166,7 @@ def _files(folder: Path) -> tuple[dict[str, Stamp], list[Problem]]:
         if stat.S_ISLNK(info.st_mode):
             problems.append(Problem(folder / entry.name, "is a symbolic link, which is not followed"))
         else:
-            found[entry.name] = stamp(info)
+            found[name] = stamp(info)
     return found, problems
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from holdfast.formats.wfs import ids, places
 from holdfast.patterns import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Container
-
     from holdfast.formats.wfs.board import Board
     from holdfast.formats.wfs.brief import Brief
 
@@ -37,7 +36,8 @@ def is_generated(text: str) -> bool:
     return bool(_TITLE.fullmatch(first)) and all(each in fixed or _GENERATED_ROW.fullmatch(each) for each in rest)
 
 
-def generate(topic: str, board: Board, summaries: Container[str]) -> str:
+@lru_cache(maxsize=4)  # a change compares the list with what it was and should be, and an event makes several changes
+def generate(topic: str, board: Board, summaries: frozenset[str]) -> str:
     """Return the list of a session by the document's template (R002-40).
 
     Args:
@@ -48,15 +48,15 @@ def generate(topic: str, board: Board, summaries: Container[str]) -> str:
     groups = list[list[str]]()
     alone = list[str]()
     for task in board.tasks:
-        if task.key and task.key.parent and board.get(ids.parent(task.id)):
+        if (key := task.key) and key.is_sub and board.get(ids.parent(task.id)):
             continue  # it is listed below its container
         if not board.is_container(task):
-            alone.append(_leaf(task, summaries))
+            alone.append(_leaf(task, task.id in summaries))
             continue
         groups += [alone] if alone else []
         alone = []
-        rows = [f"  {_leaf(each, summaries)}" for each in board.children(task)]
-        groups.append([f"▸ **{task.id}**: {_title(task)} → {_link('📋', f'{places.TASKS}/{task.name}.json')}", *rows])
+        rows = [f"  {_leaf(each, each.id in summaries)}" for each in board.children(task)]
+        groups.append([f"▸ **{task.id}**: {task.title} → {_link('📋', f'{places.TASKS}/{task.name}.json')}", *rows])
     groups += [alone] if alone else []
     body = "\n\n".join("\n".join(rows) for rows in groups)
     head = f"{HEADING}: {' '.join(topic.split())}\n\n{_SECTION}\n"
@@ -100,19 +100,14 @@ def _verb(task: Brief, board: Board, session: str) -> str:
     return f": `holdfast wfs task complete {task.id}{option}` completes it"
 
 
-def _leaf(task: Brief, summaries: Container[str]) -> str:
+@lru_cache(maxsize=4_096)  # an event that changes a task writes the lines of all the others again
+def _leaf(task: Brief, has_summary: bool) -> str:
     """Return a leaf's line; only a completed leaf is ticked (I002-28)."""
     done = task.status == "completed"
-    row = (
-        f"- [{'x' if done else ' '}] **{task.id}**: {_title(task)} → {_link('📋', f'{places.TASKS}/{task.name}.json')}"
-    )
-    if done and task.id in summaries:
+    row = f"- [{'x' if done else ' '}] **{task.id}**: {task.title} → {_link('📋', f'{places.TASKS}/{task.name}.json')}"
+    if done and has_summary:
         row += f" | {_link('✅', f'{places.SUMMARIES}/{task.id}-summary.md')}"
     return row
-
-
-def _title(task: Brief) -> str:
-    return " ".join(task.title.split())
 
 
 def _link(sign: str, path: str) -> str:

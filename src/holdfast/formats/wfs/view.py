@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from holdfast.clock import from_mtime, stamp
@@ -35,8 +36,9 @@ def workflow(project: Records, session: Session, board: Board) -> Workflow:
     due = next(iter((*board.active, *executable)), None)
     begun = any(each.status != "pending" for each in board.leaves)
     current = due if begun else None  # no task is current before the first is begun
-    told = _told(board, due)
-    phases = tuple(_phase(session, each, number, each in told) for number, each in enumerate(board.leaves, 1))
+    told = {each: contexts.summary(session, each.id) for each in _told(board, due)}
+    leaves = enumerate(board.leaves, 1)
+    phases = tuple(_phase(session.name, task, number, told.get(task, "")) for number, task in leaves)
     number = board.leaves.index(current) + 1 if current else None
     over = session.standing == "completed"
     made = Workflow(
@@ -85,15 +87,16 @@ def _told(board: Board, current: Brief | None) -> list[Brief]:
     return list(dict.fromkeys([*wanted, *done[-_TOLD:]]))[:_TOLD]
 
 
-def _phase(session: Session, task: Brief, number: int, told: bool) -> Phase:
+@lru_cache(maxsize=4_096)  # an event reads a session several times, and most tasks stay as they are
+def _phase(session: str, task: Brief, number: int, summary: str) -> Phase:
     return Phase(
         id=task.id,
         number=number,
         title=task.title,
         status=task.status,
         agent=task.agent.removeprefix("@"),
-        handover=contexts.summary(session, task.id) if told else "",
-        place=f"{places.TOP}/{session.name}/{places.TASKS}/{task.name}.json",
+        handover=summary,
+        place=f"{places.TOP}/{session}/{places.TASKS}/{task.name}.json",
     )
 
 
