@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import holdfast
-from holdfast import cli, config
+from holdfast import cli, config_model
 from holdfast.clients.claude import events
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def outcome_table() -> str:
 def configuration_table() -> str:
     """Return the table of all keys of `holdfast.toml`."""
     lines = ["| key | values | default | meaning |", "|---|---|---|---|"]
-    for key, field in config.fields().items():
+    for key, field in config_model.fields().items():
         default = _default(field.get_default())
         lines.append(f"| `{key}` | {_values(field.annotation)} | {default} | {field.description} |")
     return "\n".join(lines) + "\n"
@@ -104,7 +104,7 @@ def _values(annotation: Any) -> str:
         str: "a format's name",  # the only setting that is a plain text
         list[str]: "list of texts",
         str | None: "text",
-        dict[str, config.Price]: "a table for each model",
+        dict[str, config_model.PRICE]: "a table for each model",  # type: ignore[valid-type]
     }
     return words[annotation]
 

@@ -24,12 +24,12 @@ MODELS = frozenset(EVENTS.values())
 # The modules of ours that an event of the shipped handlers may load in a project with a workflow, in whichever process.
 # A few more than it does: what goes beyond was imported at the top of a module and belongs where it is used.
 BUDGETS = {
-    "PreToolUse-Bash": 63,
-    "PreToolUse-TodoWrite": 108,
-    "PostToolUse-Agent": 115,
-    "UserPromptSubmit": 120,
-    "PreCompact-auto": 139,
-    "SessionStart-compact": 140,
+    "PreToolUse-Bash": 64,
+    "PreToolUse-TodoWrite": 109,
+    "PostToolUse-Agent": 116,
+    "UserPromptSubmit": 121,
+    "PreCompact-auto": 140,
+    "SessionStart-compact": 141,
 }
 FORMATS = 3  # formats that were there when the budgets were written; each further one costs its package and its record
 SHOW = "\nimport sys; print(*sys.modules)"
@@ -146,13 +146,13 @@ def test_an_event_nobody_handles_loads_no_model_and_no_pluggy(place: Place) -> N
 
 
 def test_an_event_of_another_tool_loads_no_pluggy(place: Place) -> None:
-    """Where a handler wants the event but not this tool, the model is loaded to see that, and no more."""
+    """Where a handler wants the event but not this tool, no model is loaded to see that."""
     place.user_handler("reads", "from holdfast import *\n@hookimpl(match='Read')\ndef on_pre_tool_use(event): ...\n")
     loaded = loaded_for(place, place.payload("PreToolUse-Bash"))
 
-    assert loaded & MODELS == {"holdfast.clients.claude.events.models.pre_tool_use"}
     assert (
         not {
+            *MODELS,
             "pluggy",
             "holdfast.dispatch.calls",
             "holdfast.dispatch.isolation",
@@ -180,7 +180,7 @@ def test_the_shipped_handlers_cost_a_plain_tool_call_nothing(place: Place) -> No
     loaded = loaded_for(place, place.payload("PreToolUse-Bash"))
 
     assert not {name for name in loaded if name.startswith(("holdfast.workflow", "holdfast.sessions"))}
-    assert not {"pluggy", "holdfast.ledger.database", *NEVER} & loaded
+    assert not {"pluggy", "pydantic", "holdfast.ledger.database", *NEVER} & loaded
 
 
 @pytest.mark.parametrize(("name", "budget"), BUDGETS.items(), ids=list(BUDGETS))

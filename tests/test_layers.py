@@ -25,6 +25,8 @@ FOUNDATIONS = frozenset(
         "capture",
         "clock",
         "config",
+        "config_keys",
+        "config_model",
         "errors",
         "frozen",
         "log",
@@ -67,7 +69,7 @@ ONLY_IN = {
     "click": ("cli", "commands.*", "formats.*.commands*"),
     "rich": ("cli", "commands.*", "formats.*.commands*"),
     "pluggy": ("plugins.markers", "plugins.hookspecs", "dispatch.calls"),
-    "pydantic": ("config", "server.rehearsal", "clients.claude.events.*", "sessions.templates"),
+    "pydantic": ("config_model", "server.rehearsal", "clients.claude.events.*", "sessions.templates"),
     "pytest": ("testing",),
     "tomlkit": ("plugins.switches",),
 }

@@ -4,170 +4,26 @@ from __future__ import annotations
 
 from dataclasses import field
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
-
-from holdfast import capture, paths
+from holdfast import paths
+from holdfast.config_keys import KEYS as KEYS
+from holdfast.config_keys import TABLES
+from holdfast.config_keys import Config as Config
+from holdfast.config_keys import HandlersSection as HandlersSection
 from holdfast.errors import MissingError, StateError
 from holdfast.files import tomlfile
 from holdfast.frozen import frozen
-from holdfast.pydantic_plugins import unplugged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
-
-    from pydantic.fields import FieldInfo
 
 HARMLESS = frozenset({"format", "freshness_days"})  # these count even in a project's file that is not trusted
 PROJECT_ID = "project.id"
 LISTS = frozenset({"exclude", "exclude_patterns"})  # the entries of both files are joined, without invalid ones
 USER_ONLY = frozenset({"server"})  # one server answers for all of a user's projects
 _MAX_UNKNOWN_KEYS = 5  # how many are named per file; a file can hold thousands
-
-
-class _Section(BaseModel):
-    # Building takes longer than all that a usual event reads, so it waits until there is something to validate.
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False, defer_build=True)
-
-
-def _with_formats(schema: dict[str, Any]) -> None:
-    from holdfast.formats import NAMES
-
-    schema["enum"] = list(NAMES)
-
-
-class ProjectSection(_Section):
-    """The `[project]` table."""
-
-    id: str | None = Field(
-        default=None,
-        min_length=1,
-        max_length=500,
-        description="A name that gives all clones one memory, once trusted; without it the git repository decides.",
-        json_schema_extra={"pattern": "^[^/]"},
-    )
-
-    @field_validator("id")
-    @classmethod
-    def _name(cls, given: str | None) -> str | None:
-        # Without an id a project is known by its path, so an id that is a path would join that project's ledger.
-        if given is not None and given.startswith("/"):
-            raise ValueError('an id is a name and cannot begin with "/"')
-        return given
-
-
-class HandlersSection(_Section):
-    """The `[handlers]` table."""
-
-    off: list[str] = Field(default=[], description="Names of handlers that do not run.")
-    on: list[str] = Field(default=[], description="Handlers that are off by default and shall run.")
-    timeout: float = Field(
-        default=5.0,
-        gt=0,
-        description="Seconds one handler may take for one event, where its own `timeout` says nothing.",
-    )
-    deadline: float = Field(
-        default=20.0,
-        gt=0,
-        description="Seconds all handlers together may take for one event; a handler's own longer `timeout` is added.",
-    )
-
-
-class Price(_Section):
-    """The dollars that a million tokens of a model cost, an entry of the `[prices]` table."""
-
-    input: float = Field(ge=0)
-    output: float = Field(ge=0)
-    cache_write: float | None = Field(default=None, ge=0)
-    long_cache_write: float | None = Field(default=None, ge=0)
-    cache_read: float | None = Field(default=None, ge=0)
-    taken: str = ""
-
-
-class Config(_Section):
-    """Every key of `holdfast.toml`; each has a default, so nothing needs configuring."""
-
-    # `json_schema_extra` is what the validators below say, as far as a JSON schema can say it.
-    project: ProjectSection = Field(default_factory=ProjectSection.model_construct)
-    format: str = Field(
-        default="compaction",
-        description="The format `holdfast start` uses; its `--help` lists them.",
-        json_schema_extra=_with_formats,
-    )
-    freshness_days: float = Field(
-        default=7.0, ge=0, description="Days after its last change in which a workflow of nobody is still restored."
-    )
-    handlers: HandlersSection = Field(default_factory=HandlersSection.model_construct)
-    reading: Literal["off", "remind", "hold"] = Field(
-        default="remind",
-        description="Required reading: not watched, reminded of once after a compaction, or asked for before edits.",
-    )
-    todos: Literal["tell", "off"] = Field(
-        default="tell", description="Whether the model is told the to-do list to write when it changed."
-    )
-    hold: Literal["off", "ask", "deny"] = Field(
-        default="off", description="What happens to an agent's launch once a bound of the workflow is used up."
-    )
-    locks: Literal["off", "on"] = Field(
-        default="off",
-        description="Whether a file that an agent edits is locked, so that you are asked before another edit.",
-    )
-    checkpoints: int = Field(
-        default=100, ge=1, description="Checkpoints of a run that are kept; older ones go, with their entries."
-    )
-    prices: dict[str, Price] = Field(
-        default={},
-        description="Dollars for a million tokens, by model: input, output, cache_write, long_cache_write, cache_read.",
-    )
-    agents: Literal["off", "tell", "reuse"] = Field(
-        default="reuse",
-        description="Agents launched again: not watched, told about, or answered with what an interrupted one left.",
-    )
-    trail: bool = Field(
-        default=True, description="Whether what a session did is restored after a compaction where no workflow is."
-    )
-    exclude: list[str] = Field(
-        default=[],
-        description="Globs of files whose content is never kept: not recorded, no trail, no generation.",
-        json_schema_extra={"items": {"type": "string", "pattern": "[^/ ]"}},
-    )
-    exclude_patterns: list[str] = Field(
-        default=[],
-        description="Regular expressions of text that is masked in recordings and the trail.",
-        json_schema_extra={"items": {"type": "string", "minLength": 1}},
-    )
-    server: bool = Field(
-        default=True, description="Whether a warm server answers events; counts only in the user's file."
-    )
-    log_level: Literal["debug", "info", "warning", "error"] = Field(
-        default="info", description="The least important lines that reach the log."
-    )
-
-    @field_validator("format")
-    @classmethod
-    def _known(cls, name: str) -> str:
-        from holdfast.formats import NAMES
-
-        if name not in NAMES:
-            raise ValueError(f"no format is named {name!r}; known are {', '.join(NAMES)}")
-        return name
-
-    @field_validator("exclude")
-    @classmethod
-    def _globs(cls, globs: list[str]) -> list[str]:
-        for glob in globs:
-            if not glob.strip("/ "):
-                raise ValueError(f"{glob!r} names no file")
-        return globs
-
-    @field_validator("exclude_patterns")
-    @classmethod
-    def _patterns(cls, patterns: list[str]) -> list[str]:
-        if fault := next(filter(None, map(capture.fault, patterns)), ""):
-            raise ValueError(fault)
-        return patterns
 
 
 @frozen
@@ -219,15 +75,22 @@ def load(root: Path | None, *, trusted: bool) -> Loaded:
             joins = key in LISTS and key in values
             values[key] = [*values[key], *value] if joins else value
             sources[key] = (*sources[key], file) if joins else (file,)
-    with unplugged():
-        config = Config.model_validate(_nest(values)) if values else _default()
-    return Loaded(config, [*problems, *_conflicts(values)], ignored, untrusted_id, sources)
+    return Loaded(
+        _made(values) if values else _default(), [*problems, *_conflicts(values)], ignored, untrusted_id, sources
+    )
 
 
 @cache
 def _default() -> Config:
     """Return the configuration of nearly all projects, which nobody can change."""
-    return Config.model_construct()
+    return Config()
+
+
+def _made(values: Mapping[str, Any]) -> Config:
+    """Return the configuration with these values, by dotted key."""
+    from holdfast import config_model
+
+    return config_model.validated(_nest(values))
 
 
 def check(file: Path, within: Path | None = None) -> list[str]:
@@ -242,23 +105,11 @@ def check(file: Path, within: Path | None = None) -> list[str]:
     return [*problems, *(f"{file}: {conflict}" for conflict in _conflicts(values))]
 
 
-@cache
-def fields() -> Mapping[str, FieldInfo]:
-    """Return the field of every key, in the model's order; a key in a table has a dot."""
-    return {
-        prefix + name: field
-        for prefix, model in _tables()
-        for name, field in model.model_fields.items()
-        if not _is_table(field.annotation)
-    }
-
-
 def _known_entries(file: Path, within: Path | None, problems: list[str]) -> dict[str, Any]:
     """Return the file's dotted keys with their values; what it has beside known ones is added to `problems`."""
-    known = fields()
     entries = dict(_entries(file, within, problems))
-    problems += [f"{file}: {problem}" for problem in _unknown([key for key in entries if key not in known])]
-    return {key: value for key, value in entries.items() if key in known}
+    problems += [f"{file}: {problem}" for problem in _unknown([key for key in entries if key not in KEYS])]
+    return {key: value for key, value in entries.items() if key in KEYS}
 
 
 def _valid(file: Path, entries: Mapping[str, Any], problems: list[str]) -> Iterator[tuple[str, Any]]:
@@ -278,7 +129,7 @@ def _valid(file: Path, entries: Mapping[str, Any], problems: list[str]) -> Itera
 
 def _conflicts(values: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence for each value that another one makes useless."""
-    deadline = values.get("handlers.deadline", fields()["handlers.deadline"].get_default())
+    deadline = values.get("handlers.deadline", _default().handlers.deadline)
     timeout = values.get("handlers.timeout", 0)
     if timeout > deadline:
         told = f"handlers.timeout is {timeout:g} seconds, but handlers.deadline ends them all after"
@@ -298,9 +149,8 @@ def _entries(file: Path, within: Path | None, problems: list[str]) -> Iterator[t
 
 
 def _flat(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    known = {prefix.rstrip(".") for prefix, _ in _tables() if prefix}
     for name, value in table.items():
-        if name in known and isinstance(value, dict):
+        if name in TABLES and isinstance(value, dict):
             yield from ((f"{name}.{inner}", item) for inner, item in value.items())
         else:
             yield name, value
@@ -308,15 +158,14 @@ def _flat(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 def _fault(key: str, value: object) -> str | None:
     """Return what is wrong with the value of a known key, or None."""
-    try:
-        with unplugged():
-            Config.model_validate(_nest({key: value}))
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        said = first["msg"].removeprefix("Value error, ")
-        said = said if said != first["msg"] else f"{said[0].lower()}{said[1:]}, got {_brief(value)}"
-        return f"key {key!r}: {said}; {'the others count' if _sound_part(key, value) else 'the default is used'}"
-    return None
+    from holdfast import config_model
+
+    said = config_model.fault(_nest({key: value}), lambda: _brief(value))
+    return (
+        f"key {key!r}: {said}; {'the others count' if _sound_part(key, value) else 'the default is used'}"
+        if said
+        else None
+    )
 
 
 def _sound_part(key: str, value: object) -> list[Any]:
@@ -339,7 +188,7 @@ def _unknown(found: list[str]) -> list[str]:
 def _hint(key: str) -> str:
     import difflib
 
-    near = difflib.get_close_matches(key, fields(), n=1)
+    near = difflib.get_close_matches(key, KEYS, n=1)
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 
@@ -357,11 +206,3 @@ def _nest(values: Mapping[str, Any]) -> dict[str, Any]:
         table, _, name = key.rpartition(".")
         (nested.setdefault(table, {}) if table else nested)[name] = value
     return nested
-
-
-def _tables() -> list[tuple[str, type[BaseModel]]]:
-    return [("", Config), ("project.", ProjectSection), ("handlers.", HandlersSection)]
-
-
-def _is_table(annotation: object) -> bool:
-    return isinstance(annotation, type) and issubclass(annotation, BaseModel)

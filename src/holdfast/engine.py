@@ -260,8 +260,14 @@ def choose(payload: Mapping[str, Any], found: Sequence[HandlerFile]) -> tuple[li
     files = [file for file in found if any(route.event == name for route in file.routes)]
     if not any(file.active for file in files):
         return [], None
+    value = CLIENT.matched(name, payload)
+    plan = [] if value is None else loader.plan(CLIENT, files, name, value)
+    if not plan and value is not None:  # before the model is loaded, which takes longest
+        return [], None
     event = CLIENT.parse(payload)
-    return loader.plan(CLIENT, files, name, event.matcher_value), event
+    if value is None or value != event.matcher_value:
+        plan = loader.plan(CLIENT, files, name, event.matcher_value)
+    return plan, event
 
 
 def conclude(event: Event, plan: Sequence[Call], answers: Sequence[Answer]) -> tuple[Reply, list[Outcome]]:

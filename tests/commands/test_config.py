@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,7 @@ def test_show_prints_the_values_in_force_as_toml(
         "# Not used until you trust .claude/holdfast.toml: exclude, reading",
         "# Read that file, then run: holdfast handlers trust",
     ]
-    values = config.load(tmp_path, trusted=False).config.model_dump()
+    values = asdict(config.load(tmp_path, trusted=False).config)
     del values["project"]
     assert tomllib.loads(shown) == values
 
@@ -69,7 +70,7 @@ def test_show_for_programs(user_file: Path, tmp_path: Path, monkeypatch: pytest.
     rows = {row.pop("key"): row for row in shown["keys"]}
 
     assert (shown["problems"], shown["untrusted"]) == ([], [])
-    assert list(rows) == list(config.fields())
+    assert list(rows) == list(config.KEYS)
     assert rows["trail"] == {"value": False, "default": True, "files": [str(user_file)], "variable": None}
     assert rows["server"]["value"] is False
     assert rows["server"]["variable"] == "HOLDFAST_SERVER"

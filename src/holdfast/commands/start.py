@@ -32,7 +32,7 @@ _STUCK = re.compile(r"(?P<title>.*[^\s@])@(?P<agent>[A-Za-z][\w:-]*)", re.DOTALL
 def _help() -> str:
     """Return the command's help, with each format that is installed."""
     width = max(map(len, RECORDS))
-    usual = Config.model_fields["format"].default
+    usual = Config().format
     listed = [
         f"  {name:<{width}}  {record.TOP}/; {_moving(name)}{' (default)' if name == usual else ''}"
         for name, record in RECORDS.items()

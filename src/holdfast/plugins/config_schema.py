@@ -6,8 +6,7 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from holdfast import paths
-from holdfast.config import Config
+from holdfast import config_model, paths
 from holdfast.errors import StateError
 from holdfast.files import access, atomic, document
 from holdfast.pydantic_plugins import unplugged
@@ -22,13 +21,13 @@ LINE = f"#:schema ./{NAME}"
 
 
 def schema() -> dict[str, Any]:
-    """Return the schema of the user's and the project's file, made from `holdfast.config.Config`.
+    """Return the schema of the user's and the project's file, made from `holdfast.config_model.MODEL`.
 
     It has no references, which not every editor follows. It can't say that a regular expression is valid, or that one
     limit is below another: only loading the file tells.
     """
     with unplugged():
-        made = Config.model_json_schema()
+        made = config_model.MODEL.model_json_schema()
     named = made.pop("$defs", {})
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",  # editors of TOML know none later

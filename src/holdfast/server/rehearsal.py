@@ -53,6 +53,7 @@ _ENGINE = (
     "dispatch.budget",
     "dispatch.costs",
     "files.trust",
+    "config_model",  # for those whose file has values
     "project",
     "ledger.database",
     "ledger.connection",

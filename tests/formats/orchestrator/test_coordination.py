@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import paths
-from holdfast.config import Config, Price
+from holdfast import config_model, paths
+from holdfast.config_keys import Config, Price
 from holdfast.files.transcript import Tokens
 from holdfast.formats.orchestrator import checks, prices
 from holdfast.sessions.workspace import Workspace
@@ -532,5 +532,5 @@ def test_a_cost_of_which_an_earlier_part_is_unknown_stays_unknown(project: Holdf
 @pytest.mark.parametrize("name", ["claude-new-20260101", "claude-new"])
 def test_your_price_may_name_a_model_with_its_date_or_without(name: str) -> None:
     """The client names it with the date."""
-    config = Config.model_validate({"prices": {name: {"input": 3, "output": 15}}})
+    config = config_model.validated({"prices": {name: {"input": 3, "output": 15}}})
     assert prices.cost({"claude-new-20260101": Tokens(1_000_000, 0, 0, 0, 0)}, config) == "$3.00"

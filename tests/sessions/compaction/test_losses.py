@@ -81,7 +81,7 @@ def test_no_secret_is_kept(project: Workspace) -> None:
 def test_what_is_excluded_is_not_kept(project: Workspace) -> None:
     """Patterns mask, an excluded file is not named, and of an excluded state file nothing is kept but counts."""
     made = workflow(project.root, reading=("@private/a.md", "@b.md"), reminders=("Call Mallory\nSmith now",))
-    closed = Config.model_validate({"exclude": ["private"], "exclude_patterns": [r"Mallory\sSmith"]})
+    closed = Config(exclude=["private"], exclude_patterns=[r"Mallory\sSmith"])
     assert losses.lost(closed, made, "Release Build") == {
         "reading": ["[excluded]", "b.md"],
         "reminders": ["Call [excluded] now"],
