@@ -231,8 +231,8 @@ def test_a_compaction_gives_the_run_back(project: HoldfastProject, name: str) ->
     for words in (
         "run: executing, iteration 1, task 1/2 of phase 1/2 Foundation",
         "document: auth.md",
-        "agents: task-executor 1.1\n",
-        "bounds: $1.00, 1h, 4 iterations per task",
+        "1.1 Update the model (in_progress)",
+        "bounds: $1.00, 1h, 4 iterations/task",
         "1.1 insight: Look first",
         "pre_task api low pass: It was fine",
         "holdfast orchestrator --help",

@@ -461,25 +461,35 @@ def test_runs_that_start_within_one_second_have_different_ids(scene: Scene) -> N
     assert (first.id, scene.start().id) == ("run_20260115_120000", "run_20260115_120001")
 
 
+def test_an_iteration_is_told_once_there_is_one(scene: Scene) -> None:
+    """A task that was only started has none."""
+    scene.start()
+    scene.do(lambda run: transitions.begin(run, "1.1"))
+    assert scene.workflow.context["run"] == "executing, task 1/2 of phase 1/2 Foundation"
+
+    scene.do(lambda run: transitions.iterate(run, "1.1"))
+    assert scene.workflow.context["run"] == "executing, iteration 1, task 1/2 of phase 1/2 Foundation"
+
+
 def test_what_was_used_of_the_bounds_is_told_once_it_is_something(scene: Scene) -> None:
     """No cost, and less than a minute, say nothing yet."""
     scene.start()
     scene.do(lambda run: transitions.begin(run, "1.1"))
     scene.at("12:00:59")
     scene.do(lambda run: transitions.finish(run, "1.1", cost="$0"))
-    assert scene.workflow.context["bounds"] == "$1.00, 1h, 4 iterations per task"
+    assert scene.workflow.context["bounds"] == "$1.00, 1h, 4 iterations/task"
 
     scene.do(lambda run: transitions.begin(run, "1.2"))
     scene.at("12:16:00")
     scene.do(lambda run: transitions.finish(run, "1.2", cost="$0.20"))
-    assert scene.workflow.context["bounds"] == "$0.20 of $1.00, 0h 16m 0s of 1h, 4 iterations per task"
+    assert scene.workflow.context["bounds"] == "$0.20 of $1.00, 0h 16m 0s of 1h, 4 iterations/task"
 
 
 def test_agents_are_told_with_what_differs_from_the_run(scene: Scene) -> None:
-    """One that works is told by its type and task; several are a list."""
+    """One that only works on its task isn't told of; several are a list."""
     scene.start()
     scene.do(lambda run: transitions.begin(run, "1.1", launched=True))
-    assert scene.workflow.context["agents"] == "task-executor 1.1"
+    assert "agents" not in scene.workflow.context, "that task 1.1 is in progress says the same"
     scene.do(lambda run: transitions.begin(run, "2.1", launched=True))
     scene.do(lambda run: transitions.iterate(run, "2.1"))
     scene.do(lambda run: transitions.fail(run, "2.1", "No idea"))

@@ -125,13 +125,15 @@ def context(run: Run, root: Path) -> dict[str, Any]:
     phase = "" if number is None else f" of phase {number + 1}/{values.text(head.get('total_phases'))}"
     named = "" if number is None or run.phase_name(number + 1) == title(run) else f" {run.phase_name(number + 1)}"
     task = values.text(head.get("current_task"))
-    found: dict[str, Any] = {"run": f"{run.status}, iteration {iteration}, task {task}{phase}{named}"}
+    tried = "" if iteration == "0" else f"iteration {iteration}, "
+    found: dict[str, Any] = {"run": f"{run.status}, {tried}task {task}{phase}{named}"}
     if head.get("outer_ralph") is True:
         found["outer_review"] = "running"
     found["document"] = values.text(head.get("task_doc")).removeprefix(f"{root}/")
     if work := [f"{id_}: {said}" for id_ in run.active() if (said := done_so_far(run, id_))]:
         found["work_so_far"] = work
-    if agents := [_agent(each, iteration) for each in schema.objects(run.data.get("active_agents"))]:
+    agents = [_agent(each, iteration) for each in schema.objects(run.data.get("active_agents"))]
+    if agents and agents != [f"{EXECUTOR} {run.at_work()}"]:  # that its task is in progress says the same
         found["agents"] = agents if len(agents) > 1 else agents[0]
     bounds = values.members(run.data.get("safety_bounds"))
     found["bounds"] = _bounds(bounds)
@@ -187,7 +189,7 @@ def _bounds(bounds: Mapping[str, Any]) -> str:
     took = f"{time} of " if (amounts.seconds(time) or 0) >= MINUTE_S else ""
     most = values.text(bounds.get("max_iterations_per_task"))
     money, hours = values.text(bounds.get("max_cost")), values.text(bounds.get("max_time"))
-    return f"{spent}{money}, {took}{hours}, {most} iterations per task"
+    return f"{spent}{money}, {took}{hours}, {most} iterations/task"
 
 
 def _agent(entry: Mapping[str, Any], iteration: str) -> str:
