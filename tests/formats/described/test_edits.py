@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.errors import TransitionError
-from holdfast.formats.described import description, edits
+from holdfast.formats.described import description, edits, store
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import definitions, registry
 from holdfast.workflow.model import Start
@@ -87,6 +87,19 @@ def test_a_context_of_another_kind_is_left_alone(rules: description.Description)
     with pytest.raises(TransitionError, match='"context" in the file isn\'t an object'):
         edits.add(rules, file, context={"a": 1})
     assert file["context"] == "see the wiki"
+
+
+def test_very_many_files_are_not_all_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first of them are, in alphabetical order."""
+    monkeypatch.setattr(store, "MAX_FILES", 2)
+    described.lay("checklist")
+    project = Workspace.open(tmp_path)
+    for name in ("a", "b", "c"):
+        path = tmp_path / f"checklists/{name}.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps({"name": name, "tasks": [{"text": "Tag", "done": False}]}))
+
+    assert [each.title for each in registry.get("checklist").find(project).workflows] == ["a", "b"]
 
 
 def test_a_start_beside_somebody_elses_file_gets_another_name(tmp_path: Path) -> None:

@@ -201,8 +201,8 @@ def test_what_a_new_run_replaces_is_abandoned_and_kept(project: Workspace) -> No
     assert listed(project) == [again.path.stem]
 
 
-def test_a_run_that_is_begun_again_is_listed_again(project: Workspace) -> None:
-    """Whatever took it off the list; and a change that changes nothing leaves the list as it is."""
+def test_a_run_that_is_begun_again_is_listed_again(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever took it off the list; and what changes nothing leaves the list as it is."""
     made = start(project, "Add model")
     with locked(places.top(project)):
         index.drop(project, made.path, data(made.path))
@@ -211,8 +211,12 @@ def test_a_run_that_is_begun_again_is_listed_again(project: Workspace) -> None:
     assert places.index(project).read_bytes() == raw
 
     store.relist(project, made)
-
+    raw = places.index(project).read_bytes()
     assert listed(project) == [made.path.stem]
+
+    monkeypatch.setenv("HOLDFAST_NOW", clock.stamp(clock.now() + timedelta(minutes=1)))
+    store.relist(project, made)
+    assert places.index(project).read_bytes() == raw
 
 
 def test_a_run_keeps_its_place_in_the_list(project: Workspace) -> None:
