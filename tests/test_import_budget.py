@@ -241,8 +241,8 @@ def test_garbage_is_collected_in_handlers_only(place: Place) -> None:
         "import gc\nfrom holdfast import *\n@hookimpl\ndef on_pre_tool_use(event): return advise(str(gc.isenabled()))\n"
     )
     place.user_handler("garbage", text)
-    script = "import gc, site, sys; site.main(); sys.path.insert(0, sys.argv[1]); from holdfast import engine; "
-    script += "engine.main(None); print(gc.isenabled(), file=open(sys.argv[2], 'w'))"
+    script = "import gc, site, sys; site.main(); sys.path.insert(0, sys.argv[1]); from holdfast import relay; "
+    script += "relay.cold('', sys.argv[1], None); print(gc.isenabled(), file=open(sys.argv[2], 'w'))"
     out = place.root / "collects"
     command = [*processes.INTERPRETER, "-c", script, str(processes.SOURCE), str(out)]
     ended = processes.run(command, json.dumps(place.payload("PreToolUse-Bash")).encode(), place.environ(), place.root)

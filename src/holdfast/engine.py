@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import time
@@ -59,7 +58,6 @@ def main(argument: str | None = None, entry: str = "") -> int:
     Raises:
         BaseException: not even a refusal could be given (`dispatch`).
     """
-    gc.disable()  # a process this short has little garbage, and each search takes time while modules load
     code = dispatch(argument, output.Streams, time.monotonic() - min(age(), LONGEST_START_S))
     passed("over")
     if entry:

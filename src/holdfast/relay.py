@@ -134,6 +134,10 @@ def cold(entry: str, root: str, argument: str | None) -> int:
             site.main()  # restores a virtual environment's packages, which -S leaves out
         if root not in sys.path:  # site-packages must not come before the standard library
             sys.path.insert(0, root)
+        if argument not in PROGRAMS:
+            import gc
+
+            gc.disable()  # a process this short has little garbage, and each search takes time while modules load
         name = PROGRAMS.get(argument or "", "holdfast.engine")
         answer = __import__(name, fromlist=["main"]).main
     except BaseException as error:  # noqa: BLE001 - nothing that is wrong with Holdfast may refuse a tool call
