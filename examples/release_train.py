@@ -214,7 +214,14 @@ def extend(project: Stage) -> Shown:
 def compact(project: Stage) -> Shown:
     """The conversation is compacted while an agent is at work."""
     _, after = project.compact("auto")
-    facts = ("Release train", "2/4 Pipeline", "task-executor 2.3", "$10.40 of $20", LESSON, "re_plan")
+    facts = (
+        "Release train",
+        "2/4 Pipeline",
+        "2.3 Let the pipeline upload (in_progress)",
+        "$10.40 of $20",
+        LESSON,
+        "re_plan",
+    )
     for fact in facts:
         promise(fact in after.context, f"{fact!r} comes back")
     return Shown(

@@ -55,3 +55,13 @@ def test_there_are_as_many_phases_as_the_tasks_name() -> None:
     """The larger number counts: that of the state or that of its tasks."""
     assert imported(completed_tasks=["3.1: A"], pending_tasks=["4.2: B"])["orchestrator"]["total_phases"] == 4
     assert imported(head={"total_phases": 7})["orchestrator"]["total_phases"] == 7
+
+
+def test_a_sum_that_the_tasks_do_not_give_is_named() -> None:
+    """The run's sum is that of its completed tasks, so what else was spent is lost."""
+    for said, lost in (
+        (0.4, ['"safety_bounds.cost_so_far" is $0.40, and the completed tasks add up to $0.00']),
+        (0, []),
+    ):
+        data = {"orchestrator": {"status": "executing", "task_doc": "/a.md"}, "pending_tasks": ["1.1: Write it"]}
+        assert drift.imported({**data, "safety_bounds": {"cost_so_far": said}}, "")[1] == lost

@@ -50,7 +50,12 @@ def imported(data: Mapping[str, Any], task_doc: str) -> tuple[dict[str, Any], li
     made["completed_tasks"] = [_completed(each, made) for each in _tasks(data, "completed_tasks", lost)]
     made["pending_tasks"] = [_pending(each) for each in _tasks(data, "pending_tasks", lost)]
     done = made["completed_tasks"]
-    made["safety_bounds"]["cost_so_far"] = amounts.as_money(amounts.sum_money(each["cost"] for each in done))
+    cost = amounts.as_money(amounts.sum_money(each["cost"] for each in done))
+    given = amounts.money(_money(values.members(data.get("safety_bounds")).get("cost_so_far")))
+    if given is not None and given != amounts.money(cost):
+        said = amounts.as_money(given)
+        lost.append(f'"safety_bounds.cost_so_far" is {said}, and the completed tasks add up to {cost}')
+    made["safety_bounds"]["cost_so_far"] = cost
     elapsed = amounts.sum_seconds(each["time_elapsed"] for each in done)
     made["safety_bounds"]["elapsed_time"] = amounts.as_time(elapsed, hours=True)
     numbers = [schema.phase_of(each["task"]) or 1 for each in (*done, *made["pending_tasks"])]
