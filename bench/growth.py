@@ -3,17 +3,19 @@
 Each range is measured side by side: all its points take turns, round after round, so that noise meets them alike, and
 what counts is the ratio of each point to the smallest of its range. Two ways of measuring:
 
-- `cold`: the registered command as a whole process, without the server (with `--server` as it is installed);
-- `fork`: the engine in a process forked from one that has everything loaded, as a warm server has it.
+- `cold`: the registered command as a whole process, without the server;
+- `warm`: the same with the server, which every size has one of.
 
-What is called `holdfast …` is no event but a command: it looks at every task, so its time may grow with them.
+What is called `holdfast …` is no event but a command: it looks at every task, so its time may grow with them, and no
+server answers it.
 
-    python -m bench.growth [--range NAME …] [--rounds N] [--quick] [--json] [--server] [--only cold|fork]
+    python -m bench.growth [--range NAME …] [--rounds N] [--quick] [--json] [--only cold|warm]
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import platform
@@ -25,8 +27,11 @@ from typing import Any
 
 from bench import grown
 from bench.grown import COMMAND, Place
-from holdfast import paths
+from bench.place import answered, run
+from bench.race import WrongAnswerError
 
+REST_S = 0.06
+"""Time before each event, in which a server makes its next worker ready."""
 MEMORY = ("PreCompact-auto", "SessionStart-compact", "UserPromptSubmit", "PostToolUse-Agent")
 SIZES = {
     "workflows": (1, 100, 10_000),
@@ -85,8 +90,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--server", action="store_true", help="leave the server on in the cold way")
-    parser.add_argument("--only", choices=("cold", "fork"))
+    parser.add_argument("--only", choices=("cold", "warm"))
     options = parser.parse_args()
     rows = []
     for name in options.ranges or SIZES:
@@ -94,33 +98,44 @@ def main() -> None:
         with tempfile.TemporaryDirectory(prefix="holdfast-growth-") as folder:
             places = {size: grown.make(name, size, Path(folder).resolve() / str(size), EVENTS[name]) for size in sizes}
             time.sleep(2.5)  # files just written are read again each time
-            for event in EVENTS[name]:
-                rows += _measured(name, event, places, options)
+            try:
+                for event, way in itertools.product(EVENTS[name], ("cold", "warm")):
+                    if options.only in (None, way) and not (way == "warm" and event.startswith(COMMAND)):
+                        rows += _race(name, event, way, places, options)
+            finally:
+                for place in places.values():
+                    run(place, "server", "stop")
     if options.json:
         machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} CPUs, {platform.python_version()}"
         print(json.dumps({"machine": machine, "rounds": options.rounds, "points": rows}, indent=2))
 
 
-def _measured(name: str, event: str, places: dict[int, Place], options: argparse.Namespace) -> list[dict[str, Any]]:
-    rows = []
-    for way, once in (("cold", Place.time), ("fork", _forked)):
-        if options.only in (None, way):
-            rows += _race(name, event, way, once, places, options)
-    return rows
-
-
 def _race(
-    name: str, event: str, way: str, once: Any, places: dict[int, Place], options: argparse.Namespace
+    name: str, event: str, way: str, places: dict[int, Place], options: argparse.Namespace
 ) -> list[dict[str, Any]]:
-    """Measure all points of a range in turns; the first two rounds only warm the caches."""
+    """Measure all points of a range in turns; the first two rounds only warm the caches.
+
+    Raises:
+        WrongAnswerError: the servers didn't answer what is called warm.
+    """
+    warm = way == "warm"
+    if warm:
+        for place in places.values():
+            run(place, "server", "start", HOLDFAST_SERVER="")
+    before = sum(map(answered, places.values()))
+    fired = 0
     times: dict[int, list[float]] = {size: [] for size in places}
     for number in range(options.rounds + 2):
         for size, place in places.items():
-            took = once(place, event, options.server)
+            time.sleep(REST_S)
+            took = place.time(event, warm)
+            fired += 1
             if number > 1:
                 times[size].append(took * 1000)
             if took > 5 and len(times[size]) > 1:
                 break
+    if warm and (cold := fired - sum(map(answered, places.values())) + before) * 10 > fired:
+        raise WrongAnswerError(f"{cold} of {fired} warm {event} were answered without a server")
     medians = {size: statistics.median(each) for size, each in times.items() if each}
     first, least = next(iter(medians.values())), {size: min(each) for size, each in times.items() if each}
     if not options.json:
@@ -141,71 +156,6 @@ def _race(
         }
         for size, each in medians.items()
     ]
-
-
-def _forked(place: Place, event: str, server: bool) -> float:
-    """Run the engine in a forked process and return the seconds from the fork to its end."""
-    _preload(place)
-    data = place.stdin(event)
-    with tempfile.TemporaryFile() as stdin:
-        stdin.write(data)
-        stdin.seek(0)
-        started = time.perf_counter()
-        pid = os.fork()
-        if not pid:
-            try:
-                os.dup2(stdin.fileno(), 0)
-                nowhere = os.open(os.devnull, os.O_WRONLY)
-                os.dup2(nowhere, 1)
-                os.chdir(place.root)
-                if event.startswith(COMMAND):
-                    from holdfast import cli
-
-                    cli.main(event.removeprefix(COMMAND).split())
-                from holdfast import engine
-
-                engine.main(event.split("-")[0])
-            finally:
-                os._exit(0)
-        os.waitpid(pid, 0)
-        return time.perf_counter() - started
-
-
-def _preload(place: Place) -> None:
-    """Load everything that an event may need, and set the environment of a hook."""
-    from importlib import import_module
-
-    from holdfast import events
-    from holdfast.plugins import loader
-
-    if not _loaded:
-        names = {
-            *events.EVENTS.values(),
-            "holdfast.engine",
-            "holdfast.cli",
-            "holdfast.formats.wfs.commands.sessions",
-            "holdfast.dispatch.isolation",
-            "holdfast.clients.claude.replies",
-            "sqlite3",
-        }
-        root = paths.package_root()
-        for folder in ("sessions", "workflow", "formats", "files", "ledger"):
-            modules = (root / "holdfast" / folder).rglob("[a-z]*.py")
-            names |= {".".join(each.relative_to(root).with_suffix("").parts) for each in modules}
-        for name in sorted(names):
-            import_module(name)
-        import tomllib  # noqa: F401
-
-        _loaded.append(True)
-        import gc
-
-        gc.freeze()
-    os.environ.clear()
-    os.environ.update(place.environ)
-    loader.preload()
-
-
-_loaded: list[bool] = []
 
 
 if __name__ == "__main__":

@@ -41,9 +41,9 @@ to be refused, after the server was killed in the middle of a session:
 _LONG = """## Growth
 
 Each range from its smallest size to its largest, all sizes taking turns; *growth* is the slowest over the smallest.
-*cold* is the registered command without a server, *fork* the engine in a process forked from one that has everything
-loaded, as the server's children are. What is called `holdfast …` is a command that looks at every task, no event; its
-time may grow with them, and the mark does not count it.
+*cold* is the registered command as a whole process without a server, *warm* the same with one. What is called
+`holdfast …` is a command that looks at every task, no event; its time may grow with them, and the mark does not count
+it.
 """
 
 

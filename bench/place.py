@@ -52,11 +52,6 @@ class Place(Client):
         """The folder of the user's own handlers."""
         return self.home / ".config" / "holdfast" / "handlers"
 
-    @property
-    def sockets(self) -> list[Path]:
-        """The sockets of running servers."""
-        return [path for path in (self.home / ".local/state/holdfast/server").glob("*") if path.is_socket()]
-
 
 def at(top: Path, project: str = "project") -> Place:
     """Return the place in a folder, for one of its projects."""
@@ -81,9 +76,10 @@ def make(top: Path) -> Place:
     return made(place)
 
 
-def run(place: Client, *arguments: str) -> None:
-    """Run the command line in a place's project, as its session. Raises RuntimeError if it fails."""
-    done = place.place.holdfast(*arguments, root=place.root, CLAUDE_CODE_SESSION_ID=place.session, **COLD)
+def run(place: Client, *arguments: str, **environ: str) -> None:
+    """Run the command line in a place's project, as its session, cold by default. Raises RuntimeError if it fails."""
+    variables = {"CLAUDE_CODE_SESSION_ID": place.session, **COLD, **environ}
+    done = place.place.holdfast(*arguments, root=place.root, **variables)
     if done.exit_code:
         raise RuntimeError(f"holdfast {' '.join(arguments)}: {done.stderr or done.stdout}")
 
@@ -127,9 +123,14 @@ def endings(place: Place) -> list[str]:
     return [line for line in lines if "the server ends" in line]
 
 
-def answered(place: Place) -> int:
+def sockets(place: Client) -> list[Path]:
+    """Return the sockets of a place's servers."""
+    return [path for path in (place.home / ".local/state/holdfast/server").glob("*") if path.is_socket()]
+
+
+def answered(place: Client) -> int:
     """Return how many events the servers of a place have answered so far."""
-    said = [servers.ask(socket) for socket in place.sockets]
+    said = [servers.ask(socket) for socket in sockets(place)]
     return sum(int(each["answered"]) for each in said if each)
 
 

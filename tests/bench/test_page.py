@@ -50,7 +50,7 @@ def test_growth_points_are_taken_over() -> None:
     """With what the page and the picture need of them."""
     point = {"range": "rows", "size": 1, "event": "Stop", "ms": 3.0}
 
-    assert parts.points({"points": [point | {"way": "fork", "ratio": 1.0}]}) == [point | {"mode": "fork", "label": "1"}]
+    assert parts.points({"points": [point | {"way": "warm", "ratio": 1.0}]}) == [point | {"mode": "warm", "label": "1"}]
     assert [parts.label(size) for size in (10, 1_000_000, 1 << 10, 200 << 10, 1 << 24, 1 << 30)] == [
         *("10", "1,000,000", "1 KB", "200 KB", "16 MB", "1 GB")
     ]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _CHECKPOINT_TIMEOUT_S = 5.0  # seconds to wait for readers until the write-ahead log can be emptied
 _PAUSE_S = 0.05  # seconds between two attempts at that
-PRUNED = 200  # rows that go at once, more than any event adds
+PRUNED = 50  # rows that go at once: more than an event adds, and so few that none waits long for it
 _COPY_LIMIT_BYTES = 256 * 1024 * 1024  # bytes of a ledger that is copied to memory, which takes 0.3 s
 
 
