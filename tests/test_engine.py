@@ -1203,7 +1203,7 @@ def test_a_refusal_has_the_form_of_its_event(event: str) -> None:
 
     assert refusal.kind == wanted
     assert "user/a.py: on_x raised ValueError" in refusal.text
-    assert str(paths.log_file()) in refusal.text
+    assert paths.shown(str(paths.log_file())) in refusal.text
 
 
 def test_of_a_second_judgement_only_what_decides_the_call_is_kept() -> None:

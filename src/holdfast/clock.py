@@ -21,6 +21,11 @@ def stamp(moment: datetime | None = None) -> str:
     return _utc(moment or now()).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
+def minute(stamp: str) -> str:
+    """Return a stamp for people, to the minute: `2025-12-09 14:30 UTC`."""
+    return f"{stamp[:10]} {stamp[11:16]} UTC"
+
+
 def file_stamp(moment: datetime | None = None) -> str:
     """Return a time (default: now) as `20251209_143052`, in UTC, for file names (R001-02)."""
     return _utc(moment or now()).strftime("%Y%m%d_%H%M%S")

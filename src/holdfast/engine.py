@@ -325,7 +325,7 @@ def refusal(event: str, fault: str, root: str) -> Outcome:
     reason = f"Refused, because a strict handler could not check it: {fault}."
     if "holdfast handlers " not in fault:  # the fault of a missing or broken handler names the command already
         reason += f" To see more, run in a terminal: holdfast handlers check. To do without it: {join(lift)}."
-    reason += f" Log: {paths.log_file()}"
+    reason += f" Log: {paths.shown(str(paths.log_file()))}"
     return CLIENT.refusal(event, reason)
 
 

@@ -125,6 +125,11 @@ def concerns(line: str, root: Path) -> bool:
     return line.endswith(f" {_about(str(root))}")
 
 
+def without_project(line: str) -> str:
+    """Return a line of the log without the project that it names."""
+    return _OF_PROJECT.sub("", line)
+
+
 def written(text: str) -> str:
     """Return a text as it stands in the log: without secrets, control characters escaped."""
     from holdfast.files.redact import redact

@@ -100,12 +100,14 @@ def test_an_untrusted_handler_does_not_run(root: Path) -> None:
 
 
 def test_what_is_switched_off_is_told(root: Path) -> None:
-    """With the file to change; a name that is no handler's, too."""
+    """With the command that switches it on; a name that is no handler's, too."""
     write(paths.user_config(), '[handlers]\noff = ["save_workflow"]\n')
     found = only("handlers", root, "notice")
     assert "save_workflow.py is switched off" in found.text
     assert "Holdfast works without it" in found.text
-    assert str(paths.user_config()) in found.remedy
+    assert found.remedy == "holdfast handlers on save_workflow"
+    obey(found, root)
+    healthy("handlers", root)
 
     write(paths.user_config(), '[handlers]\non = ["recorder"]\n')
     assert "\"handlers.on\" names 'recorder'" in only("handlers", root, "notice").text

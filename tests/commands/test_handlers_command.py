@@ -64,7 +64,7 @@ def test_the_shipped_handlers_are_listed_for_their_events() -> None:
     """What a fresh install runs; the recorder is off, and it is said how to switch it on."""
     text = holdfast("handlers", "list").out
 
-    for words in ("PreCompact", "save_workflow.py", "SessionStart", "restore_workflow.py", "handlers.on"):
+    for words in ("PreCompact", "save_workflow.py", "SessionStart", "restore_workflow.py", "handlers on record_events"):
         assert words in text
     assert "WorktreeCreate" not in text
 
@@ -149,7 +149,7 @@ def test_the_projects_configuration_is_trusted_with_its_handlers(root: Path) -> 
     config = write(paths.project_config(root), 'todos = "off"\n')
     assert not trust.config_trusted(root)
 
-    assert 'configuration: todos = "off"' in holdfast("handlers", "trust", "--yes", root=root).out
+    assert '  configuration: todos = "off"' in holdfast("handlers", "trust", "--yes", root=root).out.splitlines()
 
     assert trust.config_trusted(root)
     config.write_text('todos = "tell"\n')

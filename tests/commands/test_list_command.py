@@ -50,7 +50,7 @@ def test_the_archive_lists_what_was_completed(root: Path) -> None:
     assert row["completed_at"].endswith("Z")
     assert row["worktree"] == str(root)
     said = holdfast("list", "--archive", root=root).out
-    assert row["completed_at"][:16] in said
+    assert f"{row['completed_at'][:10]} {row['completed_at'][11:16]} UTC" in said
     assert "Pages" in said
     assert "There is no workflow" in holdfast("list", root=root).out
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -189,6 +190,8 @@ def test_status_shows_what_failed(compacted: HoldfastProject) -> None:
     text = holdfast("status", root=compacted.root).out
     assert "Failing handlers" in text
     assert "Unreadable files" in text
+    assert re.search(r"\n  \d{4}-\d\d-\d\d \d\d:\d\d:\d\d error Stop: .*ZeroDivisionError", text)
+    assert "project=" not in text
 
 
 def test_status_shows_what_is_completed_as_that(tmp_path: Path) -> None:

@@ -140,5 +140,5 @@ def test_a_context_value_may_be_json(text: str, value: object) -> None:
 @pytest.mark.parametrize("text", ["", "novalue", "=x", "  =x"])
 def test_a_pair_needs_a_name_and_a_sign(text: str) -> None:
     """Else it is a wrong call."""
-    with pytest.raises(click.BadParameter, match="is not K=V"):
+    with pytest.raises(click.BadParameter, match="isn't K=V, such as"):
         options.as_context([text])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import subprocess
 from contextlib import closing
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import formats
+from holdfast import formats, paths
 from holdfast.errors import StateError
 from holdfast.files import atomic
 from holdfast.sessions.ownership import owners
@@ -107,6 +108,18 @@ def test_without_an_agent_the_usual_format_is_taken(tmp_path: Path) -> None:
     assert "no agent" not in said
 
 
+def test_a_faulty_configuration_is_told(tmp_path: Path) -> None:
+    """Its format doesn't count, so the workflow may not be of the format that you meant."""
+    file = paths.user_config()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("format = \n")
+
+    said = holdfast("start", "Tool", root=tmp_path)
+
+    assert only(tmp_path).format == "compaction"
+    assert re.fullmatch(r"warning: ~/\S+: is not TOML: .*; to check it: holdfast config check\n", said.err)
+
+
 @pytest.mark.parametrize("kind", formats.NAMES)
 def test_an_at_sign_without_a_space_names_no_agent_and_is_said(tmp_path: Path, kind: str) -> None:
     """It may be meant as one; a mail address and a version are not, and programs get JSON alone on stdout."""
@@ -116,8 +129,8 @@ def test_an_at_sign_without_a_space_names_no_agent_and_is_said(tmp_path: Path, k
 
     assert said.json["total"] == 6
     assert said.err == (
-        'warning: there is no agent "tester": none is built in or in .claude/agents/ or ~/.claude/agents/.\n'
-        'warning: there is no agent "critic": none is built in or in .claude/agents/ or ~/.claude/agents/.\n'
+        'warning: there is no agent "tester", neither built in nor in .claude/agents/ or ~/.claude/agents/\n'
+        'warning: there is no agent "critic", neither built in nor in .claude/agents/ or ~/.claude/agents/\n'
         'Note: the phase is called "Build@developer". To name an agent, put a space before its @: "Build @developer".\n'
     )
     assert [phase.title for phase in only(tmp_path).phases] == [
@@ -399,10 +412,10 @@ def test_an_agent_that_the_client_would_not_find_is_named(tmp_path: Path) -> Non
 
     said = holdfast("start", "Tool", "--format", "hybrid", *phases, root=tmp_path)
 
-    places = "none is built in or in .claude/agents/ or ~/.claude/agents/."
+    places = "neither built in nor in .claude/agents/ or ~/.claude/agents/"
     assert said.err.splitlines() == [
-        f'warning: there is no agent "code-reviewr": {places} Did you mean @code-reviewer?',
-        f'warning: there is no agent "nobody": {places}',
+        f'warning: there is no agent "code-reviewr", {places}; did you mean @code-reviewer?',
+        f'warning: there is no agent "nobody", {places}',
     ]
     assert [each.agent for each in only(tmp_path).phases] == [
         *("code-reviewer", "code-reviewr", "nobody", "plugin:it", "Explore", "plain")

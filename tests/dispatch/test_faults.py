@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import environment, log, paths, worktree
+from holdfast import clock, environment, log, paths, worktree
 from holdfast.dispatch import faults
 from holdfast.dispatch.calls import Answer
 from holdfast.events import parse
@@ -36,11 +36,11 @@ def test_the_latest_fault_is_told_with_its_count(tmp_path: Path, monkeypatch: py
 
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:00:00Z")
     faults.remember("Stop", file, "raised KeyError: 'x'")
-    assert faults.of(file) == "Stop: raised KeyError: 'x' (once, last at 2026-03-01T10:00:00.000000Z)"
+    assert faults.of(file) == "Stop: raised KeyError: 'x' (once, last at 2026-03-01 10:00 UTC)"
 
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T11:00:00Z")
     faults.remember("PreToolUse", file, "took too long")
-    assert faults.of(file) == "PreToolUse: took too long (2 times, last at 2026-03-01T11:00:00.000000Z)"
+    assert faults.of(file) == "PreToolUse: took too long (2 times, last at 2026-03-01 11:00 UTC)"
 
 
 def test_a_changed_file_has_no_fault_any_more(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_when_a_file_was_last_at_fault_is_known(tmp_path: Path) -> None:
     file = handler(tmp_path)
     assert faults.last_at(file) == ""
     faults.remember("Stop", file, "broke")
-    assert faults.last_at(file) in faults.of(file)
+    assert clock.minute(faults.last_at(file)) in faults.of(file)
     assert faults.last_at(file).endswith("Z")
     assert faults.last_at(handler(tmp_path, source=b"y")) == ""
 

@@ -375,6 +375,10 @@ def test_a_dry_uninstall_says_what_would_change_and_changes_nothing(
     said = holdfast("uninstall", "--dry-run")
     assert [line for line in said.splitlines() if "mine" in line and line[0] != "-"], "what is somebody's own stays"
     assert [line for line in said.splitlines() if "holdfast" in line and line[0] == "-"]
+    would = holdfast("uninstall", "--dry-run", "--purge").split("Would be removed: ")[1:]
+    assert [line.strip() for line in would] == [
+        paths.shown(str(path)) for path in (*launcher.present(), paths.state_dir())
+    ]
     uninstall.uninstall(target)
     assert holdfast("uninstall", "--dry-run") == ""
 

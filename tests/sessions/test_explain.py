@@ -82,7 +82,7 @@ def test_the_text_says_the_same_for_people(project: Workspace, put: Put, seed: S
     for piece in (
         'CLAUDE.local.md: names the workflow "Page Orchestration - Case Studies" and has a heading "Workflow State"',
         "PreCompact creates",
-        "created 2025-12-09T15:00Z, changed 2023-11-14T",
+        "created 2025-12-09 15:00 UTC, changed 2023-11-14 ",
         '"Ship" (hybrid): phase 0/1',
         '"Ship": in one line, below "Page Orchestration - Case Studies"',
         "page-orchestration-case-studies",

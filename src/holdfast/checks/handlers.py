@@ -76,8 +76,7 @@ def _inactive(file: HandlerFile, project: Workspace) -> Iterator[Finding]:
         yield notice(text, shlex.join(command))
     elif file.off and file.name in project.config.handlers.off:
         lost = ", so Holdfast works without it" if file.place == "shipped" else ""
-        where = _switched_off_in(file.name, project)
-        yield notice(f'{file.path} is switched off by "handlers.off"{lost}', f'take "{file.name}" out of it in {where}')
+        yield notice(f'{file.path} is switched off by "handlers.off"{lost}', _switch_on(file.name, project))
     elif file.replaced_by is not None and file.place == "shipped":
         yield notice(f"{file.path} doesn't run, because {file.replaced_by} replaces it", f"rename {file.replaced_by}")
     elif file.active and not file.routes and not file.faults:
@@ -97,9 +96,11 @@ def _lost(file: HandlerFile) -> bool:
     return file.active and file.refuses and not (file.trusted and file.path.exists())
 
 
-def _switched_off_in(name: str, project: Workspace) -> str:
-    mine = name in config.load(None, trusted=False).config.handlers.off
-    return str(paths.user_config() if mine else paths.project_config(project.root))
+def _switch_on(name: str, project: Workspace) -> str:
+    """Return the remedy for a handler that is switched off: a command, which changes the user's configuration alone."""
+    if name in config.load(None, trusted=False).config.handlers.off:
+        return shlex.join(["holdfast", "handlers", "on", name])
+    return f'take "{name}" out of it in {paths.project_config(project.root)}'
 
 
 def _unknown(project: Workspace, files: Sequence[HandlerFile]) -> Iterator[Finding]:

@@ -141,7 +141,7 @@ def _describe(project: Workspace, path: Path, content: bytes) -> None:
     for line in _changed(project, name, content):
         click.echo(f"  {printable(line)}")  # click would remove control characters; here you must see them
     if path.suffix != ".py":
-        said = ", ".join(content.decode(errors="replace").split("\n"))[:300]
+        said = ", ".join(content.decode(errors="replace").strip().split("\n"))[:300]
         click.echo(f"  configuration: {said}")
         if project.untrusted_ledger:
             known = wording.quoted(project.untrusted_id)

@@ -9,7 +9,7 @@ import click
 from rich.cells import cell_len
 from rich.text import Text
 
-from holdfast import paths
+from holdfast import clock, paths
 from holdfast.commands import options, sheet
 from holdfast.sessions import templates
 from holdfast.sessions.history import archive
@@ -71,7 +71,7 @@ def _archive(project: Workspace, as_json: bool) -> None:
     elif kept:
         here = project.worktree
         places = ["" if each.worktree == here else f", in {each.worktree}" for each in kept]
-        cells = [(f"{each.completed_at[:16]}Z", each.workflow.position) for each in kept]
+        cells = [(clock.minute(each.completed_at), each.workflow.position) for each in kept]
         told = [_told(each.workflow, place) for each, place in zip(kept, places, strict=True)]
         _put(list(zip(cells, told, strict=True)))
     else:

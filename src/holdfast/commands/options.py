@@ -227,7 +227,7 @@ def as_context(assignments: Iterable[str], option: str = "--set") -> dict[str, A
     for assignment in assignments:
         name, sign, value = assignment.partition("=")
         if not sign or not name.strip():
-            raise click.BadParameter(f"{assignment!r} is not K=V", param_hint=option)
+            raise click.BadParameter(f"{assignment!r} isn't K=V, such as ticket=42", param_hint=option)
         context[name.strip()] = _read(value)
     return context
 

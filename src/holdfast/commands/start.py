@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast import formats, paths
+from holdfast import config, formats, paths
 from holdfast.commands import agent_names, options, verbs
 from holdfast.config import Config
 from holdfast.errors import HoldfastError
+from holdfast.files import trust
 from holdfast.formats import RECORDS
 from holdfast.sessions import templates
 from holdfast.sessions.ownership import claims, owners, sessions
@@ -165,11 +166,18 @@ def command(
     verbs.tell(workflow, as_json, "\n".join(filter(None, news)))
     options.tell_reading(project, start.reading)
     agent_names.tell_unknown(project, [agent for _, agent in given if agent])
+    _tell_faulty_configuration(project)
     if here := options.inside(project, project_dir):
         click.echo(_where(project.root, here), err=True)
     for name, agent in given:
         if not agent and (stuck := _STUCK.fullmatch(name)):
             click.echo(_hint(stuck["title"], stuck["agent"], name), err=True)
+
+
+def _tell_faulty_configuration(project: Workspace) -> None:
+    """Say on stderr what a faulty `holdfast.toml` may have cost: its `format`, above all."""
+    for problem in config.load(project.root, trusted=trust.config_trusted(project.root)).problems:
+        click.echo(paths.shown(f"warning: {problem}; to check it: holdfast config check"), err=True)
 
 
 def _started(workflow: Workflow) -> str:

@@ -73,7 +73,7 @@ def command(as_json: bool, project_dir: str | None) -> None:
     _section("What summaries lost", [line for each in status["losses"] for line in _loss(each)])
     _section("Unreadable files", [paths.shown(f"{each['path']}: {each['reason']}") for each in status["problems"]])
     _section("Failing handlers", [paths.shown(f"{each['file']}: {each['fault']}") for each in status["faults"]])
-    _section("Last warnings and errors", status["log"])
+    _section("Last warnings and errors", [paths.shown(_trouble(each)) for each in status["log"]])
 
 
 def _status(project: Workspace, found: Found) -> dict[str, Any]:
@@ -101,6 +101,12 @@ def _troubles(project: Workspace) -> list[str]:
     """Return the last warnings and errors of this project and those that name no project."""
     lines = log.tail(500, project=project.root)
     return [line for line in lines if line.split(" ", 2)[1:2] in (["error"], ["warning"])][-LOG_LINES:]
+
+
+def _trouble(line: str) -> str:
+    """Return a line of the log for people, without the project, which stands above."""
+    stamp, _, said = log.without_project(line).partition(" ")
+    return f"{_time(stamp)} {said}"
 
 
 def _row(project: Workspace, workflow: Workflow) -> dict[str, Any]:

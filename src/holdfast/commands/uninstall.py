@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command("uninstall")
 @target_options
-@click.option("--dry-run", is_flag=True, help="Print what would change in the settings file, and change nothing.")
+@click.option("--dry-run", is_flag=True, help="Print what would change, and change nothing.")
 @click.option(
     "--purge", is_flag=True, help="Also delete what Holdfast knows of your workflows in all projects. Asks first."
 )
@@ -42,6 +42,8 @@ def command(
     target = of_options(scope, settings, project_dir)
     if dry_run:
         click.echo(uninstall.preview(target), nl=False)
+        for line in uninstall.outlook(target, purging=purge):
+            click.echo(paths.shown(line))
         return
     if purge and not yes:
         click.confirm(

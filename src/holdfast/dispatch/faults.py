@@ -63,7 +63,7 @@ def of(file: HandlerFile) -> str:
     if known.get("digest") != file.digest:
         return ""
     times = "once" if known["count"] == 1 else f"{known['count']} times"
-    return f"{known['event']}: {known['fault']} ({times}, last at {known['at']})"
+    return f"{known['event']}: {known['fault']} ({times}, last at {clock.minute(known['at'])})"
 
 
 def last_at(file: HandlerFile) -> str:

@@ -147,7 +147,7 @@ def idle(file: HandlerFile) -> str:
         asked = [f"{key} = {' or '.join(map(repr, values))}" for key, values in file.runs_when]
         return f"switched off; it runs if the configuration has {', '.join(asked)} and handlers.off doesn't name it"
     if file.off:
-        return "switched off; see handlers.off and handlers.on in the configuration"
+        return f"switched off; to run it: holdfast handlers on {file.name}"
     if file.faults and not file.routes:
         return file.faults[0]
     if not file.trusted:

@@ -115,12 +115,16 @@ def keep(install: Install) -> None:
 
 def forget(settings: Path) -> bool:
     """Drop a file's record and those of files that are gone. Return whether any is left. Raises StateError."""
-    known = load()
-    left = {name: install for name, install in known.items() if install.settings.exists()}
-    left.pop(str(settings), None)
-    if left != known:
+    left = others(settings)
+    if left != load():
         _save(left)
     return bool(left)
+
+
+def others(settings: Path) -> dict[str, Install]:
+    """Return the records of the other files that still exist, by path. Raises StateError."""
+    known = load().items()
+    return {name: install for name, install in known if name != str(settings) and install.settings.exists()}
 
 
 def is_there(root: str) -> bool:

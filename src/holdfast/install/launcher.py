@@ -156,15 +156,20 @@ def companions() -> list[Path]:
     return [path for path in (paths.entrypoint(), paths.relay_conf()) if os.path.lexists(path)]
 
 
+def present() -> list[Path]:
+    """Return the programs that exist, with the files beside the launcher."""
+    return [path for path in (*programs(), *companions()) if os.path.lexists(path)]
+
+
 def remove() -> list[Path]:
     """Remove the programs and their folders as far as they exist, and return the programs that were removed."""
-    present = [path for path in (*programs(), *companions()) if os.path.lexists(path)]
-    for path in present:
+    removed = present()
+    for path in removed:
         atomic.remove(path)
     for folder in (paths.command_dir(), paths.launcher().parent):
         with suppress(OSError):  # the folder stays if it holds other files
             folder.rmdir()
-    return present
+    return removed
 
 
 def program(source: str, flags: str, interpreter: str | None = None) -> str:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from holdfast.install.installs import Install
     from holdfast.install.settingsfile import SettingsFile
 
+_LAUNCHER_STAYS = "The launcher stays, because other settings still name it."
+
 
 def uninstall(target: Target) -> list[str]:
     """Remove Holdfast from one settings file and, with the last one, its programs from this machine.
@@ -50,7 +52,7 @@ def uninstall(target: Target) -> list[str]:
         left = installs.forget(target.real)
         status_lines.switch_off()
         if left or (unknown and _others(target)):
-            lines.append("The launcher stays, because other settings still name it.")
+            lines.append(_LAUNCHER_STAYS)
         else:
             removed = [f"Ended: {address}" for address in _stop_servers()]
             removed += [f"Removed: {path}" for path in launcher.remove()]
@@ -73,6 +75,19 @@ def preview(target: Target) -> str:
     after = _after(target, file, installs.get(target.real)).content
     before = None if file.raw is None else file.text
     return settingsfile.difference(str(target.settings), before, None if after is None else after.decode("utf-8"))
+
+
+def outlook(target: Target, *, purging: bool) -> list[str]:
+    """Return a line for each file beside the settings file that `uninstall` would remove, with `purge` if `purging`.
+
+    Raises StateError if the record of the installs can't be read by this user.
+    """
+    record = installs.get(target.real)
+    lines = [] if record is None or record.skill is None else [f"Would be removed: {record.skill}"]
+    if installs.others(target.real) or (record is None and installs.unknown() and _others(target)):
+        return [*lines, _LAUNCHER_STAYS]
+    lines += [f"Would be removed: {path}" for path in launcher.present()]
+    return [*lines, *([f"Would be removed: {paths.state_dir()}"] if purging and paths.state_dir().exists() else [])]
 
 
 def purge() -> list[str]:

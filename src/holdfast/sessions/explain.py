@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from holdfast import clock
 from holdfast.sessions.history import removed_state
 from holdfast.sessions.ownership import preview
 from holdfast.workflow import guidance, outlook, registry
@@ -72,7 +73,8 @@ def text(explanation: Mapping[str, Any], *, everything: bool = False) -> str:
         "Workflows": [f"{_title(explanation, each['ref'])}: {each['reason']}" for each in explanation["prospects"]],
         "Saved first": _saying(explanation["would_save"]),
         "State files": [
-            f"{each['line']}\n    {each['path']}, {_created(each['created_at'])}changed {each['updated_at'][:16]}Z"
+            f"{each['line']}\n    {each['path']}, {_created(each['created_at'])}"
+            f"changed {clock.minute(each['updated_at'])}"
             + "".join(f"\n    warning: {warning}" for warning in each["warnings"])
             for each in explanation["state_files"]
         ],
@@ -126,7 +128,7 @@ def _saying(save: Mapping[str, Any]) -> list[str]:
 
 def _created(at: str) -> str:
     """Say when a state file was created; empty if the file doesn't tell."""
-    return f"created {at[:16]}Z, " if at else ""
+    return f"created {clock.minute(at)}, " if at else ""
 
 
 def _detected(extract: Mapping[str, Any] | None, root: str) -> list[str]:

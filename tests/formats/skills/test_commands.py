@@ -446,6 +446,7 @@ def test_a_live_sessions_workflow_is_never_removed(root: Path, monkeypatch: pyte
     with_session(root, OTHER)
 
     assert "Nothing is old enough" in skills(root, "cleanup").out
+    assert skills(root, "clear").out == "There is nothing to remove. 1 workflow of a live session stayed.\n"
     assert f"last activity 8 d ago by session {OTHER[:8]}" in skills(root, "resume", FEATURE).out
 
 

@@ -62,10 +62,12 @@ class Due(NamedTuple):
     Attributes:
         old: those that were found.
         left: how many files were not read, because there are very many.
+        live: how many would be due, but stay because a live session owns their workflow.
     """
 
     old: list[Old]
     left: int
+    live: int
 
     @property
     def said(self) -> str:
@@ -85,7 +87,7 @@ def due(project: Records, session: str = "", *, everything: bool = False) -> Due
         session: the session that asks, empty for a person.
         everything: whether age counts for nothing.
     """
-    now, found, left = clock.now(), list[Old](), 0
+    now, found, left, live = clock.now(), list[Old](), 0, 0
     for top, limit in ((places.completed(project), COMPLETED), (places.active(project), ACTIVE)):
         statefile.guard(project.root, top)
         there = sorted(path.stem for path in top.glob("*.json"))
@@ -98,9 +100,13 @@ def due(project: Records, session: str = "", *, everything: bool = False) -> Due
             except StateError:
                 continue
             age = now - _moment(file.data, file.document.mtime)
-            if (everything or age > limit) and not _is_live(project, file, session, own=everything):
+            if not (everything or age > limit):
+                continue
+            if _is_live(project, file, session, own=everything):
+                live += 1
+            else:
                 found.append(Old(path, age, limit))
-    return Due(found, left)
+    return Due(found, left, live)
 
 
 def remove(project: Records, old: Sequence[Old]) -> list[Old]:

@@ -196,7 +196,8 @@ def _refused(event: Event, context: Context, refused: tuple[Workflow, ...]) -> l
     return [
         Message(
             f"Holdfast restored nothing: {found} here could belong to another live session. "
-            "`holdfast list` shows them; `holdfast next NAME`, asked of this session's model, takes one.",
+            f"To continue {'it' if len(refused) == 1 else 'one'}, ask the model to run `holdfast next NAME`; "
+            "`holdfast list` shows the names.",
             to_user=True,
         ),
         Message(

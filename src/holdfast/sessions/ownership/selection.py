@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from holdfast import clock
 from holdfast.errors import ChoiceError, HoldfastError, LedgerError
 from holdfast.sessions.history import archive
 from holdfast.sessions.ownership import owners, sessions
@@ -118,7 +119,7 @@ def _named(project: Workspace, workflows: Sequence[Workflow], wanted: str, whole
     over = over or (None if found else archived(project, wanted))
     if over is not None:
         raise HoldfastError(
-            f"{quoted(over.workflow.title)} was completed at {over.completed_at[:16]}Z; "
+            f"{quoted(over.workflow.title)} was completed at {clock.minute(over.completed_at)}; "
             f"`holdfast show {over.workflow.id}` shows it"
         )
     if whole and found and not named(found, wanted, whole=True):

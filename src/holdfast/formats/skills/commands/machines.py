@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from holdfast import paths
 from holdfast.commands import definition_trust, options
 from holdfast.formats.skills import library
 from holdfast.workflow import definitions, wording
@@ -45,7 +46,7 @@ def machines(as_json: bool, project_dir: str | None) -> None:
         return
     lines = [_row(each) for each in found]
     lines.append(f"Your own are files: {definitions.user_folder(library.KIND) / 'NAME.toml'}.")
-    options.say("\n".join(lines))
+    options.say(paths.shown("\n".join(lines)))
 
 
 @click.command()

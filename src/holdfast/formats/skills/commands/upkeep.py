@@ -51,14 +51,15 @@ def cleanup(dry_run: bool, as_json: bool, project_dir: str | None) -> None:
 def clear(yes: bool, as_json: bool, project_dir: str | None) -> None:
     """Remove all workflows, finished or not.
 
-    This is for people. `holdfast log` shows what the removed files held.
+    This is for people. A workflow that another live session owns stays.
+    `holdfast log` shows what the removed files held.
 
     \b
     Example:
       holdfast skills clear
     """
     project = options.open_project(project_dir)
-    every = retention.due(project, options.session() or "", everything=True).old
+    every, _, live = retention.due(project, options.session() or "", everything=True)
     if every and not yes:
         if not sys.stdin.isatty():
             raise HoldfastError(f"there is no terminal to ask on; --yes removes {count(len(every), 'workflow')}")
@@ -67,7 +68,8 @@ def clear(yes: bool, as_json: bool, project_dir: str | None) -> None:
     if as_json:
         options.print_json({"removed": [each.place for each in gone]})
     else:
-        options.say(f"Removed {count(len(gone), 'workflow')}." if gone else "There is nothing to remove.")
+        said = f"Removed {count(len(gone), 'workflow')}." if gone else "There is nothing to remove."
+        options.say(f"{said} {count(live, 'workflow')} of a live session stayed." if live else said)
 
 
 @click.command()

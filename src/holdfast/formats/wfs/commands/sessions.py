@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from holdfast import clock
+from holdfast import clock, paths
 from holdfast.commands import options
 from holdfast.errors import HoldfastError, StateError
 from holdfast.formats.wfs import choice, index, markers, places, store, turns
@@ -112,7 +112,7 @@ def listed(as_json: bool, project_dir: str | None) -> None:
         for row in rows
     ]
     none = f"There is no session in {places.TOP}/. `holdfast wfs start TOPIC` starts one."
-    options.say("\n".join([*lines, *problems]) or none)
+    options.say(paths.shown("\n".join([*lines, *problems])) or none)
 
 
 def _beside(project: Workspace, folder: Path) -> dict[str, Any]:
