@@ -48,13 +48,8 @@ def active(root: Path, written: Path | None = None) -> Extract | None:
     except OSError:
         return None
     known = _known(root / FOLDER) if len(listed) > FEW else {}
-    idle, found = {}, {}
-    maybe = []
-    for name, info in listed:
-        if info and name in known and known[name] == stamp(info):
-            idle[name] = known[name]
-        else:
-            maybe.append((name, info))
+    found = {}
+    maybe = [each for each in listed if not (each[1] and known.get(each[0]) == stamp(each[1]))]
     extract, room = None, READ_BYTES
     for number, (path, info) in enumerate(_ordered(root, maybe)):
         if room <= 0:
@@ -69,8 +64,9 @@ def active(root: Path, written: Path | None = None) -> Extract | None:
             break
         if info and settled(stamp(info), now):
             found[path.parent.name] = stamp(info)
-    gone = {name for name, _ in maybe}
-    _keep(root / FOLDER, {name: seen for name, seen in known.items() if name not in gone} | idle, found)
+    if len(found) > FEW:
+        gone = {name for name, _ in maybe}
+        _keep(root / FOLDER, {name: seen for name, seen in known.items() if name not in gone}, found)
     manyfiles.note_omitted(root / FOLDER, left)
     return extract
 
@@ -212,16 +208,15 @@ def _known(top: Path) -> dict[str, Stamp]:
 
 
 def _keep(top: Path, before: Mapping[str, Stamp], found: Mapping[str, Stamp]) -> None:
-    """Cache that these plans are not in progress, if they are more than a few.
+    """Cache that these plans are not in progress.
 
     Args:
         top: the folder of all plans.
         before: plans in the cache that did not change since, or were not looked at.
         found: plans that were read just now and are old enough for their stamps to be trusted.
     """
-    if len(found) > FEW:
-        kept = dict([*before.items(), *found.items()][-KEPT:])
-        cache.write(_idle_file(top), marshal.dumps((os.fsencode(top), _rules(), kept)))
+    kept = dict([*before.items(), *found.items()][-KEPT:])
+    cache.write(_idle_file(top), marshal.dumps((os.fsencode(top), _rules(), kept)))
 
 
 def _rules() -> tuple[int | Stamp, ...]:
