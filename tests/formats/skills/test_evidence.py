@@ -311,6 +311,20 @@ def test_a_blocked_workflow_takes_none(dev: Story) -> None:
     assert dev.state == before
 
 
+def test_a_broken_file_takes_none_and_its_last_content_speaks(dev: Story) -> None:
+    """Nothing is written into it; what differs is told all the same."""
+    assert dev.told() == ""
+    (path,) = (dev.root / ".claude/workflow-state/active").glob("*.json")
+    path.write_bytes(path.read_bytes()[:300])
+    raw = path.read_bytes()
+    (dev.root / FEATURE).write_text(FILE.replace("[ ]", "[x]", 1))
+    sha = commit(dev.root, "Add the model")
+    dev.ran("git commit -m x", f"[main {sha}] Add the model")
+
+    assert "The feature file has 1/2 boxes ticked" in dev.told()
+    assert path.read_bytes() == raw
+
+
 def test_the_handler_for_who_wants_it_at_once(dev: Story) -> None:
     """It is off, and answers the very command when it is on."""
     sha = commit(dev.root, "Add the model")
