@@ -216,11 +216,12 @@ def test_the_machine_of_a_skill_is_looked_for_once(
 
 def test_what_is_wrong_with_a_file_is_told_at_each_reading(project: Workspace, many: list[Path]) -> None:
     """The last content is used, and each of an event's handlers hears that it is."""
-    found(project)
-    many[-1].write_bytes(many[-1].read_bytes()[:300])
+    whole = many[-1].read_bytes()
+    project.keep(many[-1], whole, why="seen")
+    many[-1].write_bytes(whole[:300])
     for _ in range(2):
-        (problem,) = skills.candidates(project, ()).problems
-        assert problem.path == many[-1]
+        assert of(project, many[-1]).raw == whole
+        assert [each.path for each in skills.candidates(project, ()).problems] == [many[-1]]
 
 
 def test_what_was_read_counts_for_the_machine_and_the_branch_of_now(
