@@ -14,9 +14,9 @@ _VERDICT = {True: "met", False: "**missed**", None: "–"}
 _HEAD = """# Benchmarks
 
 Written by `make bench`; run it again and this page is written anew. Milliseconds are medians. What is compared was
-measured side by side in one run: all take turns, in an order drawn anew for each round and with 60 ms of rest between
-them, so noise meets them alike. So the ratios are what counts; milliseconds of two runs or two machines say little
-about each other.
+measured side by side in one run. All take turns, in an order drawn anew for each round and with 60 ms of rest between
+them. Noise meets them alike, so the ratios are what counts. Milliseconds of two runs or two machines say little about
+each other.
 """
 _RACE = """## Whole processes
 
@@ -29,7 +29,7 @@ of that kind takes to answer, without the client around it.
 """
 _CLIENT = """## On the real client
 
-One client per way, all in one home, driven against a scripted model on loopback in a network of their own; all take
+One client per way, all in one home, driven against a scripted model on loopback in a network of their own. All take
 turns, one `Read` of a small file at a time, with a hook on PreToolUse(Read). *A call* is from the client's line with
 the call to its line with the result. *Added* is the median of what a call took longer than the call without a hook of
 the same round; beside it stands the middle half of these differences. *As the model sees it* is the same from the

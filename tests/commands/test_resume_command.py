@@ -185,11 +185,11 @@ def test_a_start_in_a_terminal_says_whose_it_is(tmp_path: Path) -> None:
     live(tmp_path, ME)
     assert f"It belongs to session {ME[:8]}, which is live here" in started("B")
     assert owner(tmp_path, "B") == ME
-    assert f"Session {ME[:8]} is live here, but it belongs to none." in started("C"), "it has one already"
+    assert f"Session {ME[:8]} is live here, but none owns this workflow." in started("C"), "it has one already"
     assert owner(tmp_path, "C") is None
     live(tmp_path, OTHER)
     said = started("D")
-    assert f"2 sessions are live here ({ME[:8]}, {OTHER[:8]}), but it belongs to none." in said
+    assert f"2 sessions are live here ({ME[:8]}, {OTHER[:8]}), but none owns this workflow." in said
     assert owner(tmp_path, "D") is None
     command = said.partition("Give it to one with `")[2].partition("`")[0].split()
     holdfast(*command[1:], root=tmp_path)

@@ -1090,6 +1090,7 @@ def test_a_state_file_that_cannot_be_read_is_said_once(
     said = [begin(project, source, session_id=ME).reply.get("systemMessage", "") for _ in range(2)]
 
     assert [each.count(f".claude/state/workflow.json could not be read: {why}") for each in said] == [1, 0]
+    assert said[0].count("`holdfast doctor") == 1
     assert f"{path}: {why}" in holdfast("doctor", root=project.root, code=1).out.replace("\n", " ")
     assert path.read_bytes() == raw
 

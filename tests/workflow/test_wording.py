@@ -79,3 +79,11 @@ def test_one_is_not_many() -> None:
     assert [wording.count(each, "older session") for each in (0, 1, 2_000)] == [
         *("0 older sessions", "1 older session", "2,000 older sessions")
     ]
+
+
+def test_a_fault_has_one_remedy() -> None:
+    """Whoever names a command of the doctor's need not be told of the doctor."""
+    said = "state.json is not JSON; `holdfast doctor --fix` puts it back"
+    assert wording.with_remedy(said) == said
+    assert wording.with_remedy("it broke") == "it broke; `holdfast doctor` says what to do"
+    assert wording.without_remedy(wording.with_remedy("it broke")) == "it broke"

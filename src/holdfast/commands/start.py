@@ -214,7 +214,7 @@ def _whose(project: Workspace, workflow: Workflow, session: str | None) -> str:
     named = ", ".join(each[:8] for each in live)
     which = f"{len(live)} sessions are live here ({named})" if len(live) > 1 else f"Session {named} is live here"
     return (
-        f"{which}, but it belongs to none. Give it to one with "
+        f"{which}, but none owns this workflow. Give it to one with "
         f"`holdfast resume {workflow.id} --session {live[0][:8]}`, or have a session run `holdfast next {workflow.id}`."
     )
 

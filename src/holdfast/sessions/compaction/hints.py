@@ -133,7 +133,8 @@ def unreadable(event: Event, context: Context, found: Found) -> list[Message]:
         tell(project, session, _UNREADABLE, str(each.path))
     said = problem(project, new[0])
     if len(new) > 1:
-        said = f"{said}. {len(new) - 1} more could not be read either; `holdfast doctor` names them"
+        others = wording.count(len(new) - 1, "other file")
+        said = f"{said}. {others} could not be read; `holdfast doctor` names all"
     else:
         said = wording.with_remedy(said)
     return [wording.Message(f"Holdfast: {said}.", to_user=True)]

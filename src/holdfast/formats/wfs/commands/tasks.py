@@ -53,9 +53,9 @@ for each in (steps.step, steps.resolve):
 def add(title: str, parent: str, name: str | None, as_json: bool, project_dir: str | None, **content: Any) -> None:
     """Add a task called TITLE.
 
-    Without --agent the title decides who works on it: @general-purpose if it begins with review or audit,
-    @test-fix-agent if tests are to be run or fixed, @action-planning-agent if a feature is to be planned or designed,
-    else @code-developer.
+    Without --agent the title decides who works on it: @general-purpose if it begins with review or audit, and
+    @test-fix-agent if tests are to be run or fixed. @action-planning-agent plans or designs a feature, and
+    @code-developer does everything else.
 
     \b
     Example:
