@@ -493,6 +493,36 @@ def test_a_delivery_is_noted_whatever_later_handlers_do(tmp_path: Path, body: st
     assert noted(tmp_path) == ["a"]
 
 
+def test_a_child_that_begins_as_the_client_ends_the_event_is_ended_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The signal waits until the child is known. The child itself can be ended."""
+    ward = isolated()
+    pids: list[int] = []
+    fork = os.fork
+
+    def forking() -> int:
+        pids.append(fork())
+        if pids[-1]:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return pids[-1]
+
+    def end(*_: object) -> None:
+        ward.abandon()
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+            patched.setattr(os, "fork", forking)
+            ward.run([handler("a", "time.sleep(600)")])
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    with pytest.raises(ProcessLookupError):
+        os.kill(pids[0], 0)
+    (answer,) = run(handler("b", "os.kill(os.getpid(), signal.SIGTERM)\ntime.sleep(600)"))
+    assert answer.fault is not None
+    assert "signal 15" in answer.fault
+
+
 def test_shipped_handlers_go_on_in_the_process_that_waits_for_a_delivery(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

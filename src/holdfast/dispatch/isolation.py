@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 HEARD = {"heard": True}
 """A child's last message: `on_delivered` was called for what was delivered."""
 
+_ENDING = (signal.SIGTERM,)  # what the client ends an event with
 GRACE_S = 0.3  # time for a handler to obey its interrupt, or to record a delivery, before its process is killed
 
 
@@ -127,8 +128,7 @@ class Isolated:
     def _run_rest(self, rest: Sequence[Call], answers: dict[str, Answer]) -> None:
         """Run calls in one child until it is done, dead or stuck; a new child adds at least one answer."""
         begun = self.spare is None
-        child = self._child(rest)
-        self._children.append(child)
+        child = self._begin(rest)
         limits = {call.label: self._limit(call) + GRACE_S for call in rest}
         running = rest[0].label
         since = time.monotonic()
@@ -153,12 +153,16 @@ class Isolated:
         if begun:  # otherwise the child died before any handler ran, and the next one calls them all
             answers[running] = Answer(running, fault=fault, moments=(since, time.monotonic()))
 
-    def _child(self, plan: Sequence[Call]) -> Child:
+    def _begin(self, plan: Sequence[Call]) -> Child:
         """Return the child that makes the planned calls: the spare one, which has begun already, or a new one."""
-        spare, self.spare = self.spare, None
-        if spare:
-            return spare
-        return Child.fork(lambda report, captured, heard: work(self, plan, report, captured, heard))
+        signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)  # until `abandon` knows the child
+        try:
+            child = self.spare or Child.fork(lambda report, captured, heard: work(self, plan, report, captured, heard))
+            self.spare = None
+            self._children.append(child)
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
+        return child
 
     def _heard_from(self, label: str) -> bytearray:
         return self.printed.setdefault(label, bytearray())
@@ -179,6 +183,7 @@ def work(isolated: Isolated, plan: Sequence[Call], report: int, captured: int, h
     """
     os.setpgid(0, 0)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
     for descriptor in isolated.private:
         os.close(descriptor)
     if not gc.isenabled():  # a cold process has switched it off; handlers may need it
