@@ -185,7 +185,7 @@ def test_a_start_in_a_terminal_says_whose_it_is(tmp_path: Path) -> None:
     live(tmp_path, ME)
     assert f"It belongs to session {ME[:8]}, which is live here" in started("B")
     assert owner(tmp_path, "B") == ME
-    assert f"Session {ME[:8]} is live here, but none owns this workflow." in started("C"), "it has one already"
+    assert f"Session {ME[:8]} is live here, but doesn't own this workflow." in started("C"), "it has one already"
     assert owner(tmp_path, "C") is None
     live(tmp_path, OTHER)
     said = started("D")

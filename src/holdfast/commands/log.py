@@ -67,7 +67,7 @@ def command(
         line = f"{each.at[:10]} {each.at[11:19]}  {session:<8}  {timeline.sentence(each, names)}{where}"
         options.say(line)
     if not found:
-        what = "Nothing like that" if since or session_id or workflow else "Nothing"
+        what = "nothing like that" if since or session_id or workflow else "nothing"
         options.note(f"{what} has happened in this project yet; `holdfast start TITLE` starts a workflow")
 
 

@@ -212,9 +212,11 @@ def _whose(project: Workspace, workflow: Workflow, session: str | None) -> str:
     if not live:
         return 'No session is live here. To begin one with it: claude "$(holdfast resume)"'
     named = ", ".join(each[:8] for each in live)
-    which = f"{len(live)} sessions are live here ({named})" if len(live) > 1 else f"Session {named} is live here"
+    which = f"Session {named} is live here, but doesn't own"
+    if len(live) > 1:
+        which = f"{len(live)} sessions are live here ({named}), but none owns"
     return (
-        f"{which}, but none owns this workflow. Give it to one with "
+        f"{which} this workflow. Give it to one with "
         f"`holdfast resume {workflow.id} --session {live[0][:8]}`, or have a session run `holdfast next {workflow.id}`."
     )
 

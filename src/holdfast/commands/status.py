@@ -161,7 +161,7 @@ def _compaction(row: dict[str, Any]) -> str:
     if not row["workflows"]:
         return f"{row['trigger']}, session {row['session'][:8]}: nothing was saved, because it owned no workflow"
     saved = f"saved {_time(row['saved_at'])}" if row["saved_at"] else "PreCompact never fired"
-    why = row["not_restored"] or "no compaction came, or not yet"
+    why = row["not_restored"] or "no compaction has followed"
     restored = f"restored {_time(row['restored_at'])}" if row["restored_at"] else f"not restored ({why})"
     return f"{row['trigger']}, session {row['session'][:8]}: {saved}; {restored}: {'; '.join(row['workflows'])}"
 

@@ -110,7 +110,7 @@ def test_a_day_of_two_sessions_reads_as_it_went(
         '09:03 - phase began: "Calculator", phase 2 "Test it"',
         "09:04 2 session began",
         '09:05 1 compaction announced (auto): "Calculator" 2/2 Test it',
-        '09:06 1 compaction came: "Calculator" 2/2 Test it',
+        '09:06 1 compaction completed: "Calculator" 2/2 Test it',
         '09:07 1 guidance never arrived: "Calculator"',
         "09:08 3 session began",
         '09:08 3 restore refused: "Nobody\'s"; it could belong to another live session',
@@ -199,16 +199,16 @@ def test_a_compaction_that_never_came_is_said_so(project: HoldfastProject, at: C
     """PreCompact fired and no compaction came; the next one takes both seals, and only its own came."""
     holdfast("start", "Alpha", "--phase", "One", root=project.root, session=ME)
     fire(project, "PreCompact", recorded="PreCompact-manual", session_id=ME)
-    assert '09:00 1 compaction announced (manual): "Alpha" 1/1 One; it has not come' in told(project)
+    assert '09:00 1 compaction announced (manual): "Alpha" 1/1 One; it hasn\'t happened yet' in told(project)
     at("10:00:00")
     fire(project, "PreCompact", recorded="PreCompact-auto", session_id=ME)
     at("10:01:00")
     fire(project, "SessionStart", recorded="SessionStart-compact", session_id=ME)
 
     assert [line for line in told(project) if " compaction " in line] == [
-        '09:00 1 compaction announced (manual): "Alpha" 1/1 One; it never came',
+        '09:00 1 compaction announced (manual): "Alpha" 1/1 One; it never happened',
         '10:00 1 compaction announced (auto): "Alpha" 1/1 One',
-        '10:01 1 compaction came: "Alpha" 1/1 One',
+        '10:01 1 compaction completed: "Alpha" 1/1 One',
     ]
 
 
@@ -225,8 +225,8 @@ def test_a_compaction_without_precompact_and_one_that_changed_the_session(
     fire(project, "SessionStart", recorded="SessionStart-compact", session_id=THIRD)
 
     found = told(project)
-    assert '09:10 1 compaction came, not announced: "Alpha" 1/1 One' in found
-    assert '09:20 3 compaction came: of session 11111111: "Alpha" 1/1 One' in found
+    assert '09:10 1 compaction completed, not announced: "Alpha" 1/1 One' in found
+    assert '09:20 3 compaction completed: from session 11111111: "Alpha" 1/1 One' in found
     assert '09:20 3 ownership changed: "Alpha"; before: session 11111111' in found
     assert '09:20 3 ownership changed: "Alpha"; before: session 11111111' in told(project, session=ME)
 

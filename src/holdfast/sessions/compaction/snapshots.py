@@ -276,23 +276,23 @@ def _told(project: OpenProject, snapshot: Snapshot, row: dict[str, Any], vain: b
     taken = TimelineEvent(
         snapshot.claimed_at or "",
         "compaction",
-        "compaction came",
+        "compaction completed",
         snapshot.claimed_by or "",
-        detail=(f"of session {snapshot.session[:8]}: {had}" if snapshot.claimed_by != snapshot.session else had)
+        detail=(f"from session {snapshot.session[:8]}: {had}" if snapshot.claimed_by != snapshot.session else had)
         + lacking,
         worktree=place,
         data=data | {"announced_by": None if snapshot.why == "none" else snapshot.session},
     )
     if snapshot.why == "none":
-        return [replace(taken, what="compaction came, not announced")]
+        return [replace(taken, what="compaction completed, not announced")]
     if vain:
-        came = "it never came"
+        came = "it never happened"
     elif snapshot.claimed_at:
         came = ""
     elif project.transcripts.compacted(row["transcript"], row["size"], row["sealed_at"]):
-        came = "it came, and nothing was restored"
+        came = "it happened, and nothing was restored"
     else:
-        came = "it has not come"
+        came = "it hasn't happened yet"
     announced = TimelineEvent(
         *(snapshot.sealed_at, "compaction", f"compaction announced ({snapshot.why})", snapshot.session),
         detail="; ".join(filter(None, (had, came))),
