@@ -57,9 +57,9 @@ requirements: $(READY)
 	@echo "The tests of the requirements; this takes minutes …"
 	@$(BIN)/python -m tests.requirements.table --run
 
-# The pages of docs/reference that are generated from the program.
+# What is generated from the program: pages of docs/reference, hooks/hooks.json and settings.example.json.
 reference: $(READY)
-	@echo "The pages that are generated from the program …"
+	@echo "The pages and the registration that are generated from the program …"
 	@$(BIN)/python -m pages
 
 # The README's picture: a session before and after a compaction, exported from the demo.
@@ -121,12 +121,11 @@ bench: $(READY) .bench/.ready
 	-cd .bench/js && node node_modules/@goodfoot/claude-code-hooks/dist/cli.js -i 'claude-code-hooks.ts' -o built/hooks.json
 	@touch $@
 
-# What of the plugin is generated: its relays, its registration, and its packages locked for every platform (from the
-# registry).
+# The relays of the plugin, and its packages locked for every platform (from the registry). `make reference` writes its
+# registration.
 plugin: $(READY) .release/.ready
-	@echo "The relay for each platform, twice; the registration; then uv, and the packages locked from the registry …"
+	@echo "The relay for each platform, twice; then uv, and the packages locked from the registry …"
 	.release/bin/python -m release.relays
-	$(BIN)/python -c 'from holdfast.install import wanted_events; print(wanted_events.bundled(), end="")' > hooks/hooks.json
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/python plugin/lock.py
 

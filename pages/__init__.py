@@ -1,1 +1,1 @@
-"""What generates parts of README and `docs/` from the program: the reference and the picture of a session."""
+"""What is generated from the program: the reference in `docs/`, the registration, and the picture of a session."""

@@ -1,15 +1,15 @@
-"""Writing every generated page of `docs/reference` anew: `python -m pages`; with `--picture`, the picture as well."""
+"""Writing what is generated from the program anew: `python -m pages`; with `--picture`, the picture as well."""
 
 from __future__ import annotations
 
 import sys
 
-from pages import picture, reference
+from pages import picture, reference, registration
 
 
 def main(arguments: list[str]) -> None:
-    """Write the pages."""
-    for path, text in reference.pages().items():
+    """Write the pages and the registration."""
+    for path, text in (reference.pages() | registration.files()).items():
         path.write_text(text, "utf-8")
     if "--picture" in arguments:
         picture.PLACE.write_text(picture.drawn(), "utf-8")

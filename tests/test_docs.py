@@ -11,7 +11,7 @@ import click
 import pytest
 
 from holdfast import cli
-from pages import picture, reference
+from pages import picture, reference, registration
 from tests import context_costs
 from tests.processes import ROOT
 
@@ -133,10 +133,10 @@ def test_a_page_has_one_title(page: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("page", reference.pages(), ids=named)
-def test_what_is_generated_is_current(page: Path) -> None:
-    """`make reference` writes it anew."""
-    assert page.read_text("utf-8") == reference.pages()[page], "make reference"
+@pytest.mark.parametrize("file", reference.pages() | registration.files(), ids=named)
+def test_what_is_generated_is_current(file: Path) -> None:
+    """`make reference` writes it anew: pages, and the registration of the shipped handlers."""
+    assert file.read_text("utf-8") == (reference.pages() | registration.files())[file], "run make reference"
 
 
 @pytest.mark.slow

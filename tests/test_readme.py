@@ -11,7 +11,6 @@ import pytest
 
 import holdfast
 from holdfast import cli
-from holdfast.install import wanted_events
 from pages import reference
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -46,12 +45,6 @@ def test_the_readme_opens_with_the_two_commands() -> None:
     assert [line.split("#")[0].strip() for line in first[1].splitlines()] == ["make demo", "make test"]
     assert "\ndemo:" in MAKEFILE
     assert "\ntest:" in MAKEFILE
-
-
-def test_the_example_settings_are_what_print_prints(tmp_path: Path) -> None:
-    """settings.example.json is exactly what `holdfast install --print` prints in an empty project."""
-    shown = (ROOT / "settings.example.json").read_text("utf-8")
-    assert shown == wanted_events.printed(tmp_path), ".venv/bin/holdfast install --print > settings.example.json"
 
 
 @pytest.mark.parametrize("code", EXAMPLES)
