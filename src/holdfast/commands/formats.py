@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from holdfast import formats
+from holdfast import formats, paths
 from holdfast.commands import definition_trust, options
 from holdfast.errors import HoldfastError, StateError, because
 from holdfast.files import atomic, trust
@@ -96,7 +96,7 @@ def list_(as_json: bool, project_dir: str | None) -> None:
         said = "" if row["used"] else f"not used: {row['reason'].removeprefix(row['from'] + ': ')}  "
         shown = wording.one_line(f"{said}{', '.join(row['files'])}  ({row['from']})", _ROW_LIMIT_CHARS)
         lines.append(f"{wording.one_line(str(row['name'])):<{width}}  {shown}")
-    options.say("\n".join(lines))
+    options.say(paths.shown("\n".join(lines)))
     for each in catalog.listed(project.root):
         if not each.trusted:
             options.note(_to_trust(each))
@@ -119,8 +119,7 @@ def check(names: tuple[str, ...], as_json: bool, project_dir: str | None) -> Non
     project = options.open_project(project_dir)
     found = [each for each in catalog.listed(project.root) if not names or each.name in names]
     if missing := [name for name in names if name not in {each.name for each in found}]:
-        there = ", ".join(sorted({each.name for each in catalog.listed(project.root)})) or "none"
-        raise HoldfastError(f"there is no format without code called {missing[0]!r}; there are {there}")
+        raise HoldfastError(f"there is no format without code {missing[0]!r}; `holdfast formats list` lists them")
     checked = [_checked(project, each) for each in found]
     if as_json:
         options.print_json(checked)
@@ -162,7 +161,8 @@ def new(name: str, in_project: bool, project_dir: str | None) -> None:
     atomic.replace(path, raw, None)
     if in_project:
         trust.grant(project.root, {trust.relative_name(project.root, path): trust.digest(raw)}, [raw])
-    options.say(f"Wrote {path}.\nNext: edit it, then see what it means: holdfast formats check {name}")
+    options.say(f"Wrote {paths.shown(str(path))}.")
+    click.echo(f"Next: edit it, then see what it means: holdfast formats check {name}")
     if in_project:
         options.say(f"Trust it again after each edit: holdfast formats trust {name}")
 
