@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
     from tests.processes import Ended, Place
 
+pytestmark = pytest.mark.slow
+
 STATE = ".claude/state/workflow.json"
 VIEW = ".claude/workflow_state_system.md"
 ONE_FILE = ("hybrid", "compaction")
@@ -426,7 +428,6 @@ def start_hybrid(place: Place, session: str = ME) -> None:
     at_once([cli(place, "start", "Three at a time", "--format", "hybrid", *phases, session=session)])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kinds", "beside"),
     [((False,) * 3, False), ((True,) * 3, False), ((False, True, False), True)],
@@ -491,7 +492,6 @@ def history_is_straight(place: Place) -> bool:
     return True
 
 
-@pytest.mark.slow
 def test_two_sessions_move_two_workflows_at_once(place: Place) -> None:
     """R001-04: each session's workflow advances by exactly what that session did, and each gets its own back."""
     phases = [item for number in range(6) for item in ("--phase", f"Step {number}")]

@@ -28,6 +28,8 @@ from tests import pluginhome, processes
 from tests.pluginhome import Plugin, wait
 from tests.processes import ROOT
 
+pytestmark = pytest.mark.slow
+
 HOOKS = json.loads((ROOT / "hooks" / "hooks.json").read_text())["hooks"]
 LOCK = (ROOT / "plugin" / "requirements.txt").read_text()
 PINS = dict(re.findall(r"^([a-z0-9-]+)==(\S+)", LOCK, re.MULTILINE))
@@ -266,7 +268,6 @@ def test_what_is_no_longer_sound_is_built_again(plugin: Plugin, damage: str) -> 
     assert not (plugin.environment / "left.over").exists()
 
 
-@pytest.mark.slow
 def test_an_update_that_needs_other_packages_gets_its_own_environment(plugin: Plugin, tmp_path: Path) -> None:
     """A new version is silent until its own is ready; a session of the old one keeps the old; older ones go."""
     plugin.build()
@@ -342,7 +343,6 @@ def test_without_a_data_folder_there_is_silence(plugin: Plugin, data: str) -> No
 # --- what may go wrong --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_a_failure_is_told_once_with_the_remedy(failing: Plugin) -> None:
     """At the next session start, to the user; not to the model, not twice, and without a password."""
     assert failing.fire("SessionStart").stdout == ""
@@ -361,7 +361,6 @@ def test_a_failure_is_told_once_with_the_remedy(failing: Plugin) -> None:
     assert not failing.environment.exists()
 
 
-@pytest.mark.slow
 def test_it_is_tried_again_by_itself_later_and_at_once_when_asked(failing: Plugin) -> None:
     """The network is back: the next try is the end of it."""
     failing.fire("SessionStart")
@@ -682,7 +681,6 @@ def test_a_folder_that_a_session_could_not_make_is_made(plugin: Plugin) -> None:
     assert build.sound(plugin.environment)
 
 
-@pytest.mark.slow
 def test_the_doctor_fires_the_plugins_own_hooks(tmp_path: Path) -> None:
     """Alone, its copy is all there is to run: nobody is sent to install."""
     plugin = pluginhome.make(tmp_path, pluginhome.copy_of_plugin(tmp_path / "copy"))
@@ -737,7 +735,6 @@ def wheelhouse(folder: Path, names: list[str]) -> str:
     return "".join(lines)
 
 
-@pytest.mark.slow
 def test_it_really_builds_with_pip_where_uv_fails(tmp_path: Path) -> None:
     """venv, pip, hashes and all, without a network: the environment runs this copy's code and nobody else's."""
     plugin = pluginhome.make(tmp_path, pluginhome.copy_of_plugin(tmp_path / "copy"))
@@ -764,7 +761,6 @@ def test_it_really_builds_with_pip_where_uv_fails(tmp_path: Path) -> None:
     assert str(moved / "src") in (plugin.place.home / ".local/share/holdfast/run").read_text()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("hashes", ["another", "none"])
 def test_what_has_not_the_hash_is_refused(tmp_path: Path, hashes: str) -> None:
     """Whatever the index gives: only what the plugin names is installed."""

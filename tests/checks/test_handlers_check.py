@@ -18,6 +18,8 @@ from tests.doctoring import examine, healthy, obey, only
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 HEAD = "from holdfast import hookimpl\n"
 GOOD = HEAD + "\n\n@hookimpl\ndef on_stop(event): ...\n"
 
@@ -185,7 +187,6 @@ def holdfast_trusts(root: Path, file: Path) -> None:
     trust.grant(root, {trust.relative_name(root, file): trust.digest(file.read_bytes())})
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("anybody")
 def test_a_handler_that_is_closed_to_us_is_opened(root: Path, mine: Path) -> None:
     """Nobody is sent to correct what may be sound, or to trust what is; it is told once."""

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from holdfast.checks import Finding
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def made(tmp_path: Path) -> Copy:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from holdfast.testing import HoldfastProject
 
+pytestmark = pytest.mark.slow
+
 SECRET = "Kernschmelze"
 CONFIG = '[project]\nid = "shop"\n'
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from tests.warmth import Warm
 
-pytestmark = pytest.mark.skipif(not hasattr(socket, "SO_PEERCRED"), reason="asks /proc")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(socket, "SO_PEERCRED"), reason="asks /proc")]
 
 NOTES = """
     import os
@@ -105,7 +105,6 @@ def test_a_folder_that_others_may_read_is_made_private(fresh: Warm) -> None:
     assert fresh.advice() == "warm"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("what", ["file", "dangling", "socket folder", "lock folder"])
 def test_what_is_in_the_way_costs_the_server_and_nothing_else(fresh: Warm, what: str) -> None:
     """Something else where its folder, its lock or its socket is to be: every event is answered, and it stays there."""
@@ -184,7 +183,6 @@ GARBAGE = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", GARBAGE)
 def test_garbage_costs_only_its_sender(warm: Warm, name: str) -> None:
     """Whatever comes, the server is the same as before and answers the next event."""
@@ -262,7 +260,6 @@ def before_go(warm: Warm) -> None:
     process.communicate(timeout=500)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("who", [silent, garbled, half, before_go])
 def test_fifty_of_them_leave_nothing_in_the_server(warm: Warm, who: Callable[[Warm], None]) -> None:
     """Neither a descriptor nor a child, and it is still the same one."""
@@ -276,7 +273,6 @@ def test_fifty_of_them_leave_nothing_in_the_server(warm: Warm, who: Callable[[Wa
     assert warm.advice() == "warm"
 
 
-@pytest.mark.slow
 def test_those_who_say_nothing_keep_nobody_waiting_for_long(warm: Warm) -> None:
     """Each takes a child for a second at most: the events behind them are answered, warm, and all is given back."""
     warm.advice()
@@ -326,7 +322,6 @@ def test_with_few_descriptors_there_is_no_server(fresh: Warm, limit: int) -> Non
         assert "the server didn't start: a process may open fewer than 64 files here (ulimit -n)" in fresh.log()
 
 
-@pytest.mark.slow
 def test_of_a_crowd_none_is_lost_where_descriptors_run_out(fresh: Warm) -> None:
     """Forty at once where a server has no room for them: each is answered once, by it or without it."""
     fresh.user_handler("notes", NOTES)

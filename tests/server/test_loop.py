@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from tests.warmth import Warm
 
-pytestmark = pytest.mark.skipif(not hasattr(socket, "SO_PEERCRED"), reason="asks /proc")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(socket, "SO_PEERCRED"), reason="asks /proc")]
 
 NOTES = """
     import os, sys, time
@@ -75,7 +75,6 @@ def test_the_first_event_is_cold_and_starts_the_server(fresh: Warm) -> None:
     assert len(fresh.sockets) == 1
 
 
-@pytest.mark.slow
 def test_eight_at_once_are_all_warm(warm: Warm) -> None:
     """Several agents' tool calls at one moment: each is answered by the server."""
     with ThreadPoolExecutor(8) as pool:
@@ -84,7 +83,6 @@ def test_eight_at_once_are_all_warm(warm: Warm) -> None:
     assert said == ["warm"] * 8
 
 
-@pytest.mark.slow
 def test_a_burst_of_a_hundred_is_answered_once_each(warm: Warm) -> None:
     """A hundred at once: each is answered, each once, and the server is there afterwards."""
     warm.user_handler("says", NOTES)
@@ -234,7 +232,6 @@ def test_a_stopped_server_means_cold(usual: Warm) -> None:
     usual.until(lambda: usual.advice() == "warm")
 
 
-@pytest.mark.slow
 def test_a_stale_socket_means_cold_and_a_new_server(warm: Warm) -> None:
     """After `kill -9` the socket still lies there: cold, and another server takes its place at once, for it worked."""
     pid, place = warm.pid, warm.socket
@@ -256,7 +253,6 @@ def test_any_doubt_before_the_hand_over_means_cold(fresh: Warm, words: bytes) ->
         assert fresh.advice() == "cold"
 
 
-@pytest.mark.slow
 def test_who_hangs_after_its_sign_of_life_is_left_after_a_second(usual: Warm) -> None:
     """The server lives, but no child is ready: the event goes cold all the same, with its payload."""
 
@@ -347,7 +343,6 @@ def test_a_server_killed_in_the_middle_loses_no_event(warm: Warm) -> None:
     assert warm.advice() == "cold"
 
 
-@pytest.mark.slow
 def test_one_that_is_ended_while_it_answers_is_replaced_at_once(warm: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
     """The child that goes on is not taken for the server: it has ended, and the next one takes its place."""
     warm.user_handler("says", NOTES)
@@ -488,7 +483,6 @@ def copied(short_folder: Path) -> Iterator[Warm]:
     made.close()
 
 
-@pytest.mark.slow
 def test_an_upgrade_in_place_counts_at_the_next_event(copied: Warm) -> None:
     """A file that the server has loaded is another: the server ends, the event is cold, the next server is new."""
     assert copied.advice() == "warm"
@@ -529,7 +523,6 @@ def test_a_deleted_installation_leaves_nothing_behind(copied: Warm) -> None:
 # --- its beginning and its end ------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_of_two_that_are_started_one_remains(fresh: Warm) -> None:
     """Whoever comes second finds the first and ends."""
     warmth.change(
@@ -545,7 +538,6 @@ def test_of_two_that_are_started_one_remains(fresh: Warm) -> None:
     left.wait()
 
 
-@pytest.mark.slow
 def test_one_that_hangs_is_replaced_by_the_next_that_is_started(usual: Warm) -> None:
     """A stopped server keeps its place only until another is started."""
     warm = usual
@@ -585,7 +577,6 @@ print(server.main("--serve", entry), mark.exists())
     assert "calls.py changed while it was loading" in fresh.log()
 
 
-@pytest.mark.slow
 def test_it_ends_when_nobody_needs_it(fresh: Warm) -> None:
     """Some time after its last event, not after its start, it ends by itself and takes its socket with it."""
     script = (
@@ -698,7 +689,6 @@ def test_a_project_whose_events_hang_leaves_workers_to_the_others(fresh: Warm) -
             assert third.advice() == "warm"
 
 
-@pytest.mark.slow
 def test_it_does_nothing_while_nothing_happens(warm: Warm) -> None:
     """It waits without waking up: no processor time, no polling."""
 
@@ -715,7 +705,6 @@ def test_it_does_nothing_while_nothing_happens(warm: Warm) -> None:
     warm.until(rests)  # once its children are ready
 
 
-@pytest.mark.slow
 def test_a_child_that_dies_before_its_event_is_not_replaced_at_once(fresh: Warm) -> None:
     """Whatever kills them, the server does not spend its time on forking; an event gets its child all the same."""
     warmth.change(fresh.entry.parent / "patient" / "holdfast" / "server" / "pool.py", "RETRY_S", "3.0")
@@ -738,7 +727,6 @@ def test_a_child_that_dies_before_its_event_is_not_replaced_at_once(fresh: Warm)
     fresh.until(lambda: len(spares()) == 2)
 
 
-@pytest.mark.slow
 def test_who_is_stopped_at_the_last_word_loses_nothing(warm: Warm) -> None:
     """The child waits for `GO` much longer than for anything else: from then on nobody else would answer."""
     with asking(warm) as connection:
@@ -747,7 +735,6 @@ def test_who_is_stopped_at_the_last_word_loses_nothing(warm: Warm) -> None:
         assert b"warm" in handed_over(connection, warm.call())
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may make a namespace everywhere")
 def test_who_is_in_another_sandbox_is_not_answered(warm: Warm) -> None:
     """Even where it asks at the right address: handlers would run outside of the sandbox."""
@@ -769,7 +756,6 @@ def test_who_is_in_another_sandbox_is_not_answered(warm: Warm) -> None:
     assert inside.stdout.split() == [repr(relay.ALIVE), repr(b"")]
 
 
-@pytest.mark.slow
 def test_a_closed_descriptor_means_cold(warm: Warm) -> None:
     """Who has no stdin, stdout or stderr has the socket in its place, and nothing to hand over."""
     for closed in ("<&-", ">&-", "2>&-"):
@@ -780,7 +766,6 @@ def test_a_closed_descriptor_means_cold(warm: Warm) -> None:
     assert "before it was answered" not in warm.log(), "it waited for a stdin that is none"
 
 
-@pytest.mark.slow
 def test_one_that_only_looks_keeps_no_server_from_starting(fresh: Warm) -> None:
     """`holdfast server status` takes the lock for a moment, to see whether somebody has it."""
     over = threading.Event()
