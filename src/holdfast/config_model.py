@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import MISSING
 from dataclasses import fields as fields_of
 from functools import cache
+from types import GenericAlias
 from typing import TYPE_CHECKING, Any, cast, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, field_validator
@@ -77,18 +78,23 @@ _PARTS = {ProjectSection: _made(ProjectSection, {}, id=_no_path), HandlersSectio
 PRICE = _made(Price, {})
 MODEL = _made(
     Config,
-    {**_PARTS, dict[str, Price]: dict[str, PRICE]},  # type: ignore[valid-type]
+    {**_PARTS, dict[str, Price]: GenericAlias(dict, (str, PRICE))},
     format=_known_format,
     exclude=_globs,
     exclude_patterns=_patterns,
 )
+_KINDS: dict[type[BaseModel], type[Any]] = {
+    MODEL: Config,
+    PRICE: Price,
+    **{model: kind for kind, model in _PARTS.items()},
+}
 
 
 def validated(values: Mapping[str, Any]) -> Config:
     """Return a configuration from its tables and values. Raises ValidationError."""
     with unplugged():
         made = MODEL.model_validate(values)
-    return cast("Config", _plain(Config, made))
+    return cast("Config", _plain(made))
 
 
 def fault(values: Mapping[str, Any], shown: Callable[[], str]) -> str:
@@ -110,17 +116,10 @@ def fields() -> Mapping[str, FieldInfo]:
     return {key: models[key.rpartition(".")[0]].model_fields[key.rpartition(".")[2]] for key in KEYS}
 
 
-def _plain(kind: type[Any], made: BaseModel) -> Any:
-    """Return an object of a class of `config_keys` with a model's values."""
-    kinds: dict[type[BaseModel], type[Any]] = {
-        MODEL: Config,
-        PRICE: Price,
-        **{model: kind for kind, model in _PARTS.items()},
-    }
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {name: plain(each) for name, each in value.items()}
-        return _plain(kinds[type(value)], value) if isinstance(value, BaseModel) else value
-
-    return kind(**{name: plain(getattr(made, name)) for name in type(made).model_fields})
+def _plain(value: Any) -> Any:
+    """Return a model's value with objects of the classes of `config_keys` in place of models."""
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, BaseModel):
+        return _KINDS[type(value)](**{name: _plain(getattr(value, name)) for name in type(value).model_fields})
+    return value

@@ -283,7 +283,7 @@ def test_orphans_of_dead_writers_are_swept(tmp_path: Path) -> None:
 
 def test_a_write_looks_at_so_many_files_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many there are; what it leaves is found by who looks at all of them."""
-    monkeypatch.setattr(atomic, "_SWEPT", 2)
+    monkeypatch.setattr(atomic, "_SWEPT_FILES", 2)
     for number in range(5):
         _orphan(tmp_path, "file", number, 7200)
 

@@ -29,7 +29,12 @@ class ScriptAgent(NamedTuple):
     @property
     def useful(self) -> bool:
         """Whether it has finished with a result that says something."""
-        return self.state == "finished" and self.result not in (None, "", [], {})
+        return self.state == "finished" and says_something(self.result)
+
+
+def says_something(result: Any) -> bool:
+    """Return whether a result is worth using again; zero and false are."""
+    return result not in (None, "", [], {})
 
 
 class Journal(NamedTuple):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _ORPHAN_AGE_S = 60.0  # seconds; processes of another container or host look dead here, so the age must tell too
 _ABANDONED_AGE_S = 3600.0  # seconds; no write takes an hour, even if a process has that id by now
-_SWEPT = 1_024  # files of a folder that a write looks at; with more of them, each write would take longer
+_SWEPT_FILES = 1_024  # of a folder that a write looks at; with more of them, each write would take longer
 _UNIQUE_BYTES = 6  # random bytes in a temporary file's name
 _COMPARED_LIMIT_BYTES = 64 * 1024 * 1024  # bytes of a file that are compared
 _CHANGED = "was saved by somebody else meanwhile; their content stands, try again"
@@ -294,7 +294,7 @@ def is_temporary(name: str) -> bool:
 def _sweep(target: Path) -> None:
     """Delete temporary files that killed writers of this target left behind; `holdfast doctor` finds all of them."""
     prefix = _prefix(target)
-    for path in abandoned(target.parent, prefix, _SWEPT):
+    for path in abandoned(target.parent, prefix, _SWEPT_FILES):
         if path.name[len(prefix) :].count(".") == 2:  # else it belongs to a target with a longer name
             with suppress(OSError):
                 path.unlink()

@@ -113,12 +113,11 @@ def keep(install: Install) -> None:
     _save({**load(), str(install.settings): install})
 
 
-def forget(settings: Path) -> bool:
-    """Drop a file's record and those of files that are gone. Return whether any is left. Raises StateError."""
+def forget(settings: Path) -> None:
+    """Drop a file's record and those of files that are gone. Raises StateError."""
     left = others(settings)
     if left != load():
         _save(left)
-    return bool(left)
 
 
 def others(settings: Path) -> dict[str, Install]:

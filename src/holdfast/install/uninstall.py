@@ -49,9 +49,9 @@ def uninstall(target: Target) -> list[str]:
             lines.append(skillcopy.remove(record.skill, record.skill_digest))
         if had:
             lines += [_unknown(target, unknown, kept), *_unrecorded_skill(target.skill)]
-        left = installs.forget(target.real)
+        installs.forget(target.real)
         status_lines.switch_off()
-        if left or (unknown and _others(target)):
+        if _is_named_elsewhere(target, unknown):
             lines.append(_LAUNCHER_STAYS)
         else:
             removed = [f"Ended: {address}" for address in _stop_servers()]
@@ -59,6 +59,11 @@ def uninstall(target: Target) -> list[str]:
             doubt = "Other settings may still name the launcher. If so, install into them again."
             lines += [*removed, *([doubt] if removed and unknown else [])]
         return [*lines, *(_left() if had else [])]
+
+
+def _is_named_elsewhere(target: Target, unknown: str) -> bool:
+    """Return whether other settings name the launcher; `unknown` says why the record can't tell, if it can't."""
+    return bool(installs.others(target.real) or (unknown and _others(target)))
 
 
 def _stop_servers() -> list[Path]:
@@ -84,7 +89,7 @@ def outlook(target: Target, *, purging: bool) -> list[str]:
     """
     record = installs.get(target.real)
     lines = [] if record is None or record.skill is None else [f"Would be removed: {record.skill}"]
-    if installs.others(target.real) or (record is None and installs.unknown() and _others(target)):
+    if _is_named_elsewhere(target, installs.unknown() if record is None else ""):
         return [*lines, _LAUNCHER_STAYS]
     lines += [f"Would be removed: {path}" for path in launcher.present()]
     return [*lines, *([f"Would be removed: {paths.state_dir()}"] if purging and paths.state_dir().exists() else [])]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import StateError
 from holdfast.files import atomic, document
-from holdfast.files.agent_runs import Journal, ScriptAgent
+from holdfast.files.agent_runs import Journal, ScriptAgent, says_something
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -161,7 +161,7 @@ def carry_agent(transcript: str, agent: str, target: str) -> bool:
 
 
 def _is_useful(line: dict[str, Any]) -> bool:
-    return line.get("type") == "result" and ScriptAgent("", "", "", "finished", line.get("result")).useful
+    return line.get("type") == "result" and says_something(line.get("result"))
 
 
 def _lines(folder: Path) -> Iterator[dict[str, Any]]:
