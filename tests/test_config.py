@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import config, paths
+from holdfast.config_keys import Config, HandlersSection, Price
 from pages import reference
 
 if TYPE_CHECKING:
@@ -263,6 +264,28 @@ def test_no_text_takes_long_or_raises(project_file: Path, tmp_path: Path, text: 
 
     assert problem.startswith(f"{project_file}: ")
     assert time.process_time() - begun < 0.5
+
+
+def test_a_glob_that_names_no_file_is_named(user_file: Path, tmp_path: Path) -> None:
+    """It would keep out everything, or nothing."""
+    user_file.write_text('exclude = ["/", "secrets/*"]\n')
+
+    loaded = config.load(tmp_path, trusted=False)
+
+    assert loaded.config.exclude == ["secrets/*"]
+    (problem,) = loaded.problems
+    assert "'/' names no file" in problem
+
+
+def test_what_a_file_says_has_the_same_types_as_the_defaults(user_file: Path, tmp_path: Path) -> None:
+    """Tables too, so whoever reads a configuration needs no model."""
+    user_file.write_text("[prices.opus]\ninput = 5.0\noutput = 25.0\n[handlers]\ntimeout = 3.0\n")
+
+    loaded = config.load(tmp_path, trusted=False).config
+
+    assert loaded.prices == {"opus": Price(input=5.0, output=25.0)}
+    assert loaded.handlers == HandlersSection(timeout=3.0)
+    assert loaded == Config(prices=loaded.prices, handlers=loaded.handlers)
 
 
 def test_what_does_not_count_is_not_judged(project_file: Path, tmp_path: Path) -> None:

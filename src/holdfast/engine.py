@@ -263,7 +263,7 @@ def choose(payload: Mapping[str, Any], found: Sequence[HandlerFile]) -> tuple[li
     if not plan and value is not None:  # before the model is loaded, which takes longest
         return [], None
     event = CLIENT.parse(payload)
-    if value is None or value != event.matcher_value:
+    if value is None:
         plan = loader.plan(CLIENT, files, name, event.matcher_value)
     return plan, event
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from holdfast.clients import claude
 from holdfast.clients.claude import matchers
 from holdfast.clients.claude.matchers import LEGACY_NAMES, TOOL_EVENTS, matches
+from holdfast.testkit import recorded
 
 
 @pytest.mark.parametrize("matcher", [None, "", "*"])
@@ -159,3 +161,12 @@ def test_alternatives_tells_lists_from_expressions() -> None:
     assert matchers.alternatives("^Edit$", "PreToolUse") is None
     assert matchers.alternatives("a|b", "FileChanged") == ("a", "b")
     assert matchers.alternatives("a,b", "FileChanged") is None
+
+
+@pytest.mark.parametrize("name", recorded.names())
+@pytest.mark.parametrize("more", [{}, {"tool_name": "Bash", "command_name": "dev"}])
+def test_what_handlers_are_chosen_by_before_the_event_is_parsed_is_its_own(name: str, more: dict[str, str]) -> None:
+    """Where nothing is known before, its model says it. What another kind of event would have doesn't count."""
+    payload = {**recorded.load(name), **more}
+    event = claude.parse(payload)
+    assert claude.matched(event.hook_event_name, payload) in (None, event.matcher_value)

@@ -142,6 +142,14 @@ def test_a_value_that_is_not_allowed_is_named(path: tuple[Any, ...], value: obje
     assert f'{last}"' in warning
 
 
+def test_a_value_is_judged_with_its_type() -> None:
+    """True equals 1, but it is no number, also where another entry has 1."""
+    data = json.loads(EXAMPLE)
+    data["completed_tasks"] = [data["completed_tasks"][0] | {"iterations": each} for each in (1, True)]
+    assert [each for each in check.types(data) if "completed_tasks[1].iterations" in each]
+    assert not [each for each in check.types(data) if "completed_tasks[0].iterations" in each]
+
+
 @pytest.mark.parametrize(
     ("edit", "said"),
     [

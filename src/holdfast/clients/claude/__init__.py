@@ -85,7 +85,8 @@ def foreign(payload: Mapping[str, Any], environ: Mapping[str, str], *, whole: bo
 
 def matched(event: str, payload: Mapping[str, Any]) -> str | None:
     """Return the name of the tool or slash command, by which handlers are chosen before the event is parsed."""
-    value = payload.get("command_name" if event == "UserPromptExpansion" else "tool_name")
+    key = {"UserPromptExpansion": "command_name"}.get(event, "tool_name" if event in matchers.TOOL_EVENTS else "")
+    value = payload.get(key)
     return value if isinstance(value, str) else None
 
 
