@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.client import run_files
-from tests.client.test_script_runs import SIX, SKIP, finish, fleet, launch, results, until
+from tests.client.test_script_runs import SIX, SKIP, finish, fleet, launch, results, until, whole
 
 if TYPE_CHECKING:
     from tests.client.test_script_runs import Fleet
@@ -27,7 +27,7 @@ def test_the_clients_own_files_are_as_known(fleet: Fleet) -> None:
     failing = SIX.replace("'six'", "'cut'")
     fleet.failing, fleet.stuck = {"2"}, {"6"}
     launch(fleet.world, session, "Do another.", script=failing)
-    until(lambda: results(fleet.world) == 6 + 4)
+    until(lambda: results(fleet.world) == 6 + 4 and whole(fleet.world))
     session.kill()
     found = []
     for run, script, ended in zip(fleet.world.rows("script_runs"), (SIX, failing), (True, False), strict=True):
