@@ -94,18 +94,18 @@ class Reply:
 Turn = Reply | Callable[[Request], Reply]
 
 
-def say(text: str, *, tokens: int = 2_000) -> Reply:
-    """Return a reply that ends the turn."""
-    return Reply(({"type": "text", "text": text},), tokens)
+def say(text: str, *, tokens: int = 2_000, held: threading.Event | None = None) -> Reply:
+    """Return a reply that ends the turn, once a test lets it if it is held."""
+    return Reply(({"type": "text", "text": text},), tokens, held=held)
 
 
 _calls = itertools.count(1)
 
 
-def call(name: str, *, tokens: int = 2_000, **arguments: Any) -> Reply:
-    """Return a reply that calls a tool."""
+def call(name: str, *, tokens: int = 2_000, held: threading.Event | None = None, **arguments: Any) -> Reply:
+    """Return a reply that calls a tool, once a test lets it if it is held."""
     block = {"type": "tool_use", "id": f"toolu_{next(_calls):06d}", "name": name, "input": arguments}
-    return Reply((block,), tokens)
+    return Reply((block,), tokens, held=held)
 
 
 def bash(command: str, *, tokens: int = 2_000) -> Reply:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -121,11 +122,13 @@ def test_foreground(hybrid: World) -> None:
 def test_background(hybrid: World) -> None:
     """A launch is no result; the agent's end is."""
     hybrid.model.turns = [agent("Create calculator module", "PROMPT-ONE", background=True), say("Launched.")]
-    hybrid.model.agents = {"PROMPT-ONE": [bash("sleep 2"), say(REPORT)]}
+    end = threading.Event()
+    hybrid.model.agents = {"PROMPT-ONE": [say(REPORT, held=end)]}
     session = hybrid.client.session()
     session.prompt("Begin.")
     launched = hybrid.model.of("main")[1]
     assert statuses(hybrid) == ["active", "pending"]
+    end.set()
     session.wait()
     after = hybrid.model.of("main")[-1]
     print(launched.last, after.last, hybrid.view, sep="\n=====\n")
@@ -184,7 +187,8 @@ def test_the_compactions_own_agent_is_nobodys(hybrid: World) -> None:
 def test_compaction_while_a_background_agent_runs(hybrid: World) -> None:
     """The main conversation is compacted meanwhile: the phase is active, and completes when the agent ends."""
     hybrid.model.turns = [agent("Create calculator module", "PROMPT-ONE", background=True), say("Launched.")]
-    hybrid.model.agents = {"PROMPT-ONE": [bash("sleep 6"), say(REPORT)]}
+    end = threading.Event()
+    hybrid.model.agents = {"PROMPT-ONE": [say(REPORT, held=end)]}
     session = hybrid.client.session()
     session.prompt("Begin.")
     session.prompt("/compact")
@@ -192,6 +196,7 @@ def test_compaction_while_a_background_agent_runs(hybrid: World) -> None:
     restored = hybrid.model.of("main")[-1]
     assert restored.text.count("RESTORED AFTER COMPACTION\nCurrent state") == 1
     assert "Phase: 1/2 - Create calculator module" in restored.text
+    end.set()
     session.wait()
     after = hybrid.model.of("main")[-1]
     print(after.text[-2500:])

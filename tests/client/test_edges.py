@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from tests.client.world import World
 
 __all__ = ["hybrid"]  # a fixture
-SLEEP = ("--allowedTools", "Bash(sleep:*)")
 
 
 def compact(world: World, session_prompts: tuple[str, ...] = ("Begin.", "Work.")) -> str:
@@ -47,7 +47,7 @@ def test_a_todo_list_is_right_about_an_agent_that_ended_in_mid_turn(hybrid: Worl
         say("End."),
     ]
     hybrid.model.agents = {"PROMPT-ONE": [say(REPORT)]}
-    session = hybrid.client.session(*SLEEP)
+    session = hybrid.client.session("--allowedTools", "Bash(sleep:*)")
     session.prompt("Begin.")
     (written,) = (line for line in session.lines if "newTodos" in str(line.get("tool_use_result", "")))
     assert [todo["status"] for todo in written["tool_use_result"]["newTodos"]] == ["completed", "in_progress"]
@@ -73,14 +73,17 @@ def test_a_running_agent_is_not_asked_for_again(hybrid: World) -> None:
         agent("Write and run tests", "PROMPT-TWO", background=True),
         say("Launched."),
     ]
+    first, second = threading.Event(), threading.Event()
     hybrid.model.agents = {
-        "PROMPT-ONE": [bash("sleep 3"), say(REPORT)],
-        "PROMPT-TWO": [bash("sleep 9"), say("DELIVERABLES: tests.py")],
+        "PROMPT-ONE": [say(REPORT, held=first)],
+        "PROMPT-TWO": [say("DELIVERABLES: tests.py", held=second)],
     }
-    session = hybrid.client.session(*SLEEP)
+    session = hybrid.client.session()
     session.prompt("Begin.")
+    first.set()
     session.wait()
     told = hybrid.model.of("main")[-1].last
+    second.set()
     session.wait()
     assert statuses(hybrid) == ["completed", "completed"]
     assert "Agent call:" not in told
@@ -97,8 +100,8 @@ def test_a_stopped_agent_fails_its_phase(hybrid: World) -> None:
     select = call("ToolSearch", query="select:TaskStop", max_results=1)
     launch = agent("Create calculator module", "PROMPT-ONE", background=True)
     hybrid.model.turns = [launch, select, stop, say("Stopped.")]
-    hybrid.model.agents = {"PROMPT-ONE": [bash("sleep 20"), say(REPORT)]}
-    session = hybrid.client.session(*SLEEP)
+    hybrid.model.agents = {"PROMPT-ONE": [say(REPORT, held=threading.Event())]}
+    session = hybrid.client.session()
     session.prompt("Begin.")
     with suppress(TimeoutError):
         session.wait(timeout=3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -127,9 +128,15 @@ def test_two_agents_do_not_edit_one_file(run: World) -> None:
     path = str(run.project / "model.py")
     launch = [agent("Task 1.1", "PROMPT-ONE", background=True), agent("Task 1.2", "PROMPT-TWO", background=True)]
     refused: list[str] = []
+    wrote, tried = threading.Event(), threading.Event()
+
+    def written(request: Any) -> Any:
+        wrote.set()
+        return say("One.", held=tried)
 
     def noted(request: Any) -> Any:
         refused.append(request.last)
+        tried.set()
         return say("Refused.")
 
     run.model.turns = [*launch, say("Launched.")]
@@ -137,12 +144,10 @@ def test_two_agents_do_not_edit_one_file(run: World) -> None:
         "PROMPT-ONE": [
             call("Read", file_path=path),
             call("Write", file_path=path, content="one\n"),
-            bash("sleep 8"),
-            say("One."),
+            written,
         ],
         "PROMPT-TWO": [
-            bash("sleep 4"),
-            call("Read", file_path=path),
+            call("Read", file_path=path, held=wrote),
             call("Write", file_path=path, content="two\n"),
             noted,
         ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -113,12 +114,14 @@ def test_two_agents_at_once(world: World, folder: Path) -> None:
         agent("IMPL-1.3", "PROMPT-THREE", background=True),
     ]
     world.model.turns = [*launch, say("Launched.")]
+    begun = threading.Event()
     world.model.agents = {
-        "PROMPT-TWO": [bash("sleep 3"), noted(seen, folder, say("Login is there."))],
-        "PROMPT-THREE": [bash("sleep 3"), noted(seen, folder, say("Logout is there."))],
+        "PROMPT-TWO": [call("Bash", command="true", held=begun), noted(seen, folder, say("Login is there."))],
+        "PROMPT-THREE": [call("Bash", command="true", held=begun), noted(seen, folder, say("Logout is there."))],
     }
     session = world.client.session()
     session.prompt("Begin.")
+    begun.set()
     session.wait()
     session.prompt("And?")
     for _ in range(20):  # the end of the second makes a turn of its own where it comes after that of the first
