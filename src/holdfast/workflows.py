@@ -62,8 +62,11 @@ def mine(event: Event, context: Context) -> Workflow | None:
         context: its context.
     """
     from holdfast.sessions.reading import required_files
+    from holdfast.sessions.workspace import Workspace
+    from holdfast.workflow import registry
 
-    return required_files.session_workflow(context.project, event.session_id, find(event, context).workflows)
+    project, session = Workspace.of(context.project), event.session_id
+    return required_files.session_workflow(project, session, registry.owned(project, session))
 
 
 def owner(context: Context, workflow: Workflow) -> str | None:

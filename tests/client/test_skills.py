@@ -1,4 +1,4 @@
-"""Runs of skills on the real client: a slash command resumes, a commit proposes, a compaction gives it back."""
+"""Runs of skills on the real client: slash commands, commits, compactions, a blocked run, and agents of tasks."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.client.model import bash, say
+from tests.client.model import agent, bash, say
 
 if TYPE_CHECKING:
     from tests.client.world import World
 
 HEADING = "WORKFLOW RESTORED AFTER COMPACTION\nCurrent state"  # the skill names the first line too
 FEATURE = "features/login.md"
+REASON = "Waiting for the API key"
 
 
 @pytest.fixture
@@ -75,4 +76,61 @@ def test_a_slash_command_a_commit_and_a_compaction(begun: World) -> None:
     restored = after.text[after.text.index(HEADING) :]
     assert "Resuming task 1/2, currently in RED phase" in restored
     assert proposal in restored
+    assert not begun.complaints
+
+
+@pytest.mark.scenario(2)
+def test_a_blocked_run_stays_blocked_through_a_compaction(begun: World) -> None:
+    """The session gets it back with the reason, and nothing it does unblocks it; the person does."""
+    begun.holdfast("skills", "block", REASON)
+    begun.model.turns = [say("I see."), bash("git commit --allow-empty -m 'Add the model'"), say("Two."), say("Three.")]
+    session = begun.client.session()
+    session.prompt(f"/dev {FEATURE}")
+    assert REASON in begun.model.of("main")[0].text
+    session.prompt("Commit it.")
+    session.prompt("And then?")
+
+    session.prompt("/compact")
+    session.prompt("Go on.")
+    after = begun.model.of("main")[-1].text
+    restored = after[after.index(HEADING) :]
+    assert "blocked" in restored
+    assert REASON in restored
+    assert state(begun)["workflow"] | {"status": "blocked", "block_reason": REASON} == state(begun)["workflow"]
+    assert [each["event"] for each in state(begun)["history"]].count("context_compacted") == 1
+
+    begun.holdfast("skills", "unblock")
+    assert state(begun)["workflow"]["status"] == "in_progress"
+    assert not begun.complaints
+
+
+@pytest.mark.scenario(2)
+def test_of_two_agents_only_the_one_of_a_task_moves_the_run(begun: World) -> None:
+    """It is told its task with the part of the cycle; what the other one commits proposes nothing."""
+    seen: list[tuple[str, list[str]]] = []
+
+    def at_work(request: Any) -> Any:
+        seen.append((request.text, [each["status"] for each in state(begun)["tasks"]]))
+        return bash("git commit --allow-empty -m 'Add the model'")
+
+    begun.model.turns = [
+        say("I see."),
+        agent("Look around", "PROMPT-OTHER"),
+        agent("Task 1", "PROMPT-ONE"),
+        say("Both."),
+    ]
+    begun.model.agents = {
+        "PROMPT-OTHER": [bash("git commit --allow-empty -m 'Something else'"), say("Done.")],
+        "PROMPT-ONE": [at_work, say("Done.")],
+    }
+    session = begun.client.session()
+    session.prompt(f"/dev {FEATURE}")
+    session.prompt("Begin.")
+    session.prompt("And then?")
+
+    ((told, before),) = seen
+    assert "RED" in told
+    assert before == ["in_progress", "pending"]
+    assert [each["status"] for each in state(begun)["tasks"]] == ["completed", "in_progress"]
+    assert [each for each in state(begun)["history"] if each["event"] == "commit_seen"] == []
     assert not begun.complaints

@@ -161,10 +161,12 @@ def _lock(project: Workspace, path: Path) -> Path:
 
 def _stale(project: Workspace, found: Found) -> Iterator[Finding]:
     """Yield a notice for each unfinished workflow that is too old to be restored and that no live session owns."""
-    old = [each for each in found.workflows if not each.finished and not owners.fresh(project, each)]
-    live = sessions.live_others(project, "") if old else set()
+    unfinished = [each for each in found.workflows if not each.finished]
+    fresh = {each.key for each in owners.fresh_ones(project, unfinished)}
+    old = [each for each in unfinished if each.key not in fresh]
+    live, holders = sessions.live_others(project, "") if old else set(), owners.holders(project, old)
     for workflow in old:
-        if owners.owner(project, workflow) not in live:
+        if holders[workflow.key] not in live:
             changed = owners.changed_at(project, workflow)[:10]
             text = (
                 f"{workflow.path}: {quoted(workflow.title)} is unfinished ({workflow.position}), but last "

@@ -205,7 +205,8 @@ def _whose(project: Workspace, workflow: Workflow, session: str | None) -> str:
         owners.own(project, workflow, session)
         return ""
     live = sorted(sessions.live_others(project, ""))
-    busy = {owners.owner(project, each) for each in registry.all_found(project).workflows if each.resumable}
+    resumable = [each for each in registry.all_found(project).workflows if each.resumable]
+    busy = {*owners.holders(project, resumable).values()}
     if len(live) == 1 and live[0] not in busy:
         claims.give(project, workflow, live[0])
         return f"It belongs to session {live[0][:8]}, which is live here. Its model hears of it at your next prompt."

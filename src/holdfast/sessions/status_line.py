@@ -78,8 +78,7 @@ def _workflow(project: OpenProject, session: str) -> Workflow | None:
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow import registry
 
-    found = registry.candidates(Workspace.of(project), session).workflows
-    return required_files.session_workflow(project, session, found)
+    return required_files.session_workflow(project, session, registry.owned(Workspace.of(project), session))
 
 
 def _shown(project: OpenProject, session: str, workflow: Workflow) -> tuple[str, int]:

@@ -191,8 +191,8 @@ class Workflow:
     @property
     def place(self) -> str:
         """The state file's path: relative to the root, or absolute if it is outside."""
-        place = self.path.as_posix()  # called very often, and text is ten times as fast as paths here
-        return place if self.root is None else place.removeprefix(f"{self.root.as_posix().rstrip('/')}/")
+        place = str(self.path)  # called very often, and text is ten times as fast as paths here
+        return place if self.root is None else place.removeprefix(f"{str(self.root).rstrip('/')}/")
 
     @property
     def position(self) -> str:

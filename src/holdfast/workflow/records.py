@@ -88,6 +88,9 @@ class Records(Protocol):
     def lately(self, session: str) -> list[str]:
         """Return the keys of a session's workflows, and of those that lately got an owner or were released."""
 
+    def owned(self, session: str) -> list[str]:
+        """Return the keys of the workflows that a session owns. Raises LedgerError."""
+
     def owner(self, workflow: Workflow) -> str | None:
         """Return the session that owns a workflow, None if none does. Raises LedgerError."""
 

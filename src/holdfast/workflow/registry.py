@@ -105,6 +105,14 @@ class KnowsCommands(Protocol):
 
 
 @runtime_checkable
+class FindsByKey(Protocol):
+    """An optional ability of an adapter: to read some workflows without a look at the others."""
+
+    def with_keys(self, project: Records, keys: Collection[str]) -> Found:
+        """Return, as `find` does, the workflows with these keys and no others."""
+
+
+@runtime_checkable
 class TakesEvidence(Protocol):
     """An optional ability of an adapter: to record what a session's transcript shows of its workflows."""
 
@@ -282,11 +290,16 @@ def detected(ask: Callable[[Detector], Value]) -> Iterator[Value]:
             log.write("error", str(error))
 
 
-def agents_work_on(project: Records, session: str) -> list[Workflow]:
-    """Return the workflows that agents can be working on at an event of a session, finished ones included."""
+def agents_work_on(project: Records, session: str, *, own: bool = False) -> list[Workflow]:
+    """Return the workflows that agents can be working on at an event of a session, finished ones included.
 
-    keys = project.lately(session)
+    With `own`, return only those that the session owns (`owned`).
+    """
+
     names = [name for name in _present(project) if RECORDS[name].AGENTS]
+    if own:
+        return owned(project, session, names)
+    keys = project.lately(session)
     found = [_asked(project, name, lambda adapter: adapter.candidates(project, keys)) for name in names]
     return [workflow for each in found for workflow in each.workflows]
 
@@ -347,12 +360,29 @@ def taking_evidence(project: Records, session: str) -> list[tuple[TakesEvidence,
     for name in _present(project):
         if isinstance(adapter := _usable(name), TakesEvidence):
             takers[name] = adapter
-    if not takers:
+    return [(takers[each.format], each) for each in owned(project, session, takers) if each.resumable]
+
+
+def owned(project: Records, session: str, names: Iterable[str] | None = None) -> list[Workflow]:
+    """Return the workflows that a session owns, finished ones included, without a look at the others if possible.
+
+    Args:
+        project: the project.
+        session: the session.
+        names: the formats that are asked; those that are present by default.
+
+    Raises:
+        LedgerError: the ledger can't be read.
+    """
+    keys = set(project.owned(session))
+    if not keys:
         return []
-    keys = project.lately(session)
-    found = [_asked(project, name, lambda adapter: adapter.candidates(project, keys)) for name in takers]
-    mine = (each for one in found for each in one.workflows if each.resumable and project.owner(each) == session)
-    return [(takers[each.format], each) for each in mine]
+
+    def read(adapter: Format) -> Found:
+        return (adapter.with_keys if isinstance(adapter, FindsByKey) else adapter.candidates)(project, keys)
+
+    found = [_asked(project, name, read) for name in (_present(project) if names is None else names)]
+    return [each for one in found for each in one.workflows if each.key in keys]
 
 
 def _present(project: Records) -> list[str]:

@@ -615,7 +615,8 @@ def test_what_the_index_says_wrongly_is_named_and_mended(project: Workspace) -> 
     made = start(project, "Add model")
     documents.put(project, "tdd-a1b2c3d4", TDD)
     said = data(places.index(project))
-    said["active_workflows"] += [said["active_workflows"][0], {"id": "dev-00000000", "skill": "dev"}]
+    own = said["active_workflows"][0] | {"note": "first"}
+    said["active_workflows"] = [own, own | {"note": "second"}, {"id": "dev-00000000", "skill": "dev"}]
     places.index(project).write_text(json.dumps(said))
 
     with locked(places.top(project)):
@@ -627,4 +628,5 @@ def test_what_the_index_says_wrongly_is_named_and_mended(project: Workspace) -> 
         "tdd-a1b2c3d4 is not listed",
     ]
     assert sorted(listed(project)) == sorted([made.path.stem, "tdd-a1b2c3d4"])
+    assert data(places.index(project))["active_workflows"][0] == own, "of two, the first stays"
     assert index.differences(project, index.from_files(project, folder.names(project))) == []

@@ -18,7 +18,8 @@ from holdfast.formats.skills import file as files
 from holdfast.sessions.forget import erasure
 from holdfast.sessions.forget.ledger_rows import Scope
 from holdfast.sessions.ownership import owners
-from holdfast.workflow import sidecars
+from holdfast.workflow import registry, sidecars
+from holdfast.workflow.model import Changes
 from tests.commandline import holdfast
 from tests.formats.skills import documents
 
@@ -73,6 +74,57 @@ def test_the_folder_is_listed_again_only_after_a_change_in_it(
 
     assert "dev-99999999" in found(project)
     assert many[-1].stem not in found(project)
+
+
+def test_a_move_of_holdfasts_own_lists_nothing_again(
+    project: Workspace, many: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it replaced counts as the last changed, and what another program did before it is seen all the same."""
+    places.index(project).write_text('{"active_workflows": []}')
+    listings = Mock(side_effect=folder.inodes)
+    monkeypatch.setattr(folder, "inodes", listings)
+    old = f"skills:{places.TOP}/active/{many[0].stem}.json#"
+    found(project)
+    (moved,) = (each for each in skills.candidates(project, [old]).workflows if each.path == many[0])
+    for number in range(2):
+        skills.update(project, moved, Changes(context={"number": number}))
+        assert found(project) == sorted(each.stem for each in (many[0], *many[1 - candidates.MOST :]))
+        assert skills.candidates(project, ()).left == MANY - candidates.MOST
+    assert listings.call_count == 1
+
+    documents.put(project, "dev-99999999", many[1].read_bytes())
+    skills.update(project, moved, Changes(context={"number": 2}))
+    assert "dev-99999999" in found(project)
+    assert listings.call_count == 2
+
+
+def test_what_another_program_does_during_a_move_is_seen_later(
+    project: Workspace, many: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing tells its change of the folder from Holdfast's own, so the folder is listed again after a while."""
+    found(project)
+    with candidates.replacing(project, many[-1]):
+        replace(many[-1], MANY)
+        documents.put(project, "dev-99999999", many[1].read_bytes())
+    assert "dev-99999999" not in found(project)
+    monkeypatch.setattr(candidates, "_TRUSTED_S", 0.0)
+    assert "dev-99999999" in found(project)
+
+
+def test_what_a_session_owns_is_read_without_the_others(
+    project: Workspace, many: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At each prompt its evidence is taken; how many others there are doesn't matter."""
+    keys = [f"skills:{places.TOP}/active/{each.stem}.json#{each.stem}" for each in (many[3], many[0])]
+    monkeypatch.setattr(folder, "inodes", lambda _: pytest.fail("the folder was listed"))
+    assert [each.path for each in skills.with_keys(project, [*keys, "skills:gone.json#", "hybrid:x#"]).workflows] == [
+        many[3],
+        many[0],
+    ]
+    assert registry.taking_evidence(project, "session-1") == []
+    (own,) = skills.with_keys(project, keys[:1]).workflows
+    owners.own(project, own, "session-1")
+    assert [each.path for _, each in registry.taking_evidence(project, "session-1")] == [many[3]]
 
 
 @pytest.mark.parametrize("indexed", [True, False])

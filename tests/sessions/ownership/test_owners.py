@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import pytest
 
 from holdfast.errors import LedgerError
+from holdfast.ledger import database
 from holdfast.ledger.database import Ledger
 from holdfast.sessions.history.timeline_event import Asked
 from holdfast.sessions.ownership import owners, sessions
@@ -221,6 +224,28 @@ def test_only_a_change_of_owner_is_noted(project: Workspace) -> None:
         ("ownership changed", OTHER, ME),
         ("released", "", OTHER),
     ]
+
+
+def test_many_workflows_are_asked_about_at_once(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also those with a name that SQLite stores in another spelling, and more than one statement takes."""
+    ids = [*(f"old-{number}" for number in range(5)), "caf\udce9"]
+    long_ago = "2025-12-01T11:00:00.000000Z"
+    old = [replace(workflow(project.root, f"Old {at}", updated_at=long_ago), id=each) for at, each in enumerate(ids)]
+    young = workflow(project.root, "Young", updated_at="2026-03-01T11:50:00.000000Z")
+    for each, session in ((old[1], ME), (old[-1], OTHER), (old[2], ME)):
+        owners.own(project, each, session)
+    owners.release(project, old[2])
+    project.keep(old[4].path, old[4].raw, why="seen")
+    asked = Mock(wraps=project.ledger.rows)
+    monkeypatch.setattr(project.ledger, "rows", asked)
+
+    assert owners.holders(project, old) == {each.key: None for each in old} | {old[1].key: ME, old[-1].key: OTHER}
+    assert owners.fresh_ones(project, [*old, young]) == [old[2], old[4], young]
+    assert owners.holders(project, ()) == {}
+    assert asked.call_count == 3
+
+    monkeypatch.setattr(database, "_VALUES_AT_ONCE", 2)
+    assert owners.fresh_ones(project, [*old, young]) == [old[2], old[4], young]
 
 
 def test_whoever_takes_an_old_workflow_does_not_make_it_fresh(project: Workspace) -> None:

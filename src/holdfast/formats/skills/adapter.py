@@ -42,6 +42,7 @@ __all__ = [
     "step",
     "undoing",
     "update",
+    "with_keys",
     "written",
 ]
 
@@ -78,6 +79,11 @@ def candidates(project: Records, keys: Collection[str]) -> Found:
         return Found(problems=(Problem(error.path, error.reason),))
     found = reader.read(project, names, statefile.Room())
     return replace(found, left=found.left + left)
+
+
+def with_keys(project: Records, keys: Collection[str]) -> Found:
+    """Return the workflows with these keys, and no others."""
+    return reader.read(project, candidate.wanted(project, keys), statefile.Room())
 
 
 def start(project: Records, start: Start) -> Workflow:

@@ -7,6 +7,8 @@ import heapq
 import itertools
 import marshal
 import os
+import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from holdfast.files import cache, file_memo
@@ -15,7 +17,7 @@ from holdfast.formats.skills import folder, places
 from holdfast.workflow import manyfiles, statefile
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
     from pathlib import Path
 
     from holdfast.workflow.records import Records
@@ -26,7 +28,9 @@ _LOOKED = 1_024
 """Files that an event looks at after a change in a known folder, besides those that are new or replaced."""
 _LAST = 64
 """Last changed files that are always among them."""
-_FORMAT = 1
+_TRUSTED_S = 600.0
+"""Seconds for which a list of the last changed is used whose folder was only changed by Holdfast since."""
+_FORMAT = 2
 
 
 def names(project: Records, keys: Collection[str]) -> tuple[list[str], int]:
@@ -39,20 +43,47 @@ def names(project: Records, keys: Collection[str]) -> tuple[list[str], int]:
     Raises:
         StateError: the folder can't be read, or lies behind a link.
     """
+    lately, count = _lately(project)
+    there = list(dict.fromkeys([*wanted(project, keys), *_there(project, lately)]))
+    return there, max(count - len(there), 0)
+
+
+def wanted(project: Records, keys: Collection[str]) -> list[str]:
+    """Return the names of the files that there are of workflows with some keys; see `names`."""
     paths = [key.removeprefix(f"{files.NAME}:").rpartition("#")[0] for key in keys if key.startswith(f"{files.NAME}:")]
     inside = [path for path in paths if path.startswith(f"{places.TOP}/active/") and path.endswith(".json")]
-    wanted = [path.rpartition("/")[2].removesuffix(".json") for path in inside]
-    lately, count = _lately(project)
-    chosen = list(dict.fromkeys([*wanted, *lately]))
-    there = [name for name in chosen if os.path.lexists(places.active(project) / f"{name}.json")]
-    return there, max(count - len(there), 0)
+    return _there(project, [path.rpartition("/")[2].removesuffix(".json") for path in inside])
+
+
+def _there(project: Records, names: list[str]) -> list[str]:
+    return [name for name in names if os.path.lexists(places.active(project) / f"{name}.json")]
+
+
+@contextmanager
+def replacing(project: Records, path: Path) -> Iterator[None]:
+    """Replace a workflow's file in the block, and keep what is known of the folder true: the next event lists nothing.
+
+    Hold the lock on the top folder. If another program makes or removes a file during the block, an event may notice
+    that up to `_TRUSTED_S` seconds later.
+    """
+    top = places.active(project)
+    before = _stamp(top)
+    yield
+    after = _stamp(top)
+    if before is None or after is None or after == before or not (known := _kept(top, "skills", before)):
+        return
+    names, count, since = known
+    if path.exists():
+        names = [path.stem, *(name for name in names if name != path.stem)][:MOST]
+        _keep(top, "skills", after, names, count, since or time.time())
 
 
 def _lately(project: Records) -> tuple[list[str], int]:
     """Return the last changed workflows, and how many there are.
 
-    Both are kept until a file of the folder is made, replaced or removed, as every program does that saves a state. An
+    Both are kept until another program makes, replaces or removes a file of the folder, as all do that save a state. An
     edit in place is therefore noticed for the workflows that are wanted, and for those that were among the last.
+    Holdfast's own writes are followed (`replacing`).
 
     After a change, of more than `_LOOKED` files only those are looked at that were the last, those that are new or
     replaced, and so many others. A replaced file has another inode, unless it was replaced twice between two looks and
@@ -60,19 +91,20 @@ def _lately(project: Records) -> tuple[list[str], int]:
     """
     top = places.active(project)
     statefile.guard(project.root, top)
-    try:
-        seen = file_memo.stamp(top.stat())
-    except OSError:
+    seen = _stamp(top)
+    if seen is None:
         return folder.names(project), 0
-    if newest := _kept(top, "skills", seen):
-        return newest[0], newest[1]
+    if known := _kept(top, "skills", seen):
+        newest, count, since = known
+        if not since or 0 <= time.time() - since < _TRUSTED_S:
+            return newest, count
     there = folder.inodes(project)
     if len(there) <= MOST:
         return sorted(there), len(there)
     changed = _changed_lately(top, there, seen)
     found = heapq.nlargest(MOST, changed, key=changed.__getitem__)
     if file_memo.settled(seen):
-        _keep(top, "skills", seen, found, len(there))
+        _keep(top, "skills", seen, found, len(there), 0.0)
     return found, len(there)
 
 
@@ -113,6 +145,13 @@ def _kept(top: Path, ending: str, *expected: object) -> list[Any] | None:
     except (ValueError, EOFError, TypeError):
         return None
     return found[len(begins) :] if found[: len(begins)] == begins else None
+
+
+def _stamp(top: Path) -> file_memo.Stamp | None:
+    try:
+        return file_memo.stamp(top.stat())
+    except OSError:
+        return None
 
 
 def _keep(top: Path, ending: str, *found: Any) -> None:

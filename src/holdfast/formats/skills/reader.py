@@ -43,14 +43,16 @@ def read(project: Records, names: Iterable[str], room: Room) -> Found:
     """
     found, problems, left = list[Workflow](), list[Problem](), 0
     machines: dict[str, tuple[Machine | None, str]] = {}
+    folder = places.active(project)
+    beside = kept_at.extras(project.root, folder / "any.json").parent  # all of them are there: each would take 0.05 ms
     for number, name in enumerate(names):
-        path = places.active(project) / f"{name}.json"
+        path = folder / f"{name}.json"
         try:
             info = path.lstat()
             if number and not room.take([info.st_size]):
                 left += 1
                 continue
-            workflow, more = _workflow(project, path, info, machines)
+            workflow, more = _workflow(project, path, info, _stamp(beside / f"{name}.extra.json"), machines)
         except (MissingError, FileNotFoundError, SchemaMismatch):
             continue
         except (StateError, OSError) as error:
@@ -62,10 +64,14 @@ def read(project: Records, names: Iterable[str], room: Room) -> Found:
 
 
 def _workflow(
-    project: Records, path: Path, info: os.stat_result, machines: dict[str, tuple[Machine | None, str]]
+    project: Records,
+    path: Path,
+    info: os.stat_result,
+    extras: file_memo.Stamp | None,
+    machines: dict[str, tuple[Machine | None, str]],
 ) -> tuple[Workflow, list[Problem]]:
     """Return a workflow with its problems, from what is kept if nothing that it was read from has changed since."""
-    state, extras = file_memo.stamp(info), _stamp(kept_at.extras(project.root, path))
+    state = file_memo.stamp(info)
     kept = _kept.get(path)
     if kept and kept[1] == _Source(state, extras, _machine(project, kept[0], machines), project.branch):
         return kept[2], []
@@ -74,7 +80,7 @@ def _workflow(
     skill = files.skill(file.data, path)
     known = _machine(project, skill, machines)
     seen = view.Seen(file, *files.rules(project.root, file.data, path, known))
-    workflow, found = view.merged(project, seen)
+    workflow, found = view.merged(project, seen) if extras else (view.workflow(project, seen), ())
     problems = [*([Problem(path, seen.file.trouble)] if seen.file.broken else ()), *found]
     if settled and not problems:
         if len(_kept) >= _MOST_KEPT:
@@ -92,7 +98,8 @@ def _machine(
 
 
 def _stamp(path: Path) -> file_memo.Stamp | None:
+    """Return the stamp of a file; None without one."""
     try:
         return file_memo.stamp(path.lstat())
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return None

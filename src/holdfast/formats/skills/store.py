@@ -16,8 +16,8 @@ from holdfast import clock
 from holdfast.errors import MissingError, SchemaMismatch, StateError, TransitionError
 from holdfast.files import atomic, document
 from holdfast.files.lock import locked
+from holdfast.formats.skills import candidates, index, library, machine, places, transitions, view
 from holdfast.formats.skills import file as files
-from holdfast.formats.skills import index, library, machine, places, transitions, view
 from holdfast.workflow import extras, statefile, values, views
 from holdfast.workflow import places as kept_at
 from holdfast.workflow.wording import quoted
@@ -110,7 +110,8 @@ def change(
         return data
 
     with held(project, workflow):
-        after, changed = statefile.rewrite(project, workflow.path, apply, why=why, repair=repair)
+        with candidates.replacing(project, workflow.path):
+            after, changed = statefile.rewrite(project, workflow.path, apply, why=why, repair=repair)
         if changed:
             index.put(project, workflow.path, after.data)
         now = view.merged(project, view.seen(project, after))[0]

@@ -120,7 +120,11 @@ def session_workflow(project: OpenProject, session: str) -> Workflow | None:
 
     Of several, the session's own comes first, then unfinished before finished, then the last changed.
     """
-    return next(iter(_all_mine(project, session)), None)
+    from holdfast.sessions.workspace import Workspace
+    from holdfast.workflow import registry
+
+    own = _usable(project, session, registry.agents_work_on(Workspace.of(project), session, own=True))
+    return next(iter(own or _all_mine(project, session)), None)
 
 
 def _all_mine(project: OpenProject, session: str, *, paused: bool = False) -> list[Workflow]:
@@ -139,7 +143,8 @@ def _usable(project: OpenProject, session: str, found: list[Workflow], *, paused
     usable = [each for each in ranked if not each.recovered and (paused or not each.paused)]
     if len(usable) < 2:
         return usable
-    return sorted(usable, key=lambda each: (owners.owner(project, each) != session, each.finished))
+    holders = owners.holders(project, usable)
+    return sorted(usable, key=lambda each: (holders[each.key] != session, each.finished))
 
 
 def _nobodys(project: OpenProject, session: str, found: list[Workflow]) -> list[Workflow]:
@@ -147,8 +152,9 @@ def _nobodys(project: OpenProject, session: str, found: list[Workflow]) -> list[
     from holdfast.sessions.ownership import owners, sessions
 
     live = {session, *sessions.live_others(project, session)}
-    free = [each for each in found if owners.owner(project, each) not in live]
-    return [each for each in owners.by_rank(free) if each.resumable and owners.fresh(project, each)]
+    holders = owners.holders(project, found)
+    free = [each for each in found if each.resumable and holders[each.key] not in live]
+    return owners.by_rank(owners.fresh_ones(project, free))
 
 
 def launch(

@@ -208,5 +208,6 @@ def _worked_for(event: Event, context: Context, agent: str) -> tuple[Workflow | 
         if meant and {key for key, _ in keys} == {workflow.key}:
             names = {name for _, name in keys}
             return workflow, next((each for each in workflow.phases if names == {each.id}), None)
-    owned = [each for each in found if owners.owner(project, each) == session]
+    holders = owners.holders(project, found)
+    owned = [each for each in found if holders[each.key] == session]
     return (owned[0], None) if len(owned) == 1 and owned[0].reminders else (None, None)

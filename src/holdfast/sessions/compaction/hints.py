@@ -46,11 +46,9 @@ def greet(event: Event, context: Context) -> list[Message]:
     told = [wording.Message(f"Holdfast: {lacking}.", to_user=True)] if lacking else []
     found = registry.candidates(Workspace.of(project), event.session_id)
     told += [*unreadable(event, context, found), *untrusted(context)]
-    waiting = [
-        each
-        for each in owners.by_rank(found.workflows)
-        if each.resumable and owners.owner(project, each) not in others and owners.fresh(project, each)
-    ]
+    holders = owners.holders(project, found.workflows)
+    free = [each for each in found.workflows if each.resumable and holders[each.key] not in others]
+    waiting = owners.by_rank(owners.fresh_ones(project, free))
     if not waiting:
         return told
     more = f", and {len(waiting) - 1} more (`holdfast list`)" if len(waiting) > 1 else ""
@@ -79,7 +77,8 @@ def news(event: Event, context: Context) -> list[Message]:
         for each in registry.candidates(Workspace.of(project), session).workflows
         if each.key in keys and not each.finished
     ]
-    mine = [each for each in found if owners.owner(project, each) == session]
+    holders = owners.holders(project, found)
+    mine = [each for each in found if holders[each.key] == session]
 
     def told() -> None:
         for key in keys:

@@ -73,8 +73,7 @@ def _restored(event: Event, context: Context, known: bool) -> list[Message]:
 
     project, session = Workspace.of(context.project), event.session_id
     found = registry.candidates(project, session)
-    for workflow in found.workflows:
-        history.observe(project, workflow)
+    history.observe_all(project, found.workflows)
     verdict = arbitration.judge(project, session, found.workflows, known=known)
     told = hints.unreadable(event, context, found)
     if verdict.full is not None:
@@ -215,7 +214,7 @@ def _taken(event: Event, context: Context, taken: tuple[Workflow, ...]) -> list[
         return []
     for each in new:
         hints.tell(project, session, _TAKEN, each.key)
-    holders = sorted({(owners.owner(project, each) or "")[:8] for each in new})
+    holders = sorted({(session or "")[:8] for session in owners.holders(project, new).values()})
     belong = "belongs" if len(new) == 1 else "belong"
     return [
         Message(

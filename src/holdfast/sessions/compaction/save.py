@@ -36,8 +36,7 @@ def save(event: Event, context: Context, trigger: str) -> str:
     found = registry.candidates(Workspace.of(project), session)
     for problem in found.problems:
         context.log(f"not saved: {problem.path}: {problem.reason}", level="warning")
-    for workflow in found.workflows:
-        history.observe(project, workflow)  # notes what was moved by hand since, and what was completed
+    history.observe_all(project, found.workflows)  # notes what was moved by hand since, and what was completed
     for workflow in owners.of_session(project, session, found.workflows):
         if not workflow.finished and not workflow.recovered:
             generations.keep(project, workflow.path, workflow.raw, why=f"PreCompact {trigger}")

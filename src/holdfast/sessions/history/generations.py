@@ -14,7 +14,7 @@ from holdfast.sessions.history import timeline_event
 from holdfast.sessions.history.timeline_event import TimelineEvent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from holdfast.project import OpenProject
@@ -86,8 +86,25 @@ def changed_at(project: OpenProject, path: Path, raw: bytes) -> str | None:
 
     Copies and checkouts touch a file's modification time without changing it (I001-10). Raises LedgerError.
     """
-    row = _last(project, path, "number, digest, at")
-    return row["at"] if row and row["digest"] == hashlib.sha256(raw).hexdigest() else None
+    return seen_at(project, {path: raw}).get(path)
+
+
+def seen_at(project: OpenProject, contents: Mapping[Path, bytes]) -> dict[Path, str]:
+    """Return what `changed_at` does for each of many files, without those for which that is None."""
+    names = {_key(project, path)[2]: path for path in contents}
+    rows = project.ledger.by_value(
+        "path",
+        names,
+        "SELECT path, digest, at FROM generations AS last WHERE project = ?1 AND worktree = ?2 AND path IN (*)"
+        " AND number = (SELECT MAX(number) FROM generations WHERE project = ?1 AND worktree = ?2 AND path = last.path)",
+        *(project.key, project.worktree),
+    )
+    found = {names[name]: row for name, row in rows.items()}
+    return {
+        path: str(row["at"])
+        for path, row in found.items()
+        if row["digest"] == hashlib.sha256(contents[path]).hexdigest()
+    }
 
 
 def content(project: OpenProject, generation: str) -> bytes | None:

@@ -6,6 +6,7 @@ The files of the formats hold none of this (R000-38). The ledger observes them a
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,7 +19,7 @@ from holdfast.sessions.history import archive, timeline_event
 from holdfast.sessions.history.timeline_event import TimelineEvent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from holdfast.project import OpenProject
     from holdfast.sessions.history.timeline_event import Asked
@@ -86,11 +87,22 @@ def observe(project: OpenProject, workflow: Workflow, *, error: str = "", at: st
     if workflow.recovered:
         return
     try:
-        if error or not _is_same(project, workflow):
+        if error or not _unmoved(project, (workflow,)):
             with project.ledger.transaction():
                 _note(project, workflow, beginning(error.strip(), _ERROR_LIMIT_CHARS), at)
     except LedgerError as refused:
         log.write("warning", f"the changes in {workflow.place} weren't remembered: {refused}")
+
+
+def observe_all(project: OpenProject, workflows: Iterable[Workflow]) -> None:
+    """Store what moved in workflows since each was last observed (`observe`); most often nothing did."""
+    every = list(workflows)
+    unmoved = set[str]()
+    with suppress(LedgerError):  # `observe` logs it
+        unmoved = _unmoved(project, every)
+    for each in every:
+        if each.key not in unmoved:
+            observe(project, each)
 
 
 def of(project: OpenProject, workflow: Workflow) -> History:
@@ -257,11 +269,23 @@ def _seen(project: OpenProject, workflow: Workflow) -> _Seen | None:
     )
 
 
-def _is_same(project: OpenProject, workflow: Workflow) -> bool:
-    """Return whether a workflow is as it was last observed. Compares JSON texts, to parse nothing at most events."""
-    row = project.ledger.one(f"SELECT finished, phases FROM phases_seen {_OF_WORKFLOW}", *_key(project, workflow))
-    said = json.dumps(_listed(workflow))
-    return row is not None and bool(row["finished"]) == workflow.finished and row["phases"] == said
+def _unmoved(project: OpenProject, workflows: Collection[Workflow]) -> set[str]:
+    """Return the keys of those workflows that are as they were last observed.
+
+    Compares JSON texts, to parse nothing at most events.
+    """
+    rows = project.ledger.by_value(
+        "workflow",
+        [each.key for each in workflows],
+        "SELECT workflow, finished, phases FROM phases_seen WHERE project = ?1 AND worktree = ?2 AND workflow IN (*)",
+        *(project.key, project.worktree),
+    )
+    known = [(each, rows[each.key]) for each in workflows if each.key in rows]
+    return {
+        each.key
+        for each, row in known
+        if bool(row["finished"]) == each.finished and row["phases"] == json.dumps(_listed(each))
+    }
 
 
 def _listed(workflow: Workflow) -> list[list[Any]]:

@@ -269,7 +269,7 @@ def _free(
         return lambda session: False
     if owner:
         return lambda session: session == owner
-    busy = {owners.owner(project, each) for each in found.workflows if each.resumable}
+    busy = {*owners.holders(project, [each for each in found.workflows if each.resumable]).values()}
     return lambda session: session in live and session not in busy
 
 

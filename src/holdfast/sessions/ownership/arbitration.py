@@ -47,7 +47,7 @@ def settle(project: OpenProject, session: str, workflows: Sequence[Workflow]) ->
     newest that has none. The rest stay without an owner, because another session may come for them.
     """
     saved = _to_save(project, session, workflows)
-    holders = {each.key: owners.owner(project, each) for each in saved}
+    holders = owners.holders(project, saved)
     holders |= _owning(session, saved, holders)
     own = [each for each in saved if holders[each.key] == session]
     for each in own:
@@ -71,7 +71,7 @@ def judge(project: OpenProject, session: str, workflows: Sequence[Workflow], *, 
     saved = [each.key for each in snapshot.workflows] if snapshot else []
     if snapshot and snapshot.session != session:  # the compaction changed the id, so the old one is no other session
         _succeed(project, (snapshot.session,), session)
-    holders = {each.key: owners.owner(project, each) for each in workflows}
+    holders = owners.holders(project, workflows)
     verdict, before = _decide(project, session, workflows, holders, saved, snapshot.session if snapshot else "")
     _succeed(project, before, session)
     return replace(verdict, snapshot=snapshot)
@@ -84,7 +84,7 @@ def foresee(project: OpenProject, session: str, workflows: Sequence[Workflow]) -
     gives it.
     """
     saved = _to_save(project, session, workflows)
-    holders = {each.key: owners.owner(project, each) for each in workflows}
+    holders = owners.holders(project, workflows)
     holders |= _owning(session, saved, holders)
     return _decide(project, session, workflows, holders, [each.key for each in saved], session)[0]
 
@@ -149,7 +149,7 @@ def _decide(
         )
         return Verdict(refused=refused, taken=taken), before
     if not ours:
-        newest = [each for each in unfinished if owners.fresh(project, each)]
+        newest = owners.fresh_ones(project, unfinished)
         ours = _of_branch(project, newest)
         step = 4 if ours[:1] != newest[:1] else 5
     return _alone(workflows, ours, step), before

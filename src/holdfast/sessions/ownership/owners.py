@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.errors import LedgerError
@@ -15,7 +15,7 @@ from holdfast.sessions.ownership import sessions
 from holdfast.workflow.wording import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from holdfast.project import OpenProject
     from holdfast.sessions.history.timeline_event import Asked
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 KEPT = 1_000  # changes of ownership per project; the oldest go
 NAMED = 16  # workflows of each kind that `lately` names
+_HERE = "project = ?1 AND worktree = ?2"
 _OWN = "owners WHERE project = ? AND worktree = ? AND session = ? ORDER BY since DESC"
 
 
@@ -43,8 +44,15 @@ def own(project: OpenProject, workflow: Workflow, session: str) -> None:
 
 def owner(project: OpenProject, workflow: Workflow) -> str | None:
     """Return the session that owns a workflow; None for none."""
-    row = _row(project, workflow)
-    return str(row["session"]) if row else None
+    return holders(project, (workflow,))[workflow.key]
+
+
+def holders(project: OpenProject, workflows: Iterable[Workflow]) -> dict[str, str | None]:
+    """Return the session that owns each workflow, None for none, by the workflow's key."""
+    keys = [each.key for each in workflows]
+    sql = f"SELECT workflow, session FROM owners WHERE {_HERE} AND workflow IN (*)"
+    rows = project.ledger.by_value("workflow", keys, sql, project.key, project.worktree)
+    return {key: str(rows[key]["session"]) if key in rows else None for key in keys}
 
 
 def sessions_that_own(project: OpenProject) -> set[str]:
@@ -85,7 +93,10 @@ def lately(project: OpenProject, session: str) -> list[str]:
 
 def branch(project: OpenProject, workflow: Workflow) -> str:
     """Return the branch that was checked out when a session last worked on a workflow; empty if unknown."""
-    row = _row(project, workflow)
+    row = project.ledger.one(
+        "SELECT branch FROM owners WHERE project = ? AND worktree = ? AND workflow = ?",
+        *(project.key, project.worktree, workflow.key),
+    )
     return str(row["branch"] or "") if row else ""
 
 
@@ -134,13 +145,6 @@ def _keys(project: OpenProject, which: str, value: str, most: int = NAMED) -> li
     return [str(row["workflow"]) for row in project.ledger.rows(sql, project.key, project.worktree, value, most)]
 
 
-def _row(project: OpenProject, workflow: Workflow) -> dict[str, Any] | None:
-    return project.ledger.one(
-        "SELECT session, branch FROM owners WHERE project = ? AND worktree = ? AND workflow = ?",
-        *(project.key, project.worktree, workflow.key),
-    )
-
-
 def _note(project: OpenProject, workflow: Workflow, session: str, before: str) -> None:
     from holdfast.files.redact import redact  # imported here, because owners rarely change
 
@@ -155,18 +159,29 @@ def _note(project: OpenProject, workflow: Workflow, session: str, before: str) -
 
 def of_session(project: OpenProject, session: str, workflows: Iterable[Workflow]) -> list[Workflow]:
     """Return the workflows a session may save and move: its own and, if no other session is live, all fresh ones."""
-    alone = not sessions.live_others(project, session)
-    return [each for each in workflows if owner(project, each) == session or (alone and fresh(project, each))]
+    every = list(workflows)
+    holder = holders(project, every)
+    others = [each for each in every if holder[each.key] != session]
+    free = {each.key for each in fresh_ones(project, others)} if not sessions.live_others(project, session) else ()
+    return [each for each in every if holder[each.key] == session or each.key in free]
 
 
 def fresh(project: OpenProject, workflow: Workflow) -> bool:
-    """Return whether a workflow changed recently enough to be restored without being asked for.
+    """Return whether a workflow changed recently enough to be restored without being asked for (`fresh_ones`)."""
+    return bool(fresh_ones(project, (workflow,)))
 
-    The age counts from its last change (`changed_at`) or, if later, from when it was last released for the next
-    session. `freshness_days` is the limit.
+
+def fresh_ones(project: OpenProject, workflows: Iterable[Workflow]) -> list[Workflow]:
+    """Return the workflows that changed recently enough to be restored without being asked for.
+
+    The age counts from a workflow's last change (`changed_at`) or, if later, from when it was last released for the
+    next session. `freshness_days` is the limit.
     """
-    moment = clock.parse(max(changed_at(project, workflow), _freed_at(project, workflow)))
-    return moment is None or clock.now() - moment <= timedelta(days=project.config.freshness_days)
+    every = list(workflows)
+    changed, released = _changed_at(project, every), _released_at(project, every)
+    moments = {each.key: clock.parse(max(changed[each.key], released.get(each.key, ""))) for each in every}
+    now, longest = clock.now(), timedelta(days=project.config.freshness_days)
+    return [each for each in every if (moment := moments[each.key]) is None or now - moment <= longest]
 
 
 def changed_at(project: OpenProject, workflow: Workflow) -> str:
@@ -175,18 +190,25 @@ def changed_at(project: OpenProject, workflow: Workflow) -> str:
     This is when the ledger first saw its present content or, if it never did, the file's modification time (I001-10).
     For an untouched copy of a plan, it is the plan's own time.
     """
-    if workflow.plan_at:
-        return workflow.plan_at
-    return generations.changed_at(project, workflow.path, workflow.raw) or workflow.updated_at
+    return _changed_at(project, (workflow,))[workflow.key]
 
 
-def _freed_at(project: OpenProject, workflow: Workflow) -> str:
-    """Return when a workflow was last released (UTC stamp); empty if it never was."""
-    row = project.ledger.one(
-        "SELECT MAX(at) AS at FROM ownings WHERE project = ? AND worktree = ? AND workflow = ? AND session = ''",
-        *(project.key, project.worktree, workflow.key),
+def _changed_at(project: OpenProject, workflows: Collection[Workflow]) -> dict[str, str]:
+    """Return when each workflow was last changed (`changed_at`), by the workflow's key."""
+    seen = generations.seen_at(project, {each.path: each.raw for each in workflows if not each.plan_at})
+    return {each.key: each.plan_at or seen.get(each.path) or each.updated_at for each in workflows}
+
+
+def _released_at(project: OpenProject, workflows: Iterable[Workflow]) -> dict[str, str]:
+    """Return when workflows were last released (UTC stamp), by their keys; those that never were are missing."""
+    rows = project.ledger.by_value(
+        "workflow",
+        [each.key for each in workflows],
+        f"SELECT workflow, MAX(at) AS at FROM ownings WHERE {_HERE} AND session = '' AND workflow IN (*)"
+        " GROUP BY workflow",
+        *(project.key, project.worktree),
     )
-    return str(row["at"] or "") if row else ""
+    return {key: str(row["at"]) for key, row in rows.items()}
 
 
 def by_rank(workflows: Iterable[Workflow]) -> list[Workflow]:

@@ -56,7 +56,8 @@ def foresee(
     others = sessions.live_others(project, session) if session is not None else live
     if others:
         everyone = {*others, *told}
-        found = [_shared(each, owners.owner(project, each), verdicts, everyone) for each in unfinished]
+        holders = owners.holders(project, unfinished)
+        found = [_shared(each, holders[each.key], verdicts, everyone) for each in unfinished]
     else:
         found = [_alone(project, each, verdicts[told[0]], coming=each is saved) for each in unfinished]
     return sorted(found, key=lambda each: each.how != "full")

@@ -92,7 +92,7 @@ def candidates(
     unfinished = _waiting(workflows)
     if session is None:
         return [], unfinished
-    owner = {workflow.key: owners.owner(project, workflow) for workflow in unfinished}
+    owner = owners.holders(project, unfinished)
     others = sessions.live_others(project, session)
     own = [each for each in unfinished if owner[each.key] == session]
     return own, [each for each in unfinished if owner[each.key] not in others]

@@ -67,8 +67,9 @@ def session_workflow(project: OpenProject, session: str, workflows: Iterable[Wor
     A session owns what it started or wrote, and what was restored into it. Another session's workflow asks nothing of
     it.
     """
-    own = [each for each in workflows if each.resumable and owners.owner(project, each) == session]
-    return next(iter(owners.by_rank(own)), None)
+    resumable = [each for each in workflows if each.resumable]
+    holders = owners.holders(project, resumable)
+    return next(iter(owners.by_rank(each for each in resumable if holders[each.key] == session)), None)
 
 
 def states(project: OpenProject, session: str, workflow: Workflow) -> dict[str, RequiredFile]:
