@@ -282,8 +282,10 @@ def _learning(number: int, task: str, at: str) -> dict[str, Any]:
 
 
 def _skills(project: Path, count: int) -> None:
-    """Write old state files of skills without an owner, all of them unfinished."""
+    """Write old state files of skills without an owner, all of them unfinished and listed."""
     folder = project / ".claude/workflow-state/active"
+    index = folder.with_name("index.json")
+    listed = json.loads(index.read_text())
     for number in range(count - 1):
         name = f"dev-old-{number:05}"
         told = {
@@ -306,6 +308,10 @@ def _skills(project: Path, count: int) -> None:
         file.write_text(json.dumps(told, indent=2) + "\n")
         moment = time.time() - OLD - number
         os.utime(file, (moment, moment))
+        row = {"id": name, "skill": "other", "feature": f"Old {number}"}
+        at = {"started_at": "2025-01-01T00:00:00Z", "last_activity": "2025-01-01T00:00:00Z"}
+        listed["active_workflows"].append(row | at)
+    index.write_text(json.dumps(listed, indent=2) + "\n")
 
 
 def _fill(place: Place, count: int, events: Sequence[str]) -> None:
