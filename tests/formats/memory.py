@@ -24,14 +24,14 @@ class Memory(Project):
         kept: the contents of files, the latest last, each with why it was kept.
         archived: the workflows whose files gave way, by key.
         errors: what failed or blocked a workflow's phases, by key.
-        owned: which session owns a workflow, by key.
+        owners: which session owns a workflow, by key.
         live: the sessions that are live.
     """
 
     kept: dict[Path, list[tuple[bytes, str]]] = field(default_factory=dict)
     archived: dict[str, Workflow] = field(default_factory=dict)
     errors: dict[str, list[str]] = field(default_factory=dict)
-    owned: dict[str, str] = field(default_factory=dict)
+    owners: dict[str, str] = field(default_factory=dict)
     live: set[str] = field(default_factory=set)
     _runs: dict[tuple[str, str], dict[str, StepRun]] = field(default_factory=dict)
     _taken: dict[Path, dict[str, Any]] = field(default_factory=dict)
@@ -67,10 +67,13 @@ class Memory(Project):
         self.archived.setdefault(workflow.key, workflow)
 
     def lately(self, session: str) -> list[str]:
-        return [key for key, owner in self.owned.items() if owner == session]
+        return [key for key, owner in self.owners.items() if owner == session]
+
+    def owned(self, session: str) -> list[str]:
+        return self.lately(session)
 
     def owner(self, workflow: Workflow) -> str | None:
-        return self.owned.get(workflow.key)
+        return self.owners.get(workflow.key)
 
     def live_others(self, session: str) -> set[str]:
         return self.live - {session}
