@@ -43,7 +43,7 @@ def write(path: Path, data: bytes, *, mode: int = 0o644, follow: bool = False, d
         sync_folder(target.parent)
 
 
-def replace(path: Path, data: bytes, expected: bytes | None, *, mode: int = 0o644) -> float:
+def replace(path: Path, data: bytes, expected: bytes | None, *, mode: int = 0o644, durable: bool = True) -> float:
     """Write as `write` does, but only over a file that still holds `expected` (None: no file); return its `st_mtime`.
 
     An editor takes no lock. Whatever it saved before the swap is compared with `expected` and, if it differs, put back
@@ -60,7 +60,7 @@ def replace(path: Path, data: bytes, expected: bytes | None, *, mode: int = 0o64
     """
     _target(path, follow=False)
     try:
-        with _temporary(path, data, mode) as temporary:
+        with _temporary(path, data, mode, durable=durable) as temporary:
             written = temporary.lstat().st_mtime
             if expected is None:
                 _create(temporary, path)
@@ -68,7 +68,8 @@ def replace(path: Path, data: bytes, expected: bytes | None, *, mode: int = 0o64
                 _swap(temporary, path, data, expected)
     except OSError as error:
         raise StateError(path, f"cannot be written: {error.strerror or error}") from error
-    sync_folder(path.parent)
+    if durable:
+        sync_folder(path.parent)
     return written
 
 

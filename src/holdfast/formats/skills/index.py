@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import log
 from holdfast.errors import BrokenError, MissingError, SchemaMismatch, StateError
-from holdfast.files import document
+from holdfast.files import atomic, document
 from holdfast.formats.skills import file as files
-from holdfast.formats.skills import folder, library, machine, places
+from holdfast.formats.skills import folder, indextext, library, machine, places
 from holdfast.workflow import statefile, values
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.records import Records
 
 LIMIT_BYTES = 32 * 1024 * 1024
+_LARGE_BYTES = 128 * 1024  # bytes of a list from which a move is written into its text
 LISTED = "active_workflows"
 
 
@@ -62,6 +63,8 @@ def entries(project: Records) -> list[Entry]:
 def put(project: Records, path: Path, data: Mapping[str, Any]) -> None:
     """List an unfinished workflow as it is now, once. Hold the lock on the top folder."""
     wanted, own = entry(project, path, data), ids(path, data)
+    if _moved_on(project, wanted, own):
+        return
 
     def edit(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         at = next((number for number, each in enumerate(rows) if _is(each, own)), len(rows))
@@ -178,6 +181,22 @@ def _agreeing(rows: list[dict[str, Any]], wanted: Sequence[Listed], *, whole: bo
         if stem := stems.get(id_, "" if whole else id_):
             kept.setdefault(stem, each)
     return [*kept.values(), *(entry._asdict() for entry, _ in wanted if entry.id not in kept)]
+
+
+def _moved_on(project: Records, wanted: Entry, own: frozenset[str]) -> bool:
+    """Write a workflow's last activity into a large list that says all else of it; return whether that was possible."""
+    path = places.index(project)
+    try:
+        statefile.guard(project.root, path)
+        raw = document.read(path, LIMIT_BYTES)[0]
+        if len(raw) <= _LARGE_BYTES:
+            return False
+        new = indextext.moved_on(raw, LISTED, own, wanted._asdict(), "last_activity", files.stamp())
+        if new is not None and new is not raw:
+            atomic.replace(path, new, raw, durable=False)
+    except StateError:  # whoever changes the list as data says what is wrong
+        return False
+    return new is not None
 
 
 def _change(
