@@ -17,6 +17,11 @@ from holdfast import paths
 from holdfast.clients import claude
 from holdfast.config import Config
 from holdfast.install import registration
+from holdfast.ledger import context_costs
+from holdfast.sessions.compaction import deliveries, hints, losses, snapshots
+from holdfast.sessions.history import archive, stepruns
+from holdfast.sessions.ownership import owners
+from holdfast.sessions.reading import reads
 from holdfast.sessions.workspace import Workspace
 from holdfast.testkit.client import Client, encoded
 from holdfast.testkit.place import Place as Throwaway
@@ -30,6 +35,18 @@ COMMAND = "holdfast "
 _IN_SESSION = 50  # agents of each session
 _IN_SCRIPT = 20  # agents of each script's run
 _GONE = 999_999_999  # no process has this number
+KEPT = {
+    "archive": archive.KEPT,
+    "costs": context_costs.KEPT,
+    "deliveries": deliveries.KEPT,
+    "hints": hints.KEPT,
+    "losses": losses.KEPT,
+    "ownings": owners.KEPT,
+    "reads": reads.KEPT,
+    "seals": snapshots.KEPT,
+    "step_runs": stepruns.KEPT,
+}
+"""How many rows Holdfast keeps of a project in the tables whose oldest rows it drops."""
 OLD = 40 * 86_400  # seconds; a workflow changed so long ago has no owner any more
 
 
@@ -315,10 +332,14 @@ def _skills(project: Path, count: int) -> None:
 
 
 def _fill(place: Place, count: int, events: Sequence[str]) -> None:
-    """Fill every table that the events use: `count` rows in the table that grows with each event, a tenth in others."""
+    """Fill every table that the events use: `count` rows in the table that grows with each event, a tenth in others.
+
+    No table gets more than Holdfast keeps, so that no event finds rows to drop that no user has.
+    """
     with _ledger(place, events) as (project, ledger):
         for (table,) in ledger.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
-            _insert(project, ledger, table, count if table == "costs" else max(count // 10, 10))
+            rows = count if table == "costs" else max(count // 10, 10)
+            _insert(project, ledger, table, min(rows, KEPT.get(table, rows)))
 
 
 def _agents(place: Place, count: int, events: Sequence[str]) -> None:

@@ -110,7 +110,7 @@ def _texts(given: Any) -> Iterator[str]:
 
 def _paths(said: str) -> set[str]:
     """Return everything in a text that can be a path; a one-line text may be one as a whole, as in a tool's input."""
-    found = {part for token in _TOKEN.findall(said) for part in _readings(token) if _PATHLIKE.search(part)}
+    found = {part for token in set(_TOKEN.findall(said)) for part in _readings(token) if _PATHLIKE.search(part)}
     return found | ({said} if len(said) <= _PATH_LIMIT_CHARS and "\n" not in said else set())
 
 

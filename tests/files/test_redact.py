@@ -584,3 +584,6 @@ def test_looking_for_words_first_changes_nothing(pieces: list[str], swapped: str
         patch.setattr(secretnames, "_WORDS", ("",))
         plain = redact(text)
     assert redact(text) == plain
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(redaction, "_LONG_CHARS", 0)
+        assert redact(text) == plain

@@ -21,6 +21,7 @@ __all__ = ["MASK", "beginning", "ending", "redact", "redact_value", "secret_name
 
 _DEEPEST = 200  # levels; anything deeper is masked as a whole
 _WINDOW_CHARS = 5_000  # no secret with its name is longer, except key blocks: values have up to 4,096 characters
+_LONG_CHARS = 8_192  # a text from which it is quicker to look for words among its different ones
 _COMMAND_CHARS = 200  # characters of each of a command's first words
 
 _Rule: TypeAlias = "tuple[tuple[str, ...], re.Pattern[str], str | Callable[[re.Match[str]], str]]"
@@ -241,15 +242,17 @@ def redact(text: str) -> str:
     if "PRIVATE KEY" in text:
         text = _KEY_BLOCK.sub(MASK, text)
         text = _KEY_BLOCK_END.sub(MASK, text)
-    if runs := " ".join(_RUN.findall(text)):
+    # A long text says most of its words again and again, and what is looked for first is within one of them.
+    said = text if len(text) < _LONG_CHARS else " ".join(set(text.split()))
+    if runs := " ".join(_RUN.findall(said)):
         if "AKIA" in runs or "ASIA" in runs:
             text = _AWS_SECRET.sub(MASK, text)  # recognised by the key id in the same text, so before that is masked
-        text = masked_tokens(text, runs)
-    lower = text.lower()
-    for number in sorted({number for word, number in _RULE_WORDS if word in lower}):
+        text = masked_tokens(text, runs, said)
+    lower, words = text.lower(), said.replace("İ", "i").lower()  # only this letter becomes two in lower case
+    for number in sorted({number for word, number in _RULE_WORDS if word in (lower if " " in word else words)}):
         _, pattern, replacement = _RULES[number]
         text = pattern.sub(replacement, text)
-    return masked_values(text)
+    return masked_values(text, words)
 
 
 def beginning(text: str, limit: int) -> str:

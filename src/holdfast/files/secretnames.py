@@ -81,16 +81,19 @@ def secret_name(name: str) -> bool:
     return _WHOLE.search(name) is not None
 
 
-def masked_values(text: str) -> str:
-    """Return `text` with `[redacted]` in place of each value given to a secret-like name."""
-    lower = text.lower()
-    if len(lower) != len(text):  # only this letter becomes two in lower case
-        lower = text.replace("İ", "i").lower()
+def masked_values(text: str, words: str) -> str:
+    """Return `text` with `[redacted]` in place of each value given to a secret-like name.
+
+    Args:
+        text: the text.
+        words: every word in it, in lower case with an `i` for each `İ`.
+    """
     for word in _WORDS:
-        if word in lower:
+        if word in words:
             break
     else:
         return text
+    lower = text.replace("İ", "i").lower()  # only this letter becomes two in lower case
     parts: list[str] = []
     done = 0
     for name in _FOUND.finditer(lower):

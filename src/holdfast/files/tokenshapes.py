@@ -181,14 +181,15 @@ SHAPES: tuple[tuple[str, str, str, str], ...] = (
 )
 
 
-def masked_tokens(text: str, runs: str) -> str:
+def masked_tokens(text: str, runs: str, words: str) -> str:
     """Return `text` with `[redacted]` in place of each token.
 
     Args:
         text: the text.
         runs: every run in it of 10 or more letters, digits, `_`, `.`, `:`, `~` and `-`.
+        words: every word in it.
     """
-    for number in sorted({number for word, number, slashed in _words() if word in (text if slashed else runs)}):
+    for number in sorted({number for word, number, slashed in _words() if word in (words if slashed else runs)}):
         pattern = _pattern(number)
         text = pattern.sub(rf"\1{MASK}" if pattern.groups else MASK, text)
     return text

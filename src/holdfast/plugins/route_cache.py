@@ -217,8 +217,9 @@ def _names(folder: Folder, rules: Rules) -> list[str]:
     names = [name for name in listing if _is_handler(name)]
     cut = len(listing) == LIST_LIMIT
     if cut or len(names) > COUNT_LIMIT:
-        first = {name for name in rules.first() if (folder.path / name).exists()}
-        names = [*sorted(first), *sorted(set(names) - first)]
+        there = set(names)
+        first = {name for name in rules.first() if name in there or (cut and (folder.path / name).exists())}
+        names = [*sorted(first), *sorted(there - first)]
         held = f"at least {LIST_LIMIT} files" if cut else f"{len(names)} handler files"
         order = "those known before, then the first by name"
         order += f" among the {LIST_LIMIT} that the system lists first" if cut else ""
