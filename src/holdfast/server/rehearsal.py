@@ -26,6 +26,7 @@ from holdfast import engine, log, paths
 from holdfast.config import Config
 from holdfast.dispatch import calls, costs, duplicates, faults, intake, isolation
 from holdfast.dispatch.calls import Caller
+from holdfast.files.redact import redact
 from holdfast.formats import OURS, RECORDS, module
 from holdfast.ledger.database import Ledger
 from holdfast.plugins import bytecode_cache, loader
@@ -138,8 +139,9 @@ def _subclasses(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
 
 
 def prepare() -> None:
-    """Prepare in the server what its children's rehearsals need."""
+    """Prepare in the server what its children's rehearsals need, and the pattern that every logged name is tried on."""
     bytecode_cache.hold(_SOURCE, _FILE)
+    redact(f"{_FILE}.py")  # a name with a dot, as nearly every line of the log has
     for _ in _events():
         pass
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MOST = 16  # last changed files that an event reads; older ones are read only by commands
 SEARCHED = 512  # last changed files that are searched for a given workflow if it isn't among those
-HOT = 64  # folders that an event always looks into: those with the last changed files
+HOT = 32  # folders that an event always looks into: those with the last changed files
 RESCAN_S = 600.0  # seconds after which it looks into all folders again, for changes by hand
 _FORMAT = 1
 
