@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from holdfast.errors import TransitionError
 from holdfast.formats.described import description, edits, store
+from holdfast.sessions.history import archive, history
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import definitions, registry
 from holdfast.workflow.model import Start
@@ -102,17 +105,63 @@ def test_very_many_files_are_not_all_listed(tmp_path: Path, monkeypatch: pytest.
     assert [each.title for each in registry.get("checklist").find(project).workflows] == ["a", "b"]
 
 
-def test_a_start_beside_somebody_elses_file_gets_another_name(tmp_path: Path) -> None:
-    """That file has the name which the title would give."""
-    path = definitions.user_folder("formats") / "mine.toml"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(RULES)
-    theirs = tmp_path / "work/release.json"
-    theirs.parent.mkdir()
-    theirs.write_text(json.dumps({"port": 80}))
-    project = Workspace.open(tmp_path)
+@pytest.mark.parametrize("there", [{"port": 80}, data("done", "done", status="done")])
+def test_a_start_beside_another_file_gets_another_name(tmp_path: Path, there: dict[str, Any]) -> None:
+    """A file of somebody else's, or a finished workflow, has the name which the title would give; it stays."""
+    project, path = laid(tmp_path, there)
 
     made = registry.get("mine").start(project, Start("Release", phases=(("Tag", ""),)))
 
     assert made.place == "work/release-2.json"
-    assert json.loads(theirs.read_text()) == {"port": 80}
+    assert json.loads(path.read_text()) == there
+
+
+def test_an_unfinished_workflow_without_an_id_gives_way_on_request(tmp_path: Path) -> None:
+    """What it held can be shown, and only with `--replace` does it go."""
+    project, path = laid(tmp_path, data("doing", "todo"))
+    begin = Start("Release", phases=(("Tag", ""),))
+    with pytest.raises(TransitionError, match="--replace"):
+        registry.get("mine").start(project, begin)
+
+    made = registry.get("mine").start(project, replace(begin, replace=True))
+
+    assert (made.path, [each.title for each in made.phases]) == (path, ["Tag"])
+    assert [each.workflow.title for each in archive.entries(project)] == ["Release"]
+
+
+def test_what_changes_nothing_leaves_the_workflows_own_status_as_it_is(tmp_path: Path) -> None:
+    """However little it fits the units: people may have a reason for it."""
+    project, path = laid(tmp_path, data("doing", status="todo"))
+    before = path.read_bytes()
+    (found,) = registry.get("mine").find(project).workflows
+
+    registry.get("mine").begin(project, found)
+
+    assert path.read_bytes() == before
+
+
+def test_what_was_moved_by_hand_before_a_move_keeps_its_own_time(tmp_path: Path) -> None:
+    """The history says when the file was saved, and not when Holdfast was next asked."""
+    project, path = laid(tmp_path, data("doing", "todo", "todo"))
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    project.observe(registry.get("mine").find(project).workflows[0])
+    path.write_text(json.dumps(data("done", "doing", "todo")))
+    os.utime(path, (1_700_000_060, 1_700_000_060))
+
+    moved = registry.get("mine").done(project, registry.get("mine").find(project).workflows[0])
+
+    phases = history.of(project, moved).phases
+    by_hand = "2023-11-14T22:14:20.000000Z"
+    assert (phases["step_1"].ended_at, phases["step_2"].started_at) == (by_hand, by_hand)
+    assert str(phases["step_2"].ended_at) > by_hand
+
+
+def laid(root: Path, content: dict[str, Any]) -> tuple[Workspace, Path]:
+    """Return a project with the format of these tests and a file at its place, and the file."""
+    rules = definitions.user_folder("formats") / "mine.toml"
+    rules.parent.mkdir(parents=True, exist_ok=True)
+    rules.write_text(RULES)
+    path = root / "work/release.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps(content))
+    return Workspace.open(root), path

@@ -178,10 +178,10 @@ def fresh_ones(project: OpenProject, workflows: Iterable[Workflow]) -> list[Work
     next session. `freshness_days` is the limit.
     """
     every = list(workflows)
-    changed, released = _changed_at(project, every), _released_at(project, every)
-    moments = {each.key: clock.parse(max(changed[each.key], released.get(each.key, ""))) for each in every}
+    times = map(max, _changed_at(project, every), _released_at(project, every))
     now, longest = clock.now(), timedelta(days=project.config.freshness_days)
-    return [each for each in every if (moment := moments[each.key]) is None or now - moment <= longest]
+    moments = zip(every, map(clock.parse, times), strict=True)
+    return [each for each, moment in moments if moment is None or now - moment <= longest]
 
 
 def changed_at(project: OpenProject, workflow: Workflow) -> str:
@@ -190,25 +190,26 @@ def changed_at(project: OpenProject, workflow: Workflow) -> str:
     This is when the ledger first saw its present content or, if it never did, the file's modification time (I001-10).
     For an untouched copy of a plan, it is the plan's own time.
     """
-    return _changed_at(project, (workflow,))[workflow.key]
+    return _changed_at(project, (workflow,))[0]
 
 
-def _changed_at(project: OpenProject, workflows: Collection[Workflow]) -> dict[str, str]:
-    """Return when each workflow was last changed (`changed_at`), by the workflow's key."""
+def _changed_at(project: OpenProject, workflows: Collection[Workflow]) -> list[str]:
+    """Return when each workflow was last changed (`changed_at`)."""
     seen = generations.seen_at(project, {each.path: each.raw for each in workflows if not each.plan_at})
-    return {each.key: each.plan_at or seen.get(each.path) or each.updated_at for each in workflows}
+    return [each.plan_at or seen.get(each.path) or each.updated_at for each in workflows]
 
 
-def _released_at(project: OpenProject, workflows: Iterable[Workflow]) -> dict[str, str]:
-    """Return when workflows were last released (UTC stamp), by their keys; those that never were are missing."""
+def _released_at(project: OpenProject, workflows: Iterable[Workflow]) -> list[str]:
+    """Return when each workflow was last released (UTC stamp); empty texts for those that never were."""
+    keys = [each.key for each in workflows]
     rows = project.ledger.by_value(
         "workflow",
-        [each.key for each in workflows],
+        keys,
         f"SELECT workflow, MAX(at) AS at FROM ownings WHERE {_HERE} AND session = '' AND workflow IN (*)"
         " GROUP BY workflow",
         *(project.key, project.worktree),
     )
-    return {key: str(row["at"]) for key, row in rows.items()}
+    return [str(rows[key]["at"]) if key in rows else "" for key in keys]
 
 
 def by_rank(workflows: Iterable[Workflow]) -> list[Workflow]:
