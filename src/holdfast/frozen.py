@@ -6,7 +6,9 @@ functions: more than half a millisecond. These share their functions. In all els
 
 from __future__ import annotations
 
+import operator
 from dataclasses import MISSING, FrozenInstanceError, dataclass, field
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, dataclass_transform
 
 if TYPE_CHECKING:
@@ -80,8 +82,7 @@ def _init(known: tuple[Field[Any], ...], setters: list[Callable[[object, object]
             values = bound(type(self), given, named)
         else:
             values = given + defaults[len(given) :]
-        for set_value, value in zip(setters, values, strict=True):
-            set_value(self, value)
+        any(map(operator.call, setters, repeat(self), values))  # no loop in Python: each returns None
 
     return init
 

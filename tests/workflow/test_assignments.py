@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.workflow import assignments
 from holdfast.workflow.assignments import extract_result, match_phase
 from holdfast.workflow.model import Phase, Status, Workflow
 
@@ -246,6 +248,21 @@ def test_a_generic_kind_is_never_evidence_by_itself(agent: str) -> None:
     flow = workflow(("Create calculator module", agent, "active"), current=1)
     assert matched(flow, "What is the latest numpy version?", agent) is None
     assert matched(flow, "Create calculator module", agent) == "phase_0"
+
+
+def test_few_of_many_phases_are_looked_at_closely(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A launch that names one of a thousand tasks costs little more than one that names one of ten."""
+    phases = tuple(
+        Phase(f"{n // 50 + 1}.{n % 50 + 1}", n + 1, f"Build piece {n} of it", "pending") for n in range(1000)
+    )
+    many = replace(workflow(), phases=phases, total=len(phases))
+    refers = Mock(side_effect=assignments._refers)
+    monkeypatch.setattr(assignments, "_refers", refers)
+
+    for text in ("7.33\nDo it", "Build PIECE 332, of it!\nDo it", "Look around\n7.33: build piece 332 of it"):
+        refers.reset_mock()
+        assert [each.id for each in assignments.referenced(many, text)] == ["7.33"]
+        assert refers.call_count < 20
 
 
 def test_a_kind_that_two_unfinished_phases_name_is_evidence_of_neither() -> None:

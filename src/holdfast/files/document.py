@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import stat
 from contextlib import suppress
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import BrokenError, ChangedError, LargeError, MissingError, SchemaMismatch, StateError
@@ -217,12 +219,15 @@ def _kept(path: Path, data: dict[str, Any], like: Document) -> Document | None:
     """Return `data` as a document whose unchanged parts have the exact characters of `like`; None if that fails."""
     from holdfast.files import jsonkeep
 
-    raw = jsonkeep.rewritten(like.raw, like.data, data, escaped=_style(like.raw).escaped)
-    if raw is None:
-        return None
-    with suppress(StateError):
-        found = parse(path, raw, 0.0)
-        return found if same(found.data, data) else None
+    escaped = _style(like.raw).escaped
+    for equal in (operator.eq, same):  # the quick one first: what it overlooks shows at the end
+        raw = jsonkeep.rewritten(like.raw, like.data, data, escaped=escaped, equal=equal)
+        if raw is None:
+            return None
+        with suppress(StateError):
+            found = parse(path, raw, 0.0)
+            if same(found.data, data):
+                return found
     return None
 
 
@@ -283,14 +288,17 @@ def _parse(path: Path, raw: bytes) -> dict[str, Any]:
 
 
 def _deeper(data: dict[str, Any], levels: int) -> bool:
-    """Return whether objects and lists lie deeper in one another than `levels`."""
+    """Return whether objects and lists lie deeper in one another than `levels`.
+
+    Only a loop over the containers runs in Python: most of a state's values are texts and numbers.
+    """
     level: list[Any] = [data]
     for _ in range(levels):
-        if not level:
+        inner = list(chain.from_iterable([each.values() if type(each) is dict else each for each in level]))
+        if {dict, list}.isdisjoint(map(type, inner)):
             return False
-        inner = (each.values() if isinstance(each, dict) else each for each in level)
-        level = [each for within in inner for each in within if isinstance(each, (dict, list))]
-    return bool(level)
+        level = [each for each in inner if type(each) is dict or type(each) is list]
+    return True
 
 
 def _decode(path: Path, raw: bytes) -> str:

@@ -24,6 +24,7 @@ _MARKERS = {
 }
 _DECORATION = " \t*_`#:.\"'()[]"  # characters that may surround an id alone on a line
 _SEPARATORS = regex(r"[^a-z0-9+=<>|~$]+")
+_LEFT_OUT = dict.fromkeys(n for n in range(128) if chr(n) not in "abcdefghijklmnopqrstuvwxyz123456789+=<>|~$\n")
 _BETWEEN = regex(r"(?<!\d) | (?!\d)")  # spaces, except those between two numbers
 _ZEROS = regex(r"(?<!\d)0+(?=\d)")
 _LABEL = regex(r"(?:phase|task|step)?(\d{1,9})(?:(?: |of)(\d{1,9}))?")
@@ -76,11 +77,11 @@ def referenced(workflow: Workflow, text: str) -> list[Phase]:
     reference, because prompts quote the plan.
     """
     description, _, prompt = text.partition("\n")
-    names = [_Name(each, _plain(each.title), _unpadded(_plain(each.id))) for each in workflow.phases]
     for each in (description, prompt.lstrip().partition("\n")[0][:_READ_LIMIT_CHARS]):
         line = each.strip().lstrip("> ")  # the mark of a quotation; elsewhere `>` may mean something
         plain = _plain(line)
-        found = [name.phase for name in names if plain and _refers(plain, line, name, workflow)]
+        names = _possible(workflow, line, plain) if plain else []
+        found = [name.phase for name in names if _refers(plain, line, name, workflow)]
         verbatim = [phase for phase in found if line.casefold().endswith(phase.title.strip().casefold())]
         if found := verbatim or found or _by_number(workflow, plain):
             return found
@@ -124,6 +125,27 @@ def _due(workflow: Workflow) -> tuple[str, ...]:
     current = next((phase for phase in unfinished if phase.number == workflow.current), None)
     due = current or next((phase for phase in unfinished if phase.status == "pending"), None)
     return (due.id,) if due else ()
+
+
+def _possible(workflow: Workflow, line: str, plain: str) -> list[_Name]:
+    """Return the phases to which a line, given as it is and in plain form, can refer; `_refers` decides.
+
+    A workflow can have a thousand phases. Only one whose title or id has all its letters and digits in the line is
+    looked at closely.
+    """
+    phases, here = workflow.phases, "\n".join(_letters_and_digits([plain, line]))
+    titles = _letters_and_digits([each.title for each in phases])
+    ids = _letters_and_digits([each.id for each in phases])
+    return [
+        _Name(each, _plain(each.title), _unpadded(_plain(each.id)))
+        for each, title, id_ in zip(phases, titles, ids, strict=False)
+        if title in here or id_ in here or not (title.isascii() and id_.isascii())
+    ]
+
+
+def _letters_and_digits(texts: Sequence[str]) -> list[str]:
+    """Return texts without case, zeros and what `_plain` leaves out of ASCII; all at once, because that is cheap."""
+    return "\n".join([each.replace("\n", " ") for each in texts]).casefold().translate(_LEFT_OUT).split("\n")
 
 
 def _refers(plain: str, line: str, name: _Name, workflow: Workflow) -> bool:

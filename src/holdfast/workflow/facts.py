@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from holdfast.frozen import frozen
 from holdfast.workflow import wording
 from holdfast.workflow.outside_reading import OUTSIDE, outside
 
@@ -27,14 +25,17 @@ ENTRIES = 1_000  # entries of the required reading that are rendered; each is a 
 VALUE_CHARS = 100_000  # characters of a value that are rendered in full
 
 
-@frozen
-class Fact:
-    """One thing to know: `label` before `value`, `mark` after it, and the value's `limit` in characters on a line."""
+class Fact(NamedTuple):
+    """One thing to know: `label` before `value`, `mark` after it, and the value's `limit` in characters on a line.
+
+    `phase` is the number of the phase that it is left out with (`Section.without`); 0 if it stays.
+    """
 
     value: str
     label: str = ""
     mark: str = ""
     limit: int = wording.VALUE_LIMIT_CHARS
+    phase: int = 0
 
     def line(self, pointer: str) -> str:
         """Return the fact on one line; a long value is cut and followed by `pointer`."""
@@ -57,6 +58,10 @@ class Section(NamedTuple):
     facts: tuple[Fact, ...]
     left: int = 0
 
+    def without(self, phases: Collection[int]) -> Section:
+        """Return the section without the facts of phases, given by their numbers, which are told elsewhere."""
+        return self._replace(facts=tuple([fact for fact in self.facts if fact.phase not in phases]))
+
 
 def status_word(status: str) -> str:
     """Return the word for a status in messages."""
@@ -78,31 +83,30 @@ def reminders(workflow: Workflow) -> Section:
     return _section("Key reminders:", workflow.reminders, Fact)
 
 
-def open_phases(workflow: Workflow, *, but: int | None = None) -> Section:
-    """Return the unfinished phases as a checklist, without the one with the number `but`.
-
-    There are no facts if only the current one is known.
-    """
+def open_phases(workflow: Workflow) -> Section:
+    """Return the unfinished phases as a checklist. There are no facts if only the current one is known."""
     unfinished = [phase for phase in workflow.phases if phase.status != "completed"]
-    known = [phase for phase in unfinished if phase.number != but] if len(unfinished) > 1 else []
+    known = unfinished if len(unfinished) > 1 else []
     return _section(
-        "Open to-dos:", known, lambda phase: Fact(phase.title, f"[ ] {_place(phase, workflow)}", _mark(phase))
+        "Open to-dos:",
+        known,
+        lambda each: Fact(each.title, f"[ ] {workflow.named(each)}", _mark(each), phase=each.number),
     )
 
 
-def finished_phases(workflow: Workflow, *, told: Collection[Phase] = ()) -> Section:
-    """Return the deliverables and hand-overs of finished phases, the last phase first; `told` have no hand-over."""
+def finished_phases(workflow: Workflow) -> Section:
+    """Return the deliverables and hand-overs of finished phases, the last phase first."""
     found: list[Fact] = []
     said = [
         each for each in reversed(workflow.phases) if each.status == "completed" or each.deliverables or each.handover
     ]
     for phase in said[:FACTS]:
-        place = f"{_place(phase, workflow)} "
+        place = f"{workflow.named(phase)} "
         if phase.status == "completed":
             found.append(Fact(phase.title, f"[x] {place.rstrip()}"))
             place = ""  # its title stands right above
         found += [Fact(item, f"{place}delivered:") for item in phase.deliverables]
-        found += [Fact(phase.handover, f"{place}handed over:")] if phase.handover and phase not in told else []
+        found += [Fact(phase.handover, f"{place}handed over:", phase=phase.number)] if phase.handover else []
     return Section("Finished:", tuple(found[:FACTS]), max(len(found) - FACTS, 0) + max(len(said) - FACTS, 0))
 
 
@@ -119,7 +123,7 @@ def shorter(section: Section, recap: str) -> Section:
         return section
     return section._replace(
         facts=tuple(
-            replace(fact, limit=min(fact.limit, REPEATED_UNITS))
+            fact._replace(limit=min(fact.limit, REPEATED_UNITS))
             if len(fact.value) <= wording.LOOKED_AT_CHARS and " ".join(fact.value.split()) in said
             else fact
             for fact in section.facts
@@ -151,11 +155,9 @@ def presence(root: Path) -> Callable[[str], str | None]:
     return state
 
 
-def _place(phase: Phase, workflow: Workflow) -> str:
-    return workflow.named(phase)
-
-
 def _mark(phase: Phase) -> str:
+    if phase.status == "pending" and not phase.agent:
+        return ""
     parts = [] if phase.status == "pending" else [status_word(phase.status)]
     parts += [f"agent {wording.one_line(phase.agent, 80)}"] if phase.agent else []
     return f" ({', '.join(parts)})" if parts else ""

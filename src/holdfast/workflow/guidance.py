@@ -149,8 +149,8 @@ def build(
     ]
     whole = _whole(workflow, step, [*first, *rest])
     # What the first lines say isn't said again, and of a workflow with a full version nobody needs the state file.
-    first[2] = facts.open_phases(workflow, but=step.known)
-    rest[1] = facts.finished_phases(workflow, told=step.before[:_BEFORE])
+    first[2] = first[2].without([step.known] if step.known else [])
+    rest[1] = rest[1].without([each.number for each in step.before[:_BEFORE]])
     if sidecar and not workflow.recovered:
         rest[3] = facts.lines("Notes:", [*_notes(workflow), *notes])
     pointer = "… (see the full version)" if sidecar else f"… (see {wording.one_line(workflow.place)})"
@@ -207,13 +207,15 @@ class _Page:
 
     def __init__(self, sections: Sequence[Section], pointer: str) -> None:
         self._headings = [section.heading for section in sections]
-        self._lines = [[fact.line(pointer) for fact in section.facts] for section in sections]
+        self._facts = [list(section.facts) for section in sections]
+        self._lines: list[list[str]] = [[] for _ in sections]  # of the first facts, as far as somebody asked for them
         self._begun = [False] * len(sections)
+        self._pointer = pointer
 
     @property
     def left(self) -> int:
         """How many lines were not handed out."""
-        return sum(map(len, self._lines))
+        return sum(map(len, self._facts))
 
     def fill(self, order: Iterable[int], *, by: Iterable[int], budget: int, fair: bool = False) -> list[str]:
         """Return lines within `budget` UTF-16 units; sections get room in the order `by` and are shown in `order`.
@@ -221,7 +223,7 @@ class _Page:
         With `fair`, each section first gets an equal share, so that a long one can't push out the others. Unused room
         then goes to the sections in their order.
         """
-        open_sections = [index for index in by if self._lines[index]]
+        open_sections = [index for index in by if self._facts[index]]
         counts = dict.fromkeys(open_sections, 0)
         for most in (budget // max(len(open_sections), 1) if fair else 0, budget):
             for index in open_sections:
@@ -235,18 +237,25 @@ class _Page:
     def _fitting(self, index: int, room: int) -> int:
         """Return how many lines of a section, with its heading, fit into `room` units."""
         room -= wording.size([self._heading(index)])
-        for count, text in enumerate(self._lines[index]):
-            room -= wording.units(text) + 1
+        for count in range(len(self._facts[index])):
+            room -= wording.units(self._line(index, count)) + 1
             if room < 0:
                 return count
-        return len(self._lines[index])
+        return len(self._facts[index])
+
+    def _line(self, index: int, at: int) -> str:
+        """Return the line of a section's fact; those before it have theirs."""
+        lines = self._lines[index]
+        if at == len(lines):
+            lines.append(self._facts[index][at].line(self._pointer))
+        return lines[at]
 
     def _take(self, index: int, count: int) -> list[str]:
         if not count:
             return []
         taken = [self._heading(index), *self._lines[index][:count]]
         self._begun[index] = True
-        self._lines[index] = self._lines[index][count:]
+        del self._lines[index][:count], self._facts[index][:count]
         return taken
 
     def _heading(self, index: int) -> str:

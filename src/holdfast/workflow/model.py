@@ -233,7 +233,7 @@ class Workflow:
     @property
     def completed(self) -> int:
         """The number of completed phases; fewer than `total` in a completed workflow that was ended early."""
-        listed = sum(phase.status == "completed" for phase in self.phases)
+        listed = [phase.status for phase in self.phases].count("completed")
         if not self.in_order:
             return listed
         if self.status == "completed" and listed == len(self.phases):

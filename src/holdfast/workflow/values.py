@@ -23,10 +23,12 @@ def texts(value: Any, name: str, warnings: list[str]) -> tuple[str, ...]:
     """
     if value is None:
         return ()
+    if isinstance(value, list) and set(map(type, value)) <= {str}:  # as nearly always
+        return tuple([item for item in value if item.strip()])
     if not isinstance(value, list):
         warnings.append(f'"{name}" is not a list')
         value = [_member(*each) for each in value.items()] if isinstance(value, dict) else [value]
-    elif not all(isinstance(item, str) for item in value):
+    else:
         warnings.append(f'"{name}" holds values that are not texts')
     return tuple(item for item in map(text, value) if item.strip())
 

@@ -316,7 +316,9 @@ def test_a_drifted_state_is_taken_over_on_request_only(root: Path, run: Command)
     said = run("import", "--task-doc", str(root / "auth.md")).out
 
     made = state(root)
-    assert [(each["task"], each["name"]) for each in made["pending_tasks"]] == [("1.1", "Fetch prices")]
+    pending = [(each["task"], each["name"]) for each in made["pending_tasks"]]
+    assert pending == [("1.1", "Fetch prices"), ("2.1", "Create the endpoints")]
+    assert "repaired: task 2.1 was in no list, so it is pending now" in said
     assert [(each["task"], each["cost"]) for each in made["completed_tasks"]] == [("1.2", "unknown"), ("1.3", "$0.2")]
     assert (made["safety_bounds"]["max_cost"], made["safety_bounds"]["max_time"]) == ("$10", "2h")
     assert made["safety_bounds"]["cost_so_far"] == "$0.20"
@@ -324,6 +326,26 @@ def test_a_drifted_state_is_taken_over_on_request_only(root: Path, run: Command)
     assert 'left out: "learnings[0]" is not an object' in said
     assert [json.loads(each.read_bytes()) for each in path.parent.glob("*.kept-*")] == [data]
     assert "state" not in run("import", str(root / "auth.md"), code=1).out
+
+
+@pytest.mark.parametrize(
+    ("head", "completed"), [({"current_phase": 1}, []), ({"current_phase": 9, "status": "done"}, ["1.1: Fetch prices"])]
+)
+def test_what_was_taken_over_has_nothing_wrong(
+    root: Path, run: Command, head: dict[str, Any], completed: list[str]
+) -> None:
+    """Whatever numbers and lists the state had, `check` finds nothing to say of what was made of it."""
+    path, doc = root / ".claude/agent-state.json", root / "one.md"
+    doc.write_text("### Phase 1: P\n#### Task 1.1: Fetch prices\n")
+    path.parent.mkdir()
+    given = {"status": "executing", "task_doc": "one.md", "total_phases": 1, **head}
+    path.write_text(
+        json.dumps({"orchestrator": given, "pending_tasks": ["1.1: Fetch prices"], "completed_tasks": completed})
+    )
+
+    run("import")
+
+    assert run("check").out.strip() == "The state and its task document agree."
 
 
 def test_another_programs_file_says_how_to_make_room(root: Path, run: Command) -> None:

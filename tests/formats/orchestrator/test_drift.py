@@ -57,6 +57,23 @@ def test_there_are_as_many_phases_as_the_tasks_name() -> None:
     assert imported(head={"total_phases": 7})["orchestrator"]["total_phases"] == 7
 
 
+@pytest.mark.parametrize(
+    ("said", "total", "tasks", "means"),
+    [
+        (1, 1, ["1.1: A"], 0),  # counted from 1
+        (1, 2, ["1.2: A", "2.1: B"], 0),
+        (1, 2, ["2.1: B"], 1),
+        (0, 2, ["2.1: B"], 0),  # it may have gone back
+        (7, 2, ["2.1: B"], 1),
+        (7, 2, [], 1),
+    ],
+)
+def test_the_current_phase_counts_from_0(said: int, total: int, tasks: list[str], means: int) -> None:
+    """By hand it is counted either way, and the tasks that are left say which."""
+    made = imported(head={"current_phase": said, "total_phases": total}, pending_tasks=tasks)
+    assert made["orchestrator"]["current_phase"] == means
+
+
 def test_a_sum_that_the_tasks_do_not_give_is_named() -> None:
     """The run's sum is that of its completed tasks, so what else was spent is lost."""
     for said, lost in (

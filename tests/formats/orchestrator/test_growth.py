@@ -43,7 +43,6 @@ def calls(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> Calls:
     scene.doc.write_text("".join(f"#### Task 1.{number}: Piece {number}\n" for number in range(1, TASKS + 1)))
     scene.start()
     view._last.clear()
-    check._known.clear()
     statefile._large.clear()
     return Calls(monkeypatch)
 
@@ -74,10 +73,8 @@ def test_tasks_that_are_as_they_should_be_are_checked_by_their_columns(scene: Sc
     odd: tuple[object, ...] = (True, "0", None, [])
     for wrong in odd:
         data["pending_tasks"][7]["phase"] = wrong
-        check._known.clear()
         assert list(check.types(data)) == ['"pending_tasks[7].phase" is not a whole number']
     data["pending_tasks"][7] = "7"
-    check._known.clear()
     assert list(check.types(data)) == ['"pending_tasks[7]" is not an object']
 
 

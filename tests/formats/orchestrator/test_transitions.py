@@ -705,7 +705,7 @@ def test_a_checkpoint_of_an_earlier_run_is_not_ahead_of_this_one(scene: Scene) -
     behind = json.dumps(scene.data | {"completed_tasks": []}).encode()
     scene.put(behind)
     assert list(evidence.drift(scene.project, store.current(scene.project)[1])) == [
-        "1.1 is completed in checkpoint-001.json; `restore checkpoint-001.json` goes back to it"
+        "1.1 is completed in checkpoint-001.json; `holdfast orchestrator restore checkpoint-001.json` goes back to it"
     ]
 
     scene.do(transitions.abort)

@@ -122,6 +122,6 @@ def _due(run: Run) -> Iterator[str]:
 def _unknown(run: Run) -> str:
     """Return how many costs are unknown, which the sum therefore leaves out; empty for none."""
     done = schema.objects(run.data.get("completed_tasks"))
-    tried = [run.noted(id_) for id_ in values.members(run.notes.get("tasks"))]
-    count = sum(each.get("cost") == amounts.UNKNOWN for each in done) + sum(bool(each.get("unknown")) for each in tried)
+    costs = [each.get("cost") for each in done]
+    count = costs.count(amounts.UNKNOWN) + len([each for each in run.all_noted().values() if each.get("unknown")])
     return f"{_UNKNOWN}{count} {'task' if count == 1 else 'tasks'}, so it is not in the sum" if count else ""

@@ -7,7 +7,6 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
-from holdfast.files.jsonvalue import same
 from holdfast.formats.orchestrator import amounts, schema
 from holdfast.workflow import values
 
@@ -38,11 +37,11 @@ def _time_or_null(value: Any) -> bool:
 
 
 def _texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+    return isinstance(value, list) and set(map(type, value)) <= {str}
 
 
 def _flags(value: Any) -> bool:
-    return isinstance(value, dict) and all(isinstance(each, bool) for each in value.values())
+    return isinstance(value, dict) and set(map(type, value.values())) <= {bool}
 
 
 def _money(value: Any) -> bool:
@@ -142,22 +141,12 @@ RULES: dict[str, dict[str, tuple[Callable[[Any], bool], str]]] = {
 
 
 def types(data: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a warning for each value that the schema doesn't allow, and for each key that is missing (R003-03).
-
-    A part that is as it was last time isn't looked through again: of a state that changes, most parts stay.
-    """
+    """Yield a warning for each value that the schema doesn't allow, and for each key that is missing (R003-03)."""
     for name in schema.TOP:
-        given = data.get(name)
-        if name not in _known or not same(_known[name][0], given):
-            _known[name] = (given, tuple(_part(name, given)))
-        yield from _known[name][1]
+        yield from _part(name, data.get(name))
     supervisor = values.members(data.get("supervisor"))
     if isinstance(supervisor.get("interventions"), list):
         yield from _items("interventions", "supervisor.interventions", supervisor["interventions"])
-
-
-_known: dict[str, tuple[Any, tuple[str, ...]]] = {}
-"""Each part as it was last, and its warnings."""
 
 
 def _part(name: str, given: Any) -> Iterator[str]:
@@ -264,7 +253,7 @@ def _sums(run: Run) -> Iterator[str]:
 def sums(run: Run) -> tuple[str, str]:
     """Return what the tasks cost and took, attempts that failed included (I003-10, I003-11)."""
     done = schema.objects(run.data.get("completed_tasks"))
-    tried = [run.noted(id_) for id_ in values.members(run.notes.get("tasks"))]
+    tried = run.all_noted().values()
     cost = amounts.sum_money([*(each.get("cost") for each in done), *(each.get("cost") for each in tried)])
     time = amounts.sum_seconds([*(each.get("time_elapsed") for each in done), *(each.get("time") for each in tried)])
     return amounts.as_money(cost), amounts.as_time(time, hours=True)

@@ -60,7 +60,17 @@ def imported(data: Mapping[str, Any], task_doc: str) -> tuple[dict[str, Any], li
     made["safety_bounds"]["elapsed_time"] = amounts.as_time(elapsed, hours=True)
     numbers = [schema.phase_of(each["task"]) or 1 for each in (*done, *made["pending_tasks"])]
     made["orchestrator"]["total_phases"] = max(made["orchestrator"]["total_phases"], *numbers, 1)
+    made["orchestrator"]["current_phase"] = _current(made)
     return {**made, **{key: value for key, value in data.items() if key not in made}}, lost
+
+
+def _current(made: Mapping[str, Any]) -> int:
+    """Return the current phase, counted from 0. By hand, phases are counted either way; the tasks say which."""
+    head = made["orchestrator"]
+    said, total = head["current_phase"], head["total_phases"]
+    tasks = [*map(schema.task_of, made["active_agents"]), *map(schema.task_of, made["pending_tasks"])]
+    due = next((number - 1 for each in tasks if (number := schema.phase_of(each))), total - 1)
+    return due if said >= total or said - 1 == due else said
 
 
 def _take(

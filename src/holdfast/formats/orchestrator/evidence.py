@@ -29,7 +29,8 @@ def drift(project: Records, run: Run) -> Iterator[str]:
     for entry in schema.objects(run.data.get("active_agents")):
         if not run.terminal and entry.get("status") != "blocked" and bounds.elapsed(run, entry) >= STALE_S:
             who = f"{values.text(entry.get('type'))} of task {schema.task_of(entry)}"
-            yield f"the {who} was started on {values.text(entry.get('started'))}; `agents prune` removes it"
+            since = f"was started on {values.text(entry.get('started'))}"
+            yield f"the {who} {since}; `holdfast orchestrator agents prune` removes it"
 
 
 def _checkpoint(project: Records, run: Run, listed: list[str], done: set[str]) -> Iterator[str]:
@@ -39,7 +40,8 @@ def _checkpoint(project: Records, run: Run, listed: list[str], done: set[str]) -
         there = {schema.task_of(each) for each in schema.objects(snapshot.document.data.get("completed_tasks"))}
         if ahead := sorted(there - done, key=schema.key):
             name = snapshot.document.path.name
-            yield f"{', '.join(ahead[:5])} {_is(ahead)} completed in {name}; `restore {name}` goes back to it"
+            back = f"`holdfast orchestrator restore {name}` goes back to it"
+            yield f"{', '.join(ahead[:5])} {_is(ahead)} completed in {name}; {back}"
         return
 
 

@@ -10,6 +10,8 @@ from holdfast.errors import BrokenError, HoldfastError, MissingError, StateError
 from holdfast.files import atomic, document
 from holdfast.files.lock import locked
 from holdfast.formats.orchestrator import drift, past, schema, snapshots, store, view
+from holdfast.formats.orchestrator import repair as repairs
+from holdfast.formats.orchestrator.run import Run
 from holdfast.workflow import places, statefile, values
 
 if TYPE_CHECKING:
@@ -24,10 +26,11 @@ ARCHIVE = "archive"
 
 
 class Taken(NamedTuple):
-    """A drifted state that was taken over: the run, what of it was lost, and where the original is."""
+    """A drifted state that was taken over: the run, what of it was lost and what mended, and where the original is."""
 
     workflow: Workflow
     lost: list[str]
+    mended: list[str]
     aside: Path | None
 
 
@@ -74,7 +77,7 @@ def restore(project: Records, snapshot: Snapshot, *, replace: bool = False) -> R
 
 
 def take_over(project: Records, source: Path, task_doc: str, *, replace: bool = False) -> Taken:
-    """Write a drifted state as one of ours. A drifted state in the state's own place is kept beside it.
+    """Write a drifted state as one of ours, repaired. A drifted state in the state's own place is kept beside it.
 
     Args:
         project: the project.
@@ -94,6 +97,7 @@ def take_over(project: Records, source: Path, task_doc: str, *, replace: bool = 
             f"{path} is a run already; `holdfast orchestrator check` says what is wrong with it, if any"
         )
     data, lost = drift.imported(given, task_doc)
+    mended = repairs.repair(project, Run(data, {}))
     statefile.guard(project.root, path)
     with locked(path.parent):
         aside: Path | None = None
@@ -105,7 +109,7 @@ def take_over(project: Records, source: Path, task_doc: str, *, replace: bool = 
         file = statefile.write(project, path, data, before, why="import")
         workflow = view.workflow(project, file)[0]
         project.observe(workflow, at=clock.stamp())
-    return Taken(workflow, lost, aside)
+    return Taken(workflow, lost, mended, aside)
 
 
 def put_away(project: Records) -> Path:

@@ -112,6 +112,11 @@ class Run:
         found = tasks.get(task) if isinstance(tasks, dict) else None
         return found if isinstance(found, dict) else {}
 
+    def all_noted(self) -> dict[str, Mapping[str, Any]]:
+        """Return the notes of all tasks that have some, by id, for reading."""
+        tasks = self.notes.get("tasks")
+        return {id_: each for id_, each in tasks.items() if isinstance(each, dict)} if isinstance(tasks, dict) else {}
+
     def executor(self, task: str) -> dict[str, Any] | None:
         """Return the entry of the agent that works on a task, None for none."""
         entries = schema.objects(self.data.get("active_agents"))
@@ -120,8 +125,9 @@ class Run:
 
     def tasks(self) -> list[Task]:
         """Return all tasks but the skipped ones, in the order of their ids."""
-        found = {id_: self._task(id_, status, each) for id_, status, each in self._listed()}
-        return sorted(found.values(), key=lambda each: schema.key(each.id))
+        found = {id_: (status, each) for id_, status, each in self._listed()}
+        noted = self.all_noted()
+        return [self._task(id_, *found[id_], noted.get(id_)) for id_ in sorted(found, key=schema.key)]
 
     def statuses(self) -> dict[str, Status]:
         """Return the status of each task but the skipped ones, by its id; cheaper than `tasks`."""
@@ -131,9 +137,9 @@ class Run:
         """Return a task by its id, a skipped one too. Raises HoldfastError that names the known ones."""
         for each, status, entry in self._listed():
             if each == id_:
-                return self._task(id_, status, entry)
+                return self._task(id_, status, entry, self.noted(id_))
         if self.noted(id_).get("skipped"):
-            return self._task(id_, "pending", {})
+            return self._task(id_, "pending", {}, self.noted(id_))
         known = sorted(self.statuses(), key=schema.key)
         ids = ", ".join(known[:20]) + (", …" if len(known) > 20 else "")
         raise HoldfastError(f"there is no task {id_!r}; there are {ids or 'none'}")
@@ -142,12 +148,14 @@ class Run:
         """Yield each task's id, status and entry, from the first list that has it."""
         seen = set[str]()
         for name in ("completed_tasks", "active_agents", "pending_tasks"):
+            standing = _STANDING.get(name)
             for each in schema.objects(self.data.get(name)):
-                id_ = schema.task_of(each)
-                if id_ in seen or (name == "active_agents" and not (id_ and each.get("type") == EXECUTOR)):
+                found = each.get("task")
+                id_ = found if isinstance(found, str) else schema.task_of(each)
+                if id_ in seen or (standing is None and not (id_ and each.get("type") == EXECUTOR)):
                     continue
                 seen.add(id_)
-                yield id_, self._standing(id_, each) if name == "active_agents" else _STANDING[name], each
+                yield id_, standing or self._standing(id_, each), each
 
     def unfinished(self) -> list[Task]:
         """Return the tasks that are neither completed nor skipped."""
@@ -159,7 +167,11 @@ class Run:
 
     def active(self) -> list[str]:
         """Return the ids of the tasks that agents work on, in their order."""
-        return sorted((id_ for id_, status in self.statuses().items() if status == "active"), key=schema.key)
+        entries = [each for each in schema.objects(self.data.get("active_agents")) if each.get("type") == EXECUTOR]
+        done = set(map(schema.task_of, schema.objects(self.data.get("completed_tasks")))) if entries else set[str]()
+        first = {schema.task_of(each): each for each in reversed(entries)}  # as `_listed` has them
+        ids = [id_ for id_, each in first.items() if id_ and id_ not in done and self._standing(id_, each) == "active"]
+        return sorted(ids, key=schema.key)
 
     def last_completed(self) -> str:
         """Return the id of the task that was completed last; empty if none was."""
@@ -180,8 +192,7 @@ class Run:
 
     def skipped(self) -> list[str]:
         """Return the ids of the skipped tasks."""
-        tasks = values.members(self.notes.get("tasks"))
-        return sorted((id_ for id_ in tasks if self.noted(id_).get("skipped")), key=schema.key)
+        return sorted([id_ for id_, noted in self.all_noted().items() if noted.get("skipped")], key=schema.key)
 
     def phase_name(self, number: int) -> str:
         """Return the name of a phase, counted from 1: the document's, a milestone's, or `Phase N`."""
@@ -190,9 +201,9 @@ class Run:
 
     def place(self, task: str) -> str:
         """Return where a task stands in its phase: `N/M` (R003-07)."""
-        number = schema.phase_of(task)
-        ids = [*self.statuses(), *self.skipped()]
-        mine = sorted({each for each in ids if schema.phase_of(each) == number}, key=schema.key)
+        number = schema.key(task)[0]
+        ids = {*self.statuses(), *self.skipped()}
+        mine = sorted([each for each in ids if schema.key(each)[0] == number], key=schema.key)
         return f"{mine.index(task) + 1 if task in mine else 0}/{len(mine)}"
 
     def _standing(self, id_: str, entry: Mapping[str, Any]) -> Status:
@@ -200,14 +211,14 @@ class Run:
             return "active"
         return "failed" if self.noted(id_).get("failed") else "blocked"
 
-    def _task(self, id_: str, status: Status, entry: Mapping[str, Any]) -> Task:
-        noted = self.noted(id_)
+    def _task(self, id_: str, status: Status, entry: Mapping[str, Any], noted: Mapping[str, Any] | None) -> Task:
         files = values.texts(entry.get("files_modified"), "", []) if status == "completed" else ()
-        own = entry.get("name") if status in _STANDING.values() else None  # an agent's entry has no name of the task
-        named = values.text(own) or values.text(noted.get("name")) or f"Task {id_}"
-        if not noted:  # as of most tasks
-            return Task(id_, named, status, files=files)
-        return Task(id_, named, status, values.text(noted.get("agent")), values.text(noted.get("handover")), files)
+        own = entry.get("name") if status in ("completed", "pending") else None  # an agent's entry has no task's name
+        if not (own and isinstance(own, str)):
+            own = values.text(own) or values.text(noted and noted.get("name")) or f"Task {id_}"
+        if not noted:
+            return Task(id_, own, status, files=files)
+        return Task(id_, own, status, values.text(noted.get("agent")), values.text(noted.get("handover")), files)
 
 
 def stamp(moment: datetime) -> str:

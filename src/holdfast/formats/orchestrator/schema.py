@@ -30,9 +30,9 @@ LISTS = ("active_agents", "completed_tasks", "pending_tasks", "learnings", "mile
 TOP = ("orchestrator", "supervisor", *LISTS[:3], "safety_bounds", *LISTS[3:])  # R003-02, in the document's order
 BOUNDS = {"max_iterations_per_task": 30, "max_cost": "$10", "max_time": "2h"}  # R003-17, I003-19
 
-_NUMBERED = re.compile(r"(\d{1,9})\.(\d{1,9})")
 _IDS = 2_048  # task ids that are taken apart once only
-_LAST = 10**9  # above each phase's number
+_DIGITS = 9  # at most, in the number of a phase or task
+_LAST = 10**_DIGITS  # above each phase's number
 IMPORT = "`holdfast orchestrator import` turns it into one"
 _MEANINGS: dict[Kind, str] = {
     "drifted": f"is a state that was kept by hand, with values of other types; it is left alone, and {IMPORT}",
@@ -117,7 +117,7 @@ def objects(value: Any) -> list[dict[str, Any]]:
 
 def only_objects(value: Any) -> bool:
     """Return whether a value is a list of objects."""
-    return isinstance(value, list) and all(isinstance(each, dict) for each in value)
+    return isinstance(value, list) and set(map(type, value)) <= {dict}
 
 
 def task_of(entry: Mapping[str, Any]) -> str:
@@ -129,8 +129,9 @@ def task_of(entry: Mapping[str, Any]) -> str:
 @lru_cache(maxsize=_IDS)
 def key(task: str) -> tuple[int, int, str]:
     """Return what task ids are sorted by (R003-21): `1.10` comes after `1.9`, an id of another form last."""
-    match = _NUMBERED.fullmatch(task)
-    return (int(match[1]), int(match[2]), "") if match else (_LAST, 0, task)
+    phase, _, number = task.partition(".")
+    numbered = phase.isdecimal() and number.isdecimal() and len(phase) <= _DIGITS >= len(number)
+    return (int(phase), int(number), "") if numbered else (_LAST, 0, task)
 
 
 def phase_of(task: str) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from holdfast.clock import from_mtime, stamp
@@ -108,14 +109,19 @@ def title(run: Run) -> str:
 
 
 def due_tasks(run: Run, tasks: list[Task]) -> tuple[str, ...]:
-    """Return the ids to work on: active tasks, then failed ones, then the pending ones of the first open phase."""
+    """Return the ids to work on: active tasks, then failed ones, then the pending ones of the first open phase.
+
+    Args:
+        run: the run.
+        tasks: its tasks, in the order of their ids.
+    """
     if run.terminal:
         return ()
     statuses: tuple[tuple[Status, ...], ...] = (("active",), ("failed", "blocked"))
     begun = [each.id for wanted in statuses for each in tasks if each.status in wanted]
-    waiting = [each for each in tasks if each.status == "pending"]
-    first = min((schema.key(each.id)[0] for each in tasks if each.status != "completed"), default=None)
-    return (*begun, *(each.id for each in waiting if schema.key(each.id)[0] == first))
+    left = [each for each in tasks if each.status != "completed"]
+    first = takewhile(lambda each: schema.key(each.id)[0] == schema.key(left[0].id)[0], left)
+    return (*begun, *(each.id for each in first if each.status == "pending"))
 
 
 def context(run: Run, root: Path) -> dict[str, Any]:

@@ -173,7 +173,9 @@ def _note(project: OpenProject, workflow: Workflow, error: str, at: str | None) 
     # The error belongs to the phases that failed just now or, if none did, to those that had failed before.
     spoke = {phase for phase in failing if states[phase][1] != olds[phase]} or failing
     for phase, (_, status) in states.items():
-        _move(project, workflow, phase, (olds[phase], status), when, error if phase in spoke else "")
+        said = error if phase in spoke else ""
+        if said or status != olds[phase]:  # most of a thousand phases are as they were
+            _move(project, workflow, phase, (olds[phase], status), when, said)
     if workflow.finished and not (before and before.finished):
         archive.keep(project, workflow, when)
     elif before and before.finished and not workflow.finished:

@@ -172,7 +172,8 @@ def take_over(file: str, task_doc: str, replace: bool, as_json: bool, project_di
     verbs.take(project, taken.workflow)
     news = [f"Imported {paths.shown(str(source))}."]
     news += [f"The original is kept as {taken.aside.name}."] if taken.aside else []
-    verbs.tell(store.told(taken.workflow, [f"left out: {each}" for each in taken.lost]), as_json, " ".join(news))
+    told = [*(f"left out: {each}" for each in taken.lost), *(f"repaired: {each}" for each in taken.mended)]
+    verbs.tell(store.told(taken.workflow, told), as_json, " ".join(news))
 
 
 @click.command()
