@@ -156,11 +156,59 @@ def test_what_was_moved_by_hand_before_a_move_keeps_its_own_time(tmp_path: Path)
     assert str(phases["step_2"].ended_at) > by_hand
 
 
-def laid(root: Path, content: dict[str, Any]) -> tuple[Workspace, Path]:
+def test_an_agents_failure_blocks_where_no_word_says_failed(tmp_path: Path) -> None:
+    """What the file has a word for is written."""
+    project, path = laid(tmp_path, data("doing", "todo"), RULES.replace("failed =", "blocked ="))
+    (found,) = registry.get("mine").find(project).workflows
+
+    judged = registry.of_agents("mine").judge(project, found, "step_1", "failed", "No key")
+
+    assert (judged.changed, judged.workflow.phases[0].status) == (True, "blocked")
+    assert json.loads(path.read_text())["tasks"][0]["state"] == "bad"
+
+
+@pytest.mark.parametrize("noted", ["", "by hand"])
+def test_an_agent_hands_over_what_nobody_noted_yet(tmp_path: Path, noted: str) -> None:
+    """The next step's prompt begins with it; a note of people's own stays alone."""
+    content = data("doing", "todo")
+    content["tasks"][0]["notes"] = noted
+    project, path = laid(tmp_path, content)
+    (found,) = registry.get("mine").find(project).workflows
+
+    now = registry.of_agents("mine").judge(project, found, "step_1", "completed", "v1.2 is tagged").workflow
+
+    assert json.loads(path.read_text())["tasks"][0]["notes"] == (noted or "v1.2 is tagged")
+    step = registry.get("mine").step(now)
+    assert step is not None
+    assert step.prompt == f"T1\n\nContext: {noted or 'v1.2 is tagged'}"
+
+
+def test_nothing_is_current_before_the_first_unit_begins_and_at_the_end(tmp_path: Path) -> None:
+    """In between, it is the next after a completed one."""
+    project, path = laid(tmp_path, data("todo", "todo"))
+    seen = []
+    for states in (("todo", "todo"), ("done", "todo"), ("done", "done")):
+        path.write_text(json.dumps(data(*states)))
+        (found,) = registry.get("mine").find(project).workflows
+        seen.append((found.current, found.status))
+    assert seen == [(None, "pending"), (2, "active"), (None, "completed")]
+
+
+def test_units_without_a_title_are_known_by_their_status(tmp_path: Path) -> None:
+    """They are called by their place; where there is neither, the file is something else."""
+    project, path = laid(tmp_path, {"tasks": [{"state": "doing"}]})
+    (found,) = registry.get("mine").find(project).workflows
+    assert [(each.title, each.status) for each in found.phases] == [("Step 1", "active")]
+
+    path.write_text(json.dumps({"tasks": [{"state": "elsewhere"}]}))
+    assert registry.get("mine").find(project).workflows == ()
+
+
+def laid(root: Path, content: dict[str, Any], described: str = RULES) -> tuple[Workspace, Path]:
     """Return a project with the format of these tests and a file at its place, and the file."""
     rules = definitions.user_folder("formats") / "mine.toml"
     rules.parent.mkdir(parents=True, exist_ok=True)
-    rules.write_text(RULES)
+    rules.write_text(described)
     path = root / "work/release.json"
     path.parent.mkdir()
     path.write_text(json.dumps(content))

@@ -74,7 +74,6 @@ def workflow(project: Records, rules: Description, file: StateFile) -> Workflow:
     phases = tuple(each.phase for each in units(rules, data, warnings))
     where = rules.workflow
     status = _whole(rules, data, phases, warnings)
-    now = None if status == "completed" else current(phases)
     context = fields.get(data, where.get("context", ""))
     title = values.text(fields.get(data, where.get("title", "")))
     return Workflow.of(
@@ -86,7 +85,7 @@ def workflow(project: Records, rules: Description, file: StateFile) -> Workflow:
         title=title.strip() or file.path.stem,
         status=status,
         phases=phases,
-        current=now,
+        current=current(phases),
         reading=values.entries(fields.get(data, where.get("reading", "")), where.get("reading", ""), warnings),
         reminders=values.texts(fields.get(data, where.get("reminders", "")), where.get("reminders", ""), warnings),
         context=values.mapping(context, where.get("context", ""), warnings),

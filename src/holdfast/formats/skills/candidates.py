@@ -56,7 +56,8 @@ def wanted(project: Records, keys: Collection[str]) -> list[str]:
 
 
 def _there(project: Records, names: list[str]) -> list[str]:
-    return [name for name in names if os.path.lexists(places.active(project) / f"{name}.json")]
+    top = places.active(project)
+    return [name for name in names if os.path.lexists(f"{top}/{name}.json")]
 
 
 @contextmanager
