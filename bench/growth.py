@@ -26,12 +26,10 @@ from pathlib import Path
 from typing import Any
 
 from bench import grown
-from bench.grown import COMMAND, Place
+from bench.grown import COMMAND, REST_S, Place
 from bench.place import answered, run
 from bench.race import WrongAnswerError
 
-REST_S = 0.06
-"""Time before each event, in which a server makes its next worker ready."""
 MEMORY = ("PreCompact-auto", "SessionStart-compact", "UserPromptSubmit", "PostToolUse-Agent")
 SIZES = {
     "workflows": (1, 100, 10_000),
@@ -122,20 +120,19 @@ def _race(
     if warm:
         for place in places.values():
             run(place, "server", "start", HOLDFAST_SERVER="")
-    before = sum(map(answered, places.values()))
-    fired = 0
+    before = sum(answered(each) - each.fired for each in places.values())
     times: dict[int, list[float]] = {size: [] for size in places}
     for number in range(options.rounds + 2):
         for size, place in places.items():
             time.sleep(REST_S)
             took = place.time(event, warm)
-            fired += 1
             if number > 1:
                 times[size].append(took * 1000)
             if took > 5 and len(times[size]) > 1:
                 break
-    if warm and (cold := fired - sum(map(answered, places.values())) + before) * 10 > fired:
-        raise WrongAnswerError(f"{cold} of {fired} warm {event} were answered without a server")
+    cold = before - sum(answered(each) - each.fired for each in places.values())
+    if warm and cold * 10 > sum(map(len, times.values())):
+        raise WrongAnswerError(f"{cold} warm {event} were answered without a server")
     medians = {size: statistics.median(each) for size, each in times.items() if each}
     first, least = next(iter(medians.values())), {size: min(each) for size, each in times.items() if each}
     if not options.json:

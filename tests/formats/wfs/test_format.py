@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.errors import StateError, TransitionError
+from holdfast.errors import HoldfastError, StateError, TransitionError
 from holdfast.formats.wfs import adapter as wfs
 from holdfast.formats.wfs import places, record, store, view
 from holdfast.formats.wfs import transitions as wfs_moves
@@ -75,6 +75,28 @@ def test_what_an_agent_begins_out_of_the_ordinary_is_said(project: Workspace, se
     assert [phase.status for phase in blocked.workflow.phases] == ["active", "active"]
     assert waiting[2] == "it depends on IMPL-1, not completed yet"
     assert blocked[2] == "it was blocked"
+
+
+@pytest.mark.parametrize("how", ["completed", "removed", "twice"])
+def test_an_agent_begins_the_task_as_it_is_by_now(project: Workspace, session: Session, how: str) -> None:
+    """Another may have completed or removed it since the session was read, or copied its file."""
+    wfs_moves.add(project, session, New("Test the login"))
+    before = view.of_session(project, session)
+    task = places.task(session.folder, "IMPL-2")
+    if how == "completed":
+        wfs_moves.complete(project, session, "IMPL-2", "Done")
+    elif how == "removed":
+        task.unlink()
+    else:
+        task.with_name("IMPL-02.json").write_bytes(task.read_bytes())
+    kept = task.read_bytes() if task.exists() else b""
+
+    if how == "twice":
+        with pytest.raises(HoldfastError, match="files of the same task"):
+            wfs.judge(project, before, "IMPL-2", "active", "")
+    else:
+        assert wfs.judge(project, before, "IMPL-2", "active", "") == (before, False, "", ())
+    assert (task.read_bytes() if task.exists() else b"") == kept
 
 
 def test_a_long_last_message_is_cut_to_a_summary(project: Workspace, session: Session) -> None:

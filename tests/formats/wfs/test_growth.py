@@ -72,4 +72,4 @@ def test_a_thousand_tasks_are_as_much_work_as_a_hundred(tmp_path: Path, monkeypa
         many = work(tmp_path / "many", 1_000, patch)
 
     assert few == many
-    assert few["_files"] == 6, "four readings, and under the lock of each change"
+    assert few["_files"] == 5, "three readings, and under the lock of each change"

@@ -222,14 +222,11 @@ def judge(project: Records, workflow: Workflow, phase_id: str, status: Status, w
     session = _session(project, workflow)
     remark = ""
     if status == "active":
-        board = index.board(project, session.folder)
-        task = board.get(phase_id)
-        if task is None or task.status == "completed" or session.standing == "completed":
+        if session.standing == "completed":
             return Judged(workflow, changed=False)
-        waits = board.waits_for(task)
-        remark = f"it depends on {', '.join(waits)}, not completed yet" if waits else ""
-        remark = "it was blocked" if task.status == "blocked" else remark
-        after = transitions.begin(project, session, phase_id, anyway=True)
+        after, remark = transitions.launch(project, session, phase_id)
+        if not after.tasks:
+            return Judged(workflow, changed=False)
     elif status == "completed":
         after = transitions.complete(project, session, phase_id, words[:SUMMARY_LIMIT_CHARS])
     else:

@@ -34,7 +34,8 @@ class Board:
     @cached_property
     def leaves(self) -> tuple[Brief, ...]:
         """The tasks that can be worked on: all but containers (R002-17)."""
-        return tuple(each for each in self.tasks if not self.is_container(each))
+        above, key = self._children, ids.key
+        return tuple(each for each in self.tasks if not each.is_container and key(each.id) not in above)
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -122,7 +123,7 @@ class Board:
     def _by_key(self) -> dict[Key, Brief]:
         found: dict[Key, Brief] = {}
         for each in self.tasks:
-            if key := each.key:
+            if key := ids.key(each.id):
                 found.setdefault(key, each)
         return found
 
@@ -130,6 +131,6 @@ class Board:
     def _children(self) -> dict[Key | None, list[Brief]]:
         found: dict[Key | None, list[Brief]] = {}
         for each in self.tasks:
-            if (key := each.key) and (parent := key.parent):
+            if (key := ids.key(each.id)) and (parent := key.parent):
                 found.setdefault(parent, []).append(each)
         return found

@@ -33,7 +33,12 @@ class Key(NamedTuple):
     @property
     def parent(self) -> Key | None:
         """The parent task's key, None for a top-level task."""
-        return Key(self.main) if self.is_sub else None
+        return _top(self.main) if self.is_sub else None
+
+
+@lru_cache(maxsize=1_024)  # of all the subtasks of a container
+def _top(main: int) -> Key:
+    return Key(main)
 
 
 @lru_cache(maxsize=4_096)  # an event asks for the keys of the same tasks many times

@@ -154,28 +154,31 @@ def _files(folder: Path) -> tuple[dict[str, Stamp], list[Problem]]:
     matches = _NAME.fullmatch
     if folder.is_symlink():
         return found, [Problem(folder, "is a symbolic link, which is not followed")]
-    for entry in _inside(folder):
-        name = entry.name
-        if not matches(name):
-            continue
-        try:
-            info = entry.stat(follow_symlinks=False)
-        except OSError as error:
-            problems.append(Problem(folder / entry.name, f"cannot be read: {error.strerror or error}"))
-            continue
-        if stat.S_ISLNK(info.st_mode):
-            problems.append(Problem(folder / entry.name, "is a symbolic link, which is not followed"))
-        else:
-            found[name] = stamp(info)
-    return found, problems
-
-
-def _inside(folder: Path) -> list[os.DirEntry[str]]:
     try:
-        with os.scandir(folder) as entries:
-            return list(entries)
+        top = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:
-        return []
+        return found, problems
+    try:
+        with os.scandir(top) as entries:  # of a descriptor, so that no path is followed for each of a thousand files
+            listed = list(entries)
+        for entry in listed:
+            name = entry.name
+            if not matches(name):
+                continue
+            try:
+                info = entry.stat(follow_symlinks=False)
+            except OSError as error:
+                problems.append(Problem(folder / name, f"cannot be read: {error.strerror or error}"))
+                continue
+            if stat.S_ISLNK(info.st_mode):
+                problems.append(Problem(folder / name, "is a symbolic link, which is not followed"))
+            else:
+                found[name] = stamp(info)
+    except OSError:
+        return {}, problems
+    finally:
+        os.close(top)
+    return found, problems
 
 
 def _kept(folder: Path) -> Kept:

@@ -119,6 +119,29 @@ def begin(project: Records, session: Session, id_: str, *, anyway: bool = False,
     return _after(change, [task.id], changed=changed)
 
 
+def launch(project: Records, session: Session, id_: str) -> tuple[After, str]:
+    """Begin a task because an agent was launched for it, whatever it waits for.
+
+    Returns:
+        The session, without tasks if this one is gone or completed by now; and what speaks against the launch.
+
+    Raises:
+        HoldfastError: several files have the task's id.
+        TransitionError: the task is a container.
+    """
+    with changing(project, session, why=f"begin {id_}") as change:
+        there = change.board.get(id_)
+        if there is None or there.status == "completed":
+            return _after(change, [], changed=False), ""
+        task = change.board.find(id_)
+        _refuse_container(task, change.board, "begun")
+        waits = change.board.waits_for(task)
+        remark = f"it depends on {', '.join(waits)}, not completed yet" if waits else ""
+        remark = "it was blocked" if task.status == "blocked" else remark
+        changed = task.raw_status != "active" and change.edit(task.name, lambda data: data.update(status="active"))
+    return _after(change, [task.id], changed=changed), remark
+
+
 def complete(project: Records, session: Session, id_: str, summary: str = "") -> After:
     """Complete a task and write its summary (R002-14, R002-39); its container is completed with its last subtask.
 

@@ -36,9 +36,9 @@ def workflow(project: Records, session: Session, board: Board) -> Workflow:
     due = next(iter((*board.active, *executable)), None)
     begun = any(each.status != "pending" for each in board.leaves)
     current = due if begun else None  # no task is current before the first is begun
-    told = {each: contexts.summary(session, each.id) for each in _told(board, due)}
+    told = {each.name: contexts.summary(session, each.id) for each in _told(board, due)}
     leaves = enumerate(board.leaves, 1)
-    phases = tuple(_phase(session.name, task, number, told.get(task, "")) for number, task in leaves)
+    phases = tuple(_phase(session.name, task, number, told.get(task.name, "")) for number, task in leaves)
     number = board.leaves.index(current) + 1 if current else None
     over = session.standing == "completed"
     made = Workflow(
@@ -89,15 +89,8 @@ def _told(board: Board, current: Brief | None) -> list[Brief]:
 
 @lru_cache(maxsize=4_096)  # an event reads a session several times, and most tasks stay as they are
 def _phase(session: str, task: Brief, number: int, summary: str) -> Phase:
-    return Phase(
-        id=task.id,
-        number=number,
-        title=task.title,
-        status=task.status,
-        agent=task.agent.removeprefix("@"),
-        handover=summary,
-        place=f"{places.TOP}/{session}/{places.TASKS}/{task.name}.json",
-    )
+    place, agent = f"{places.TOP}/{session}/{places.TASKS}/{task.name}.json", task.agent.removeprefix("@")
+    return Phase(task.id, number, task.title, task.status, agent, (), summary, place)
 
 
 def _reading(project: Records, session: Session, board: Board, current: Brief | None) -> tuple[str, ...]:
