@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 from unittest.mock import Mock
 
@@ -44,6 +45,15 @@ def many(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
         os.utime(made[-1], (1_700_000_000 + number, 1_700_000_000 + number))
     monkeypatch.setattr(file_memo, "settled", lambda *_: True)
     return made
+
+
+def skills_seen(project: Workspace) -> list[str]:
+    """Return what an event finds, and forget what it kept."""
+    kept = {path: path.read_bytes() for path in (paths.state_dir() / "cache").glob("*.skills")}
+    seen = found(project)
+    for path, raw in kept.items():
+        path.write_bytes(raw)
+    return seen
 
 
 def found(project: Workspace, *keys: str) -> list[str]:
@@ -101,14 +111,23 @@ def test_a_move_of_holdfasts_own_lists_nothing_again(
 def test_what_another_program_does_during_a_move_is_seen_later(
     project: Workspace, many: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing tells its change of the folder from Holdfast's own, so the folder is listed again after a while."""
+    """Nothing tells its change of the folder from Holdfast's own, so the folder is listed again after a while.
+
+    However many moves there are until then; a clock that was set back counts as a while.
+    """
     found(project)
+    now = [1_000.0]
+    monkeypatch.setattr(candidates, "time", SimpleNamespace(time=lambda: now[0]))
     with candidates.replacing(project, many[-1]):
         replace(many[-1], MANY)
         documents.put(project, "dev-99999999", many[1].read_bytes())
+    now[0] += candidates._TRUSTED_S - 1
+    with candidates.replacing(project, many[-1]):
+        replace(many[-1], MANY)
     assert "dev-99999999" not in found(project)
-    monkeypatch.setattr(candidates, "_TRUSTED_S", 0.0)
-    assert "dev-99999999" in found(project)
+    for at in (999.0, 1_000 + candidates._TRUSTED_S):
+        now[0] = at
+        assert "dev-99999999" in skills_seen(project)
 
 
 def test_what_a_session_owns_is_read_without_the_others(

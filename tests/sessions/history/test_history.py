@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -15,6 +17,7 @@ from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.sessions.history import archive, history
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow.model import Changes, Start, Workflow
+from tests import handmade
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -212,6 +215,19 @@ def test_looking_twice_changes_nothing(project: Workspace) -> None:
         history.observe(project, workflow)
     after = history.of(project, workflow).phases["phase_0"]
     assert (after.attempts, after.started_at) == (before.attempts, before.started_at)
+
+
+def test_of_many_workflows_only_what_moved_is_stored(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ledger is asked once about all of them; one that is over by now goes into the archive."""
+    there, over = (handmade.workflow(project.root, name) for name in ("There", "Over"))
+    writes = Mock(wraps=project.ledger.transaction)
+    monkeypatch.setattr(project.ledger, "transaction", writes)
+    stored = []
+    for each in (over, over, replace(over, status="completed")):
+        history.observe_all(project, [there, each])
+        stored.append(writes.call_count)
+    assert stored == [2, 2, 3]
+    assert [each.workflow.title for each in archive.entries(project)] == ["Over"]
 
 
 def test_a_recovered_state_moves_nothing(project: Workspace, at: Callable[[str], str]) -> None:
