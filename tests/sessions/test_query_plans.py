@@ -25,6 +25,7 @@ STORY = (
     *("SessionStart-compact", "PostCompact-auto", "UserPromptSubmit", "Stop", "PreCompact-manual"),
     *("SessionStart-compact", "UserPromptSubmit", "StopFailure", "PostToolUse-TodoWrite", "SessionStart-resume"),
 )
+ALL_OF_A_SESSION = re.compile(r"SEARCH (launches|runs) USING (COVERING )?INDEX \w+ \(project=\? AND session=\?\)$")
 ALL_OF_A_PROJECT = re.compile(r"SEARCH \w+ USING (INDEX sqlite_autoindex_\w+|INDEX \w+) \(project=\?\)$")
 
 
@@ -63,6 +64,7 @@ def test_an_index_finds_what_an_event_asks_for(
     assert len(plans) > 60
     for sql, steps in plans.items():
         assert not [step for step in steps if step.startswith("SCAN")], sql
+        assert not [step for step in steps if ALL_OF_A_SESSION.match(step)], f"{sql} goes through all agents: {steps}"
         sorts = "USE TEMP B-TREE FOR ORDER BY" in steps
         everything = any(ALL_OF_A_PROJECT.match(step) for step in steps)
         assert not (sorts and everything), sql

@@ -128,9 +128,7 @@ def running(project: OpenProject, session: str) -> list[Agent]:
 
 def number_running(project: OpenProject, session: str) -> int:
     """Return how many agents of a session run, those that the client has not named yet included."""
-    sql = "SELECT COUNT(*) AS number FROM agents WHERE project = ? AND session = ? AND fate = 'running'"
-    row = project.ledger.one(sql, project.key, session)
-    return int(row["number"]) if row else 0
+    return len(running(project, session)) + len(unanswered(project, session))
 
 
 def at_work(project: OpenProject, session: str) -> list[Agent]:
@@ -149,7 +147,7 @@ def due(project: OpenProject, session: str) -> list[Agent]:
 
 def unjudged(project: OpenProject, session: str) -> list[Agent]:
     """Return the agents without a final verdict, whether they have ended or not, in order of launch."""
-    return _of_session(project, session, OPEN)
+    return _of_session(project, session, _UNJUDGED)
 
 
 def contradicted(project: OpenProject, session: str) -> list[Agent]:
