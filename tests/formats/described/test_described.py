@@ -557,6 +557,11 @@ def test_of_many_files_an_event_reads_few(tmp_path: Path) -> None:
     assert (len(found.workflows), found.left) == (16, 24)
     assert {"w3", "w39"} <= {each.title for each in found.workflows}
 
+    keys = {"mine:work/03.json#03", "mine:work/99.json#99", "mine:elsewhere/03.json#03", "hybrid:work/04.json#04"}
+    adapter = registry.get("mine")
+    assert isinstance(adapter, registry.FindsByKey)
+    assert [each.title for each in adapter.with_keys(project, keys).workflows] == ["w3"]
+
 
 @pytest.mark.slow
 @pytest.mark.parametrize("row", ["warm", "two sessions", "broken files"])

@@ -40,12 +40,16 @@ class Adapter:
 
     def candidates(self, project: Records, keys: Collection[str]) -> Found:
         """Return the workflows with these keys, and those that were changed last."""
-        paths, prefix = list(store.files(project, self.rules)), f"{self.NAME}:"
-        named = {project.root / key.removeprefix(prefix).rpartition("#")[0] for key in keys if key.startswith(prefix)}
+        paths, named = list(store.files(project, self.rules)), self._named(project, keys)
         newest = sorted(paths, key=_changed, reverse=True)
         chosen = [*(path for path in newest if path in named), *(path for path in newest if path not in named)][:MOST]
         found = self._found(project, chosen, statefile.Room())
         return replace(found, left=found.left + len(paths) - len(chosen))
+
+    def with_keys(self, project: Records, keys: Collection[str]) -> Found:
+        """Return the workflows with these keys, and no others."""
+        there = sorted(each for each in self._named(project, keys) if store.is_place(project.root, self.rules, each))
+        return self._found(project, there, statefile.Room())
 
     def start(self, project: Records, start: Start) -> Workflow:
         """Start a workflow in a file of its own; nothing begins yet."""
@@ -212,6 +216,10 @@ class Adapter:
         if wanted and due is None:
             raise TransitionError(f"{quoted(workflow.title)} has no current {self.rules.word}; name one with --phase N")
         return due
+
+    def _named(self, project: Records, keys: Collection[str]) -> set[Path]:
+        prefix = f"{self.NAME}:"
+        return {project.root / key.removeprefix(prefix).rpartition("#")[0] for key in keys if key.startswith(prefix)}
 
     def _found(self, project: Records, paths: Iterable[Path], room: statefile.Room | None = None) -> Found:
         workflows, problems, left = list[Workflow](), list[Problem](), 0
