@@ -69,7 +69,7 @@ def misplaced(each: Foreign) -> Finding:
     """Return a notice about another program's file in a format's place."""
     if closed := access.remedy(each.path):
         return notice(f"{each.path}: {each.meaning.partition(';')[0]}", closed)
-    return notice(f"{each.path}: {each.meaning}", aside(each.path))
+    return notice(f"{each.path}: {each.meaning}", each.remedy or aside(each.path))
 
 
 def unsound(workflows: Iterable[Workflow], level: Callable[[str, str], Finding]) -> Iterator[Finding]:

@@ -257,11 +257,13 @@ class Foreign(NamedTuple):
         path: where it is.
         meaning: what this means for you, as the rest of a sentence that begins with the path.
         in_the_way: whether you can't use the format while the file is there.
+        remedy: the command that makes use of the file; empty if you can only move it away.
     """
 
     path: Path
     meaning: str
     in_the_way: bool = False
+    remedy: str = ""
 
 
 @frozen

@@ -140,7 +140,7 @@ def test_each_verb_prints_json(started: Command, words: tuple[str, ...]) -> None
         (("bounds", "extend"), "--cost, --time or --iterations"),
         (("bounds", "extend", "--time", "long"), "such as 2h"),
         (("review",), "are not completed"),
-        (("phase", "finish", "1"), "`holdfast orchestrator task skip ID` leaves a task out"),
+        (("phase", "finish", "1"), "leave one out with `holdfast orchestrator task skip ID`"),
         (("archive",), "end it first"),
         (("restore",), "no checkpoint"),
         (("restore", "../agent-state.json"), "isn't a checkpoint"),
@@ -296,6 +296,7 @@ def test_a_restore_is_shown_first_and_never_runs_git(root: Path, started: Comman
 
     dry = started("restore", "--dry-run").out
     assert "Would restore .claude/checkpoint-001.json: planning" in dry
+    assert "`holdfast orchestrator restore` does it." in dry
     assert f"git reset --hard {sha}" in dry
     assert "uncommitted changes" in dry
     assert state(root) == before
@@ -348,6 +349,57 @@ def test_what_was_taken_over_has_nothing_wrong(
     assert run("check").out.strip() == "The state and its task document agree."
 
 
+def test_a_finished_run_gets_no_checkpoint_of_a_review(root: Path, started: Command) -> None:
+    """It is refused before anything is written."""
+    for each in ("1.1", "1.2", "2.1"):
+        started("task", "skip", each)
+    started("complete")
+    before = state(root)
+
+    assert "which is final" in started("review", code=1).err
+    assert state(root) == before
+
+
+@pytest.mark.parametrize("spoil", ["gone", "a folder", "no task"])
+def test_a_task_document_that_names_nothing_is_reported(root: Path, started: Command, spoil: str) -> None:
+    """What to do is said too; once the run is over, nobody needs it."""
+    doc = root / "auth.md"
+    doc.unlink()
+    if spoil == "a folder":
+        doc.mkdir()
+    elif spoil == "no task":
+        doc.write_text("# Empty\n")
+
+    said = started("check", code=1).out
+    assert ("put its headings back" if spoil == "no task" else 'correct "orchestrator.task_doc"') in said
+    told = started("task", "show", "1.1").out
+    assert ("The task document can't be read: auth.md: " in told) is (spoil != "no task")
+    started("fail", "given up")
+    assert started("check").out == "The state and its task document agree.\n"
+
+
+def test_an_import_keeps_what_it_understood(root: Path, run: Command) -> None:
+    """A status in other words isn't left out, a task that an agent works on has its name, and phases are counted."""
+    path = root / ".claude/agent-state.json"
+    path.parent.mkdir()
+    agent = {
+        "type": "task-executor",
+        "task": "1.1",
+        "started": "2026-01-15T12:00:00Z",
+        "iteration": 1,
+        "status": "in_progress",
+    }
+    head = {"status": "in_progress", "task_doc": "auth.md", "total_phases": 1}
+    path.write_text(json.dumps({"orchestrator": head, "active_agents": [agent], "pending_tasks": ["1.1: By hand"]}))
+
+    said = run("import").out
+
+    assert "left out" not in said
+    assert '"By hand"' in said
+    assert state(root)["orchestrator"]["total_phases"] == 2
+    assert "no such file; name the file that holds the state" in run("import", "nope.json", code=1).err
+
+
 def test_another_programs_file_says_how_to_make_room(root: Path, run: Command) -> None:
     """Nothing is begun over it."""
     path = root / ".claude/agent-state.json"
@@ -394,8 +446,10 @@ def test_agents_that_are_gone_are_removed_and_their_tasks_start_again(root: Path
     started("task", "start", "1.2")
     started("task", "fail", "1.2")
 
-    assert started("agents", "prune", "--older", "1h").out == "No agent was removed.\n"
-    assert started("agents", "prune").out == "Removed task-executor of task 1.1.\n"
+    assert "none was started 1h ago or earlier" in started("agents", "prune", "--older", "1h").out
+    assert "the state lists none of these tasks" in started("agents", "prune", "2.1").out
+    assert started("agents", "prune").out.startswith("Removed task-executor of task 1.1.\nTasks without an agent")
+    assert "`holdfast orchestrator task retry 1.2` tries again" in started("agents", "prune").out
     assert [each["task"] for each in state(root)["pending_tasks"]] == ["1.1", "2.1"]
     assert [each["task"] for each in state(root)["active_agents"]] == ["1.2"]
 

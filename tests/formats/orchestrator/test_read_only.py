@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast import clock
 from holdfast.formats.orchestrator import schema
 from tests.commandline import holdfast
 from tests.formats.orchestrator.conftest import DOCUMENT
@@ -194,9 +195,14 @@ def test_what_moves_files_leaves_them_where_they_are(
     [("query", "progress"), ("check",), ("bounds",), ("task", "show", "1.1"), ("restore", "--dry-run"), ("locks",)],
 )
 def test_what_only_reads_works_in_a_read_only_folder(
-    project: HoldfastProject, read_only: Callable[[str], Any], words: tuple[str, ...], part: str
+    project: HoldfastProject,
+    read_only: Callable[[str], Any],
+    words: tuple[str, ...],
+    part: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The same is said."""
+    monkeypatch.setenv("HOLDFAST_NOW", clock.stamp())  # the time that a task took goes on
     said = holdfast("orchestrator", *words, root=project.root, session=project.session)
     with read_only(part):
         assert run(project, *words).out == said.out

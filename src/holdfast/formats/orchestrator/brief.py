@@ -22,8 +22,9 @@ def brief(project: Records, workflow: Workflow, phase: Phase) -> Brief | None:
     lines = [f"Task {phase.id}: {phase.title}", f"It is task {run.place(phase.id)} of its phase."]
     try:
         said = taskdoc.section(taskdoc.content(plan.path(project, run), within=project.root)[0], phase.id)
-    except (HoldfastError, ValueError):
+    except (HoldfastError, ValueError) as error:
         said = taskdoc.Section("", ())
+        lines.append(f"The task document can't be read: {str(error).removeprefix(f'{project.root}/')}.")
     lines += ["Success criteria:", *(f"- {each}" for each in said.criteria)] if said.criteria else []
     learned = view.lessons(run, phase.id)
     lines += ["Learnings:", *(f"- {each}" for each in learned)] if learned else []

@@ -30,3 +30,5 @@ def look(project: Workspace) -> Iterator[Finding]:
         yield notice(f"{file.path}: {said}", "holdfast orchestrator repair")
     for said in evidence.drift(project, run):
         yield notice(f"{file.path}: {said}", "holdfast orchestrator check")
+    for said in evidence.document(project, run):
+        yield notice(said, "holdfast orchestrator check")

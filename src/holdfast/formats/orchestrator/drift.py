@@ -40,9 +40,8 @@ def imported(data: Mapping[str, Any], task_doc: str) -> tuple[dict[str, Any], li
         raise HoldfastError("the state names no task document; give --task-doc")
     lost = list[str]()
     made = schema.fresh(doc, _moment(head.get("start_time")), 1, 0, _bounds(values.members(data.get("safety_bounds"))))
-    _take(made["orchestrator"], head, "orchestrator", lost)
+    _take(made["orchestrator"], head, "orchestrator", lost, skip=("status", "task_doc"))
     made["orchestrator"]["status"] = _status(values.text(head.get("status")))
-    made["orchestrator"]["task_doc"] = doc
     _take(made["supervisor"], values.members(data.get("supervisor")), "supervisor", lost, skip=("interventions",))
     made["supervisor"]["interventions"] = _objects(values.members(data.get("supervisor")), "interventions", lost)
     for name in ("active_agents", "learnings", "milestones", "checkpoints"):

@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.formats.orchestrator import bounds, commit, schema, snapshots
+from holdfast.errors import StateError
+from holdfast.formats.orchestrator import bounds, commit, plan, schema, snapshots
 from holdfast.workflow import values
 
 if TYPE_CHECKING:
@@ -31,6 +32,28 @@ def drift(project: Records, run: Run) -> Iterator[str]:
             who = f"{values.text(entry.get('type'))} of task {schema.task_of(entry)}"
             since = f"was started on {values.text(entry.get('started'))}"
             yield f"the {who} {since}; `holdfast orchestrator agents prune` removes it"
+
+
+def document(project: Records, run: Run) -> Iterator[str]:
+    """Yield what is wrong with the task document, and where the state lacks its tasks; nothing once the run is over."""
+    if run.terminal:
+        return
+    try:
+        doc, _ = plan.load(project, run)
+    except StateError as error:
+        yield (
+            f"the task document can't be read: {error}; put it back, or correct "
+            '"orchestrator.task_doc" in .claude/agent-state.json'
+        )
+        return
+    name = plan.path(project, run).name
+    if not doc.tasks:
+        yield f"{name} names no task any more; put its headings back, such as `#### Task 1.1: Name`"
+    yield from (f"{name}: {each}" for each in doc.faults)
+    there = set(run.statuses()) | set(run.skipped())
+    for each in doc.tasks:
+        if each.id not in there:
+            yield f"task {each.id} of the document is in no list of the state; `holdfast orchestrator repair` adds it"
 
 
 def _checkpoint(project: Records, run: Run, listed: list[str], done: set[str]) -> Iterator[str]:

@@ -22,7 +22,8 @@ def foreign(project: Records) -> Iterator[Foreign]:
         store.load(project)
     except SchemaMismatch as error:
         said = f"{error.reason}, so no workflow of the orchestrator format can be kept here while it is there"
-        yield Foreign(error.path, said, in_the_way=True)
+        remedy = schema.IMPORT if schema.IMPORT in error.reason else ""
+        yield Foreign(error.path, said, in_the_way=True, remedy=remedy)
     except StateError:
         pass  # missing or broken, but not another program's
     try:

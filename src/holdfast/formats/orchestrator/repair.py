@@ -30,6 +30,9 @@ def _lists(run: Run) -> Iterator[str]:
     begun = {id_ for id_, status in run.statuses().items() if status != "pending"}
     pending = schema.objects(run.data.get("pending_tasks"))
     wrong = [schema.task_of(each) for each in pending if schema.task_of(each) in begun]
+    for each in pending:
+        if schema.task_of(each) in wrong and not run.noted(schema.task_of(each)).get("name"):
+            run.note(schema.task_of(each))["name"] = values.text(each.get("name"))  # the agent's entry has none
     if wrong:
         run.unqueue(*wrong)
     yield from (f"task {each} was started or completed, so it is no longer pending" for each in wrong)
@@ -64,6 +67,7 @@ def _missing(project: Records, run: Run) -> Iterator[str]:
         new = [each for each in doc.tasks if each.id not in there]
         if new:
             run.queue(*(plan.pending(each.id, each.name) for each in new))
+            run.head["total_phases"] = max(values.number(run.head.get("total_phases")) or 0, len(doc.phases), 1)
         plan.note(run, doc, mtime)
         yield from (f"task {each.id} was in no list, so it is pending now" for each in new)
 

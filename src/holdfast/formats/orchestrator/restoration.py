@@ -6,13 +6,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast import clock
-from holdfast.errors import BrokenError, HoldfastError, MissingError, StateError, TransitionError
+from holdfast.errors import BrokenError, HoldfastError, LargeError, MissingError, StateError, TransitionError
 from holdfast.files import atomic, document
 from holdfast.files.lock import locked
 from holdfast.formats.orchestrator import drift, past, schema, snapshots, store, view
 from holdfast.formats.orchestrator import repair as repairs
 from holdfast.formats.orchestrator.run import Run
-from holdfast.workflow import places, statefile, values
+from holdfast.workflow import extras, places, statefile, values
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,13 +91,17 @@ def take_over(project: Records, source: Path, task_doc: str, *, replace: bool = 
         StateError: it can't be read or written.
     """
     path = schema.state_path(project.root)
-    given = document.load(source, statefile.LIMIT_BYTES).data
+    try:
+        given = document.load(source, statefile.LIMIT_BYTES).data
+    except (MissingError, BrokenError, LargeError) as error:
+        raise StateError(error.path, f"{error.reason}; name the file that holds the state") from error
     if source == path and schema.kind(given) == "ours":
         raise TransitionError(
             f"{path} is a run already; `holdfast orchestrator check` says what is wrong with it, if any"
         )
     data, lost = drift.imported(given, task_doc)
-    mended = repairs.repair(project, Run(data, {}))
+    run = Run(data, {})
+    mended = repairs.repair(project, run)
     statefile.guard(project.root, path)
     with locked(path.parent):
         aside: Path | None = None
@@ -107,6 +111,7 @@ def take_over(project: Records, source: Path, task_doc: str, *, replace: bool = 
         elif (before := store.must_be_free(project, replace=replace)) is not None:
             project.shelve(view.workflow(project, before)[0])
         file = statefile.write(project, path, data, before, why="import")
+        extras.write_notes(project, path, schema.run_id(data), run.notes)
         workflow = view.workflow(project, file)[0]
         project.observe(workflow, at=clock.stamp())
     return Taken(workflow, lost, mended, aside)

@@ -33,9 +33,10 @@ BOUNDS = {"max_iterations_per_task": 30, "max_cost": "$10", "max_time": "2h"}  #
 _IDS = 2_048  # task ids that are taken apart once only
 _DIGITS = 9  # at most, in the number of a phase or task
 _LAST = 10**_DIGITS  # above each phase's number
-IMPORT = "`holdfast orchestrator import` turns it into one"
+IMPORT = "holdfast orchestrator import"
 _MEANINGS: dict[Kind, str] = {
-    "drifted": f"is a state that was kept by hand, with values of other types; it is left alone, and {IMPORT}",
+    "drifted": "is a state that was kept by hand, with values of other types; it is left alone, and "
+    f"`{IMPORT}` turns it into one",
     "flat": "is a state of the old flat format, which isn't migrated; it is left alone",
     "handover": "is a session's hand-over notes; it is left alone",
     "empty": "holds no state; it is left alone",

@@ -239,9 +239,11 @@ def insist_done(run: Run) -> None:
 
 def _insist_none(left: Sequence[str]) -> None:
     if left:
+        one = len(left) == 1
         raise TransitionError(
-            f"{', '.join(left[:5])}{', …' if len(left) > 5 else ''} {'is' if len(left) == 1 else 'are'} not completed; "
-            "`holdfast orchestrator task skip ID` leaves a task out"
+            f"task{'' if one else 's'} {', '.join(left[:5])}{', …' if len(left) > 5 else ''} "
+            f"{'is' if one else 'are'} not completed; complete {'it' if one else 'them'}, or leave one out with "
+            "`holdfast orchestrator task skip ID`"
         )
 
 

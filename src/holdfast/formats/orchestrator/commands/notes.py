@@ -164,8 +164,26 @@ def prune(ids: tuple[str, ...], older: str, as_json: bool, project_dir: str | No
     made = store.change(project, edit, why="orchestrator agents prune")
     if as_json:
         options.print_json(gone)
-    else:
-        options.say("\n".join([*(f"Removed {each}." for each in gone), *made.run.said]) or "No agent was removed.")
+        return
+    lines = [f"Removed {each}." for each in gone] or [_kept(made.run, ids, older)]
+    lines += ["Tasks without an agent are pending again. `holdfast next` says what to do."] if gone else []
+    options.say("\n".join([*lines, *made.run.said]))
+
+
+def _kept(run: Run, ids: tuple[str, ...], older: str) -> str:
+    """Return why no agent was removed."""
+    listed = schema.objects(run.data.get("active_agents"))
+    mine = [each for each in listed if not ids or schema.task_of(each) in ids]
+    failed = [schema.task_of(each) for each in mine if each.get("status") == "blocked"]
+    if len(failed) < len(mine):
+        return f"No agent was removed: none was started {older} ago or earlier."
+    if failed:
+        one = failed[0] if len(failed) == 1 else "ID"
+        return (
+            f"No agent was removed: {', '.join(failed)} failed. `holdfast orchestrator task retry {one}` tries again, "
+            f"and `holdfast orchestrator task skip {one}` leaves it out."
+        )
+    return f"No agent was removed: the state lists none{' of these tasks' if ids else ''}."
 
 
 @click.group(invoke_without_command=True)

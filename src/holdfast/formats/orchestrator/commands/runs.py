@@ -16,6 +16,8 @@ from holdfast.sessions.ownership import owners
 from holdfast.workflow import values
 from holdfast.workflow.model import Start
 
+_AWAY = "`holdfast orchestrator archive` puts its files away."
+
 
 @click.command()
 @click.argument("task_doc")
@@ -117,7 +119,7 @@ def complete(as_json: bool, project_dir: str | None) -> None:
     Example:
       holdfast orchestrator complete
     """
-    change(opened(project_dir), transitions.complete, "complete", as_json, "The run is completed.")
+    change(opened(project_dir), transitions.complete, "complete", as_json, f"The run is completed. {_AWAY}")
 
 
 @click.command()
@@ -131,7 +133,7 @@ def fail(reason: str, as_json: bool, project_dir: str | None) -> None:
     Example:
       holdfast orchestrator fail "The API is gone"
     """
-    change(opened(project_dir), transitions.abort, "fail", as_json, f"The run failed: {reason}", error=reason)
+    change(opened(project_dir), transitions.abort, "fail", as_json, f"The run failed: {reason}. {_AWAY}", error=reason)
 
 
 @click.group(invoke_without_command=True)
@@ -188,6 +190,7 @@ def extend(iterations: int | None, cost: str | None, time: str | None, as_json: 
 
 
 def _checkpointed(run: Any) -> None:
+    transitions.insist_open(run)
     transitions.insist_done(run)
     run.checkpoint = run.last_completed()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,16 +10,14 @@ import click
 
 from holdfast import paths
 from holdfast.commands import options, verbs
-from holdfast.errors import StateError
 from holdfast.formats.orchestrator import check as checks
-from holdfast.formats.orchestrator import evidence, plan, queries, restoration, schema, store
+from holdfast.formats.orchestrator import evidence, queries, restoration, schema, store
 from holdfast.formats.orchestrator import repair as repairs
 from holdfast.formats.orchestrator.commands.change import opened
 from holdfast.workflow import values
 
 if TYPE_CHECKING:
     from holdfast.formats.orchestrator.run import Run
-    from holdfast.workflow.records import Records
 
 
 @click.command()
@@ -61,7 +60,7 @@ def check(context: click.Context, as_json: bool, project_dir: str | None) -> Non
         *checks.types(file.data),
         *checks.contradictions(run),
         *evidence.drift(project, run),
-        *_document(project, run),
+        *evidence.document(project, run),
     ]
     if as_json:
         options.print_json(found)
@@ -144,7 +143,11 @@ def restore(name: str, dry_run: bool, replace: bool, as_json: bool, project_dir:
         )
         return
     lines = [f"{'Would restore' if dry_run else 'Restored'} {what}."]
-    lines += [f"What the state held is kept as {aside.name}."] if aside else []
+    again = shlex.join(["holdfast", "orchestrator", "restore", *([name] if name else [])])
+    lines += [f"`{again}` does it."] if dry_run else []
+    if not dry_run:
+        undo = "`holdfast log` shows what the state held before, and `holdfast log restore N` puts it back."
+        lines += [f"What the state held is kept as {aside.name}." if aside else undo]
     options.say("\n".join([*lines, *_advice(snapshot.git_sha)]))
 
 
@@ -193,19 +196,7 @@ def archive(as_json: bool, project_dir: str | None) -> None:
     if as_json:
         options.print_json({"folder": folder})
     else:
-        options.say(f"Moved the run to {folder}.")
-
-
-def _document(project: Records, run: Run) -> list[str]:
-    """Return what is wrong with the run's task document."""
-    try:
-        doc, _ = plan.load(project, run)
-    except StateError as error:
-        return [f"the task document can't be read: {error}"]
-    faults = [f"{plan.path(project, run).name}: {each}" for each in doc.faults]
-    there = set(run.statuses()) | set(run.skipped())
-    gone = [each.id for each in doc.tasks if each.id not in there]
-    return [*faults, *(f"task {each} of the document is in no list of the state" for each in gone)]
+        options.say(f"Moved the run to {folder}. `holdfast orchestrator start TASK_DOC` starts another.")
 
 
 def _advice(sha: str) -> list[str]:
