@@ -51,8 +51,8 @@ def explain(project: Workspace, session: str | None = None) -> dict[str, Any]:
         "state_files": [_state_file(workflow) for workflow in every.values()],
         "problems": [{"path": str(problem.path), "reason": problem.reason} for problem in found.problems],
         "left_alone": [
-            {"path": str(path), "reason": why, "in_the_way": in_the_way}
-            for path, why, in_the_way in registry.foreign(project)
+            {"path": str(each.path), "reason": each.meaning, "in_the_way": each.in_the_way}
+            for each in registry.foreign(project)
         ],
         "accumulating": _accumulating(every.values(), found.workflows, piling),
         "would_save": _would_save(project, chosen),
