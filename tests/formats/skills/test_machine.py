@@ -90,6 +90,10 @@ def test_a_phase_leads_to_the_next_one_unless_it_says_more(tmp_path: Path) -> No
         (f"{REVIEW}[tasks]\ncycle = 'red'", "tasks.cycle must be a list"),
         (f"{REVIEW}[tasks]\nrun = 'a'", "tasks.run isn't a key of a machine; use phase, cycle"),
         (f"{REVIEW}[checkpoints]\nlint = 1", "checkpoints.lint must be a table"),
+        (
+            f"{REVIEW}[commands]\nlint = ['ok', '{'[a-' * 101}']",
+            "a pattern in commands.lint has more than 300 characters",
+        ),
         (f"kind = 'x'\n{REVIEW}", "kind isn't a key of a machine"),
         (f"context = 7\n{REVIEW}", "context must be a table, the fields of a new workflow's context"),
     ],

@@ -15,6 +15,7 @@ TASK_PHASE = "task_execution"
 """The phase in which tasks are worked on, unless the machine names another."""
 TASK_CYCLE = ("red", "green", "refactor")
 _MOST = 200  # entries of a list or table in a machine's file
+_PATTERN_LIMIT_CHARS = 300  # the time to compile a glob grows with the square of its length
 _TABLES = {
     "context": "the fields of a new workflow's context",
     "fields": "further fields of a new workflow",
@@ -154,6 +155,10 @@ def parse(name: str, data: Mapping[str, Any], source: str) -> Machine:
         for one in stage.next:
             if one not in order:
                 read.fail(f"phase {stage.name!r} leads to {one!r}, which isn't a phase; there are {', '.join(order)}")
+    commands = {key: read.texts(tables["commands"], key, "commands.") for key in tables["commands"]}
+    for key, patterns in commands.items():
+        if any(len(each) > _PATTERN_LIMIT_CHARS for each in patterns):
+            read.fail(f"a pattern in commands.{key} has more than {_PATTERN_LIMIT_CHARS} characters; shorten it")
     checkpoints = {key: read.table(tables["checkpoints"], key, "checkpoints.") for key in tables["checkpoints"]}
     return Machine(
         name,
@@ -168,7 +173,7 @@ def parse(name: str, data: Mapping[str, Any], source: str) -> Machine:
         hints={key: read.text(tables["hints"], key, "hints.") for key in tables["hints"]},
         task_phase=read.text(tasks, "phase", "tasks.") or TASK_PHASE,
         task_cycle=read.texts(tasks, "cycle", "tasks.") or TASK_CYCLE,
-        commands={key: read.texts(tables["commands"], key, "commands.") for key in tables["commands"]},
+        commands=commands,
     )
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 _LIMIT_CHARS = 20_000  # of a line that is looked at
 _REDIRECTION = re.compile(r"(?:\d|&)?>{1,2}(?:&\d|\s*[^\s;&|()]+)?")
 _SEPARATORS = ";&|()\n"
+_ENDS = ("", ";", "\n")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _ASIDE = frozenset({"cd", "export", "source", ".", "set", "pushd", "echo", "true"})
 """Commands that say nothing about what came of a line."""
@@ -35,18 +36,16 @@ def called(line: str, *, failed: bool) -> list[Called]:
 
     A line that succeeded proves those commands that only `&&` follows. A line that failed proves one that stands alone.
     """
-    parsed = list(_commands(line[:_LIMIT_CHARS]))
+    parsed = list(_commands(line[:_LIMIT_CHARS]))  # up to ten thousand, so each is looked at once
+    signs = [sign for _, sign in parsed]
+    last = max((at for at, sign in enumerate(signs[:-1]) if sign not in ("&&", "")), default=-1)
+    proven = len(parsed) if failed or not signs or signs[-1] not in _ENDS else last + 1
+    telling = {arguments for arguments, _ in parsed if arguments[0] not in _ASIDE}
+    split = next((at for at, sign in enumerate(signs) if sign in ("||", "|", "&")), len(signs))
     found = []
-    for number, (arguments, after) in enumerate(parsed):
-        following = [after, *(each for _, each in parsed[number + 1 :])]
-        others = [each for each, _ in parsed if each[0] not in _ASIDE and each != arguments]
-        before = [each for _, each in parsed[:number]]
-        outcome: bool | None = None
-        if not failed and all(each in ("&&", "") for each in following[:-1]) and following[-1] in ("", ";", "\n"):
-            outcome = True
-        elif failed and not others and following[0] in ("", ";", "\n") and not set(before) & {"||", "|", "&"}:
-            outcome = False
-        found.append(Called(arguments, outcome))
+    for number, (arguments, sign) in enumerate(parsed):
+        alone = failed and telling <= {arguments} and sign in _ENDS and number <= split
+        found.append(Called(arguments, True if number >= proven else False if alone else None))
     return found
 
 
