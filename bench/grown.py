@@ -36,6 +36,7 @@ COMMAND = "holdfast "
 """The prefix of names that are commands instead of events."""
 _IN_SESSION = 50  # agents of each session
 _IN_SCRIPT = 20  # agents of each script's run
+_TRUSTED_TIMES = 3  # of many files, each command parses as many as it can in a second
 _GONE = 999_999_999  # no process has this number
 KEPT = {
     "archive": archive.KEPT,
@@ -154,7 +155,7 @@ def make(name: str, size: int, top: Path, events: Sequence[str]) -> Place:
         start = ["start", "Bench", "--format", form, "--phase", "look around", "--phase", "Write it"]
     commands = [["install", "--scope", "project"], start]
     if name == "project_handlers":
-        commands.insert(0, ["handlers", "trust", "--yes"])
+        commands = [["handlers", "trust", "--yes"]] * _TRUSTED_TIMES + commands
     for arguments in commands:
         run(place, *arguments)
     place.transcript = _transcript(top / "transcript.jsonl", size if name == "transcript" else 1 << 14)

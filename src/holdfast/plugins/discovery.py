@@ -115,9 +115,13 @@ class _Look:
         """The project's trusted files: relative path → SHA-256; read at first use."""
         return trust.granted(self.project.root)
 
-    def granted(self, path: Path) -> str | None:
+    @cached_property
+    def _top(self) -> str:
+        return f"{self.project.root}/"
+
+    def granted(self, path: Path | str) -> str | None:
         """Return the digest with which a project's file is trusted, or None."""
-        return self.grants.get(trust.relative_name(self.project.root, path))
+        return self.grants.get(str(path).removeprefix(self._top))  # as text, because an event asks about all files
 
     def rules(self, place: Place, folder: Path) -> route_cache.Rules:
         """Return how to read the files of a folder; for an event, a project's file is parsed only if it may run."""
@@ -129,7 +133,7 @@ class _Look:
         return route_cache.Rules(
             self.hooks,
             within=self.project.root,
-            parsed=lambda file, digest: self.everything or self.granted(folder / file) == digest,
+            parsed=lambda file, digest: self.everything or self.granted(f"{folder}/{file}") == digest,
             first=lambda: _names_in(folder, [f"{self.project.root}/{relative}" for relative in self.grants]),
         )
 
@@ -299,7 +303,14 @@ def _made(place: Place, path: Path, found: Found, look: _Look) -> HandlerFile:
         routes = _with_broken(path, read, place, project)
     file = _keep_strict_on(
         HandlerFile(
-            *(place, path.stem, path, found.source, found.digest, trusted, off, routes),
+            place=place,
+            name=path.stem,
+            path=path,
+            held=found.source,
+            digest=found.digest,
+            trusted=trusted,
+            off=off,
+            routes=routes,
             faults=tuple(read.faults.values()),
             runs_when=read.runs_when,
             doubts=read.doubts,

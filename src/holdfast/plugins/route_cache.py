@@ -312,7 +312,7 @@ def _frozen(read: scan.Scan) -> tuple[Any, ...]:
     return (routes, tuple(read.faults.items()), read.off_by_default, read.runs_when, read.doubts)
 
 
-@lru_cache(maxsize=COUNT_LIMIT)
+@lru_cache(maxsize=4 * COUNT_LIMIT)  # of the three folders, and of what is edited
 def _cached(plain: tuple[Any, ...]) -> scan.Scan:
     """Return the scan that an entry of the cache holds; processes forked from this one find it made."""
     return _thawed(plain)
