@@ -97,6 +97,8 @@ def observe(project: OpenProject, workflow: Workflow, *, error: str = "", at: st
 def observe_all(project: OpenProject, workflows: Iterable[Workflow]) -> None:
     """Store what moved in workflows since each was last observed (`observe`); most often nothing did."""
     every = list(workflows)
+    if not every:
+        return  # without opening the ledger
     unmoved = set[str]()
     with suppress(LedgerError):  # `observe` logs it
         unmoved = _unmoved(project, every)

@@ -50,6 +50,8 @@ def owner(project: OpenProject, workflow: Workflow) -> str | None:
 def holders(project: OpenProject, workflows: Iterable[Workflow]) -> dict[str, str | None]:
     """Return the session that owns each workflow, None for none, by the workflow's key."""
     keys = [each.key for each in workflows]
+    if not keys:
+        return {}  # without opening the ledger
     sql = f"SELECT workflow, session FROM owners WHERE {_HERE} AND workflow IN (*)"
     rows = project.ledger.by_value("workflow", keys, sql, project.key, project.worktree)
     return {key: str(rows[key]["session"]) if key in rows else None for key in keys}
@@ -178,6 +180,8 @@ def fresh_ones(project: OpenProject, workflows: Iterable[Workflow]) -> list[Work
     next session. `freshness_days` is the limit.
     """
     every = list(workflows)
+    if not every:
+        return []  # without opening the ledger
     times = map(max, _changed_at(project, every), _released_at(project, every))
     now, longest = clock.now(), timedelta(days=project.config.freshness_days)
     moments = zip(every, map(clock.parse, times), strict=True)
