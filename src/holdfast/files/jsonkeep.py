@@ -73,11 +73,17 @@ class _Writer:
 
     def members(self, node: Node, old: dict[str, Any], new: dict[str, Any]) -> str:
         """Return an object's text in which remaining members keep their place; new ones come last."""
-        texts = [
-            (at, self.text[entry.start : entry.value.start] + self.value(entry.value, old[entry.key], new[entry.key]))
-            for at, entry in enumerate(node.entries)
-            if entry.key in new and entry.key is not None
-        ]
+        changed = {key for key, value in old.items() if key not in new or not self.equal(value, new[key])}
+        places = [at for at, entry in enumerate(node.entries) if entry.key in changed]
+        texts, begin = list[tuple[int, str]](), 0
+        for at in [*places, len(node.entries)]:
+            if begin < at:  # all between two that change, as they are
+                texts.append((begin, self.text[node.entries[begin].start : node.entries[at - 1].end]))
+            begin = at + 1
+            if at < len(node.entries) and (key := node.entries[at].key) is not None and key in new:
+                entry = node.entries[at]
+                named = self.text[entry.start : entry.value.start]
+                texts.append((at, named + self.value(entry.value, old[key], new[key])))
         return self.container(node, texts, [(key, value) for key, value in new.items() if key not in old])
 
     def elements(self, node: Node, old: list[Any], new: list[Any]) -> str:
