@@ -159,7 +159,8 @@ def retry(run: Run, id_: str) -> None:
     insist_open(run)
     task = run.task(id_)
     if task.status not in ("failed", "blocked") and not run.noted(id_).get("skipped"):
-        raise TransitionError(f"task {id_} is {task.status}; you can only retry one that failed or was skipped")
+        way = f"; `holdfast orchestrator task start {id_}` starts it" if task.status == "pending" else ""
+        raise TransitionError(f"task {id_} is {task.status}; you can only retry one that failed or was skipped{way}")
     begin(run, id_)
 
 
@@ -191,7 +192,10 @@ def finish_phase(run: Run, number: int, issue_url: str = "") -> None:
     """
     tasks = {each: status for each, status in run.statuses().items() if schema.phase_of(each) == number}
     if not tasks:
-        raise TransitionError(f"phase {number} has no tasks")
+        known = sorted({phase for each in run.statuses() if (phase := schema.phase_of(each)) is not None})
+        raise TransitionError(
+            f"phase {number} has no tasks; those with tasks are {', '.join(map(str, known)) or 'none'}"
+        )
     _insist_none(sorted((each for each, status in tasks.items() if status != "completed"), key=schema.key))
     listed = schema.objects(run.data.get("milestones"))
     name = run.phase_name(number)
@@ -239,12 +243,12 @@ def insist_done(run: Run) -> None:
 
 def _insist_none(left: Sequence[str]) -> None:
     if left:
-        one = len(left) == 1
-        raise TransitionError(
-            f"task{'' if one else 's'} {', '.join(left[:5])}{', …' if len(left) > 5 else ''} "
-            f"{'is' if one else 'are'} not completed; complete {'it' if one else 'them'}, or leave one out with "
-            "`holdfast orchestrator task skip ID`"
-        )
+        named = f"{', '.join(left[:5])}{', …' if len(left) > 5 else ''}"
+        if len(left) == 1:
+            said = f"task {named} is not completed; complete it, or leave it out with"
+        else:
+            said = f"tasks {named} are not completed; complete them, or leave one out with"
+        raise TransitionError(f"{said} `holdfast orchestrator task skip {left[0] if len(left) == 1 else 'ID'}`")
 
 
 def _end(run: Run, status: str) -> None:
