@@ -151,6 +151,8 @@ def answer(
     from holdfast.dispatch.isolation import Isolated
     from holdfast.plugins.context import Context
 
+    if not spare:
+        _load_for_both(plan)
     limits = project.config.handlers
     until = deadline(event, limits, started, plan)
     _watch(until + WATCH_GRACE_S)
@@ -181,6 +183,15 @@ def answer(
         isolated.abandon()
         raise
     return reply.exit_code
+
+
+def _load_for_both(plan: Sequence[Call]) -> None:
+    """Load what this process and the one that calls the handlers need, before that is forked: then once is enough."""
+    CLIENT.merge("", ())
+    if any(call.file.place == "shipped" for call in plan):  # they remember, and this process what their reply costs
+        import sqlite3  # noqa: F401
+
+        from holdfast.ledger import context_costs  # noqa: F401
 
 
 def passed(point: str, answers: Sequence[Answer] = (), at: float | None = None) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib import metadata
 
 from holdfast import paths
 
@@ -14,4 +13,6 @@ def version() -> str:
     try:
         return str(json.loads(manifest.read_text("utf-8"))["version"])
     except (OSError, ValueError, KeyError, TypeError):
+        from importlib import metadata  # it loads parsers of mail and archives, and the server loads this module
+
         return metadata.version("holdfast")

@@ -64,7 +64,9 @@ def note_after(project: OpenProject, event: Event, units: Mapping[str, int], str
 
 
 def note_apart(project: OpenProject, event: Event, units: Mapping[str, int], private: Sequence[int]) -> None:
-    """Record a reply's shares in a detached process, so that a locked ledger doesn't keep the client waiting.
+    """Record a reply's shares in a process of its own, so that a locked ledger doesn't keep the client waiting.
+
+    It goes on when this process ends.
 
     Args:
         project: the event's project.
@@ -78,14 +80,13 @@ def note_apart(project: OpenProject, event: Event, units: Mapping[str, int], pri
     pid = os.fork()
     if pid == 0:
         try:
-            if os.fork() == 0:  # detached: nobody has to wait for it
-                for descriptor in (reading, *private):
-                    os.close(descriptor)
-                note(project, event, units)  # and leave the ledger open: to close it moves its log into the file
+            for descriptor in (reading, *private):
+                os.close(descriptor)
+            note(project, event, units)  # and leave the ledger open: to close it moves its log into the file
         finally:
             os._exit(0)
     os.close(writing)
-    with suppress(ChildProcessError):  # SIGCHLD is ignored here, as our parent set it
-        os.waitpid(pid, 0)
-    select.select([reading], [], [], WAIT_LIMIT_S)  # the detached process closes the other end by ending
+    select.select([reading], [], [], WAIT_LIMIT_S)  # the process closes the other end by ending
     os.close(reading)
+    with suppress(ChildProcessError):  # SIGCHLD is ignored here, as our parent set it
+        os.waitpid(pid, os.WNOHANG)

@@ -240,11 +240,11 @@ def note_printed(
     event: Event, plan: Sequence[Call], printed: Mapping[str, bytearray], project: Project | None = None
 ) -> None:
     """Log and remember handlers that print; it never reaches the client, which would read it as a reply."""
-    from holdfast.files.redact import beginning
-
     for call in plan:
         text = printed.get(call.label, bytearray()).decode(errors="replace").strip()
         if text:
+            from holdfast.files.redact import beginning
+
             name = event.hook_event_name
             log.write("warning", f"{name}: {call.label} printed, which nobody reads: {text}", session=event.session_id)
             remember(name, call.file, f"printed, which nobody reads: {beginning(text, 80)!r}", project)

@@ -169,8 +169,10 @@ def _configure(connection: sqlite3.Connection, file: Path, *, known: bool) -> No
 
 
 def memory() -> sqlite3.Connection:
-    """Return an empty ledger in memory."""
-    return _dial(":memory:")
+    """Return an empty ledger in memory, with small pages: each of its tables takes at least one."""
+    made = _dial(":memory:")
+    made.execute("PRAGMA page_size = 1024")
+    return made
 
 
 def copy(file: Path, patience: Patience) -> sqlite3.Connection | None:

@@ -35,6 +35,7 @@ from holdfast.plugins.loader import Call, HandlerFile
 from holdfast.plugins.scan import scan
 from holdfast.process.child import Child, write
 from holdfast.project import OpenProject
+from holdfast.pydantic_plugins import unplugged
 from holdfast.server import handlers_child
 
 if TYPE_CHECKING:
@@ -127,9 +128,10 @@ def _modules(folder: str) -> Iterator[str]:
 
 def _build_models() -> None:
     """Finish every pydantic model now; otherwise each child process would do so at first use."""
-    for model in _subclasses(BaseModel):
-        if model.__module__.partition(".")[0] == "holdfast":
-            model.model_rebuild()
+    with unplugged():  # as events build them: what pydantic's search for plugins loads takes a megabyte and a half
+        for model in _subclasses(BaseModel):
+            if model.__module__.partition(".")[0] == "holdfast":
+                model.model_rebuild()
 
 
 def _subclasses(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
