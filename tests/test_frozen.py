@@ -181,8 +181,18 @@ class Spot(NamedTuple):
         return self._replace(size=self.size + 1)
 
 
-SPOT = typing.NamedTuple("Spot", [("name", str), ("size", int), ("parts", tuple[int, ...])])
-SPOT.__new__.__defaults__ = (3, ())  # type: ignore[attr-defined]
+def typings() -> Any:
+    """The same, as typing makes it."""
+
+    class Spot(typing.NamedTuple):
+        name: str
+        size: int = 3
+        parts: tuple[int, ...] = ()
+
+    return Spot
+
+
+SPOT = typings()
 SPOTS: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
     (("a",), {}),
     (("a", 4, (1,)), {}),

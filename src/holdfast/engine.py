@@ -191,7 +191,7 @@ def _load_for_both(plan: Sequence[Call]) -> None:
     if any(call.file.place == "shipped" for call in plan):  # they remember, and this process what their reply costs
         import sqlite3  # noqa: F401
 
-        from holdfast.ledger import context_costs  # noqa: F401
+        from holdfast.ledger import database, schema  # noqa: F401
 
 
 def passed(point: str, answers: Sequence[Answer] = (), at: float | None = None) -> None:

@@ -52,7 +52,7 @@ class Answer:
     moments: tuple[float, ...] = field(default=(), compare=False)
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Caller:
     """Calls the planned functions in pluggy's order.
 
@@ -61,8 +61,8 @@ class Caller:
         event: the event as changed so far: each handler sees the changes of those before it (`Client.changed`).
         context: the handlers' second argument.
         limit: returns the seconds that a call may take.
-        begin: gets each call's label before its file is loaded and before its function is called, so that the parent
-            process knows which handler is at fault if this process dies.
+        begin: gets each call's label before its file is loaded, unless it was in advance, and before its function is
+            called, so that the parent process knows which handler is at fault if this process dies.
     """
 
     client: Client
@@ -107,7 +107,8 @@ class Caller:
 
     def _register(self, manager: PluginManager, call: Call, modules: dict[str, Call]) -> str:
         """Load a handler file and register it. Return what went wrong, or an empty string."""
-        self.begin(call.label)
+        if not loader.is_kept(call.file):
+            self.begin(call.label)
         name, limit = str(call.file.path), self.limit(call)
         try:
             if call.route.broken:

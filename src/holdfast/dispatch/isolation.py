@@ -16,7 +16,6 @@ import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from holdfast import log
@@ -40,7 +39,7 @@ _ENDING = (signal.SIGTERM,)  # what the client ends an event with
 GRACE_S = 0.3  # time for a handler to obey its interrupt, or to record a delivery, before its process is killed
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Isolated:
     """The handlers of one event, run in child processes.
 
@@ -195,8 +194,8 @@ def work(isolated: Isolated, plan: Sequence[Call], report: int, captured: int, h
 
 def _answer(isolated: Isolated, plan: Sequence[Call], report: int, captured: int, heard: int) -> None:
     """Call the handlers and report (`work`)."""
-    begin = partial(_report_begin, report)
-    caller = Caller(isolated.client, isolated.event, isolated.context, isolated._limit, begin)
+    told = _Report(report)
+    caller = Caller(isolated.client, isolated.event, isolated.context, isolated._limit, told.begin)
     hopeful: list[Outcome] = []
     answered: set[str] = set()
     for number, answer in enumerate(caller.loads(plan) if isolated.only_load else caller.answers(plan), 1):
@@ -209,7 +208,7 @@ def _answer(isolated: Isolated, plan: Sequence[Call], report: int, captured: int
         apart = bool(hopeful and rest and rest[0].file.place != "shipped")
         ended = {"last": number == len(plan) or apart, "waits": bool(hopeful)}
         patience = isolated.context.project.patience.rest()
-        write(report, to_wire(answer) | {"printed": printed, "patience": patience, **ended})
+        told.answer(to_wire(answer) | {"printed": printed, "patience": patience, **ended})
         if ended["last"]:
             break
     delivered = _heard(heard) if hopeful else []
@@ -220,8 +219,26 @@ def _answer(isolated: Isolated, plan: Sequence[Call], report: int, captured: int
         write(report, HEARD)
 
 
-def _report_begin(report: int, label: str) -> None:
-    write(report, {"begin": label})
+class _Report:
+    """Tells the parent of a child's calls: an answer goes with the beginning of the next call, which comes at once.
+
+    Each message wakes the parent, and there may be few processors.
+    """
+
+    def __init__(self, report: int) -> None:
+        self._report = report
+        self._held: list[dict[str, Any]] = []
+
+    def begin(self, label: str) -> None:
+        """Tell that the parent's messages so far are done and that a call begins."""
+        write(self._report, *self._held, {"begin": label})
+        self._held.clear()
+
+    def answer(self, message: dict[str, Any]) -> None:
+        """Tell an answer; at once if it is the last."""
+        self._held.append(message)
+        if message["last"]:
+            write(self._report, *self._held)
 
 
 def _flush() -> None:

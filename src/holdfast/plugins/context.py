@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from holdfast.project import OpenProject
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Context:
     """What a handler may need besides the event; it lives as long as the event.
 

@@ -94,7 +94,7 @@ class HandlerFile:
         return any(route.strict for route in self.routes)
 
 
-@dataclass(frozen=True)
+@dataclass(repr=False, eq=False)
 class _Look:
     """What is needed to judge a file.
 

@@ -26,6 +26,7 @@ __all__ = [
     "Call",
     "HandlerFile",
     "find",
+    "is_kept",
     "keep",
     "load",
     "missing_strict_files",
@@ -88,7 +89,7 @@ def _calls(hooks: Hooks, file: HandlerFile, event: str, value: str | None) -> li
     if not file.active:
         return []
     calls = [Call(file, route) for route in file.routes if strictness.selects(hooks, route, event, value)]
-    if not (calls and file.again) or (file.path, file.digest) in _kept:
+    if not (calls and file.again) or is_kept(file):
         return calls
     try:
         return [replace(call, file=replace(file, held=file.source, again=None)) for call in calls]
@@ -102,6 +103,11 @@ def keep(file: HandlerFile) -> None:
     Only for files that may run outside of any event, such as the shipped ones. Raises what `load` does.
     """
     _kept[file.path, file.digest] = load(file)
+
+
+def is_kept(file: HandlerFile) -> bool:
+    """Return whether a file was loaded in advance, so that `load` runs nothing of it."""
+    return (file.path, file.digest) in _kept
 
 
 _kept: dict[tuple[Path, str], ModuleType] = {}

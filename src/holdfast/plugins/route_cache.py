@@ -90,7 +90,7 @@ class Rules(NamedTuple):
     timeout_s: float = PARSE_TIMEOUT_S
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Folder:
     """The present handler files of one folder.
 

@@ -19,7 +19,7 @@ CHUNK_BYTES = 65_536
 BURIAL_TIMEOUT_S = 0.2  # a process that closed its pipe should end within this time
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Child:
     """A forked process, with the pipes between it and its parent.
 
@@ -194,8 +194,8 @@ def read_some(descriptor: int) -> bytes | None:
         return None
 
 
-def write(descriptor: int, message: object) -> None:
-    """Write one complete JSON message and a newline. Raises OSError if nobody reads any more."""
-    data = memoryview(dumps(message).encode() + b"\n")
+def write(descriptor: int, *messages: object) -> None:
+    """Write complete JSON messages, each with a newline. Raises OSError if nobody reads any more."""
+    data = memoryview("".join([dumps(each) + "\n" for each in messages]).encode())
     while data:
         data = data[os.write(descriptor, data) :]

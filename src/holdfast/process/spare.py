@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _HEAD = struct.Struct("!Q")
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Spare:
     """A child process that waits for instructions and works in parallel to its parent.
 

@@ -360,7 +360,8 @@ def taking_evidence(project: Records, session: str) -> list[tuple[TakesEvidence,
     for name in _present(project):
         if isinstance(adapter := _usable(name), TakesEvidence):
             takers[name] = adapter
-    return [(takers[each.format], each) for each in owned(project, session, takers) if each.resumable]
+    mine = owned(project, session, takers) if takers else []
+    return [(takers[each.format], each) for each in mine if each.resumable]
 
 
 def owned(project: Records, session: str, names: Iterable[str] | None = None) -> list[Workflow]:

@@ -153,14 +153,16 @@ def live_others(project: OpenProject, session: str) -> set[str]:
     host, that process must still run, and not run the asking session now: a client has one session at a time, and the
     id it had before `/clear` or a fork is over, whether it said so or not.
     """
-    own = _row(project, session)
-    same = own["process"] if own and own["host"] == project.host else None
     rows = project.ledger.rows(
         "SELECT id, host, process, transcript, last_seen FROM sessions"
         " WHERE project = ? AND worktree = ? AND id <> ? AND ended_at IS NULL AND last_seen >= ?"
         " ORDER BY last_seen DESC LIMIT ?",
         *(project.key, project.worktree, session, clock.stamp(clock.now() - _LONGEST_TURN), _LOOKED_AT),
     )
+    if not rows:  # nearly always: most work alone
+        return set()
+    own = _row(project, session)
+    same = own["process"] if own and own["host"] == project.host else None
     going = [row for row in rows if row["host"] != project.host or _goes_on(row["process"], same)]
     return {row["id"] for row in going if not silent(row)}
 
