@@ -142,6 +142,7 @@ def test_a_count_that_is_stuck_keeps_nobody_waiting(project: HoldfastProject, mo
     event = parse({"hook_event_name": "Stop", "session_id": ME, "cwd": str(project.root), "transcript_path": ""})
     costs.note_apart(there, event, {"shipped/x": 1}, ())
     os.write(said, b"x")
+    os.wait()
     os.close(said)
     os.close(heard)
 
@@ -161,6 +162,7 @@ def test_a_count_that_goes_on_keeps_no_client_waiting_for_more(
     finally:
         signal.signal(signal.SIGCHLD, before)
         os.write(said, b"x")
+        os.wait()
         for descriptor in (said, heard, client):
             os.close(descriptor)
     assert ready

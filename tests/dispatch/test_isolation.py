@@ -21,7 +21,7 @@ from holdfast.config import Config
 from holdfast.dispatch import isolation
 from holdfast.dispatch.isolation import Isolated
 from holdfast.events import parse
-from holdfast.plugins import outcomes
+from holdfast.plugins import loader, outcomes
 from holdfast.plugins.context import Context
 from holdfast.plugins.loader import Call, HandlerFile
 from holdfast.plugins.scan import Route
@@ -692,3 +692,23 @@ def test_note_delivery_without_a_callback_does_nothing() -> None:
     """Advice without on_delivered needs no noting."""
     isolation.note_delivery(outcomes.advise("x"))
     assert log.tail(1) == []
+
+
+@pytest.mark.parametrize("early", [False, True])
+def test_an_answer_comes_with_the_beginning_of_the_next_call(early: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each message wakes the parent. No message names a file that was loaded in advance: nothing of it runs."""
+    told: list[list[str]] = []
+
+    def write(_: int, *messages: dict[str, Any]) -> None:
+        told.append([" ".join(map(str, next(iter(each.items())))) for each in messages])
+
+    monkeypatch.setattr(isolation, "write", write)
+    for call in GOOD if early else []:
+        loader.keep(call.file)
+    nowhere = os.open(os.devnull, os.O_RDONLY)
+    isolation._answer(isolated(), GOOD, -1, nowhere, -1)
+    os.close(nowhere)
+    first, last = (call.label for call in GOOD)
+    loading = [] if early else [[f"begin {last}"], [f"begin {first}"]]
+    calling = [[f"begin {first}"], [f"answer {first}", f"begin {last}"], [f"answer {last}"]]
+    assert told == loading + calling

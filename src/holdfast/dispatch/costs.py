@@ -86,7 +86,8 @@ def note_apart(project: OpenProject, event: Event, units: Mapping[str, int], pri
         finally:
             os._exit(0)
     os.close(writing)
-    select.select([reading], [], [], WAIT_LIMIT_S)  # the process closes the other end by ending
+    ended, _, _ = select.select([reading], [], [], WAIT_LIMIT_S)  # the process closes the other end by ending
     os.close(reading)
-    with suppress(ChildProcessError):  # SIGCHLD is ignored here, as our parent set it
-        os.waitpid(pid, os.WNOHANG)
+    if ended:
+        with suppress(ChildProcessError):  # SIGCHLD is ignored here, as our parent set it
+            os.waitpid(pid, 0)

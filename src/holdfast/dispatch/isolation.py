@@ -230,7 +230,7 @@ class _Report:
         self._held: list[dict[str, Any]] = []
 
     def begin(self, label: str) -> None:
-        """Tell that the parent's messages so far are done and that a call begins."""
+        """Tell which call begins, after the answers before it."""
         write(self._report, *self._held, {"begin": label})
         self._held.clear()
 
