@@ -2,7 +2,8 @@
 
 An event without a warm server makes some eighty of them. For each, `dataclass` writes, compiles and runs the text of
 six functions, and `typing` compiles the type of each field of a named tuple. These share their functions. In all else
-they are dataclasses and named tuples. Classes that change are dataclasses, where events make them without the functions
+they are dataclasses and named tuples. Where an event makes thousands of tuples, `typing.NamedTuple` is better, whose
+objects are made in half of the time. Classes that change are dataclasses, where events make them without the functions
 that nobody calls (`repr=False, eq=False`), which takes half of the time.
 """
 
