@@ -226,7 +226,8 @@ def test_a_named_tuple_takes_what_typings_takes_and_is_the_same(given: tuple[Any
 def test_a_named_tuple_is_a_tuple_with_names_and_methods() -> None:
     """It is equal to any tuple with its values."""
     spot = Spot("a")
-    assert spot == ("a", 3, ())
+    assert tuple(spot) == ("a", 3, ())
+    assert hash(spot) == hash(("a", 3, ()))
     assert spot.longer() == Spot("a", 4)
     assert spot.longer().long
     assert Spot._make(["b", 1, ()]) == Spot("b", 1)
@@ -236,7 +237,7 @@ def test_a_named_tuple_is_a_tuple_with_names_and_methods() -> None:
         case Spot(name, size):
             assert (name, size) == ("a", 3)
     with pytest.raises(AttributeError):
-        spot.size = 4  # type: ignore[misc]
+        setattr(spot, "size", 4)  # noqa: B010 - mypy knows that it can't be
     assert not hasattr(spot, "__dict__")
     for again in (copy.copy(spot), copy.deepcopy(spot), pickle.loads(pickle.dumps(spot))):
         assert (type(again), again) == (Spot, spot)
