@@ -48,5 +48,5 @@ def test_the_line_has_the_figure(home: Path) -> None:
 
     line = startup.line()
 
-    assert " ms. It starts a server that makes the next ones faster" in line
+    assert " ms and starts a server that makes the next ones faster" in line
     assert "holdfast profile" in line

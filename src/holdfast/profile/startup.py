@@ -23,8 +23,8 @@ def line() -> str:
     if seconds is None:
         return f"{said} Its time could not be measured; `holdfast doctor --fire` says why."
     return (
-        f"{said} The first took {seconds * 1000:.0f} ms. It starts a server that makes the next ones faster; "
-        "`holdfast profile` measures them."
+        f"{said} The first of a session takes about {seconds * 1000:.0f} ms and starts a server that makes the next"
+        " ones faster; `holdfast profile` measures them."
     )
 
 
