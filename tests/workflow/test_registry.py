@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.formats import RECORDS
+from holdfast.sessions.ownership import owners
 from holdfast.workflow import registry
+from holdfast.workflow.model import Start
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,3 +50,15 @@ def test_whether_a_present_format_has_an_ability_is_known_without_its_files(proj
     place.write_text("no workflow")
     for ability in abilities:
         assert registry.any_able(project, ability) == isinstance(registry.get(name), ability)
+
+
+def test_what_a_session_owns_is_all_that_it_is_given(project: Workspace) -> None:
+    """Also by a format that reads the last changed of its files whatever it is asked for."""
+    adapter = registry.get("compaction")
+    made = {title: adapter.start(project, Start(title, total=2)) for title in ("Mine", "Theirs", "Nobody's")}
+    owners.own(project, made["Mine"], "session-1")
+    owners.own(project, made["Theirs"], "session-2")
+
+    for session, titles in (("session-1", ["Mine"]), ("session-2", ["Theirs"]), ("session-3", [])):
+        assert [each.title for each in registry.owned(project, session)] == titles
+    assert registry.owned(project, "session-1", ["hybrid"]) == []

@@ -92,6 +92,21 @@ def test_a_context_of_another_kind_is_left_alone(rules: description.Description)
     assert file["context"] == "see the wiki"
 
 
+def test_nothing_is_written_below_what_is_no_object() -> None:
+    """The message names the field and what is in its way."""
+    rules = description.parse("mine", tomllib.loads(RULES.replace('"context"', '"meta.about"')), "mine.toml")
+    file = data("todo", meta="by hand")
+    with pytest.raises(TransitionError, match="'meta' isn't an object, so meta\\.about can't be written"):
+        edits.add(rules, file, context={"a": 1})
+    assert file["meta"] == "by hand"
+
+
+def test_a_title_takes_the_place_of_one_wildcard(tmp_path: Path) -> None:
+    """Of several in a file's name, the first one."""
+    project, _ = laid(tmp_path, data("done"), RULES.replace("work/*.json", "work/*-v*.json"))
+    assert registry.get("mine").start(project, Start("Release", phases=(("Tag", ""),))).place == "work/release-v.json"
+
+
 def test_very_many_files_are_not_all_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first of them are, in alphabetical order."""
     monkeypatch.setattr(store, "MAX_FILES", 2)

@@ -87,6 +87,11 @@ def test_the_last_change_of_content_is_known(project: Workspace, monkeypatch: py
     assert generations.changed_at(project, path, b"a") == "2026-01-01T00:00:00.000000Z"
     assert generations.changed_at(project, path, b"b") is None
 
+    generations.keep(project, path, b"b", why="third")
+    assert generations.changed_at(project, path, b"a") is None, "it is another content now"
+    generations.keep(project, path, b"a", why="fourth")
+    assert generations.changed_at(project, path, b"a") == "2026-02-01T00:00:00.000000Z"
+
 
 def test_a_ledger_that_refuses_costs_nobody_a_save(project: Workspace) -> None:
     """Keeping fails quietly, with a line in the log."""
