@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from unittest.mock import Mock
 
 import pytest
@@ -180,3 +180,18 @@ def test_a_link_in_a_files_place_is_refused_with_a_way_on(scene: Scene, linked: 
 
     assert "is a symbolic link, which is not followed; put the file or folder itself there" in str(refused.value)
     assert aside.read_bytes() == before
+
+
+@pytest.mark.parametrize("notes", [{"tasks": 7}, {"tasks": {"1.1": []}}, {"tasks": {"1.1": {"criteria": "x"}}}, {}])
+def test_notes_of_another_type_give_way(scene: Scene, notes: dict[str, Any]) -> None:
+    """Whoever edited them by hand: the run goes on, and what they held stays among its generations."""
+    scene.start()
+    beside = scene.path.with_name("agent-state.extra.json")
+    data = json.loads(beside.read_bytes())
+    beside.write_text(json.dumps(data | {"notes": notes}))
+
+    scene.do(lambda run: transitions.finish(run, "1.1", criteria={"done": True}))
+    scene.do(lambda run: transitions.fail(run, "1.2", "No database"))
+
+    assert scene.data["completed_tasks"][0]["success_criteria_met"] == {"done": True}
+    assert [each.status for each in scene.workflow.phases] == ["completed", "failed", "pending"]

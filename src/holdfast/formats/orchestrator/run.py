@@ -88,10 +88,7 @@ class Run:
 
     def part(self, name: str) -> dict[str, Any]:
         """Return the object `supervisor` or `safety_bounds`, for changing; a missing one is added."""
-        if not isinstance(self.data.get(name), dict):
-            self.data[name] = {}
-        found: dict[str, Any] = self.data[name]
-        return found
+        return _object(self.data, name)
 
     def listed(self, name: str) -> list[dict[str, Any]]:
         """Return one of the state's lists, for changing; a missing one is added."""
@@ -101,10 +98,8 @@ class Run:
         return found
 
     def note(self, task: str) -> dict[str, Any]:
-        """Return the notes of a task, for changing."""
-        tasks = self.notes.setdefault("tasks", {})
-        found: dict[str, Any] = tasks.setdefault(task, {})
-        return found
+        """Return the notes of a task, for changing; what is no object there gives way to one."""
+        return _object(_object(self.notes, "tasks"), task)
 
     def noted(self, task: str) -> Mapping[str, Any]:
         """Return the notes of a task, for reading."""
@@ -219,6 +214,14 @@ class Run:
         if not noted:
             return Task(id_, own, status, files=files)
         return Task(id_, own, status, values.text(noted.get("agent")), values.text(noted.get("handover")), files)
+
+
+def _object(data: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return an object's member that is an object itself, for changing; a missing one is added."""
+    if not isinstance(data.get(name), dict):
+        data[name] = {}
+    found: dict[str, Any] = data[name]
+    return found
 
 
 def stamp(moment: datetime) -> str:

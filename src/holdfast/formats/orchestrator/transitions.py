@@ -127,7 +127,7 @@ def finish(
             "time_elapsed": note.pop("time", amounts.as_time(0)),
             "cost": spent,
             "files_modified": list(dict.fromkeys(known)),
-            "success_criteria_met": {**note.pop("criteria", {}), **(criteria or {})},
+            "success_criteria_met": {**values.members(note.pop("criteria", None)), **(criteria or {})},
         }
     )
     if handover:
