@@ -379,6 +379,31 @@ def test_a_task_document_that_names_nothing_is_reported(root: Path, started: Com
     assert started("check").out == "The state and its task document agree.\n"
 
 
+@pytest.mark.parametrize(
+    ("name", "words", "said"),
+    [
+        (
+            "checkpoint-001.json",
+            ("restore", "checkpoint-001.json"),
+            "without a name, the newest checkpoint is restored",
+        ),
+        ("locks.json", ("locks",), "move it away"),
+        ("agent-state.json", ("task", "show", "1.1"), "`holdfast doctor` says what to do"),
+        ("../long.md", ("start", "long.md"), "name a Markdown file with a heading"),
+    ],
+)
+@pytest.mark.parametrize("raw", [b"", b"{", b"\0", b"x" * 5_000_000])
+def test_a_file_that_cannot_be_read_says_what_to_do(
+    root: Path, run: Command, name: str, words: tuple[str, ...], said: str, raw: bytes
+) -> None:
+    """Whichever file of a run it is, and whatever is wrong with it."""
+    (root / ".claude").mkdir()
+    (root / ".claude" / name).write_bytes(raw)
+    told = run(*words, code=1).err
+    assert name.rpartition("/")[2] in told
+    assert said in told or "names no task; give it a heading" in told
+
+
 def test_an_import_keeps_what_it_understood(root: Path, run: Command) -> None:
     """A status in other words isn't left out, a task that an agent works on has its name, and phases are counted."""
     path = root / ".claude/agent-state.json"

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast import clock, log
-from holdfast.errors import BrokenError, MissingError, SchemaMismatch, StateError
+from holdfast.errors import BrokenError, LargeError, MissingError, SchemaMismatch, StateError
 from holdfast.files import atomic, document
 from holdfast.files.lock import locked
 from holdfast.formats.orchestrator import schema
@@ -126,8 +126,8 @@ def _read(project: Records) -> tuple[list[Lock], bytes | None]:
         found = document.load(target, LIMIT_BYTES)
     except MissingError:
         return [], None
-    except BrokenError as error:
-        raise SchemaMismatch(target, f"{error.reason}, so no file is locked") from error
+    except (BrokenError, LargeError) as error:
+        raise SchemaMismatch(target, f"{error.reason}, so no file is locked; move it away") from error
     entries = found.data.get("locks")
     if set(found.data) != {"locks"} or not schema.only_objects(entries):
         raise SchemaMismatch(target, "is another program's file; it is left alone, and no file is locked")

@@ -6,7 +6,15 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast import clock
-from holdfast.errors import BrokenError, HoldfastError, LargeError, MissingError, StateError, TransitionError
+from holdfast.errors import (
+    BrokenError,
+    HoldfastError,
+    LargeError,
+    MissingError,
+    SchemaMismatch,
+    StateError,
+    TransitionError,
+)
 from holdfast.files import atomic, document
 from holdfast.files.lock import locked
 from holdfast.formats.orchestrator import drift, past, schema, snapshots, store, view
@@ -44,8 +52,10 @@ def chosen(project: Records, name: str = "") -> Snapshot:
             raise HoldfastError(f"{name!r} isn't a checkpoint; name one such as checkpoint-003.json")
         try:
             return snapshots.read(project, name if name.endswith(".json") else f"{name}.json")
-        except MissingError as error:
-            raise MissingError(
+        except SchemaMismatch:
+            raise
+        except StateError as error:
+            raise StateError(
                 error.path, f"{error.reason}; without a name, the newest checkpoint is restored"
             ) from error
     listed = list[str]()

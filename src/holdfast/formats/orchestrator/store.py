@@ -12,7 +12,7 @@ from holdfast.files.jsonvalue import copied, same
 from holdfast.files.lock import locked
 from holdfast.formats.orchestrator import bounds, learnings, plan, schema, snapshots, taskdoc, view
 from holdfast.formats.orchestrator.run import Run, stamp
-from holdfast.workflow import extras, names, statefile, views
+from holdfast.workflow import extras, names, statefile, views, wording
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,6 +61,10 @@ def current(project: Records) -> tuple[StateFile, Run]:
         file = load(project)
     except MissingError as error:
         raise MissingError(error.path, "there is no run; `holdfast orchestrator start TASK_DOC` starts one") from error
+    except StateError as error:
+        if "`holdfast " in error.reason:
+            raise
+        raise type(error)(error.path, wording.with_remedy(error.reason)) from error
     return file, view.opened(project, file)
 
 
@@ -170,8 +174,6 @@ def create(project: Records, start: Start, doc: Path, *, given: dict[str, Any] |
     try:
         found, mtime = taskdoc.read(doc)
     except StateError as error:
-        if doc.is_file():
-            raise
         raise StateError(doc, f"{error.reason}; name a Markdown file with {_A_TASK}") from error
     if not found.tasks:
         raise TransitionError(f"{doc} names no task; give it {_A_TASK}")
