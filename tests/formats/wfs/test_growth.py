@@ -73,3 +73,39 @@ def test_a_thousand_tasks_are_as_much_work_as_a_hundred(tmp_path: Path, monkeypa
 
     assert few == many
     assert few["_files"] == 5, "three readings, and under the lock of each change"
+
+
+def test_what_changed_since_it_was_cached_is_read_again_only_a_few_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else each event would read all tasks that agents have completed since the first one."""
+    monkeypatch.setattr(index, "settled", lambda seen: True)
+    project = Workspace.open(tmp_path)
+    folder = store.create(project, "Many tasks").folder
+
+    def write(numbers: range, status: str) -> None:
+        for number in numbers:
+            said = json.dumps({"id": f"IMPL-{number}", "title": "Task", "status": status})
+            places.task(folder, f"IMPL-{number}").write_text(said)
+
+    def read() -> int:
+        """Return how many files an event reads."""
+        index._last.clear()  # another process
+        made, said = list[str](), index._said
+
+        def counted(project: Workspace, path: Path) -> Any:
+            made.append(path.name)
+            return said(project, path)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(index, "_said", counted)
+            assert len(index.board(project, folder).tasks) == 40
+        return len(made)
+
+    write(range(1, 41), "pending")
+    assert [read(), read()] == [40, 0]
+    write(range(1, 6), "completed")
+    assert [read(), read()] == [5, 5], "reading so few is faster than writing the cache"
+    write(range(6, 12), "completed")
+    assert [read(), read()] == [11, 0]
+    project.close()

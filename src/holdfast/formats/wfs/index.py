@@ -98,7 +98,7 @@ def board(project: Records, folder: Path, room: Room | None = None) -> Board:
     board = last.board if last and same else Board(tuple(_in_order(tasks)), told, changed)
     if last and board == last.board:
         board = last.board  # it has its computed properties already
-    elif many and (len(fresh.keys() - kept.keys()) > _FEW or sum(unread) > statefile.LIMIT_BYTES):
+    elif many and (read > _FEW or sum(unread) > statefile.LIMIT_BYTES):
         _keep(folder, fresh)
     # Only if nothing has to be read again next time.
     _last[folder] = _Last(fresh, tasks, board, found if len(fresh) == len(found) else None)
