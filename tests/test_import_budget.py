@@ -25,11 +25,11 @@ MODELS = frozenset(EVENTS.values())
 # A few more than it does: what goes beyond was imported at the top of a module and belongs where it is used.
 BUDGETS = {
     "PreToolUse-Bash": 64,
-    "PreToolUse-TodoWrite": 103,
+    "PreToolUse-TodoWrite": 101,
     "PostToolUse-Agent": 110,
-    "UserPromptSubmit": 115,
+    "UserPromptSubmit": 114,
     "PreCompact-auto": 134,
-    "SessionStart-compact": 135,
+    "SessionStart-compact": 134,
 }
 SHOW = "\nimport sys; print(*sys.modules)"
 

@@ -13,7 +13,6 @@ from holdfast.formats.hybrid.foreign import foreign
 from holdfast.formats.hybrid.past import parsed, redraw, restore, written
 from holdfast.formats.hybrid.view import generate_markdown
 from holdfast.workflow import extras
-from holdfast.workflow.assignments import extract_result, match_phase
 from holdfast.workflow.model import Changes, Found, Judged, Phase, Problem, Start, Status, Step, Workflow
 from holdfast.workflow.wording import count, quoted
 
@@ -30,7 +29,6 @@ __all__ = [
     "brief",
     "candidates",
     "done",
-    "extract_result",
     "find",
     "foreign",
     "generate_markdown",
@@ -192,13 +190,22 @@ def move(
     return store.change(project, edit, why=f"{phase_id} {status or 'noted'}", error=error)
 
 
+def match_phase(workflow: Workflow, text: str, agent: str) -> Phase | None:
+    """Return the phase an agent was launched for (`assignments.match_phase`)."""
+    from holdfast.workflow import assignments  # imported here, because most events launch no agent
+
+    return assignments.match_phase(workflow, text, agent)
+
+
 def judge(project: Records, workflow: Workflow, phase_id: str, status: Status, words: str) -> Judged:
     """Move a phase because of its agent. The deliverables of a finished one are read from its words (I000-14).
 
     The result is extracted first, then the state is written, then the view (R000-28). Raises StateError if state or
     view can't be written; another call writes what is missing.
     """
-    deliverables, handover = extract_result(words) if status == "completed" else ((), "")
+    from holdfast.workflow import assignments
+
+    deliverables, handover = assignments.extract_result(words) if status == "completed" else ((), "")
     error = words if status == "failed" else ""
     with locked(files.path(project).parent):
         moved = move(project, phase_id, status, deliverables=deliverables, handover=handover, error=error)
