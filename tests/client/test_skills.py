@@ -44,6 +44,12 @@ def state(world: World) -> dict[str, Any]:
     return found
 
 
+def commits(world: World) -> list[str]:
+    """Return what git was told of each commit, the first one first."""
+    told = ["git", "log", "--reverse", "--format=%s"]
+    return subprocess.run(told, cwd=world.project, check=True, capture_output=True, text=True).stdout.splitlines()
+
+
 @pytest.mark.scenario(2)
 def test_a_slash_command_a_commit_and_a_compaction(begun: World) -> None:
     """The command brings the run, the commit is proposed once with the command, and the compaction loses nothing."""
@@ -97,7 +103,9 @@ def test_a_blocked_run_stays_blocked_through_a_compaction(begun: World) -> None:
     assert "blocked" in restored
     assert REASON in restored
     assert state(begun)["workflow"] | {"status": "blocked", "block_reason": REASON} == state(begun)["workflow"]
-    assert [each["event"] for each in state(begun)["history"]].count("context_compacted") == 1
+    events = [each["event"] for each in state(begun)["history"]]
+    assert events.count("context_compacted") == 1
+    assert (commits(begun), events.count("commit_seen")) == (["Begin", "Add the model"], 0)
 
     begun.holdfast("skills", "unblock")
     assert state(begun)["workflow"]["status"] == "in_progress"
@@ -132,5 +140,6 @@ def test_of_two_agents_only_the_one_of_a_task_moves_the_run(begun: World) -> Non
     assert "RED" in told
     assert before == ["in_progress", "pending"]
     assert [each["status"] for each in state(begun)["tasks"]] == ["completed", "in_progress"]
-    assert [each for each in state(begun)["history"] if each["event"] == "commit_seen"] == []
+    assert commits(begun) == ["Begin", "Something else", "Add the model"]
+    assert "commit_seen" not in {each["event"] for each in state(begun)["history"]}
     assert not begun.complaints
