@@ -163,6 +163,16 @@ def test_a_slash_command_reads_no_more_files_than_an_event_may(
     assert len(given) == len({call.args[1] for call in reads.call_args_list}) == candidates.MOST
 
 
+def test_the_literal_key_of_a_slash_command_names_its_file(
+    project: Workspace, many: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many others there are, none is looked at."""
+    own = places.state(project, "dev", "features/login.md")
+    own.write_bytes(many[0].read_bytes())
+    monkeypatch.setattr(folder, "inodes", lambda _: pytest.fail("the folder was listed"))
+    assert [each.path for each in skills.asked(project, "dev", "features/login.md")] == [own]
+
+
 def test_a_folder_behind_a_link_is_a_problem_and_not_followed(
     project: Workspace, many: list[Path], tmp_path: Path
 ) -> None:

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError, StateError
+from holdfast.files import access
 from holdfast.formats.skills import candidates, folder, index, places, view
 from holdfast.workflow.wording import quoted
 
@@ -35,8 +36,9 @@ def named(
         briefly: read no more files than an event may (`candidates.MOST`).
         finished: return those instead that are finished and were not moved away yet.
     """
-    there = dict.fromkeys(folder.names(project))
     ending = f"-{places.hashed(wanted)}"
+    literal = bool(skill) and access.is_there(places.active(project) / f"{skill}{ending}.json")
+    there = dict.fromkeys([f"{skill}{ending}"] if literal else folder.names(project))  # a prompt seldom lists them all
     found = [each for each in there if each.endswith(ending) and _is_of(each, skill)]
     found = found or [each for each in (wanted, wanted.partition("@")[0]) if each in there and _is_of(each, skill)][:1]
     if not found and (path := one_spelling(project, wanted)):
