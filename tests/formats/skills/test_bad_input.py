@@ -12,6 +12,7 @@ import pytest
 
 from holdfast.errors import HoldfastError
 from holdfast.formats.skills import places, store
+from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
 from tests.permissions import counting
 
@@ -209,3 +210,16 @@ def test_a_broken_file_that_was_finished_stays_where_it_is(
 
     assert path.read_text() == "{ what a person wrote"
     assert not list((project.root / places.TOP / "completed").glob("*"))
+
+
+def test_a_phase_with_a_tasks_id_for_a_name_is_no_task(project: HoldfastProject) -> None:
+    """People may call their phases so; each goes from one to the next, and no event fails."""
+    started = ("start", "Names", "--format", "skills", "--phase", "task-1", "--phase", "task-2")
+    holdfast(*started, root=project.root, session=project.session)
+    holdfast("next", root=project.root, session=project.session)
+    for event, recorded in (("PostToolUse", "PostToolUse-Agent"), ("PreCompact", "PreCompact-auto")):
+        assert project.fire(event, recorded).faults == []
+    assert "task-1" in project.fire("SessionStart", "SessionStart-compact").context
+    for _ in range(2):
+        holdfast("done", root=project.root, session=project.session)
+    assert [path.name[:6] for path in places.completed(Workspace.open(project.root)).glob("*.json")] == ["other-"]

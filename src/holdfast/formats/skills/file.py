@@ -30,6 +30,8 @@ INIT = "init"
 FEATURE, TASK = "feature_file", "task_description"
 OTHER = "other"
 """The skill of a workflow that names none (R004-09)."""
+TASK_ID = "task-"
+"""The beginning of a task's id; its number follows."""
 FINAL = ("completed", "abandoned")
 STATUSES = ("in_progress", "completed", "blocked", "abandoned")
 _SPELLINGS = {
@@ -84,15 +86,20 @@ def normal(value: Any) -> str:
 def phases(data: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the phases of a state by id, in order, without what is no object.
 
-    A phase's id is its name. One without a name, with that of an earlier one, or with a secret in its name is told
-    apart by its place: ids are remembered as they are.
+    A phase's id is its name. One without a name, with that of an earlier one, with a task's id for a name, or with a
+    secret in its name is told apart by its place: ids are remembered as they are.
     """
     found: dict[str, dict[str, Any]] = {}
     for number, each in enumerate(_objects(values.members(data.get("state_machine")).get("phases")), 1):
         name = values.text(each.get("name"))
-        known = name.strip() if not names.holds_secret(name) else ""
+        known = "" if task_number(name) is not None or names.holds_secret(name) else name.strip()
         found[name if known and name not in found else f"{known or 'phase'}-{number}"] = each
     return found
+
+
+def task_number(id_: str) -> int | None:
+    """Return the number of the task with this id, None for another unit's."""
+    return values.number(id_.removeprefix(TASK_ID)) if id_.startswith(TASK_ID) else None
 
 
 def tasks(data: Mapping[str, Any]) -> list[dict[str, Any]]:

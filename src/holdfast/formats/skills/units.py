@@ -18,7 +18,7 @@ def listed(data: Mapping[str, Any], rules: Machine) -> list[str]:
     found: list[str] = []
     for each in files.phases(data):
         tasks = len(files.tasks(data)) if each == rules.task_phase else 0
-        found += [f"{view.TASK}{number}" for number in range(1, tasks + 1)] or [each]
+        found += [f"{files.TASK_ID}{number}" for number in range(1, tasks + 1)] or [each]
     return found
 
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from holdfast.workflow.records import Records
     from holdfast.workflow.statefile import StateFile
 
-TASK = "task-"
 _WORDS: dict[str, Status] = {"pending": "pending", "in_progress": "active", "completed": "completed"}
 _WORDS |= {"blocked": "blocked"}
 _OF_WORKFLOW: dict[str, Status] = {"completed": "completed", "abandoned": "failed", "blocked": "blocked"}
@@ -69,7 +68,7 @@ def identity(data: Mapping[str, Any], path: Path) -> str:
 
 def number_of(phase_id: str) -> int | None:
     """Return the number of the task with this id, None for a phase's."""
-    return values.number(phase_id.removeprefix(TASK)) if phase_id.startswith(TASK) else None
+    return files.task_number(phase_id)
 
 
 def merged(project: Records, given: Seen) -> tuple[Workflow, tuple[Problem, ...]]:
@@ -128,7 +127,7 @@ def _units(data: Mapping[str, Any], rules: Machine, warnings: list[str]) -> tupl
     for name, entry in files.phases(data).items():
         if name == rules.task_phase and files.tasks(data):
             for number, task in enumerate(files.tasks(data), 1):
-                made.append(_unit(task, len(made) + 1, f"{TASK}{number}", described(task, number), warnings))
+                made.append(_unit(task, len(made) + 1, f"{files.TASK_ID}{number}", described(task, number), warnings))
         else:
             made.append(_unit(entry, len(made) + 1, name, _title(rules, name, entry, len(made) + 1), warnings))
     if not made:
