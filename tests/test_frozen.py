@@ -1,17 +1,16 @@
-"""Frozen classes and named tuples are what `dataclasses` and `typing` make: each is made both ways, and compared."""
+"""A frozen class is a frozen dataclass in all that its users see: the same class is made both ways, and compared."""
 
 from __future__ import annotations
 
 import copy
 import dataclasses
 import pickle
-import typing
 from dataclasses import FrozenInstanceError, field, make_dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.frozen import NamedTuple, frozen
+from holdfast.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -162,98 +161,3 @@ def test_an_object_in_itself_can_be_shown() -> None:
     box = Box("a")
     box.parts.append(box)  # type: ignore[arg-type]
     assert "..." in repr(box)
-
-
-class Spot(NamedTuple):
-    """A named tuple of ours."""
-
-    name: str
-    size: int = 3
-    parts: tuple[int, ...] = ()
-
-    @property
-    def long(self) -> bool:
-        """Methods stay."""
-        return self.size > 3
-
-    def longer(self) -> Spot:
-        """One with another value."""
-        return self._replace(size=self.size + 1)
-
-
-def typings() -> Any:
-    """The same, as typing makes it."""
-
-    class Spot(typing.NamedTuple):
-        name: str
-        size: int = 3
-        parts: tuple[int, ...] = ()
-
-    return Spot
-
-
-SPOT = typings()
-SPOTS: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
-    (("a",), {}),
-    (("a", 4, (1,)), {}),
-    ((), {"name": "a", "size": 4, "parts": (2,)}),
-    ((), {"parts": (2,), "name": "a"}),
-    (("a",), {"parts": (2,)}),
-    ((), {}),
-    ((), {"size": 4}),
-    (("a", 4, (1,), 5), {}),
-    (("a",), {"name": "b"}),
-    (("a",), {"other": 1}),
-    (("a", 4, (1,)), {"size": 4}),
-]
-
-
-@pytest.mark.parametrize(("given", "named"), SPOTS, ids=repr)
-def test_a_named_tuple_takes_what_typings_takes_and_is_the_same(given: tuple[Any, ...], named: dict[str, Any]) -> None:
-    """With a TypeError for all else."""
-
-    def made(cls: Callable[..., Any]) -> object:
-        try:
-            spot = cls(*given, **named)
-        except TypeError:
-            return TypeError
-        first, *rest = spot
-        return repr(spot), spot._asdict(), (spot.name, spot.size, spot.parts), (first, *rest), hash(spot)
-
-    assert made(Spot) == made(SPOT)
-
-
-def test_a_named_tuple_is_a_tuple_with_names_and_methods() -> None:
-    """It is equal to any tuple with its values."""
-    spot = Spot("a")
-    assert tuple(spot) == ("a", 3, ())
-    assert hash(spot) == hash(("a", 3, ()))
-    assert spot.longer() == Spot("a", 4)
-    assert spot.longer().long
-    assert Spot._make(["b", 1, ()]) == Spot("b", 1)
-    assert Spot._fields == SPOT._fields
-    assert Spot._field_defaults == {"size": 3, "parts": ()}
-    match spot:
-        case Spot(name, size):
-            assert (name, size) == ("a", 3)
-    with pytest.raises(AttributeError):
-        setattr(spot, "size", 4)  # noqa: B010 - mypy knows that it can't be
-    assert not hasattr(spot, "__dict__")
-    for again in (copy.copy(spot), copy.deepcopy(spot), pickle.loads(pickle.dumps(spot))):
-        assert (type(again), again) == (Spot, spot)
-
-
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
-        (lambda: Spot(), "Spot() needs a value for 'name'"),  # type: ignore[call-arg]
-        (lambda: Spot("a", other=1), "Spot() has no field 'other'"),  # type: ignore[call-arg]
-        (lambda: Spot("a", name="b"), "Spot() got two values for 'name'"),  # type: ignore[misc]
-        (lambda: Spot("a", 1, (), 0), "Spot() takes 3 values but 4 were given"),  # type: ignore[call-arg]
-    ],
-)
-def test_what_is_wrong_with_a_named_tuple_is_named(call: Callable[[], object], said: str) -> None:
-    """In the same words."""
-    with pytest.raises(TypeError) as error:
-        call()
-    assert str(error.value) == said

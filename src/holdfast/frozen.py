@@ -1,10 +1,9 @@
-"""Immutable classes that take a tenth of the time to make that frozen dataclasses and named tuples take.
+"""Immutable classes that take a tenth of the time to make that frozen dataclasses take.
 
-An event without a warm server makes some eighty of them. For each, `dataclass` writes, compiles and runs the text of
-six functions, and `typing` compiles the type of each field of a named tuple. These share their functions. In all else
-they are dataclasses and named tuples. Where an event makes thousands of tuples, `typing.NamedTuple` is better, whose
-objects are made in half of the time. Classes that change are dataclasses, where events make them without the functions
-that nobody calls (`repr=False, eq=False`), which takes half of the time.
+An event without a warm server makes some forty of them. For each, `dataclass` writes, compiles and runs the text of six
+functions: more than half a millisecond. These share their functions. In all else they are dataclasses. Classes that
+change are dataclasses, where events make them without the functions that nobody calls (`repr=False, eq=False`), which
+takes half of the time.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, dataclass_transform
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from dataclasses import Field
-    from typing import NamedTuple as NamedTuple
 
 _Class = TypeVar("_Class")
 
@@ -123,61 +121,3 @@ def _refuse_to_delete(_self: object, name: str) -> NoReturn:
 def _reduce(self: Any) -> tuple[type, tuple[Any, ...]]:
     """What copying and pickling need: the usual way assigns to fields."""
     return type(self), tuple([getattr(self, name) for name in self.__dataclass_fields__])
-
-
-class _Named(type):
-    """Makes the classes of `NamedTuple`."""
-
-    def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> type:
-        if tuple in bases:
-            return super().__new__(cls, name, bases, {**body, "__slots__": ()})
-        fields = tuple(body.get("__annotations__", ()))
-        defaults = {each: body.pop(each) for each in fields if each in body}
-        getters = {each: property(operator.itemgetter(at)) for at, each in enumerate(fields)}
-        named = {"__slots__": (), "__match_args__": fields, "_fields": fields, "_field_defaults": defaults}
-        return super().__new__(cls, name, bases, {**named, **body, **getters})
-
-
-class _NamedTuple(tuple[Any, ...], metaclass=_Named):
-    """The functions that all named tuples share."""
-
-    _fields: tuple[str, ...]
-    _field_defaults: dict[str, Any]
-
-    def __new__(cls, *given: Any, **named: Any) -> Any:
-        return tuple.__new__(cls, given if len(given) == len(cls._fields) and not named else cls._bound(given, named))
-
-    @classmethod
-    def _bound(cls, given: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
-        """Return the value of each field, in order. Raises TypeError as a call of a function would."""
-        if len(given) > len(cls._fields):
-            raise TypeError(f"{cls.__name__}() takes {len(cls._fields)} values but {len(given)} were given")
-        rest, values = cls._fields[len(given) :], cls._field_defaults | named
-        if wrong := [each for each in named if each not in rest]:
-            known = wrong[0] in cls._fields
-            raise TypeError(f"{cls.__name__}() {'got two values for' if known else 'has no field'} {wrong[0]!r}")
-        try:
-            return [*given, *[values[each] for each in rest]]
-        except KeyError as error:
-            raise TypeError(f"{cls.__name__}() needs a value for {error}") from None
-
-    @classmethod
-    def _make(cls, values: Iterable[Any]) -> Any:
-        return cls(*values)
-
-    def _replace(self, **changes: Any) -> Any:
-        return type(self)(**(self._asdict() | changes))
-
-    def _asdict(self) -> dict[str, Any]:
-        return dict(zip(self._fields, self, strict=True))
-
-    def __getnewargs__(self) -> tuple[Any, ...]:
-        return tuple(self)
-
-    def __repr__(self) -> str:
-        said = ", ".join([f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True)])
-        return f"{type(self).__name__}({said})"
-
-
-if not TYPE_CHECKING:
-    NamedTuple = _NamedTuple

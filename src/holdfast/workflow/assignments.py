@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast.frozen import NamedTuple
 from holdfast.patterns import regex
 from holdfast.workflow import markdown
 

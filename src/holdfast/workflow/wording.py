@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast.frozen import NamedTuple
 from holdfast.patterns import regex
 
 if TYPE_CHECKING:

@@ -14,11 +14,10 @@ import stat
 import time
 from contextlib import contextmanager
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from holdfast import clock
 from holdfast.clients.claude.entries import blocks, plain
-from holdfast.frozen import NamedTuple
 from holdfast.patterns import regex
 
 if TYPE_CHECKING:

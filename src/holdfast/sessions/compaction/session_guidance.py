@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast import capture
-from holdfast.frozen import NamedTuple
 from holdfast.sessions.agents import agent_status
 from holdfast.sessions.reading import required_files
 from holdfast.workflow import guidance, wording

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast.frozen import NamedTuple, frozen
+from holdfast.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

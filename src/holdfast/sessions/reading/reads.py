@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from holdfast import clock
-from holdfast.frozen import NamedTuple
 from holdfast.sessions.ownership import sessions
 
 if TYPE_CHECKING:

@@ -1,9 +1,7 @@
 """What the client reports about subagents: the result of a call, and the end of one in the background."""
 
 from collections.abc import Mapping
-from typing import Any, Literal, Self
-
-from holdfast.frozen import NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 _ERROR = "Error: "  # how `toolUseResult` begins if a tool failed
 _ERROR_MARKS = ("is_error", "isError", "error", "errorStatus", "error_status")
