@@ -223,3 +223,21 @@ def test_a_phase_with_a_tasks_id_for_a_name_is_no_task(project: HoldfastProject)
     for _ in range(2):
         holdfast("done", root=project.root, session=project.session)
     assert [path.name[:6] for path in places.completed(Workspace.open(project.root)).glob("*.json")] == ["other-"]
+
+
+def test_a_phase_without_a_status_is_pending(project: HoldfastProject) -> None:
+    """It can be entered and completed like any other."""
+    path = file(project)
+    state = json.loads(path.read_bytes())
+    for each in state["state_machine"]["phases"]:
+        del each["status"]
+    for each in state["tasks"]:
+        each["status"] = "completed"
+    path.write_text(json.dumps(state))
+    assert "task_execution" in skills(project, "phase", "task_execution")
+    assert "verification" in skills(project, "phase", "verification")
+    phases = json.loads(path.read_bytes())["state_machine"]["phases"]
+    assert {each["name"]: each.get("status") for each in phases if each.get("status")} == {
+        "task_execution": "completed",
+        "verification": "in_progress",
+    }

@@ -59,9 +59,9 @@ def enter(data: dict[str, Any], rules: Machine, name: str, at: str) -> None:
     """
     wanted, before = phase(data, name), current(data)
     must_go_on(data)
-    if before == name and files.normal(wanted["status"]) == "in_progress":
+    if before == name and files.normal(wanted.get("status")) == "in_progress":
         return
-    _must_be_allowed(rules, before, name, started=files.normal(wanted["status"]) != "pending")
+    _must_be_allowed(rules, before, name, started=files.normal(wanted.get("status")) not in ("pending", ""))
     order = [each.name for each in rules.stages]
     forward = before not in order or order.index(name) > order.index(before)
     again = bool(rules.cycle) and name == order[0] and before == order[-1]
@@ -88,7 +88,7 @@ def complete(data: dict[str, Any], rules: Machine, name: str, at: str) -> None:
     """
     done = phase(data, name)
     must_go_on(data)
-    if files.normal(done["status"]) == "completed":
+    if files.normal(done.get("status")) == "completed":
         return
     if name == rules.task_phase:
         left = [str(number) for number, each in enumerate(files.tasks(data), 1) if not _is_done(each)]
