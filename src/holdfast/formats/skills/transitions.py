@@ -61,7 +61,7 @@ def enter(data: dict[str, Any], rules: Machine, name: str, at: str) -> None:
     must_go_on(data)
     if before == name and files.normal(wanted.get("status")) == "in_progress":
         return
-    _must_be_allowed(rules, before, name, started=files.normal(wanted.get("status")) not in ("pending", ""))
+    _must_be_allowed(rules, before, name, started=files.normal(wanted.get("status")) != "pending")
     order = [each.name for each in rules.stages]
     forward = before not in order or order.index(name) > order.index(before)
     again = bool(rules.cycle) and name == order[0] and before == order[-1]
