@@ -187,11 +187,11 @@ def answer(
 
 def _load_for_both(plan: Sequence[Call]) -> None:
     """Load what this process and the one that calls the handlers need, before that is forked: then once is enough."""
-    CLIENT.merge("", ())
+    CLIENT.merge("", ())  # a reply to nothing, which loads what replies are made with
     if any(call.file.place == "shipped" for call in plan):  # they remember, and this process what their reply costs
-        import sqlite3  # noqa: F401
+        import sqlite3  # noqa: F401 - loaded for the children
 
-        from holdfast.ledger import database, schema  # noqa: F401
+        from holdfast.ledger import database, schema  # noqa: F401 - as above
 
 
 def passed(point: str, answers: Sequence[Answer] = (), at: float | None = None) -> None:

@@ -61,8 +61,8 @@ class Caller:
         event: the event as changed so far: each handler sees the changes of those before it (`Client.changed`).
         context: the handlers' second argument.
         limit: returns the seconds that a call may take.
-        begin: gets each call's label before its file is loaded, unless it was in advance, and before its function is
-            called, so that the parent process knows which handler is at fault if this process dies.
+        begin: gets each call's label before its file is loaded, unless that was done in advance, and before its
+            function is called, so that the parent process knows which handler is at fault if this process dies.
     """
 
     client: Client

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from holdfast.files.secretnames import masked_values, secret_name
+from holdfast.files.secretnames import lowered, masked_values, secret_name
 from holdfast.files.tokenshapes import MASK, edged, masked_tokens
 from holdfast.patterns import regex
 
@@ -248,7 +248,7 @@ def redact(text: str) -> str:
         if "AKIA" in runs or "ASIA" in runs:
             text = _AWS_SECRET.sub(MASK, text)  # recognised by the key id in the same text, so before that is masked
         text = masked_tokens(text, runs, said)
-    lower, words = text.lower(), said.replace("İ", "i").lower()  # only this letter becomes two in lower case
+    lower, words = text.lower(), lowered(said)
     for number in sorted({number for word, number in _RULE_WORDS if word in (lower if " " in word else words)}):
         _, pattern, replacement = _RULES[number]
         text = pattern.sub(replacement, text)

@@ -81,19 +81,24 @@ def secret_name(name: str) -> bool:
     return _WHOLE.search(name) is not None
 
 
+def lowered(text: str) -> str:
+    """Return `text` in lower case, letter for letter: only İ would become two, and is taken for an `i`."""
+    return text.replace("İ", "i").lower()
+
+
 def masked_values(text: str, words: str) -> str:
     """Return `text` with `[redacted]` in place of each value given to a secret-like name.
 
     Args:
         text: the text.
-        words: every word in it, in lower case with an `i` for each `İ`.
+        words: every word in it, in lower case (`lowered`).
     """
     for word in _WORDS:
         if word in words:
             break
     else:
         return text
-    lower = text.replace("İ", "i").lower()  # only this letter becomes two in lower case
+    lower = lowered(text)
     parts: list[str] = []
     done = 0
     for name in _FOUND.finditer(lower):

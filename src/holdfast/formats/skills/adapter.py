@@ -165,7 +165,7 @@ def judge(project: Records, workflow: Workflow, phase_id: str, status: Status, w
     """
 
     def edit(data: dict[str, Any], rules: Machine, at: str) -> None:
-        number = view.number_of(phase_id)
+        number = files.task_number(phase_id)
         over = units.status(data, phase_id) == "completed"
         if over or files.status(data) != "in_progress":
             return
@@ -193,11 +193,11 @@ def match_phase(workflow: Workflow, text: str, agent: str) -> Phase | None:
     Besides its id and title (`assignments.match_phase`), `Task 4` or `Task 4/5` alone on the line names a task.
     """
     description, _, prompt = text[:_READ_LIMIT_CHARS].partition("\n")
-    tasks = [each for each in workflow.phases if view.number_of(each.id) is not None]
+    tasks = [each for each in workflow.phases if files.task_number(each.id) is not None]
     for line in (description, prompt.lstrip().partition("\n")[0]):
         named = _TASK.fullmatch(line.strip(" \t*_`#:.\"'()[]"))
         if named and (not named[2] or int(named[2]) == len(tasks)):
-            return next((each for each in tasks if view.number_of(each.id) == int(named[1])), None)
+            return next((each for each in tasks if files.task_number(each.id) == int(named[1])), None)
     return assignments.match_phase(workflow, text, agent)
 
 
@@ -228,7 +228,7 @@ def asked(project: Records, command: str, argument: str) -> list[Workflow]:
 
 def brief(project: Records, workflow: Workflow, phase: Phase) -> Brief | None:
     """Return a task as its agent gets it, with the part of it that is due (red, green, refactor); None for a phase."""
-    number = view.number_of(phase.id)
+    number = files.task_number(phase.id)
     if number is None:
         return None
     try:
@@ -248,7 +248,7 @@ def ready(workflow: Workflow) -> tuple[Phase, ...]:
 
 def undoing(phase_id: str) -> str:
     """Return the command with which a person makes a completed phase or task active again."""
-    number = view.number_of(phase_id)
+    number = files.task_number(phase_id)
     return f"holdfast skills task {number} --reopen" if number is not None else f"holdfast skills phase {phase_id}"
 
 
@@ -276,7 +276,7 @@ def _meant(workflow: Workflow, changes: Changes) -> str:
 
 def _apply(data: dict[str, Any], rules: Machine, unit: str, changes: Changes, at: str) -> None:
     status = changes.status or ("active" if changes.current is not None else None)
-    number = view.number_of(unit)
+    number = files.task_number(unit)
     if status == "pending":
         raise TransitionError("a phase that has begun can't become pending again; block it instead")
     if status in ("blocked", "failed"):
@@ -300,7 +300,7 @@ def _block(data: dict[str, Any], unit: str, number: int | None, reason: str, at:
 
 def _rename(data: dict[str, Any], rules: Machine, unit: str, name: str, at: str) -> None:
     entry = units.entry(data, unit)
-    if view.number_of(unit) is not None:
+    if files.task_number(unit) is not None:
         entry["description"] = name
     elif rules.stage(unit).label or rules.cycle:
         raise TransitionError(f"the phases of {rules.name} have the names that its machine gives them")

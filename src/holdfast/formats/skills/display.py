@@ -47,7 +47,7 @@ def ago(then: datetime | None, now: datetime, *, short: bool = False) -> str:
 def scenario(seen: Seen, unit: Phase) -> str:
     """Return what to go on with as a line for the model, with a workflow's current unit."""
     data, rules = seen.data, seen.rules
-    number, name = view.number_of(unit.id), transitions.current(data)
+    number, name = files.task_number(unit.id), transitions.current(data)
     if files.status(data) == "blocked" or unit.status == "blocked":
         return f"Blocked: {_reason(data)}. Once this is solved: `holdfast skills unblock`"
     if unit.status == "completed":

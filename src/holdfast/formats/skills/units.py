@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from holdfast.formats.skills import file as files
-from holdfast.formats.skills import transitions, view
+from holdfast.formats.skills import transitions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,13 +29,13 @@ def status(data: Mapping[str, Any], unit: str) -> str:
 
 def entry(data: Mapping[str, Any], unit: str) -> dict[str, Any]:
     """Return a unit's own object. Raises TransitionError if there is none."""
-    number = view.number_of(unit)
+    number = files.task_number(unit)
     return transitions.phase(data, unit) if number is None else transitions.task(data, number)
 
 
 def begin(data: dict[str, Any], rules: Machine, unit: str, at: str) -> None:
     """Begin a unit; nothing changes if it is in progress. Raises TransitionError if it can't begin now."""
-    number = view.number_of(unit)
+    number = files.task_number(unit)
     if number is None:
         transitions.enter(data, rules, unit, at)
     else:
@@ -46,7 +46,7 @@ def complete(data: dict[str, Any], rules: Machine, unit: str, at: str) -> None:
     """Complete a unit, which begins before if it is pending. Raises TransitionError if it can't be completed now."""
     if status(data, unit) == "pending":
         begin(data, rules, unit, at)
-    number = view.number_of(unit)
+    number = files.task_number(unit)
     if number is None:
         transitions.complete(data, rules, unit, at)
     else:

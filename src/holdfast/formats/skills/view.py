@@ -66,11 +66,6 @@ def identity(data: Mapping[str, Any], path: Path) -> str:
     return f"{name}@{file_stamp(started)}" if started else name
 
 
-def number_of(phase_id: str) -> int | None:
-    """Return the number of the task with this id, None for a phase's."""
-    return files.task_number(phase_id)
-
-
 def merged(project: Records, given: Seen) -> tuple[Workflow, tuple[Problem, ...]]:
     """Return a state file as a workflow with its extras, and the problems of these."""
     return extras.merged(project, workflow(project, given))
