@@ -366,6 +366,18 @@ def test_each_question_finds_all_of_its_agents(project: Workspace) -> None:
     assert gone == [state == "missing" or (state == "running" and not resumed) for state, _, _, resumed in ENDINGS]
 
 
+def test_agents_that_run_are_counted_before_the_client_names_them_too(project: Workspace) -> None:
+    """Of every state, verdict and use; those without a final verdict are found among them all."""
+    fill(project, ENDINGS)
+    launch(project)
+    named = agent_status.of_session(project, ME)
+    running = [each.tool_use_id for each in named if each.fate == "running"]
+    assert agent_status.number_running(project, ME) == len([*running, CALL])
+    judged = [each for each in named if each.verdict not in (None, agent_status.UNWRITTEN)]
+    unjudged = [each.tool_use_id for each in named if each not in judged]
+    assert [each.tool_use_id for each in agent_status.unjudged(project, ME)] == [*unjudged, CALL]
+
+
 def test_the_work_of_an_event_does_not_grow_with_the_agents_of_its_session(tmp_path: Path) -> None:
     """A thousand agents whose results were used cost no more than ten, counted in the ledger's own steps."""
     counts = []
