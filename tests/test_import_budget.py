@@ -26,7 +26,7 @@ MODELS = frozenset(EVENTS.values())
 BUDGETS = {
     "PreToolUse-Bash": 64,
     "PreToolUse-TodoWrite": 101,
-    "PostToolUse-Agent": 110,
+    "PostToolUse-Agent": 111,
     "UserPromptSubmit": 114,
     "PreCompact-auto": 134,
     "SessionStart-compact": 134,

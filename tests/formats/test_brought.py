@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from holdfast.checks import Finding
     from holdfast.formats.sample import Sample
     from holdfast.testing import HoldfastProject
-    from holdfast.workflow.registry import Format
+    from holdfast.workflow.adapter import Format
     from tests.conftest import RunPython
 
 ADAPTER: Format = adapter

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.formats.record import Record
+    from holdfast.workflow.adapter import AgentFormat, Format
     from holdfast.workflow.model import Status, Workflow
-    from holdfast.workflow.registry import AgentFormat, Format
 
 ME = "11111111-1111-4111-8111-111111111111"
 UNITS = ("Plan it", "Build it", "Test it")

@@ -9,6 +9,7 @@ import pytest
 from holdfast.formats import RECORDS
 from holdfast.sessions.ownership import owners
 from holdfast.workflow import registry
+from holdfast.workflow.adapter import CreditsWork, HoldsLaunches, LocksFiles
 from holdfast.workflow.model import Start
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def test_a_file_where_a_folder_belongs_holds_no_workflow(project: Workspace) -> 
 @pytest.mark.parametrize("name", [name for name, record in RECORDS.items() if record.AGENTS])
 def test_whether_a_present_format_has_an_ability_is_known_without_its_files(project: Workspace, name: str) -> None:
     """So nothing is read for what no format here can do."""
-    abilities = (registry.CreditsWork, registry.HoldsLaunches, registry.LocksFiles)
+    abilities = (CreditsWork, HoldsLaunches, LocksFiles)
     assert not any(registry.any_able(project, each) for each in abilities), "there are no files"
     place = project.root / RECORDS[name].PRESENCE[0]
     place.parent.mkdir(parents=True, exist_ok=True)

@@ -1,242 +1,36 @@
-"""The registry of format adapters: their protocols, loaded on first use, and what they find together."""
+"""The registry of formats: their adapters, loaded on first use, and what they find together."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from holdfast import formats, log
 from holdfast.errors import HoldfastError
 from holdfast.formats import RECORDS
 from holdfast.workflow import wording
+from holdfast.workflow.adapter import (
+    FindsByKey,
+    FindsForeignFiles,
+    KnowsCommands,
+    RecordsCompactions,
+    StoresNotes,
+    TakesEvidence,
+)
 from holdfast.workflow.model import Foreign, Found, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator
     from pathlib import Path
-    from re import Pattern
     from types import ModuleType
 
-    from holdfast.files.transcript import Run, Work
-    from holdfast.workflow.model import (
-        AgentWork,
-        Brief,
-        Changes,
-        Detected,
-        Judged,
-        Phase,
-        Restored,
-        Start,
-        Status,
-        Step,
-        Workflow,
-    )
+    from holdfast.workflow.adapter import AgentFormat, Detector, Format
+    from holdfast.workflow.model import Changes, Workflow
     from holdfast.workflow.records import Records
 
 Value = TypeVar("Value")
-
-
-class Format(Protocol):
-    """The adapter of a format, a module in `formats/NAME/`.
-
-    All functions but `find`, `candidates`, `step` and `parsed` write the state. They raise StateError if the file can't
-    be read or written, SchemaMismatch if it has another schema, and TransitionError if the change is refused.
-    """
-
-    NAME: str
-
-    def find(self, project: Records) -> Found:
-        """Return the project's workflows of this format. Never writes, and never raises for the content of a file."""
-
-    def candidates(self, project: Records, keys: Collection[str]) -> Found:
-        """Return, as `find` does, the workflows that an event can be about: the last changed and those with these keys.
-
-        A key may end with its `#`, which means the workflow stored at that path. If somebody changed a file by hand,
-        the files generated from it may be updated.
-        """
-
-    def start(self, project: Records, start: Start) -> Workflow:
-        """Create a workflow."""
-
-    def begin(self, project: Records, workflow: Workflow) -> Workflow:
-        """Start the first pending phase; do nothing while one is active."""
-
-    def done(self, project: Records, workflow: Workflow, *, note: str = "", everything: bool = False) -> Workflow:
-        """Complete the current phase (or, with `everything`, all) and advance; the last one completes the workflow."""
-
-    def update(self, project: Records, workflow: Workflow, changes: Changes) -> Workflow:
-        """Apply changes to the workflow."""
-
-    def step(self, workflow: Workflow) -> Step | None:
-        """Return the next step, None if all is done."""
-
-    def parsed(self, project: Records, path: Path, raw: bytes) -> Workflow:
-        """Return the workflow in a content of a state file. Raises SchemaMismatch, or StateError if it is broken."""
-
-    def restore(self, project: Records, path: Path, raw: bytes, *, why: str, replace: bool) -> Restored:
-        """Restore an earlier content of a state file, and update everything generated from it.
-
-        Another unfinished workflow in its place is replaced only with `replace`.
-        """
-
-    def written(self, project: Records, workflow: Workflow, path: Path, *, why: str) -> Workflow | None:
-        """Return a workflow as it is after somebody wrote one of its files; None if the file isn't its own.
-
-        What is generated from the file is updated. The workflow's warnings hold what to tell the writer.
-        """
-
-
-@runtime_checkable
-class FindsForeignFiles(Protocol):
-    """An optional ability of an adapter: to find other programs' files at its paths."""
-
-    def foreign(self, project: Records) -> Iterable[Foreign]:
-        """Yield the files that Holdfast leaves alone. Never writes, and never raises for the content of a file."""
-
-
-@runtime_checkable
-class KnowsCommands(Protocol):
-    """An optional ability of an adapter: to know the workflows that a client's slash command is about."""
-
-    def asked(self, project: Records, command: str, argument: str) -> list[Workflow]:
-        """Return the unfinished workflows that `/command argument` means; none if the command isn't known."""
-
-
-@runtime_checkable
-class FindsByKey(Protocol):
-    """An optional ability of an adapter: to read some workflows without a look at the others."""
-
-    def with_keys(self, project: Records, keys: Collection[str]) -> Found:
-        """Return, as `find` does, the workflows with these keys and no others."""
-
-
-@runtime_checkable
-class TakesEvidence(Protocol):
-    """An optional ability of an adapter: to record what a session's transcript shows of its workflows."""
-
-    def evidence(self, project: Records, workflow: Workflow, work: Sequence[Work]) -> list[str]:
-        """Record what a session ran and edited, oldest first, and return sentences for its model.
-
-        Evidence completes nothing. What was recorded before is left out, and the sentences are those that hold now.
-        """
-
-
-@runtime_checkable
-class RecordsCompactions(Protocol):
-    """An optional ability of an adapter: to record in a state that its session was compacted."""
-
-    def compacted(self, project: Records, workflow: Workflow) -> Workflow:
-        """Record that a session goes on with an unfinished workflow after a compaction; return it as it is now."""
-
-
-@runtime_checkable
-class StoresNotes(Protocol):
-    """An optional ability of an adapter: a place of its own for a note on the current phase.
-
-    Without it, a note becomes a context value (`Changes.with_note`).
-    """
-
-    def noted(self, workflow: Workflow, changes: Changes, note: str) -> Changes:
-        """Return changes with the note in the format's own place."""
-
-
-class Detector(Protocol):
-    """The module `detector` in the folder of a format whose record has SOURCES."""
-
-    def save(self, project: Records, *, written: Path | None = None) -> Detected:
-        """Merge what the files say into a state file. Never raises for their contents.
-
-        A file that was just `written` is always looked at, and then none counts as outdated.
-        """
-
-    def skipped(self, project: Records) -> list[str]:
-        """Return a line for each kind of file of which some were not looked at, with what to do about it."""
-
-    def outdated(self, project: Records, place: str) -> str:
-        """Return what to tell a session about an outdated file; empty if it is no longer in progress."""
-
-
-class AgentFormat(Format, Protocol):
-    """The adapter of a format whose phases agents work on and move with their reports."""
-
-    def match_phase(self, workflow: Workflow, text: str, agent: str) -> Phase | None:
-        """Return the phase an agent was launched for, or None.
-
-        `text` is the call's description followed by its prompt. If `agent` is empty, only a reference in the text
-        counts.
-        """
-
-    def judge(self, project: Records, workflow: Workflow, phase_id: str, status: Status, words: str) -> Judged:
-        """Make a phase active, completed or failed because of its agent, which said `words`.
-
-        What no hook may do does nothing, or raises TransitionError if the agent's words would be lost.
-        """
-
-    def brief(self, project: Records, workflow: Workflow, phase: Phase) -> Brief | None:
-        """Return what to tell an agent about a phase if the format has more than the prompt; else None."""
-
-    def ready(self, workflow: Workflow) -> tuple[Phase, ...]:
-        """Return the phases that can be begun now and worked on in parallel."""
-
-    def undoing(self, phase_id: str) -> str:
-        """Return the command with which a person makes a completed phase active again."""
-
-
-@runtime_checkable
-class CreditsWork(Protocol):
-    """An optional ability of an AgentFormat: to keep what agents and the main conversation did for a phase."""
-
-    RUNS: Pattern[str]
-    """The shell commands whose results it keeps."""
-
-    def credit(self, project: Records, workflow: Workflow, phase_id: str, work: AgentWork) -> None:
-        """Note what an agent of a phase did; it is judged right afterwards."""
-
-    def ran(self, project: Records, workflow: Workflow, runs: Sequence[Run]) -> None:
-        """Note what the main conversation ran, oldest first; the same run may come again."""
-
-
-@runtime_checkable
-class HoldsLaunches(Protocol):
-    """An optional ability of an AgentFormat: to say why no further agent should be launched for now."""
-
-    def held(self, project: Records, workflow: Workflow) -> str:
-        """Return the reason with what to do about it; empty if nothing speaks against a launch. Never writes."""
-
-
-@runtime_checkable
-class LocksFiles(Protocol):
-    """An optional ability of an AgentFormat: locks on the files that agents edit at the same time."""
-
-    def lock(self, project: Records, workflow: Workflow, place: str, owner: str, alive: Collection[str]) -> str:
-        """Lock a file for an agent and return an empty text, or why it can't be: somebody else has it locked.
-
-        Args:
-            project: the project.
-            workflow: the session's workflow.
-            place: the file, relative to the root.
-            owner: the agent's id; empty for the main conversation, which is only told of others' locks.
-            alive: the ids of the agents that run; what others locked counts no more.
-        """
-
-    def unlock(self, project: Records, workflow: Workflow, owner: str) -> None:
-        """Free all files that an agent has locked."""
-
-
-@runtime_checkable
-class ListsOverseers(Protocol):
-    """An optional ability of an AgentFormat: to list agents that look after a workflow as a whole."""
-
-    def joined(self, project: Records, workflow: Workflow, text: str, agent: str) -> bool:
-        """List an agent that was launched for none of the phases, if it is one of these; return whether it is.
-
-        `text` is the call's description followed by its prompt, as in `match_phase`.
-        """
-
-    def left(self, project: Records, workflow: Workflow, text: str, agent: str) -> None:
-        """List such an agent no longer: it has ended."""
 
 
 def get(name: str) -> Format:

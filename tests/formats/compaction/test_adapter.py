@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from holdfast.formats.record import Record
     from holdfast.sessions.workspace import Workspace
-    from holdfast.workflow.registry import FindsForeignFiles, Format
+    from holdfast.workflow.adapter import FindsForeignFiles, Format
     from tests.workflow.conftest import Put, Seed
 
 # mypy holds them to what a format has to offer.

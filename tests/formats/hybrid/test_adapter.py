@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from holdfast.formats.record import Record
     from holdfast.sessions.workspace import Workspace
-    from holdfast.workflow.registry import AgentFormat, FindsForeignFiles
+    from holdfast.workflow.adapter import AgentFormat, FindsForeignFiles
     from tests.workflow.conftest import Put
 
 # mypy holds them to what a format has to offer.

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from holdfast.formats.record import Record
     from holdfast.formats.skills.machine import Machine
     from holdfast.sessions.workspace import Workspace
+    from holdfast.workflow.adapter import AgentFormat
     from holdfast.workflow.model import Workflow
-    from holdfast.workflow.registry import AgentFormat
 
 # mypy holds them to what a format has to offer.
 RECORD: Record = record

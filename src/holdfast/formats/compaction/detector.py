@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def save(project: Records, *, written: Path | None = None) -> Detected:
-    """Merge what CLAUDE.local.md or an active plan says into the state file; see `workflow.registry.Detector`."""
+    """Merge what CLAUDE.local.md or an active plan says into the state file; see `workflow.adapter.Detector`."""
     from holdfast.formats.compaction.detection import detect
 
     found = detect.detect(project, written=written)
@@ -27,7 +27,7 @@ def save(project: Records, *, written: Path | None = None) -> Detected:
 
 
 def skipped(project: Records) -> list[str]:
-    """Say how many plans were not looked at; see `workflow.registry.Detector`."""
+    """Say how many plans were not looked at; see `workflow.adapter.Detector`."""
     left = manyfiles.omitted_count(paths.plans_dir(project.root))
     if not left:
         return []
@@ -38,7 +38,7 @@ def skipped(project: Records) -> list[str]:
 
 
 def outdated(project: Records, place: str) -> str:
-    """Say how to take up an old plan; see `workflow.registry.Detector`."""
+    """Say how to take up an old plan; see `workflow.adapter.Detector`."""
     from holdfast.formats.compaction.detection import plans
 
     return plans.hint(project.root, place)

@@ -1,4 +1,4 @@
-"""The adapter of every format that a TOML file describes (`workflow.registry.AgentFormat`)."""
+"""The adapter of every format that a TOML file describes (`workflow.adapter.AgentFormat`)."""
 
 from __future__ import annotations
 
