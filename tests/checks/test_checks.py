@@ -23,7 +23,7 @@ NAMES = [*checks.CHECKS, checks.FIRE]
 def test_each_check_is_a_file_with_one_sentence(name: str) -> None:
     """One file is all a check needs."""
     module = import_module(checks.module(name))
-    assert callable(module.look)
+    assert callable(module.findings)
     said = ast.get_docstring(ast.parse(Path(str(module.__file__)).read_text("utf-8")))
     assert said
     assert "\n" not in said
@@ -40,10 +40,10 @@ def test_every_file_of_the_folder_is_a_check() -> None:
 
 
 def broken(error: BaseException) -> SimpleNamespace:
-    def look(project: Workspace) -> list[Finding]:
+    def findings(project: Workspace) -> list[Finding]:
         raise error
 
-    return SimpleNamespace(look=look)
+    return SimpleNamespace(findings=findings)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,8 @@ def test_a_check_that_fails_costs_only_itself(
     root: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, words: str
 ) -> None:
     """Whatever goes wrong in one is a problem it names, and the next one is run."""
-    modules = {"holdfast.checks.bad": broken(error), "holdfast.checks.good": SimpleNamespace(look=lambda p: [ok("x")])}
+    sound = SimpleNamespace(findings=lambda project: [ok("x")])
+    modules = {"holdfast.checks.bad": broken(error), "holdfast.checks.good": sound}
     monkeypatch.setattr(checks, "import_module", modules.__getitem__)
 
     bad, good = checks.run(Workspace.open(root), ("bad", "good"))

@@ -1,4 +1,4 @@
-"""The checks of `holdfast doctor`: each module here has a function `look(project)` and is loaded when it runs."""
+"""The checks of `holdfast doctor`: each module here has a function `findings(project)` and is loaded when it runs."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def run(project: Workspace, names: Iterable[str] = CHECKS) -> Iterator[Finding]:
         found = list[Finding]()
         try:
             with formats.off_stdout():  # the check of another package's format may print
-                for each in import_module(module(name)).look(project):
+                for each in import_module(module(name)).findings(project):
                     found.append(replace(each, check=name))
         except (HoldfastError, OSError) as error:
             found.append(Finding("problem", f"this couldn't be checked: {error}", _opening(error), check=name))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
 
 
-def look(project: Workspace) -> Iterator[Finding]:
+def findings(project: Workspace) -> Iterator[Finding]:
     """Read the user's and the project's file like every event does."""
     file = paths.project_config(project.root)
     loaded = config.load(project.root, trusted=trust.config_trusted(project.root))

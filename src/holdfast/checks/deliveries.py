@@ -26,7 +26,7 @@ _REMEDY = "holdfast doctor --fire"
 _UNANNOUNCED = "none"  # the trigger of a restore without a PreCompact before it
 
 
-def look(project: Workspace) -> Iterator[Finding]:
+def findings(project: Workspace) -> Iterator[Finding]:
     """Compare the snapshots that PreCompact made with those that SessionStart claimed.
 
     A claimed snapshot means that a reply with the guidance was written. Whether it reached the model's context is
@@ -38,7 +38,7 @@ def look(project: Workspace) -> Iterator[Finding]:
         return
     if closed or project.ledger.problem:
         # The ledger's own check knows the remedy, which may not be --fix.
-        remedy = next((each.remedy for each in ledger.look(project) if each.level == "problem"), "holdfast status")
+        remedy = next((each.remedy for each in ledger.findings(project) if each.level == "problem"), "holdfast status")
         yield notice("the ledger can't be used, so compactions can't be checked", remedy)
         return
     every = snapshots.recent(project, snapshots.KEPT)

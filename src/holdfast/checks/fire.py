@@ -72,7 +72,7 @@ class _Command:
         return given or events.model(self.event).deadline
 
 
-def look(project: Workspace) -> Iterator[Finding]:
+def findings(project: Workspace) -> Iterator[Finding]:
     """Run each registered command for each of its events in a throw-away home and project.
 
     The user's ledger, project, configuration and handlers are not used: the shipped handlers answer, and one that only

@@ -27,7 +27,7 @@ FULL_BYTES = 1024 * 1024  # with less free space no ledger is written
 _OTHERS_WRITE, _OTHERS = 0o022, 0o077
 
 
-def look(project: Workspace) -> Iterator[Finding]:
+def findings(project: Workspace) -> Iterator[Finding]:
     """Look at Holdfast's own folders, the project's, and the disks they are on."""
     own = [paths.config_dir(), paths.state_dir(), paths.launcher().parent]
     inside = [paths.user_handlers(), paths.state_dir() / "projects", paths.log_file().parent, paths.command_dir()]

@@ -27,7 +27,7 @@ LATELY = timedelta(days=1)
 """A fault within this time is a problem; an older one, which may never happen again, is a notice."""
 
 
-def look(project: Workspace) -> Iterator[Finding]:
+def findings(project: Workspace) -> Iterator[Finding]:
     """Load every active handler file, and look at the inactive ones."""
     files = loader.find(claude, project)
     folder = paths.project_handlers(project.root)

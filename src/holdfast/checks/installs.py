@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
 
 
-def look(project: Workspace) -> Iterator[Finding]:
+def findings(project: Workspace) -> Iterator[Finding]:
     """Read the record without changing it, because only the person who installed knows what was there before."""
     file = installs.file()
     if folders.blocked(file):

@@ -29,7 +29,7 @@ _BESIDE = ("-wal", "-shm")  # suffixes of the files that SQLite's write-ahead lo
 _LOCK_TIMEOUT_S = 5.0  # how long to wait for a writer
 
 
-def look(project: Workspace) -> Iterator[Finding]:
+def findings(project: Workspace) -> Iterator[Finding]:
     """Read the ledger without changing it."""
     file = project.ledger_file
     if above := _unreachable(file):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _ANEW = "holdfast doctor --fix"
 
 
-def look(project: Workspace) -> Iterator[Finding]:
+def findings(project: Workspace) -> Iterator[Finding]:
     """Load each of these formats, and compare the index that events read with what is installed."""
     yield from _described(project)
     found = format_index.find()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
 
 
-def look(project: Workspace) -> Iterator[Finding]:
+def findings(project: Workspace) -> Iterator[Finding]:
     """Look at the data folder of each copy that a session in the project runs, and of copies run with --plugin-dir."""
     copies = plugin_copies.copies(project.root)
     for copy in copies:

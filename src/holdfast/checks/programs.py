@@ -29,7 +29,7 @@ TIMEOUT_S = 20.0  # the client waits ten minutes, but a person doesn't
 _ANSWERED = "stdin is empty"  # what the engine logs when it is started without input
 
 
-def look(project: Workspace) -> Iterator[Finding]:
+def findings(project: Workspace) -> Iterator[Finding]:
     """Start the launchers that settings name and the model's command, and look at the fallback."""
     entries = []
     for target in registrations.targets(project, everywhere=True):

@@ -41,7 +41,7 @@ _PLAIN = frozenset({"type", "command", "timeout", "statusMessage"})
 _OURS_TO_DECIDE = ("user", "local")  # a project's settings belong to its team
 
 
-def look(project: Workspace) -> Iterator[Finding]:
+def findings(project: Workspace) -> Iterator[Finding]:
     """Look at every settings file that a session in the project reads."""
     files = loader.find(claude, project)
     entries: dict[Target, list[Entry]] = {}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
 
 
-def look(project: Workspace) -> Iterator[Finding]:
+def findings(project: Workspace) -> Iterator[Finding]:
     """Ask every server of this user for its status; if none runs, say whether one can."""
     off, found = servers.off(), servers.running_servers()
     for each in found:

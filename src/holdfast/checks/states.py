@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _FIELD = re.compile(r'"([^"]+)"')  # a warning begins with the field's name
 
 
-def look(project: Workspace) -> Iterator[Finding]:
+def findings(project: Workspace) -> Iterator[Finding]:
     """Read every state file of the project; nothing is written."""
     tops = [project.root / record.TOP for record in RECORDS.values()]
     if any(access.closed(each) not in (None, each) for each in tops):
@@ -47,7 +47,7 @@ def look(project: Workspace) -> Iterator[Finding]:
     ]
     for record in RECORDS.values():
         if record.CHECK == formats.STATES_CHECK:
-            told += import_module(formats.module(record.NAME, "checks")).look(project)
+            told += import_module(formats.module(record.NAME, "checks")).findings(project)
         elif not record.CHECK:
             told += [misplaced(each) for each in in_the_way(project, registry.foreign(project, record.NAME))]
             told += unsound((each for each in found.workflows if each.format == record.NAME), notice)

@@ -21,7 +21,7 @@ _STRENGTH = ("user", "project", "local")  # of two scopes' settings, the later c
 _REDO = "holdfast install --statusline"
 
 
-def look(project: Workspace) -> Iterator[Finding]:
+def findings(project: Workspace) -> Iterator[Finding]:
     """Look for a status line in the settings that a session here reads, and for the folder of what ours shows."""
     found = sorted(_commands(project), key=lambda each: _STRENGTH.index(each[0].scope))
     ours = [target for target, command in found if command == registration.STATUS_LINE]

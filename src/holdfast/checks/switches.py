@@ -22,7 +22,7 @@ VARIABLES = {"CLAUDE_CODE_SIMPLE": "--bare", "CLAUDE_CODE_SAFE_MODE": "--safe-mo
 _TRUE = ("1", "true", "yes", "on")
 
 
-def look(project: Workspace) -> Iterator[Finding]:
+def findings(project: Workspace) -> Iterator[Finding]:
     """Look at the settings of every scope, including the administrator's, and at the environment."""
     found = [*_policies(), *_settings(project), *_environment()]
     yield from found

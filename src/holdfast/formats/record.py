@@ -75,7 +75,7 @@ class Record(Protocol):
     MODEL_VERBS: tuple[str, ...]
     """Its own commands that a model may run, without those meant for people."""
     CHECK: str
-    """The name of its `holdfast doctor` check, the function `look` in `formats/NAME/checks`; empty without one.
+    """The name of its `holdfast doctor` check, the function `findings` in `formats/NAME/checks`; empty without one.
 
     The name `states` adds it to the check that all formats share.
     """

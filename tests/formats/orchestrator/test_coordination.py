@@ -438,7 +438,7 @@ def test_nothing_is_locked_by_default_or_outside(project: HoldfastProject, two: 
 
 def doctor(project: HoldfastProject) -> str:
     """Return the lines of the check of the format's files."""
-    return "\n".join(each.text for each in checks.look(Workspace.open(project.root)))
+    return "\n".join(each.text for each in checks.findings(Workspace.open(project.root)))
 
 
 def test_doctor_names_another_programs_checkpoint(project: HoldfastProject) -> None:

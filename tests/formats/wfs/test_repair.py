@@ -240,7 +240,7 @@ def test_a_check_misses_no_session_that_lies_elsewhere(project: Workspace, sessi
     for name in ("WFS-beside", "WFS-linked", "WFS-gone"):
         places.marker(project, name).touch()
 
-    found = [each.value for each in check.look(project, []) if each.problem == "there is no such session"]
+    found = [each.value for each in check.findings(project, []) if each.problem == "there is no such session"]
 
     assert found == ["WFS-gone"]
 
@@ -346,11 +346,11 @@ def test_a_state_follows_what_was_set_right_in_its_tasks_at_once(project: Worksp
 def test_two_sessions_that_are_marked_are_told_of(project: Workspace, session: Session) -> None:
     """R002-05: a check fails over it, for nobody knows which is meant."""
     store.create(project, "Docs")
-    assert [each for each in check.look(project, []) if each.fails] == []
+    assert [each for each in check.findings(project, []) if each.fails] == []
 
     places.marker(project, session.name).touch()
 
-    assert [(each.field, each.value) for each in check.look(project, []) if each.fails] == [
+    assert [(each.field, each.value) for each in check.findings(project, []) if each.fails] == [
         ("markers", ["WFS-docs", session.name])
     ]
 
@@ -362,6 +362,6 @@ def test_a_state_that_does_not_name_its_session_is_told(project: Workspace, sess
     data = json.loads(path.read_text()) | {"session_id": said}
     path.write_text(json.dumps({name: value for name, value in data.items() if value is not None}))
 
-    told = [each for each in check.look(project, [session.folder]) if each.field == "session_id"]
+    told = [each for each in check.findings(project, [session.folder]) if each.field == "session_id"]
 
     assert [(each.value, each.problem) for each in told] == [(said, "its folder says another name")]

@@ -37,7 +37,7 @@ def say(session: Session, id_: str, status: str) -> None:
 
 def remedies(project: Workspace, session: Session) -> list[str]:
     """Return what a check of a session says is to be done."""
-    return [each.remedy for each in check.look(project, [session.folder])]
+    return [each.remedy for each in check.findings(project, [session.folder])]
 
 
 def test_a_task_whose_summary_cannot_be_written_is_not_completed(project: Workspace, session: Session) -> None:
@@ -126,7 +126,7 @@ def test_a_check_sends_nobody_to_what_does_nothing(project: Workspace, session: 
     listed = session.folder / places.LIST
     listed.write_text(listed.read_text().replace("- [ ]", "- [x]"))
 
-    found = {each.file: each.remedy for each in check.look(project, [session.folder])}
+    found = {each.file: each.remedy for each in check.findings(project, [session.folder])}
 
     assert found[f"{session.name}/{places.TASKS}/IMPL-9.json"] == "write it anew as JSON"
     assert found[f"{session.name}/{places.LIST}"] == check.AS_IT_IS

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
 
 
-def look(project: Workspace) -> Iterator[Finding]:
+def findings(project: Workspace) -> Iterator[Finding]:
     """Check the state files and the files in which a workflow could be detected; nothing is written."""
     entries, _ = file.scan(project)
     kept = [entry.workflow for entry in entries]

@@ -27,7 +27,7 @@ _NEEDED = {"id": "a text", "task": "a text", "phases": "a list"}  # a hybrid wor
 _A = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
 
 
-def look(project: Workspace) -> Iterator[Finding]:
+def findings(project: Workspace) -> Iterator[Finding]:
     """Check the state file, its view and the file beside it; nothing is written."""
     theirs = list(foreign(project))
     for each in states.in_the_way(project, theirs):

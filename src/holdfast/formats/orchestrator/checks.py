@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
 
 
-def look(project: Workspace) -> Iterator[Finding]:
+def findings(project: Workspace) -> Iterator[Finding]:
     """Check the state file; nothing is written."""
     for each in states.in_the_way(project, adapter.foreign(project)):
         yield states.misplaced(each)

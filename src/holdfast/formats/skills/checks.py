@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
 
 
-def look(project: Workspace) -> Iterator[Finding]:
+def findings(project: Workspace) -> Iterator[Finding]:
     """Yield what `holdfast skills check` says; what `holdfast skills repair` mends can be mended here too."""
     if folders.linked(project.root, places.active(project) / "any"):
         return  # the check of folders reports it; links are not followed

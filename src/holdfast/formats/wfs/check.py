@@ -28,7 +28,7 @@ _CORRECT = "correct it"
 AS_IT_IS = "the session is completed, so it stays as it is"
 
 
-def look(project: Records, folders: Sequence[Path]) -> Iterator[Finding]:
+def findings(project: Records, folders: Sequence[Path]) -> Iterator[Finding]:
     """Yield what is wrong with sessions: markers, states, tasks that break the nine rules, lists."""
     marked = markers.active(project)
     if os.path.lexists(places.top(project)) and not places.top(project).is_dir():

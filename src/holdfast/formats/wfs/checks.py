@@ -22,7 +22,7 @@ _MENDED = (check.MEND, check.ANEW)
 """The remedies of findings that a repair can fix."""
 
 
-def look(project: Workspace) -> Iterator[Finding]:
+def findings(project: Workspace) -> Iterator[Finding]:
     """Yield what `holdfast wfs repair` would fix, and what a person has to."""
     if folders.linked(project.root, places.top(project) / "any"):
         return  # the check of folders reports it; links are not followed
@@ -31,7 +31,7 @@ def look(project: Workspace) -> Iterator[Finding]:
     told = [_repair(project, each) for each in repairs]
     told += [
         (problem if each.unread else notice)(each.text, each.remedy)
-        for each in (*check.look(project, kept), *check.elsewhere(project))
+        for each in (*check.findings(project, kept), *check.elsewhere(project))
         if not each.rule and each.remedy not in (*_MENDED, check.AS_IT_IS) and "/.task/" not in each.file
     ]
     for folder in kept:

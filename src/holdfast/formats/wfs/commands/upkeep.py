@@ -27,7 +27,7 @@ def check(name: str | None, as_json: bool, project_dir: str | None) -> None:
       holdfast wfs check user-auth
     """
     project = options.open_project(project_dir)
-    found = list(wfs_check.look(project, [store.get(project, name).folder] if name else store.folders(project)))
+    found = list(wfs_check.findings(project, [store.get(project, name).folder] if name else store.folders(project)))
     found += () if name else wfs_check.elsewhere(project)
     pages.print_findings(found, "No problem found.", as_json=as_json)
 
