@@ -130,8 +130,8 @@ def test_switching_leaves_one_marker(workflows: Workflows) -> None:
 def test_who_switches_to_what_is_not_there_hears_what_is(workflows: Workflows) -> None:
     """R002-07: the marker stays where it was."""
     workflows.start("One")
-    assert "there are WFS-one" in workflows.run("switch", "two", code=1).err
-    assert "there are WFS-one" in workflows.run("switch", "../one", code=1).err
+    assert "there is only WFS-one" in workflows.run("switch", "two", code=1).err
+    assert "there is only WFS-one" in workflows.run("switch", "../one", code=1).err
     assert workflows.markers() == [".active-WFS-one"]
 
 

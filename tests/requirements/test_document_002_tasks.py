@@ -163,7 +163,7 @@ def test_what_a_task_says_can_be_changed(workflows: Workflows, folder: Path) -> 
         (("--type", "wish"), "--type"),
         (("--context", "ttl"), "--context"),
         (("--remove", "status"), "--remove"),
-        (("--remove", "require=SAML"), "context.requirements has no 'SAML'; there are 'JWT'"),
+        (("--remove", "require=SAML"), "context.requirements has no 'SAML'; there is only 'JWT'"),
         ((), "nothing to change"),
     ],
 )

@@ -84,7 +84,7 @@ def test_a_phase_leads_to_the_next_one_unless_it_says_more(tmp_path: Path) -> No
         ("[[phases]]\nlabel = 'Read'", "phases[1].name is missing"),
         ("[[phases]]\nname = 7", "phases[1].name must be a text"),
         ("[[phases]]\nname = 'a'\nrun = 'rm'", "phases[1].run isn't a key of a machine"),
-        ("[[phases]]\nname = 'a'\nnext = ['b']", "leads to 'b', which isn't a phase; there are a"),
+        ("[[phases]]\nname = 'a'\nnext = ['b']", "'a' can't lead to 'b': there is no such phase; there is only a"),
         ("[[phases]]\nname = 'a'\n[[phases]]\nname = 'a'", "two phases have the name 'a'"),
         ("[[phases]]\nname = 'a'\nsteps = 'b'", "phases[1].steps must be a list"),
         (f"{REVIEW}[tasks]\ncycle = 'red'", "tasks.cycle must be a list"),

@@ -52,7 +52,7 @@ def test_one_entry_is_taken_away_by_its_name() -> None:
     assert data["context"]["requirements"] == ["OAuth"]
     assert data["context"]["shared_context"] == {"realm": "x"}
     assert [each["step"] for each in data["flow_control"]["pre_analysis"]] == ["read"]
-    with pytest.raises(HoldfastError, match=r"context.requirements has no 'JWT'; there are 'OAuth'"):
+    with pytest.raises(HoldfastError, match=r"context.requirements has no 'JWT'; there is only 'OAuth'"):
         wfs_edit.apply(data, Edit({}, [("require", "JWT")]))
     wfs_edit.apply(data, Edit({}, [("require", "OAuth")]))
     assert data["context"]["requirements"] == []

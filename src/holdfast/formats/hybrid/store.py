@@ -12,6 +12,7 @@ from holdfast.files.lock import locked
 from holdfast.formats.hybrid import file as files
 from holdfast.formats.hybrid import view as hybrid_view
 from holdfast.workflow import extras, statefile, values, views
+from holdfast.workflow.wording import missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,10 +85,8 @@ def index_of(data: dict[str, Any], phase_id: str) -> int:
     """Return the index of the phase with this id (I000-2). Raises HoldfastError that names the known ids."""
     index = files.position(data, phase_id)
     if index is None:
-        known = ", ".join(
-            values.text(files.complete(phase, number)["id"]) for number, phase in enumerate(data["phases"])
-        )
-        raise HoldfastError(f"there is no phase {phase_id!r}; there are {known or 'none'}")
+        known = [values.text(files.complete(phase, number)["id"]) for number, phase in enumerate(data["phases"])]
+        raise HoldfastError(missing(f"phase {phase_id!r}", known))
     return index
 
 

@@ -9,6 +9,7 @@ from holdfast import clock
 from holdfast.errors import HoldfastError
 from holdfast.formats.orchestrator import schema
 from holdfast.workflow import values
+from holdfast.workflow.wording import missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -136,8 +137,7 @@ class Run:
         if self.noted(id_).get("skipped"):
             return self._task(id_, "pending", {}, self.noted(id_))
         known = sorted(self.statuses(), key=schema.key)
-        ids = ", ".join(known[:20]) + (", …" if len(known) > 20 else "")
-        raise HoldfastError(f"there is no task {id_!r}; there are {ids or 'none'}")
+        raise HoldfastError(missing(f"task {id_!r}", known))
 
     def _listed(self) -> Iterator[tuple[str, Status, dict[str, Any]]]:
         """Yield each task's id, status and entry, from the first list that has it."""

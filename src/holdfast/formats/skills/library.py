@@ -9,6 +9,7 @@ from holdfast import formats
 from holdfast.errors import HoldfastError, TransitionError
 from holdfast.formats.skills import machine, places, record
 from holdfast.workflow import definitions
+from holdfast.workflow.wording import missing
 
 if TYPE_CHECKING:
     from holdfast.formats.skills.machine import Machine
@@ -35,9 +36,9 @@ def get(root: Path, skill: str) -> Machine:
         return found
     if waiting := MACHINES.waiting(root, skill):
         raise TransitionError(f"{waiting} is not trusted; read it, then run `{MACHINES.trusting} {skill}`")
-    known = ", ".join(sorted({each.name for each in MACHINES.listed(root) if each.value}))
+    known = sorted({each.name for each in MACHINES.listed(root) if each.value})
     raise TransitionError(
-        f"no machine is called {skill!r}; there are {known}. Describe one in "
+        f"{missing(f'machine {skill!r}', known)}. Describe one in "
         f"{definitions.user_folder(KIND) / 'NAME.toml'}, or name its phases with --phase"
     )
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.frozen import frozen
 from holdfast.workflow import definitions
+from holdfast.workflow.wording import missing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -154,7 +155,7 @@ def parse(name: str, data: Mapping[str, Any], source: str) -> Machine:
     for stage in stages:
         for one in stage.next:
             if one not in order:
-                read.fail(f"phase {stage.name!r} leads to {one!r}, which isn't a phase; there are {', '.join(order)}")
+                read.fail(f"{stage.name!r} can't lead to {one!r}: {missing('such phase', order)}")
     commands = {key: read.texts(tables["commands"], key, "commands.") for key in tables["commands"]}
     for key, patterns in commands.items():
         if any(len(each) > _PATTERN_LIMIT_CHARS for each in patterns):

@@ -8,6 +8,7 @@ from holdfast.errors import TransitionError
 from holdfast.formats.skills import file as files
 from holdfast.formats.skills import transitions, view
 from holdfast.workflow import values
+from holdfast.workflow.wording import missing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -142,8 +143,7 @@ def run(data: dict[str, Any], tests: Tests, at: str, *, task: int | None = None,
 def _point(data: Mapping[str, Any], name: str) -> dict[str, Any]:
     points = files.checkpoints(data)
     if name not in points:
-        known = f"there are {', '.join(points)}" if points else "the workflow has no checkpoints"
-        raise TransitionError(f"there is no checkpoint {name!r}; {known}")
+        raise TransitionError(missing(f"checkpoint {name!r}", list(points), "the workflow has no checkpoints"))
     return points[name]
 
 
@@ -183,8 +183,9 @@ def _go_to(data: dict[str, Any], rules: Machine, name: str, at: str) -> None:
     """Move the task that is in progress to a part of it; parts before it are completed."""
     number = view.current_task(data)
     if name not in rules.task_cycle or number is None:
-        known = ", ".join(dict.fromkeys([*(each.name for each in rules.stages), *rules.task_cycle]))
-        raise TransitionError(f"{rules.name} has no part {name!r}; there are {known}, and a task has to be in progress")
+        known = list(dict.fromkeys([*(each.name for each in rules.stages), *rules.task_cycle]))
+        said = missing(f"part {name!r}", known, where=f"{rules.name} has")
+        raise TransitionError(f"{said}, and a task has to be in progress")
     transitions.start_task(data, rules, number, at)
     task, at_part = transitions.task(data, number), rules.task_cycle.index(name)
     wanted = {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.errors import TransitionError
 from holdfast.formats.skills import file as files
 from holdfast.workflow import values
-from holdfast.workflow.wording import plural, quoted
+from holdfast.workflow.wording import missing, plural, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,8 +34,7 @@ def phase(data: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Return the phase of this name. Raises TransitionError that names those there are."""
     found = files.phases(data)
     if name not in found:
-        known = ", ".join(found)
-        raise TransitionError(f"there is no phase {name!r}; there are {known}" if known else "no phases are recorded")
+        raise TransitionError(missing(f"phase {name!r}", list(found), "no phases are recorded"))
     return found[name]
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
 from holdfast.formats.wfs import ids
+from holdfast.workflow.wording import missing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,12 +64,10 @@ class Board:
         """
         found = self.get(id_) or self.get(id_.upper())
         if found is None:
-            known = ", ".join(each.id for each in self.tasks[:20]) or "none"
-            more = f" and {len(self.tasks) - 20} more" if len(self.tasks) > 20 else ""
             unread = next((each for each in self.problems if ids.key(each.path.stem) == ids.key(id_)), None)
             if unread and ids.key(id_):
                 raise HoldfastError(f"{unread.path.name} can't be read: {unread.reason}")
-            raise HoldfastError(f"there is no task {id_!r}; there are {known}{more}")
+            raise HoldfastError(missing(f"task {id_!r}", [each.id for each in self.tasks]))
         twins = [each.name for each in self.tasks if each.key == found.key] if found.key else []
         if len(twins) > 1:
             raise HoldfastError(

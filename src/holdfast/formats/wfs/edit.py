@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import HoldfastError
 from holdfast.formats.wfs import rules
+from holdfast.workflow.wording import missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -110,8 +111,9 @@ def _remove(data: dict[str, Any], name: str, entry: str | None) -> Iterator[str]
         else [each for each in now if _name(each, field) != entry]
     )
     if len(kept) == len(now):
-        known = ", ".join(repr(_name(each, field)) for each in now) or "nothing"
-        raise HoldfastError(f"{field.path} has no {entry!r}; there are {known}")
+        raise HoldfastError(
+            missing(repr(entry), [repr(_name(each, field)) for each in now], "it is empty", where=f"{field.path} has")
+        )
     holder[key] = kept
     yield f"{name}: {entry!r} removed"
 

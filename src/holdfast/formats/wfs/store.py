@@ -14,7 +14,7 @@ from holdfast.files.lock import locked
 from holdfast.formats.wfs import choice, index, markers, names, places
 from holdfast.formats.wfs import session as sessions
 from holdfast.workflow import statefile
-from holdfast.workflow.wording import count
+from holdfast.workflow.wording import count, missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -45,8 +45,8 @@ def get(project: Records, name: str) -> Session:
     if not places.has(project, wanted):
         if there := [each for each in places.elsewhere(project) if each.name == wanted]:
             raise HoldfastError(f"{places.inner(project, there[0])}: {misplaced(there[0])}")
-        known = ", ".join(each.name for each in folders(project)) or "none"
-        raise HoldfastError(f"there is no session {name!r} in {places.TOP}/; there are {known}")
+        known = [each.name for each in folders(project)]
+        raise HoldfastError(missing(f"session {name!r} in {places.TOP}/", known))
     return sessions.load(project, folder, marked=wanted in markers.active(project))
 
 

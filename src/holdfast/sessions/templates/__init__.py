@@ -17,6 +17,7 @@ from holdfast.frozen import frozen
 from holdfast.pydantic_plugins import unplugged
 from holdfast.sessions.history import archive
 from holdfast.workflow import registry, typed_names
+from holdfast.workflow.wording import missing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -107,8 +108,8 @@ def get(project: Workspace, name: str) -> Template:
                 continue
     if workflows := typed_names.named(_workflows(project), name, whole=True):
         return _from_workflow(workflows[0])
-    known = ", ".join(dict.fromkeys(template.name for template in from_files(project)[0]))
-    raise HoldfastError(f"there is no template {name!r}; there are {known}, and every workflow by its id or title")
+    known = list(dict.fromkeys(template.name for template in from_files(project)[0]))
+    raise HoldfastError(f"{missing(f'template {name!r}', known)}, and every workflow by its id or title")
 
 
 def _spelt(folder: Path, name: str) -> Path:

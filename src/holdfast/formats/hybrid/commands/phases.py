@@ -13,7 +13,7 @@ from holdfast.formats.hybrid import adapter
 from holdfast.sessions.agents import todolists
 from holdfast.workflow import todos as lists
 from holdfast.workflow import views
-from holdfast.workflow.wording import one_line, quoted
+from holdfast.workflow.wording import missing, one_line, quoted
 
 if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
@@ -141,9 +141,9 @@ def _phase_id(workflow: Workflow, wanted: str) -> str:
         same = [each.id for each, name in zip(workflow.phases, column, strict=True) if name.casefold() == folded]
         if same:
             return same[0]
-    known = ", ".join(f"{each.number} {quoted(each.title)}" for each in workflow.phases)
-    zero = "phases count from 1" if folded == "0" else f"there is no phase {quoted(wanted)}"
-    raise HoldfastError(f"{zero}; there are {known or 'none'}")
+    known = [f"{each.number} {quoted(each.title)}" for each in workflow.phases]
+    count = " because phases count from 1" if folded == "0" else ""
+    raise HoldfastError(missing(f"phase {quoted(wanted)}{count}", known))
 
 
 def _named(workflow: Workflow, phase: Phase) -> str:
