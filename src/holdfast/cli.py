@@ -134,7 +134,14 @@ def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
 @click.pass_context
 def holdfast(context: click.Context) -> None:
-    """Make long Claude Code work survive context compaction, and route hook events to handlers."""
+    """Make long Claude Code work survive context compaction, and route hook events to handlers.
+
+    \b
+    Examples:
+      holdfast install
+      holdfast start "User auth" --phase Design --phase Build
+      holdfast start --help
+    """
     if context.invoked_subcommand not in _REPAIRING and (fault := formats.index_fault()):
         click.echo(f"holdfast: {fault}; to repair it: holdfast doctor --fix", err=True)
 

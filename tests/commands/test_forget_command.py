@@ -16,6 +16,7 @@ import pytest
 
 from holdfast import log, paths
 from holdfast.clients import claude
+from holdfast.commands import forget
 from holdfast.dispatch import faults
 from holdfast.sessions.agents import lifecycle
 from holdfast.sessions.compaction import deliveries, snapshots
@@ -23,7 +24,7 @@ from holdfast.sessions.forget import ledger_rows
 from holdfast.sessions.history import archive, generations, recordings
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import registry
+from holdfast.workflow import registry, wording
 from tests.commandline import holdfast
 from tests.formats.known import KNOWN
 from tests.handmade import HERE, ME, OTHER, THIRD
@@ -358,8 +359,15 @@ def test_a_dry_run_says_it_and_changes_nothing(planted: HoldfastProject) -> None
 
     assert contents(planted) == before
     assert table_counts(planted) == counts
-    assert f"rows of the ledger: {sum(counts.values())} (" in said.out
-    assert all(f"{count} of {name}" in said.out for name, count in counts.items() if count)
+    told = [wording.count(number, forget.WORDS[table]) for table, number in counts.items() if number]
+    assert [each for each in told if each not in said.out] == []
+    assert not any(table in said.out for table in counts if "_" in table), "the ledger's own words"
+
+
+def test_each_table_has_a_word(planted: HoldfastProject) -> None:
+    """Words are of all tables that there are, and each is of one table alone."""
+    assert forget.WORDS.keys() == table_counts(planted).keys()
+    assert len(set(forget.WORDS.values())) == len(forget.WORDS)
 
 
 def test_it_asks_first(planted: HoldfastProject) -> None:
@@ -506,7 +514,7 @@ def test_what_faults_quote_goes_with_every_scope(project: HoldfastProject, scope
     known["/elsewhere/other.py"] = {**known[str(user)], "project": "another", "fault": "broke"}
     kept.write_text(json.dumps(known), "utf-8")
 
-    assert "  faults of handlers: 1\n" in holdfast("forget", *scope, "--yes", root=project.root).out
+    assert ", 1 handler fault\n" in holdfast("forget", *scope, "--yes", root=project.root).out
 
     names = {path.name for path in files(project) if any(form in path.read_bytes() for form in spellings(word))}
     # What a session said is no word of a workflow's, and its recording and log line do not name it.
@@ -524,7 +532,7 @@ def test_faults_of_an_earlier_version_go_too(project: HoldfastProject) -> None:
     there = Workspace.open(project.root)
     assert set(faults.within(there)) == {own}
     assert holdfast("forget", "--everything", "--yes", root=project.root).out.startswith(
-        "These go:\n  faults of handlers"
+        "These go:\n  2 handler faults\n"
     )
     assert set(json.loads(kept.read_bytes())) == {"/c.py"}
     assert "nothing of that kind" in holdfast("forget", "--everything", "--yes", root=project.root).out

@@ -67,6 +67,8 @@ def test_the_shipped_handlers_are_listed_for_their_events() -> None:
     for words in ("PreCompact", "save_workflow.py", "SessionStart", "restore_workflow.py", "handlers on record_events"):
         assert words in text
     assert "WorktreeCreate" not in text
+    assert f"The shipped handlers are in {paths.shown(str(paths.shipped('handlers')))}.\n" in text
+    assert max(map(len, text.splitlines()[:-1])) <= 120, "their folder isn't in each line"
 
 
 def test_trust_is_given_to_the_content_there_is(root: Path) -> None:

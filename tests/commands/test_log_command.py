@@ -97,9 +97,12 @@ def test_show_prints_a_generation_to_a_pipe_byte_for_byte(project: HoldfastProje
 
 def test_a_generation_that_is_not_there_is_named_with_those_that_are(project: HoldfastProject, hybrid: Path) -> None:
     """Numbers are the file's own; what is no number is no generation."""
-    for wrong in ("0", "99", "x", "²", "-1"):
+    for wrong in ("0", "99", "-1"):
         said = holdfast("log", "show", "--", wrong, root=project.root, code=1)
         assert f"no generation {wrong} of {HYBRID}; there are 1 to 3" in said.err
+    for wrong in ("x", "²"):
+        said = holdfast("log", "diff", wrong, root=project.root, code=2)
+        assert f"'{wrong}' isn't the number of a generation; to name a workflow: --workflow {wrong}\n" in said.err
     assert (
         'no workflow is named "nothing"'
         in holdfast("log", "show", "1", "--of", "nothing", root=project.root, code=1).err
@@ -142,6 +145,18 @@ def test_a_single_generation_is_compared_with_the_present(project: HoldfastProje
     copy.write_text(file.read_text().replace("Alpha", "Beta"))
     said = holdfast("log", "diff", "--of", "Beta", root=project.root, code=1).err
     assert "was kept, so there is nothing to compare" in said
+
+
+def test_with_nothing_unfinished_those_that_are_over_can_be_named(project: HoldfastProject) -> None:
+    """The commands to compare their contents are printed; what moves a workflow doesn't list them."""
+    holdfast("start", "Alpha", "--phase", "One", root=project.root)
+    holdfast("done", root=project.root)
+    said = holdfast("log", "diff", root=project.root, code=1).err
+    assert "no workflow is unfinished; name one that is over:\n" in said
+    command = next(line.split("  ")[-1] for line in said.splitlines() if "Alpha" in line)
+    assert command == "holdfast log diff --workflow alpha"
+    assert '"status": "completed"' in holdfast(*command.split()[1:], root=project.root).out
+    assert "`holdfast start TITLE` starts one" in holdfast("done", root=project.root, code=1).err
 
 
 def test_a_diff_can_be_applied(project: HoldfastProject, hybrid: Path, tmp_path: Path) -> None:

@@ -182,6 +182,8 @@ def test_a_start_in_a_terminal_says_whose_it_is(tmp_path: Path) -> None:
         return holdfast("start", title, "--phase", "One", root=tmp_path).out
 
     assert 'To begin one with it: claude "$(holdfast resume)"' in started("A")
+    assert 'To begin one with it: claude "$(holdfast resume a-2)"' in started("A 2"), "there are two now"
+    holdfast("done", "--all", "A 2", root=tmp_path)
     live(tmp_path, ME)
     assert f"It belongs to session {ME[:8]}, which is live here" in started("B")
     assert owner(tmp_path, "B") == ME

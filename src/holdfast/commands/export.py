@@ -16,10 +16,10 @@ from holdfast.sessions.history import export
 
 
 @click.command(name="export")
-@click.argument("file", metavar="[FILE]", required=False, type=click.Path(path_type=Path, dir_okay=False))
+@options.output_option("The same as FILE, or - for the screen, which is the default.")
 @click.option("--verbatim", is_flag=True, help="Leave secrets in. Otherwise they are masked.")
 @options.project_option
-def command(file: Path | None, verbatim: bool, project_dir: str | None) -> None:
+def command(output: Path | None, verbatim: bool, project_dir: str | None) -> None:
     """Print all that Holdfast knows of this project as one JSON document, or write it to FILE.
 
     The document has the ledger with earlier contents and the archive, recorded events, lines of the log, and sidecars.
@@ -35,9 +35,10 @@ def command(file: Path | None, verbatim: bool, project_dir: str | None) -> None:
     whole = export.document(project, verbatim=verbatim) | {"faults": known if verbatim else redact_value(known)}
     for said in whole["unread"]:
         click.echo(paths.shown(said), err=True)
-    if file is None or file == Path("-"):
+    if output is None or output == Path("-"):
         options.print_json(whole)
         return
-    atomic.write(file.absolute(), f"{json.dumps(deprecated_keys.with_earlier(whole), indent=2)}\n".encode(), mode=0o600)
-    file.chmod(0o600)  # an existing file would keep its mode
-    click.echo(f"Wrote {paths.shown(str(file))}. Only you can read it.", err=True)
+    text = f"{json.dumps(deprecated_keys.with_earlier(whole), indent=2)}\n"
+    atomic.write(output.absolute(), text.encode(), mode=0o600)
+    output.chmod(0o600)  # an existing file would keep its mode
+    click.echo(f"Wrote {paths.shown(str(output))}. Only you can read it.", err=True)

@@ -17,6 +17,7 @@ from holdfast.workflow import outlook
 from holdfast.workflow.wording import count, one_line, quoted
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import datetime
 
     from holdfast.sessions.forget.erasure import Forgotten
@@ -24,6 +25,36 @@ if TYPE_CHECKING:
 
 _FILES = 10  # how many files are named
 _ID_CHARS = 32  # the shortest session id
+# What a person calls the rows of each of the ledger's tables.
+WORDS: Mapping[str, str] = {
+    "sessions": "session",
+    "owners": "owner",
+    "ownings": "owner change",
+    "seals": "snapshot",
+    "deliveries": "restore",
+    "losses": "loss report",
+    "hints": "hint",
+    "summaries": "compaction recap",
+    "launches": "agent",
+    "runs": "agent result",
+    "agent_calls": "agent prompt",
+    "agent_heirs": "session change",
+    "script_runs": "script run",
+    "script_agents": "script agent",
+    "askings": "prompt",
+    "todo_lists": "to-do list",
+    "todo_tasks": "to-do item",
+    "reads": "read file",
+    "readers": "reading position",
+    "phases_seen": "phase list",
+    "attempts": "phase attempt",
+    "step_runs": "step result",
+    "generations": "earlier content",
+    "archive": "archived workflow",
+    "extracts": "memory file extract",
+    "tombstones": "completion mark",
+    "costs": "context cost",
+}
 
 
 @click.command(name="forget")
@@ -137,12 +168,12 @@ def _reviving(project: Workspace) -> list[str]:
 
 
 def _lines(told: Forgotten, faulty: int, heading: str) -> list[str]:
-    tables = ", ".join(f"{number} of {table}" for table, number in told.rows.items())
+    tables = dict.fromkeys([*WORDS, *told.rows])  # those of most interest first
+    counted = [(told.rows.get(table, 0), WORDS.get(table, table)) for table in tables]
+    counted += [(told.recorded, "recorded event"), (told.logged, "log line"), (faulty, "handler fault")]
+    known = ", ".join(count(number, one) for number, one in counted if number)
     lines = [f"{heading}:"]
-    lines += [f"  rows of the ledger: {sum(told.rows.values())} ({tables})"] if told.rows else []
-    lines += [f"  recorded events: {told.recorded}"] if told.recorded else []
-    lines += [f"  lines of the log: {told.logged}"] if told.logged else []
-    lines += [f"  faults of handlers: {faulty}"] if faulty else []
+    lines += [f"  {known}"] if known else []
     files = list(dict.fromkeys([*told.files, *told.reports]))
     lines += [f"  file: {each}" for each in files[:_FILES]]
     lines += [f"  and {count(len(files) - _FILES, 'more file')}"] if len(files) > _FILES else []

@@ -47,7 +47,8 @@ command.add_command(handler_trust.revoke)
 def list_(as_json: bool, project_dir: str | None) -> None:
     """Print what runs for each event, in order.
 
-    Each line names the file. What doesn't run has a dash in place of its number, and the reason.
+    Each line names the file; of a shipped handler only its name. What doesn't run has a dash in place of its number,
+    and the reason.
 
     \b
     Examples:
@@ -71,9 +72,16 @@ def list_(as_json: bool, project_dir: str | None) -> None:
             click.echo(event)
         for number, row in enumerate(shown, 1):
             place = "-" if row["inactive_reason"] else f"{number}."
-            _say(f"  {place:<3}{row['place']:<8} {row['file']}  {_marks(row)}".rstrip())
+            _say(f"  {place:<3}{row['place']:<8} {_named_file(Path(row['file']))}  {_marks(row)}".rstrip())
     for file, said in (*mute, *remarks):
-        _say(f"{file.path}: {said}")
+        _say(f"{_named_file(file.path)}: {said}")
+    if any(file.path.parent == paths.shipped("handlers") for file in files):
+        _say(f"The shipped handlers are in {paths.shipped('handlers')}.")
+
+
+def _named_file(path: Path) -> str:
+    """Return a handler's path; of a shipped one its name, because a long folder in each line hides all else."""
+    return path.name if path.parent == paths.shipped("handlers") else str(path)
 
 
 def _say(text: str) -> None:

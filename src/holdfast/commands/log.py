@@ -14,9 +14,20 @@ from holdfast.workflow import wording
 
 if TYPE_CHECKING:
     from datetime import datetime
+    from pathlib import Path
+
+    from holdfast.sessions.workspace import Workspace
 
 
-of_option = options.workflow_option("--of", help="The workflow, if it isn't the current one.")
+of_option = options.workflow_option("--workflow", "--of", help="The workflow, if it isn't the current one.")
+
+
+def _file(project: Workspace, wanted: str | None, *numbers: str | None) -> Path:
+    """Return the state file that a command is about. Raises UsageError for a name in place of a generation's number."""
+    for each in filter(None, numbers):
+        if each != rewind.NOW and not each.removeprefix("-").isdecimal():
+            raise click.UsageError(f"{each!r} isn't the number of a generation; to name a workflow: --workflow {each}")
+    return rewind.find(project, wanted, options.session())
 
 
 @click.group(name="log", invoke_without_command=True)
@@ -84,10 +95,10 @@ def show(before: str | None, number: str, wanted: str | None, project_dir: str |
     \b
     Examples:
       holdfast log show 2
-      holdfast log show 2 --of "User auth" > before.json
+      holdfast log show 2 --workflow "User auth" > before.json
     """
     project = options.open_project(project_dir or before)
-    content = rewind.read(project, rewind.find(project, wanted, options.session()), number)
+    content = rewind.read(project, _file(project, wanted, number), number)
     if sys.stdout.isatty():
         options.say(content.raw.decode("utf-8", "replace").removesuffix("\n"))
     else:
@@ -112,10 +123,10 @@ def diff(
     Examples:
       holdfast log diff
       holdfast log diff 2 now
-      holdfast log diff 1 3 --of "User auth"
+      holdfast log diff 1 3 --workflow "User auth"
     """
     project = options.open_project(project_dir or before)
-    path = rewind.find(project, wanted, options.session())
+    path = _file(project, wanted, first, second)
     pair = (first, second or rewind.NOW) if first else rewind.last_two(project, path)
     old, new = (rewind.read(project, path, each) for each in pair)
     for line in rewind.diff(old, new):
@@ -138,10 +149,10 @@ def restore(before: str | None, number: str, wanted: str | None, replace: bool, 
     \b
     Examples:
       holdfast log restore 2
-      holdfast log restore 2 --of "User auth"
+      holdfast log restore 2 --workflow "User auth"
     """
     project = options.open_project(project_dir or before)
-    path = rewind.find(project, wanted, options.session())
+    path = _file(project, wanted, number)
     put = rewind.restore(project, path, number, replace=replace)
     workflow = put.workflow
     where = path.relative_to(project.root).as_posix() if path.is_relative_to(project.root) else str(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
@@ -110,6 +111,23 @@ def content_options(command: Command) -> Command:
     ):
         command = option(command)
     return command
+
+
+def output_option(help: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that adds the file to write, as `FILE` or as `--output FILE`; the command gets `output`."""
+    kind = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
+
+    def added(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def merged(*, file: Path | None, output: Path | None, **rest: Any) -> None:
+            if file is not None and output is not None:
+                raise click.UsageError("name the file once, as FILE or with --output")
+            command(output=file if output is None else output, **rest)
+
+        as_option = click.option("--output", "-o", "output", type=kind, metavar="FILE", help=help)(merged)
+        return click.argument("file", metavar="[FILE]", required=False, type=kind)(as_option)
+
+    return added
 
 
 def open_project(project_dir: str | None, *, tell: bool = True) -> Workspace:

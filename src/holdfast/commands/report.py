@@ -23,11 +23,8 @@ if TYPE_CHECKING:
 
 
 @click.command(name="report")
-@click.option(
-    *("--output", "-o", "output"),
-    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
-    metavar="FILE",
-    help=f"Where to, or - for the screen; by default {ownfolder.place(Path(), ownfolder.REPORT)} in the project.",
+@options.output_option(
+    f"The same as FILE, or - for the screen; by default {ownfolder.place(Path(), ownfolder.REPORT)} in the project."
 )
 @click.option("--open", "opens", is_flag=True, help="Open it in the browser.")
 @options.session_option
@@ -42,7 +39,7 @@ def command(
     limit: int,
     project_dir: str | None,
 ) -> None:
-    """Write what happened as one HTML page.
+    """Write what happened as one HTML page, to FILE if it is given.
 
     It shows a timeline of sessions, compactions, agents and phases, and the log.
     The page loads nothing and runs no scripts. Secrets are masked. Times are UTC.

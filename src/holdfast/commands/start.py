@@ -16,7 +16,7 @@ from holdfast.files import trust
 from holdfast.formats import RECORDS
 from holdfast.sessions import templates
 from holdfast.sessions.ownership import claims, owners, sessions
-from holdfast.workflow import registry
+from holdfast.workflow import registry, typed_names
 from holdfast.workflow.model import Start
 from holdfast.workflow.wording import quoted
 
@@ -210,15 +210,17 @@ def _whose(project: Workspace, workflow: Workflow, session: str | None) -> str:
     if len(live) == 1 and live[0] not in busy:
         claims.give(project, workflow, live[0])
         return f"It belongs to session {live[0][:8]}, which is live here. Its model hears of it at your next prompt."
+    name = typed_names.short(workflow, resumable)
     if not live:
-        return 'No session is live here. To begin one with it: claude "$(holdfast resume)"'
+        which = f" {name}" if len(resumable) > 1 else ""
+        return f'No session is live here. To begin one with it: claude "$(holdfast resume{which})"'
     named = ", ".join(each[:8] for each in live)
     which = f"Session {named} is live here, but doesn't own"
     if len(live) > 1:
         which = f"{len(live)} sessions are live here ({named}), but none owns"
     return (
         f"{which} this workflow. Give it to one with "
-        f"`holdfast resume {workflow.id} --session {live[0][:8]}`, or have a session run `holdfast next {workflow.id}`."
+        f"`holdfast resume {name} --session {live[0][:8]}`, or have a session run `holdfast next {name}`."
     )
 
 

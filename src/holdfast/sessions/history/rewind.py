@@ -48,7 +48,7 @@ def find(project: Workspace, wanted: str | None, session: str | None) -> Path:
     if wanted is not None and (path := _kept(project, wanted)):
         return path
     if wanted is None:
-        return selection.select(project, None, session).path
+        return selection.select(project, None, session, ended=True).path
     try:
         return project.root / selection.anywhere(project, wanted)[0].place
     except HoldfastError:

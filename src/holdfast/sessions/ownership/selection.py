@@ -24,7 +24,13 @@ LISTED = 10  # workflows that an error message names
 
 
 def select(
-    project: Workspace, wanted: str | None, session: str | None, *, whole: bool = False, anyway: bool = False
+    project: Workspace,
+    wanted: str | None,
+    session: str | None,
+    *,
+    whole: bool = False,
+    anyway: bool = False,
+    ended: bool = False,
 ) -> Workflow:
     """Return the workflow that a command names or, if it names none, the current one.
 
@@ -36,6 +42,8 @@ def select(
             never is, except with `anyway`.
         whole: whether only a whole id, title or path counts, as for a command that changes the workflow.
         anyway: whether another live session's workflow counts if the session owns none and none is free to it.
+        ended: whether the command is also about workflows that are over, so that the message lists those if there are
+            no others.
 
     Raises:
         HoldfastError: there is none, or it could be several; the message lists them.
@@ -48,6 +56,8 @@ def select(
     if own:
         return own[0]
     unfinished = _waiting(workflows)
+    if ended and not unfinished and (over := _archive(project)):
+        raise _choice(f"no workflow is unfinished{unread}; name one that is over", [each.workflow for each in over])
     taken = len(unfinished) - len(free)
     if not taken or (anyway and not free):
         return _only(unfinished, "unfinished", workflows, unread)
@@ -58,12 +68,17 @@ def select(
 
 def archived(project: Workspace, wanted: str, *, whole: bool = False) -> Archived | None:
     """Return the archived workflow that is named, the latest of several. None if there is none, or no usable ledger."""
-    try:
-        rows = archive.entries(project)
-    except LedgerError:
-        return None
+    rows = _archive(project)
     found = named([each.workflow for each in rows], wanted, whole=whole)
     return next((each for each in rows if each.workflow in found[:1]), None)
+
+
+def _archive(project: Workspace) -> list[Archived]:
+    """Return the archived workflows, the latest first; none without a usable ledger."""
+    try:
+        return archive.entries(project)
+    except LedgerError:
+        return []
 
 
 def anywhere(project: Workspace, wanted: str, *, whole: bool = False) -> tuple[Workflow, str]:
