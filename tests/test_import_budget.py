@@ -26,10 +26,10 @@ MODELS = frozenset(EVENTS.values())
 BUDGETS = {
     "PreToolUse-Bash": 64,
     "PreToolUse-TodoWrite": 101,
-    "PostToolUse-Agent": 111,
-    "UserPromptSubmit": 114,
-    "PreCompact-auto": 134,
-    "SessionStart-compact": 134,
+    "PostToolUse-Agent": 112,
+    "UserPromptSubmit": 115,
+    "PreCompact-auto": 135,
+    "SessionStart-compact": 135,
 }
 SHOW = "\nimport sys; print(*sys.modules)"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +21,7 @@ if TYPE_CHECKING:
     from holdfast.config import HandlersSection
     from holdfast.dispatch.calls import Answer
     from holdfast.dispatch.client import Client, Event
-    from holdfast.dispatch.output import Reply
     from holdfast.plugins.loader import Call, HandlerFile
-    from holdfast.plugins.outcomes import Outcome
     from holdfast.process.spare import Spare
 
 CLIENT: Client = claude
@@ -148,6 +145,7 @@ def answer(
     passed("found")
     if not plan or event is None:
         return 0
+    from holdfast.dispatch import conclusion
     from holdfast.dispatch.isolation import Isolated
     from holdfast.plugins.context import Context
 
@@ -164,20 +162,20 @@ def answer(
     )
     try:
         answers = isolated.run(plan)
-        answers += judge_again(isolated.judge, event, plan, answers)
+        answers += conclusion.judge_again(CLIENT, isolated.judge, event, plan, answers)
         passed("answered", answers)
         answers += faults.tell(event, plan, answers, isolated.printed)
-        reply, said = conclude(event, plan, answers)
+        reply, said = conclusion.conclude(CLIENT, event, plan, answers)
         output.write_environment(reply, environ.get(CLIENT.ENVIRONMENT_VARIABLE))
         _unwatch()
         streams.write(reply)
         passed("written")
-        isolated.deliver([said[position] for position in reply.delivered])
+        isolated.deliver([said[position][1] for position in reply.delivered])
         passed("delivered")
         faults.note_printed(event, plan, isolated.printed, project)
         faults.note_answers(event, plan, answers, project)
         faults.note_conflicts(event, plan, answers, project)
-        costs.note_after(project, event, costs.of(reply, labels(event, plan, answers)), streams, reply.exit_code)
+        costs.note_after(project, event, costs.of(reply, [label for label, _ in said]), streams, reply.exit_code)
         isolated.close()
     except BaseException:
         isolated.abandon()
@@ -279,127 +277,6 @@ def choose(payload: Mapping[str, Any], found: Sequence[HandlerFile]) -> tuple[li
     return plan, event
 
 
-def conclude(event: Event, plan: Sequence[Call], answers: Sequence[Answer]) -> tuple[Reply, list[Outcome]]:
-    """Merge answers into the reply; a strict handler's fault becomes a refusal.
-
-    Args:
-        event: the event that was answered.
-        plan: its calls.
-        answers: their answers.
-
-    Returns:
-        The reply, and the outcomes it was merged from, in order.
-    """
-    said = [outcome for _, outcome in _said(event, plan, answers)]
-    reply = CLIENT.merge(event.hook_event_name, said)
-    missing = "" if reply.stdout else CLIENT.unanswered(event.hook_event_name)
-    if missing:  # the registered command fails with this text
-        reply = replace(reply, stderr="".join(f"{given.label} {given.fault or missing}\n" for given in answers))
-    return reply, said
-
-
-def labels(event: Event, plan: Sequence[Call], answers: Sequence[Answer]) -> list[str]:
-    """Return the handler's label of each outcome that `conclude` merges, in the same order."""
-    return [label for label, _ in _said(event, plan, answers)]
-
-
-def _said(event: Event, plan: Sequence[Call], answers: Sequence[Answer]) -> list[tuple[str, Outcome]]:
-    strict = {call.label: call.file.path for call in plan if call.route.strict}
-    changes = _changes(event, answers)
-    said: list[tuple[str, Outcome]] = []
-    for position, given in enumerate(answers):
-        # An approval holds for the input that its handler saw, not for another handler's later change.
-        stale = any(later > position and answers[later].label != given.label for later in changes)
-        said += [(given.label, one) for one in given.outcomes if not (stale and one.kind == "allow")]
-        if given.fault and given.label in strict:
-            root = strict[given.label].parent.parent.parent  # of ROOT/.claude/handlers/x.py
-            said.append((given.label, refusal(event.hook_event_name, f"{given.label} {given.fault}", str(root))))
-    return said
-
-
-def refusal(event: str, fault: str, root: str) -> Outcome:
-    """Return the outcome that refuses an event in place of a strict handler that failed.
-
-    Args:
-        event: the event's name, one of the client's STRICT_EVENTS.
-        fault: which handler failed, and why: `user/guard.py: on_pre_tool_use raised ValueError`.
-        root: the project's root, for a project's handler.
-    """
-    from shlex import join
-
-    from holdfast.plugins import strictness
-
-    place, _, name = fault.partition(":")[0].partition("/")
-    lift = ["untrust", "--project", root, name] if place == "project" else ["off", name.removesuffix(".py")]
-    # No name means that the memory of strict handlers can't be read (`strictness.guarding`).
-    lift = ["holdfast", "handlers", *lift] if name else ["rm", "-r", str(strictness.memory_file())]
-    reason = f"Refused, because a strict handler could not check it: {fault}."
-    if "holdfast handlers " not in fault:  # the fault of a missing or broken handler names the command already
-        reason += f" To see more, run in a terminal: holdfast handlers check. To do without it: {join(lift)}."
-    reason += f" Log: {paths.shown(str(paths.log_file()))}"
-    return CLIENT.refusal(event, reason)
-
-
-def judge_again(
-    judge: Callable[[Sequence[Call]], Sequence[Answer]],
-    event: Event,
-    plan: Sequence[Call],
-    answers: Sequence[Answer],
-) -> list[Answer]:
-    """Call strict handlers again if another handler changed the input after they had judged it.
-
-    A strict handler that changes the input itself makes the others judge again, until every strict handler has seen
-    the final input. If that never happens, those that haven't seen it refuse.
-
-    Args:
-        judge: makes some of the plan's calls again, on the event as changed so far.
-        event: the event as it came.
-        plan: the calls that were made.
-        answers: their answers, in the plan's order.
-
-    Returns:
-        The answers to add.
-    """
-    strict = [call for call in plan if call.route.strict]
-    added: list[Answer] = []
-    unaware = _unaware(event, strict, answers)
-    for _ in range(len(strict) + 1):
-        if not unaware:
-            return added
-        added += [_without_repeats(given) for given in judge(unaware)]
-        unaware = _unaware(event, strict, [*answers, *added])
-    from holdfast.dispatch.calls import Answer
-
-    never = "was not asked about the final input: strict handlers kept changing each other's"
-    return added + [Answer(call.label, fault=never, ran=False) for call in unaware]
-
-
-def _unaware(event: Event, strict: Sequence[Call], answers: Sequence[Answer]) -> list[Call]:
-    """Return the strict calls whose last judgement came before another handler's change of the input."""
-    changes = _changes(event, answers)
-    if not changes:
-        return []
-    judged = {given.label: position for position, given in enumerate(answers)}
-    return [call for call in strict if judged[call.label] < changes[-1]]
-
-
-def _changes(event: Event, answers: Sequence[Answer]) -> list[int]:
-    """Return the positions of the answers that changed the input."""
-    present, found = CLIENT.given_input(event), []
-    for position, given in enumerate(answers):
-        values = [outcome.value for outcome in given.outcomes if outcome.kind == "change_input"]
-        if values and values[-1] != present:
-            found.append(position)
-            present = values[-1]
-    return found
-
-
-def _without_repeats(given: Answer) -> Answer:
-    """Drop messages from an answer to a repeated call, because they were given the first time."""
-    repeats = ("advise", "tell_user", "terminal")
-    return replace(given, outcomes=tuple(one for one in given.outcomes if one.kind not in repeats))
-
-
 def _read(argument: str | None, data: bytearray) -> dict[str, Any] | None:
     """Read the payload from stdin, keeping its bytes in `data`.
 
@@ -460,12 +337,14 @@ def _fail(error: BaseException, argument: str | None, data: bytearray, streams: 
         return
     if streams and not streams.answerable():
         return
+    from holdfast.dispatch import conclusion
     from holdfast.plugins import strictness
 
     root = os.environ[CLIENT.ROOT_VARIABLE]
     guards = strictness.guarding(CLIENT, name, CLIENT.matched(name, head), root)
     if guards:
-        reply = CLIENT.merge(name, [refusal(name, f"{', '.join(guards)}: {why}", paths.real_root(root))])
+        refusal = conclusion.refusal(CLIENT, name, f"{', '.join(guards)}: {why}", paths.real_root(root))
+        reply = CLIENT.merge(name, [refusal])
         (streams or output.Streams()).write(reply)
 
 

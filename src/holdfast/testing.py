@@ -127,7 +127,7 @@ class HoldfastProject:
     def send(self, payload: dict[str, Any]) -> Fired:
         """Send one payload as it is; see `fire`."""
         from holdfast import engine, log
-        from holdfast.dispatch import calls, costs, faults, isolation
+        from holdfast.dispatch import calls, conclusion, costs, faults, isolation
         from holdfast.plugins.context import Context
 
         environ = {"CLAUDE_PROJECT_DIR": str(self.root), "CLAUDECODE": "1"}
@@ -138,11 +138,11 @@ class HoldfastProject:
         usual = project.config.handlers.timeout
         caller = calls.Caller(engine.CLIENT, event, Context(project, environ), lambda call: call.route.timeout or usual)
         answers = _in_order(caller, plan)
-        answers += engine.judge_again(partial(_in_order, caller), event, plan, answers)
-        concluded, said = engine.conclude(event, plan, answers)
+        answers += conclusion.judge_again(engine.CLIENT, partial(_in_order, caller), event, plan, answers)
+        concluded, said = conclusion.conclude(engine.CLIENT, event, plan, answers)
         for position in concluded.delivered:
-            isolation.note_delivery(said[position])
-        costs.note(project, event, costs.of(concluded, engine.labels(event, plan, answers)))
+            isolation.note_delivery(said[position][1])
+        costs.note(project, event, costs.of(concluded, [label for label, _ in said]))
         faults.note_answers(event, plan, answers, project)
         project.close()
         log.write("debug", f"fired {event.hook_event_name}")

@@ -24,7 +24,7 @@ def of(reply: Reply, labels: Sequence[str]) -> dict[str, int]:
 
     Args:
         reply: the merged reply.
-        labels: the label of each merged outcome (`engine.labels`).
+        labels: the label of each merged outcome (`conclusion.conclude`).
     """
     found: dict[str, int] = {}
     for position, units in reply.shares.items():

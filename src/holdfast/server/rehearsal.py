@@ -24,7 +24,7 @@ from pydantic import BaseModel
 
 from holdfast import engine, log, paths
 from holdfast.config import Config
-from holdfast.dispatch import calls, costs, duplicates, faults, intake, isolation
+from holdfast.dispatch import calls, conclusion, costs, duplicates, faults, intake, isolation
 from holdfast.dispatch.calls import Caller
 from holdfast.files.redact import redact
 from holdfast.formats import OURS, RECORDS, module
@@ -161,10 +161,10 @@ def of_engine() -> None:
             plan = _plan(event)
             answers = _reported(_wired(event, plan, project))
             engine.deadline(event, project.config.handlers, 0.0, plan)
-            engine.judge_again(lambda calls: [], event, plan, answers)
+            conclusion.judge_again(engine.CLIENT, lambda calls: [], event, plan, answers)
             answers += faults.tell(event, plan, answers, {})
-            reply, _ = engine.conclude(event, plan, answers)
-            costs.of(reply, engine.labels(event, plan, answers))
+            reply, said = conclusion.conclude(engine.CLIENT, event, plan, answers)
+            costs.of(reply, [label for label, _ in said])
             log.write("debug", "")
     log.set_project(None)
 

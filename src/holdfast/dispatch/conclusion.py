@@ -1,0 +1,141 @@
+"""How an event ends: the handlers' answers become one reply, in which nothing passes a strict handler unseen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from holdfast import paths
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from holdfast.dispatch.calls import Answer
+    from holdfast.dispatch.client import Client, Event
+    from holdfast.dispatch.output import Reply
+    from holdfast.plugins.loader import Call
+    from holdfast.plugins.outcomes import Outcome
+
+REPEATS = ("advise", "tell_user", "terminal")  # what a handler that is called again has said the first time
+
+
+def conclude(
+    client: Client, event: Event, plan: Sequence[Call], answers: Sequence[Answer]
+) -> tuple[Reply, list[tuple[str, Outcome]]]:
+    """Merge answers into the reply; a strict handler's fault becomes a refusal.
+
+    Args:
+        client: the client that sent the event.
+        event: the event that was answered.
+        plan: its calls.
+        answers: their answers.
+
+    Returns:
+        The reply, and what it was merged from, in order: each outcome after the label of its handler.
+    """
+    said = _said(client, event, plan, answers)
+    reply = client.merge(event.hook_event_name, [outcome for _, outcome in said])
+    missing = "" if reply.stdout else client.unanswered(event.hook_event_name)
+    if missing:  # the registered command fails with this text
+        reply = replace(reply, stderr="".join(f"{given.label} {given.fault or missing}\n" for given in answers))
+    return reply, said
+
+
+def _said(client: Client, event: Event, plan: Sequence[Call], answers: Sequence[Answer]) -> list[tuple[str, Outcome]]:
+    strict = {call.label: call.file.path for call in plan if call.route.strict}
+    changes = _changes(client, event, answers)
+    said: list[tuple[str, Outcome]] = []
+    for position, given in enumerate(answers):
+        # An approval holds for the input that its handler saw, not for another handler's later change.
+        stale = any(later > position and answers[later].label != given.label for later in changes)
+        said += [(given.label, one) for one in given.outcomes if not (stale and one.kind == "allow")]
+        if given.fault and given.label in strict:
+            root = strict[given.label].parent.parent.parent  # of ROOT/.claude/handlers/x.py
+            fault = f"{given.label} {given.fault}"
+            said.append((given.label, refusal(client, event.hook_event_name, fault, str(root))))
+    return said
+
+
+def refusal(client: Client, event: str, fault: str, root: str) -> Outcome:
+    """Return the outcome that refuses an event in place of a strict handler that failed.
+
+    Args:
+        client: the client that sent the event.
+        event: the event's name, one of the client's STRICT_EVENTS.
+        fault: which handler failed, and why: `user/guard.py: on_pre_tool_use raised ValueError`.
+        root: the project's root, for a project's handler.
+    """
+    from shlex import join
+
+    from holdfast.plugins import strictness
+
+    place, _, name = fault.partition(":")[0].partition("/")
+    lift = ["untrust", "--project", root, name] if place == "project" else ["off", name.removesuffix(".py")]
+    # No name means that the memory of strict handlers can't be read (`strictness.guarding`).
+    lift = ["holdfast", "handlers", *lift] if name else ["rm", "-r", str(strictness.memory_file())]
+    reason = f"Refused, because a strict handler could not check it: {fault}."
+    if "holdfast handlers " not in fault:  # the fault of a missing or broken handler names the command already
+        reason += f" To see more, run in a terminal: holdfast handlers check. To do without it: {join(lift)}."
+    reason += f" Log: {paths.shown(str(paths.log_file()))}"
+    return client.refusal(event, reason)
+
+
+def judge_again(
+    client: Client,
+    judge: Callable[[Sequence[Call]], Sequence[Answer]],
+    event: Event,
+    plan: Sequence[Call],
+    answers: Sequence[Answer],
+) -> list[Answer]:
+    """Call strict handlers again if another handler changed the input after they had judged it.
+
+    A strict handler that changes the input itself makes the others judge again, until every strict handler has seen
+    the final input. If that never happens, those that haven't seen it refuse.
+
+    Args:
+        client: the client that sent the event.
+        judge: makes some of the plan's calls again, on the event as changed so far.
+        event: the event as it came.
+        plan: the calls that were made.
+        answers: their answers, in the plan's order.
+
+    Returns:
+        The answers to add.
+    """
+    strict = [call for call in plan if call.route.strict]
+    added: list[Answer] = []
+    unaware = _unaware(client, event, strict, answers)
+    for _ in range(len(strict) + 1):
+        if not unaware:
+            return added
+        added += [_without_repeats(given) for given in judge(unaware)]
+        unaware = _unaware(client, event, strict, [*answers, *added])
+    from holdfast.dispatch.calls import Answer
+
+    never = "was not asked about the final input: strict handlers kept changing each other's"
+    return added + [Answer(call.label, fault=never, ran=False) for call in unaware]
+
+
+def _unaware(client: Client, event: Event, strict: Sequence[Call], answers: Sequence[Answer]) -> list[Call]:
+    """Return the strict calls whose last judgement came before another handler's change of the input."""
+    changes = _changes(client, event, answers)
+    if not changes:
+        return []
+    judged = {given.label: position for position, given in enumerate(answers)}
+    return [call for call in strict if judged[call.label] < changes[-1]]
+
+
+def _changes(client: Client, event: Event, answers: Sequence[Answer]) -> list[int]:
+    """Return the positions of the answers that changed the input."""
+    present, found = client.given_input(event), []
+    for position, given in enumerate(answers):
+        values = [outcome.value for outcome in given.outcomes if outcome.kind == "change_input"]
+        if values and values[-1] != present:
+            found.append(position)
+            present = values[-1]
+    return found
+
+
+def _without_repeats(given: Answer) -> Answer:
+    """Drop messages from an answer to a repeated call, because they were given the first time."""
+    return replace(given, outcomes=tuple(one for one in given.outcomes if one.kind not in REPEATS))
