@@ -70,6 +70,20 @@ def test_on_a_terminal_symbols_stand_for_the_words(
     assert "\n    → remove " in said
 
 
+def test_on_a_narrow_terminal_a_finding_goes_on_under_its_beginning(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A remedy stays whole, because it may be a command to copy."""
+    (root / ".claude" / "settings.json").write_text('{"disableAllHooks": true}')
+    monkeypatch.setenv("COLUMNS", "40")
+    lines = holdfast("doctor", "-v", root=root, code=1).out.splitlines()
+    found = [line for line in lines if line.startswith("  ") and not line.startswith("    fix: ")]
+    assert max(map(len, found)) <= 40
+    at = next(number for number, line in enumerate(lines) if line.startswith("  problem: "))
+    assert lines[at + 1].startswith(" " * len("  problem: "))
+    assert any(line.startswith("    fix: remove ") and len(line) > 40 for line in lines)
+
+
 def test_paths_are_relative_where_the_command_runs(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """To the current folder, whatever the project's is, and `~` for home; the JSON names whole paths."""
     settings = root / ".claude" / "settings.json"

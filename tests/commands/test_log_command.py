@@ -147,6 +147,21 @@ def test_a_single_generation_is_compared_with_the_present(project: HoldfastProje
     assert "was kept, so there is nothing to compare" in said
 
 
+def test_on_a_narrow_terminal_lines_go_on_between_words(
+    project: HoldfastProject, hybrid: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Indented, and none is wider; elsewhere each event is one line. Handlers are listed in the same way."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    whole = {words: holdfast(*words, root=project.root).out for words in (("log",), ("handlers", "list"))}
+    monkeypatch.setenv("COLUMNS", "40")
+    for words, text in whole.items():
+        lines = holdfast(*words, root=project.root).out.splitlines()
+        assert len(lines) > len(text.splitlines())
+        assert max(map(len, lines)) <= 40
+        assert "".join(" ".join(lines).split()) == "".join(text.split()), "nothing is lost"
+    assert all(line.startswith(("20", "  ")) for line in holdfast("log", root=project.root).out.splitlines())
+
+
 def test_with_nothing_unfinished_those_that_are_over_can_be_named(project: HoldfastProject) -> None:
     """The commands to compare their contents are printed; what moves a workflow doesn't list them."""
     holdfast("start", "Alpha", "--phase", "One", root=project.root)

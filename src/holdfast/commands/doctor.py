@@ -133,8 +133,13 @@ def _print(found: Sequence[Finding], mended: Sequence[tuple[Finding, str, bool]]
 
     def put(text: str, level: str = "", lead: str = "") -> None:
         said = paths.shown(wording.clean(text))
-        mark = (f"{marks[level]} ", _STYLES[level]) if level else ""
-        sheet.put(console, [Text.assemble(lead, mark, said)])
+        begin = Text.assemble(lead, (f"{marks[level]} ", _STYLES[level]) if level else "")
+        if level and sheet.wraps(console):
+            page = sheet.Sheet(console.width)
+            page.put(Text(said), begin)
+            sheet.put(console, page.lines)
+        else:  # a remedy too: it may be a command to copy
+            sheet.put(console, [Text.assemble(begin, said)])
 
     shown = [each for each in found if verbose or each.level != "ok"]
     for name, group in groupby(shown, key=lambda each: each.check):

@@ -12,7 +12,7 @@ import click
 from holdfast import paths
 from holdfast.clients import claude
 from holdfast.clients.claude import events
-from holdfast.commands import handler_registration, handler_trust, options
+from holdfast.commands import handler_registration, handler_trust, options, sheet
 from holdfast.errors import HoldfastError, StateError, because
 from holdfast.files import trust
 from holdfast.install import inspection
@@ -66,17 +66,17 @@ def list_(as_json: bool, project_dir: str | None) -> None:
         remarked = [{"file": str(file.path), "remark": said} for file, said in remarks]
         options.print_json({"events": listed, "no_event": without, "remarks": remarked})
         return
+    lines = []
     for event, rows in listed.items():
         shown = [row for row in rows if not row["off"]]
-        if shown:
-            click.echo(event)
+        lines += [event] if shown else []
         for number, row in enumerate(shown, 1):
             place = "-" if row["inactive_reason"] else f"{number}."
-            _say(f"  {place:<3}{row['place']:<8} {_named_file(Path(row['file']))}  {_marks(row)}".rstrip())
-    for file, said in (*mute, *remarks):
-        _say(f"{_named_file(file.path)}: {said}")
+            lines.append(f"  {place:<3}{row['place']:<8} {_named_file(Path(row['file']))}  {_marks(row)}".rstrip())
+    lines += [f"{_named_file(file.path)}: {said}" for file, said in (*mute, *remarks)]
     if any(file.path.parent == paths.shipped("handlers") for file in files):
-        _say(f"The shipped handlers are in {paths.shipped('handlers')}.")
+        lines.append(f"The shipped handlers are in {paths.shipped('handlers')}.")
+    sheet.tell(map(paths.shown, lines))
 
 
 def _named_file(path: Path) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import click
@@ -106,7 +105,7 @@ def _put(rows: Sequence[tuple[tuple[str, ...], tuple[str, str]]]) -> None:
     """
     console = sheet.console()
     page = sheet.Sheet(console.width)
-    narrow = console.is_terminal or "COLUMNS" in os.environ
+    narrow = sheet.wraps(console)
     widths = [max(map(cell_len, column)) for column in zip(*(cells for cells, _ in rows), strict=True)]
     for cells, (told, name) in rows:
         lead = "".join(f"{cell}{' ' * (width - cell_len(cell))}  " for cell, width in zip(cells, widths, strict=True))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast.commands import options
+from holdfast.commands import options, sheet
 from holdfast.sessions.history import rewind, timeline
 from holdfast.sessions.ownership import selection, sessions
 from holdfast.workflow import wording
@@ -72,12 +72,14 @@ def command(
         options.print_json([timeline.as_json(each) for each in found])
         return
     names = timeline.phase_names(project)
+    lines = []
     for each in found:
         session = each.session[:8] or "-"
         where = "" if each.worktree in ("", project.worktree) else f" (in {wording.one_line(each.worktree)})"
-        line = f"{each.at[:10]} {each.at[11:19]}  {session:<8}  {timeline.sentence(each, names)}{where}"
-        options.say(line)
-    if not found:
+        lines.append(f"{each.at[:10]} {each.at[11:19]}  {session:<8}  {timeline.sentence(each, names)}{where}")
+    if lines:
+        sheet.tell(lines)
+    else:
         what = "nothing like that" if since or session_id or workflow else "nothing"
         options.note(f"{what} has happened in this project yet; `holdfast start TITLE` starts a workflow")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from rich.segment import Segment
 from rich.text import Text
 
 from holdfast.process.terminal_text import printable, unguarded
+from holdfast.workflow.wording import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -91,6 +93,24 @@ def console(*, stderr: bool = False) -> Console:
 def put(console: Console, lines: Sequence[Text]) -> None:
     """Print lines. Raises BrokenPipeError if nobody reads them."""
     console.print(Text("\n").join(lines), soft_wrap=True)
+
+
+def wraps(console: Console) -> bool:
+    """Return whether lines wrap: on a terminal or with COLUMNS. Elsewhere each stays whole, for programs."""
+    return console.is_terminal or "COLUMNS" in os.environ
+
+
+def tell(lines: Iterable[str], hang: int = 2) -> None:
+    """Print cleaned lines. Those that are too long for a terminal wrap between words, indented `hang` columns more."""
+    to = console()
+    page = Sheet(to.width)
+    for line in map(clean, lines):
+        if wraps(to) and cell_len(line) > to.width:
+            indent = line[: len(line) - len(line.lstrip())]
+            page.put(Text(line.lstrip()), indent, hang)
+        else:
+            page.lines.append(Text(line))
+    put(to, page.lines)
 
 
 def cropped(page: list[Text], tail: list[Text], height: int | None) -> list[Text]:

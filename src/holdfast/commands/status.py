@@ -57,7 +57,8 @@ def command(as_json: bool, project_dir: str | None) -> None:
     if as_json:
         options.print_json(status)
         return
-    identity = f"Identity {status['identity']}\n" if status["identity"] != status["root"] else ""
+    shared = "folders with the same identity share the ledger"
+    identity = f"Identity {status['identity']} ({shared})\n" if status["identity"] != status["root"] else ""
     options.say(paths.shown(f"Project {status['root']}\n{identity}Ledger {status['ledger']}"))
     if status["former_ledger"]:
         options.say(status["former_ledger"])

@@ -117,6 +117,23 @@ def test_an_end_leaves_one_copy_that_is_not_listed(project: Workspace, monkeypat
         skills.done(project, made)
 
 
+def test_an_early_end_says_of_nothing_that_it_was_worked_on(project: Workspace) -> None:
+    """The active phase is completed, or stays active while a checkpoint of it is open; the others stay pending."""
+    after = skills.done(project, skills.begin(project, start(project, "Add model")), everything=True)
+    assert [each.status for each in after.phases] == ["completed", *["pending"] * (after.total - 1)]
+    assert after.finished
+
+    state = documents.state("dev")
+    state["tasks"] = []
+    for each in state["state_machine"]["phases"]:
+        each["status"] = {"verification": "in_progress", "pr_creation": "pending"}.get(each["name"], "completed")
+    state["state_machine"]["current_phase"] = "verification"
+    after = skills.done(project, put(project, "dev", state), everything=True)
+    assert [each.status for each in after.phases] == ["completed"] * 3 + ["active", "pending"]
+    assert after.finished
+    assert inspection.findings(project) == []
+
+
 @pytest.mark.parametrize("killed", ["copy", "removal", "index"])
 def test_a_crash_between_two_writes_of_an_end_heals(
     project: Workspace, monkeypatch: pytest.MonkeyPatch, killed: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -103,6 +104,7 @@ def begin(project: Records, workflow: Workflow) -> Workflow:
 def done(project: Records, workflow: Workflow, *, note: str = "", everything: bool = False) -> Workflow:
     """Complete the current phase or task and begin the next; the last one completes the workflow.
 
+    With `everything`, the workflow ends. The active phase or task is completed if it can be; what is left stays open.
     Nothing happens if somebody else completed it meanwhile. Raises TransitionError while a checkpoint of the phase is
     open or failed, or if the workflow is blocked.
     """
@@ -117,7 +119,10 @@ def done(project: Records, workflow: Workflow, *, note: str = "", everything: bo
             return
         _note(data, unit, note)
         if everything:
-            transitions.end(data, rules, at, everything=True)
+            if unit and units.status(data, unit) == "in_progress":
+                with suppress(TransitionError):  # its checkpoints are open, so nobody can say that it is completed
+                    units.complete(data, rules, unit, at)
+            transitions.end(data, rules, at, early=True)
             return
         if unit:
             units.complete(data, rules, unit, at)

@@ -202,10 +202,18 @@ def unblock(data: dict[str, Any], at: str) -> None:
     note(data, at, "workflow_unblocked")
 
 
-def end(data: dict[str, Any], rules: Machine, at: str, *, everything: bool = False) -> None:
-    """Complete the workflow (R004-28). With `everything`, phases and tasks that are open are completed before.
+def end(data: dict[str, Any], rules: Machine, at: str, *, everything: bool = False, early: bool = False) -> None:
+    """Complete the workflow (R004-28).
 
-    Raises TransitionError while phases are open, and if a checkpoint failed, even with `everything`.
+    Args:
+        data: the state.
+        rules: the machine.
+        at: the time, a UTC stamp.
+        everything: complete the phases and tasks that are open before.
+        early: leave them as they are, so that nothing says that they were worked on.
+
+    Raises:
+        TransitionError: phases are open, with neither of these. Or a checkpoint failed.
     """
     must_go_on(data)
     bad = [name for name, each in files.checkpoints(data).items() if files.failed(each)]
@@ -216,13 +224,13 @@ def end(data: dict[str, Any], rules: Machine, at: str, *, everything: bool = Fal
         )
     left = {id_: each for id_, each in files.phases(data).items() if not _is_done(each)}
     open_tasks = [number for number, each in enumerate(files.tasks(data), 1) if not _is_done(each)]
-    if (left or open_tasks) and not everything:
+    if (left or open_tasks) and not (everything or early):
         names = [*left, *(f"task {number}" for number in open_tasks)]
         said = f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} not completed"
         raise TransitionError(f"{said}; `holdfast skills complete --all` completes what is open, too")
-    for number in open_tasks:
+    for number in open_tasks * everything:
         complete_task(data, number, at)
-    for id_, each in left.items():
+    for id_, each in left.items() if everything else ():
         each["status"] = "completed"
         each["completed_at"] = at
         note(data, at, "phase_completed", phase=id_)
