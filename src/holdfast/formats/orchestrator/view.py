@@ -128,8 +128,9 @@ def context(run: Run, root: Path) -> dict[str, Any]:
     """Return what has to survive a compaction, a short text for each question; what says nothing yet is left out."""
     head = run.head
     number, iteration = values.number(head.get("current_phase")), values.text(head.get("ralph_iteration"))
-    phase = "" if number is None else f" of phase {number + 1}/{values.text(head.get('total_phases'))}"
-    named = "" if number is None or run.phase_name(number + 1) == title(run) else f" {run.phase_name(number + 1)}"
+    phases = values.text(head.get("total_phases"))
+    phase = "" if number is None or phases == "1" else f" of phase {number + 1}/{phases}"
+    named = "" if not phase or run.phase_name(number + 1) == title(run) else f" {run.phase_name(number + 1)}"
     task = values.text(head.get("current_task"))
     tried = "" if iteration == "0" else f"iteration {iteration}, "
     found: dict[str, Any] = {"run": f"{run.status}, {tried}task {task}{phase}{named}"}
@@ -144,7 +145,7 @@ def context(run: Run, root: Path) -> dict[str, Any]:
     bounds = values.members(run.data.get("safety_bounds"))
     found["bounds"] = _bounds(bounds)
     if warned := values.texts(bounds.get("warnings"), "", []):
-        found["bounds_warnings"] = list(warned)
+        found["bounds_warnings"] = list(warned) if len(warned) > 1 else warned[0]
     if learned := lessons(run):
         found["learnings"] = learned
     interventions = schema.objects(values.members(run.data.get("supervisor")).get("interventions"))

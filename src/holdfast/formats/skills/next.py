@@ -19,6 +19,6 @@ def step(workflow: Workflow) -> Step | None:
     unit = unit or next((each for each in workflow.phases if each.status != "completed"), workflow.phases[-1])
     before = workflow.phases[unit.number - 2].handover if unit.number > 1 else ""
     prompt = f"{unit.title}\n\nContext: {before}" if before else unit.title
-    agent = f" with the agent {unit.agent}" if unit.agent else ""
+    agent = f" (agent {unit.agent})" if unit.agent else ""
     text = f"{display.scenario(view.of(workflow), unit)}{agent}"
     return Step(unit.number, workflow.total, unit.title, unit.agent, prompt, text)
