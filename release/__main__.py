@@ -81,8 +81,14 @@ def conclusion(name: str, problems: list[str]) -> str:
     """Return what came of it and what to do next."""
     if problems:
         return "\n".join([f"Holdfast {name} is not ready to be released:", *(f"- {each}" for each in problems)])
+    first = ""
+    if not version.has_urls(ROOT):
+        first = """
+Before you publish it, add [project.urls] to pyproject.toml: Source, Documentation, Issues and Changelog. Then run this
+again. A package index links to nothing else.
+"""
     return f"""Holdfast {name} is ready, in dist/. Nothing was uploaded. Next:
-
+{first}
     git tag -a {name} -m "Holdfast {name}"
     git push origin {name}
     .release/bin/python -m twine upload dist/holdfast-{name}*    # if you publish it on a package index"""

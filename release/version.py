@@ -6,7 +6,7 @@ import json
 import re
 import subprocess
 import tomllib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +18,17 @@ _DATE = re.compile(r" - \d{4}-\d\d-\d\d")
 
 def of(root: Path) -> str:
     """Return the version in pyproject.toml."""
-    return str(tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]["version"])
+    return str(_project(root)["version"])
+
+
+def has_urls(root: Path) -> bool:
+    """Return whether pyproject.toml says where the project is public."""
+    return bool(_project(root).get("urls"))
+
+
+def _project(root: Path) -> dict[str, Any]:
+    project: dict[str, Any] = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
+    return project
 
 
 def problems(root: Path) -> Iterator[str]:

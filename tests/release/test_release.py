@@ -217,3 +217,17 @@ def test_it_ends_with_what_to_do_next() -> None:
     ready = program.conclusion("1.0", [])
     assert "Nothing was uploaded" in ready
     assert "git tag -a 1.0 " in ready
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_project_without_a_public_address_is_told_to_name_it(monkeypatch: pytest.MonkeyPatch, known: bool) -> None:
+    """Before it is published: nobody could find the source or the issues from a page of the index."""
+    monkeypatch.setattr(version, "has_urls", lambda root: known)
+    assert ("add [project.urls] to pyproject.toml" in program.conclusion("1.0", [])) is not known
+
+
+def test_whether_it_has_one_is_read_from_its_metadata(tmp_path: Path) -> None:
+    """A table with at least one address."""
+    for urls, known in (("", False), ("[project.urls]\n", False), ('[project.urls]\nSource = "x"\n', True)):
+        (tmp_path / "pyproject.toml").write_text(f'[project]\nversion = "1"\n{urls}', "utf-8")
+        assert version.has_urls(tmp_path) is known

@@ -24,7 +24,7 @@ LISTS: tuple[str, ...] = ()
 SOURCES: tuple[str, ...] = ()
 SHARED = ".claude"
 VERBS: tuple[str, ...] = (
-    'Commands: `holdfast next`, `holdfast done --note "…"`, `holdfast orchestrator|update --help`.',
+    'Commands: `holdfast next`, `holdfast done --note "…"`, `holdfast orchestrator --help`, `holdfast update --help`.',
 )
 REOPENING = "`holdfast log restore` puts an earlier content of its file back"
 DEFINITIONS = ""
