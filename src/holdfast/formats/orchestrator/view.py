@@ -129,11 +129,13 @@ def context(run: Run, root: Path) -> dict[str, Any]:
     head = run.head
     number, iteration = values.number(head.get("current_phase")), values.text(head.get("ralph_iteration"))
     phases = values.text(head.get("total_phases"))
-    phase = "" if number is None or phases == "1" else f" of phase {number + 1}/{phases}"
-    named = "" if not phase or run.phase_name(number + 1) == title(run) else f" {run.phase_name(number + 1)}"
+    phase = ""
+    if number is not None and phases != "1":
+        called = run.phase_name(number + 1)
+        phase = f" of phase {number + 1}/{phases}" + ("" if called == title(run) else f" {called}")
     task = values.text(head.get("current_task"))
     tried = "" if iteration == "0" else f"iteration {iteration}, "
-    found: dict[str, Any] = {"run": f"{run.status}, {tried}task {task}{phase}{named}"}
+    found: dict[str, Any] = {"run": f"{run.status}, {tried}task {task}{phase}"}
     if head.get("outer_ralph") is True:
         found["outer_review"] = "running"
     found["document"] = values.text(head.get("task_doc")).removeprefix(f"{root}/")
