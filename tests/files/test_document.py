@@ -277,6 +277,19 @@ def test_a_file_is_read_down_to_the_last_level(tmp_path: Path, opening: str, clo
         document.load(nested(document.DEPTH_LIMIT + 1))
 
 
+@pytest.mark.parametrize("blank", ["", " ", "  ", "\t", "\r\n"])
+@pytest.mark.parametrize(
+    "beside", ['"b": 2', '"b": ":"', '"b": "\\":"', '": ": "a\\\\"', '"b": "c :"', '"b\\":": [{"c": 1.5}]']
+)
+def test_a_key_given_twice_is_found_however_the_file_is_written(tmp_path: Path, blank: str, beside: str) -> None:
+    """Keys are counted by their colons, of which texts have some too, and before which blanks may stand."""
+    once = f'{{{beside}, "a": {{"k"{blank}: 1, "l"{blank}: ":"}}}}'
+    assert document.load(_file(tmp_path, once.encode())).data == json.loads(once)
+    for twice in (once.replace('"l"', '"k"'), f'{once[:-1]}, "a"{blank}: 1}}'):
+        with pytest.raises(BrokenError, match=r"the key '[ak]' is given twice in one object"):
+            document.load(_file(tmp_path, twice.encode()))
+
+
 def test_many_shallow_objects_are_not_deep(tmp_path: Path) -> None:
     """Nor are brackets in a text."""
     data = {"a": [{} for _ in range(document.DEPTH_LIMIT)], "b": "[{" * document.DEPTH_LIMIT}

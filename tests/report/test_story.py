@@ -260,7 +260,7 @@ def test_a_phase_is_called_as_its_file_has_it(tmp_path: Path) -> None:
     holdfast("start", "Calculator", "--phase", "Build it", root=here.root)
     mine = registry.all_found(here).workflows[0]
     (phase,) = mine.phases
-    theirs = replace(mine, root=there.root, path=there.root / mine.place, phases=(replace(phase, title="Old name"),))
+    theirs = replace(mine, root=there.root, path=there.root / mine.place, phases=(phase._replace(title="Old name"),))
     assert theirs.key == mine.key
     archive.keep(there, theirs, clock.stamp())
 

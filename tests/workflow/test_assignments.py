@@ -176,7 +176,7 @@ def test_of_two_phases_with_one_title_the_unfinished_one_counts() -> None:
     assert matched(flow, "Review it", "c") == "phase_2"
     assert matched(flow, "Review it", "@c") == "phase_2"
     assert (
-        matched(replace(flow, phases=(*flow.phases[:2], replace(flow.phases[2], agent="b"))), "Review it") == "phase_1"
+        matched(replace(flow, phases=(*flow.phases[:2], flow.phases[2]._replace(agent="b"))), "Review it") == "phase_1"
     )
     waiting = workflow(
         ("Review it", "a", "completed"), ("Build", "", "active"), ("Review it", "a", "pending"), current=2
@@ -225,12 +225,12 @@ def test_a_reference_counts_whatever_the_phases_status() -> None:
 def test_a_specific_kind_counts_for_the_phase_that_is_due() -> None:
     """I000-15: it is for the current or next phase, nothing further on, and for none that failed."""
     assert matched(THREE, "go", "tester") is None
-    started = replace(THREE, phases=(replace(THREE.phases[0], status="completed"), *THREE.phases[1:]), current=2)
+    started = replace(THREE, phases=(THREE.phases[0]._replace(status="completed"), *THREE.phases[1:]), current=2)
     assert matched(started, "go", "tester") == "phase_1"
     assert matched(started, "go", "@tester") == "phase_1"
     assert matched(started, "go", "other") is None
     assert matched(started, "go", "") is None
-    failed = replace(started, phases=(started.phases[0], replace(started.phases[1], status="failed")))
+    failed = replace(started, phases=(started.phases[0], started.phases[1]._replace(status="failed")))
     assert matched(failed, "look for stuff", "tester") is None
     assert matched(failed, "Write and run tests", "tester") == "phase_1"
 
@@ -269,7 +269,7 @@ def test_a_kind_that_two_unfinished_phases_name_is_evidence_of_neither() -> None
     """I000-15: helpers of the same kind would complete the wrong phase."""
     flow = workflow(("A b", "coder", "active"), ("C d", "coder", "pending"), current=1)
     assert matched(flow, "help me", "coder") is None
-    alone = replace(flow, phases=(flow.phases[0], replace(flow.phases[1], status="completed")))
+    alone = replace(flow, phases=(flow.phases[0], flow.phases[1]._replace(status="completed")))
     assert matched(alone, "help me", "coder") == "phase_0"
 
 
@@ -329,7 +329,7 @@ def test_any_text_is_accepted(text: str, agent: str) -> None:
 @pytest.mark.parametrize("title", ["*Build*", "#build", "Build:", "`build`"])
 def test_decoration_of_a_title_is_no_part_of_it(title: str) -> None:
     """Nor is that of the line it stands on."""
-    flow = replace(THREE, phases=(replace(THREE.phases[0], title=title), *THREE.phases[1:]))
+    flow = replace(THREE, phases=(THREE.phases[0]._replace(title=title), *THREE.phases[1:]))
     assert matched(flow, f"go\n**{title}**\nnow") == "phase_0"
     assert matched(flow, f"go\nPlease {title} it\n\nnow") is None
 
@@ -368,7 +368,7 @@ def test_of_completed_phases_with_one_title_the_first_counts() -> None:
 def test_zeros_in_an_id_and_the_word_before_it_do_not_count(text: str, phase: str | None) -> None:
     """Models write `IMPL-001` and `IMPL-1` for the same task; a zero behind a digit belongs to the number."""
     ids = ("IMPL-1", "IMPL-002", "IMPL-10")
-    phases = tuple(replace(each, id=id_) for each, id_ in zip(THREE.phases, ids, strict=True))
+    phases = tuple(each._replace(id=id_) for each, id_ in zip(THREE.phases, ids, strict=True))
     assert matched(replace(THREE, phases=phases), text) == phase
 
 

@@ -85,9 +85,9 @@ def test_a_right_list_is_left_alone(workflow: Workflow) -> None:
 
 def test_the_digest_follows_content_and_status(project: Workspace, workflow: Workflow) -> None:
     """The list is handed over once, when it changed."""
-    before = todos.digest(todos.todo_list(workflow))
-    assert before == todos.digest(todos.todo_list(workflow))
-    assert before != todos.digest(todos.todo_list(hybrid.move(project, "phase_1", "completed")[0]))
+    before = todos.digest(workflow)
+    assert before == todos.digest(workflow)
+    assert before != todos.digest(hybrid.move(project, "phase_1", "completed")[0])
 
 
 def test_the_request_names_every_tool_and_serves_as_a_checklist(workflow: Workflow) -> None:

@@ -18,7 +18,7 @@ _NOTE_RESERVE_UNITS = 80
 
 def units(text: str) -> int:
     """Return a text's length as the client counts it: in UTF-16 code units."""
-    return len(text) + sum(1 for character in text if character > "\uffff")
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 class Piece(NamedTuple):

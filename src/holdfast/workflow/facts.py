@@ -45,6 +45,9 @@ class Fact(NamedTuple):
     @property
     def whole(self) -> str:
         """The fact with its whole value, line breaks and all."""
+        line = f"- {self.label} {self.value}{self.mark}" if self.label else f"- {self.value}{self.mark}"
+        if len(line) <= VALUE_CHARS and wording.is_plain(line):
+            return line
         label = f"{wording.clean(self.label[:VALUE_CHARS])} " if self.label else ""
         more = len(self.value) - VALUE_CHARS
         rest = f"… (+{more} characters in the state file)" if more > 0 else ""
@@ -90,7 +93,9 @@ def open_phases(workflow: Workflow) -> Section:
     return _section(
         "Open to-dos:",
         known,
-        lambda each: Fact(each.title, f"[ ] {workflow.named(each)}", _mark(each), phase=each.number),
+        lambda each: Fact(
+            each.title, f"[ ] {workflow.named(each)}", _mark(each), wording.VALUE_LIMIT_CHARS, each.number
+        ),
     )
 
 

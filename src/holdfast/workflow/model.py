@@ -20,8 +20,7 @@ Status = Literal["pending", "active", "completed", "failed", "blocked"]
 Origin = Literal["agent", "plan"]
 
 
-@frozen
-class Phase:
+class Phase(NamedTuple):
     """One step of a workflow.
 
     `number` counts from 1. `handover` is the context that this phase leaves for the next one. `place` is its own file,
@@ -166,7 +165,8 @@ class Workflow:
 
     def named(self, phase: Phase) -> str:
         """Return a phase's name in a sentence: `phase 2/5`, or `task IMPL-1.2`."""
-        return f"{self.unit} {phase.number}/{self.total}" if self.in_order else f"{self.unit} {phase.id}"
+        record = RECORDS[self.format]
+        return f"{record.UNIT} {phase.number}/{self.total}" if record.IN_ORDER else f"{record.UNIT} {phase.id}"
 
     @property
     def finished(self) -> bool:

@@ -34,12 +34,12 @@ def todo_list(workflow: Workflow) -> list[dict[str, str]]:
     ]
 
 
-def digest(todos: Sequence[Mapping[str, Any]]) -> str:
-    """Return the SHA-256 of a list's contents and statuses in hexadecimal, to tell whether it changed."""
+def digest(workflow: Workflow) -> str:
+    """Return the SHA-256 of the list's contents and statuses in hexadecimal, to tell whether it changed."""
     import hashlib
     import json
 
-    text = json.dumps([[todo.get("content"), todo.get("status")] for todo in todos])
+    text = json.dumps([[phase.title, _STATUS.get(phase.status, "pending")] for phase in workflow.phases])
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 

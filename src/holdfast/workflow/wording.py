@@ -59,14 +59,21 @@ def without_remedy(said: str) -> str:
 
 def clean(text: str) -> str:
     """Return text without control characters and lone surrogates, with tags of the client and of fences disarmed."""
-    if text.isascii() and text.isprintable() and "<" not in text:  # as nearly every title is
+    if is_plain(text):
         return text
     text = _DROPPED.sub("", _BREAKS.sub("\n", text))
     return _TAGS.sub("‹", _SURROGATES.sub("\ufffd", text))
 
 
+def is_plain(text: str) -> bool:
+    """Return whether nothing in a text needs cleaning, as in nearly every title."""
+    return text.isascii() and text.isprintable() and "<" not in text
+
+
 def one_line(text: str, limit: int = VALUE_LIMIT_CHARS, pointer: str = "…") -> str:
     """Return cleaned text on a single line, cut to `limit` characters with `pointer` after them if it is longer."""
+    if len(text) <= limit and is_plain(text):
+        return " ".join(text.split())
     beginning = text[:LOOKED_AT_CHARS]
     line = clean(" ".join(clean(beginning).split()))
     whole = len(line) <= limit and len(beginning) == len(text)
@@ -127,9 +134,9 @@ def plural(number: int, one: str) -> str:
 
 def units(text: str) -> int:
     """Return the length of a text in UTF-16 units, as the client counts."""
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def size(lines: Iterable[str]) -> int:
     """Return the length of lines, each with its line break, in UTF-16 units."""
-    return sum(units(line) + 1 for line in lines)
+    return sum([units(line) + 1 for line in lines])

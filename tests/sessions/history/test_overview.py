@@ -354,8 +354,8 @@ def test_the_owners_other_agents_do_not_work_for_what_is_finished(project: Works
 
 def test_whether_sessions_were_told_the_present_list(project: Workspace, at: Any, release: Workflow) -> None:
     """The last told first."""
-    todolists.tell(project, ME, release.key, todos.digest(todos.todo_list(release)))
-    todolists.tell(project, THIRD, "another", todos.digest(todos.todo_list(release)))
+    todolists.tell(project, ME, release.key, todos.digest(release))
+    todolists.tell(project, THIRD, "another", todos.digest(release))
     when = at("10:01:00")
     todolists.tell(project, OTHER, release.key, "an earlier one")
 

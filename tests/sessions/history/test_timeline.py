@@ -386,7 +386,7 @@ def test_no_secret_is_told_to_people_or_programs(project: HoldfastProject) -> No
     agent.returned(f"The key is {secret}", session_id=ME)
     there = workspace(project.root)
     (found,) = registry.all_found(there).workflows
-    history.observe(there, replace(found, phases=(replace(found.phases[0], status="failed"),)), error=f"bad {secret}")
+    history.observe(there, replace(found, phases=(found.phases[0]._replace(status="failed"),)), error=f"bad {secret}")
     happened = timeline.happened(there)
     there.close()
 

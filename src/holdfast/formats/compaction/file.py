@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.clock import file_stamp, from_mtime, now, parse, stamp
@@ -349,6 +348,6 @@ def _phases(where: Spot, titles: Sequence[tuple[str, str]], notes: Mapping[int, 
         status: Status = "completed" if number < where.current else "pending"
         phase = Phase(f"phase_{number}", number, title or f"Phase {number}", status, agent, (), notes.get(number, ""))
         if number == where.current:
-            phase = replace(phase, title=where.name or phase.title, status=NEUTRAL[where.word])
+            phase = phase._replace(title=where.name or phase.title, status=NEUTRAL[where.word])
         found.append(phase)
     return tuple(phase for phase in found if phase.number <= where.total)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.errors import HoldfastError
 from holdfast.formats.orchestrator import schema
 from holdfast.workflow import values
+from holdfast.workflow.model import Phase
 from holdfast.workflow.wording import missing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
     from datetime import datetime
 
     from holdfast.workflow.model import Status
@@ -20,26 +21,6 @@ if TYPE_CHECKING:
 EXECUTOR = schema.AGENT_TYPES[0]
 """The agent type whose entry in `active_agents` says that its task is being worked on."""
 _STANDING: dict[str, Status] = {"completed_tasks": "completed", "pending_tasks": "pending"}
-
-
-class Task(NamedTuple):
-    """A task of a run, wherever the state lists it.
-
-    Attributes:
-        id: its id `P.T`.
-        name: its name in the state or, while an agent works on it, in the notes, since that entry has none.
-        status: `blocked` without a failure in the notes, `failed` with one.
-        agent: the kind of agent that the document names for it.
-        handover: what it leaves for the next one.
-        files: the files that it modified.
-    """
-
-    id: str
-    name: str
-    status: Status
-    agent: str = ""
-    handover: str = ""
-    files: tuple[str, ...] = ()
 
 
 @dataclass
@@ -119,40 +100,41 @@ class Run:
         mine = [each for each in entries if schema.task_of(each) == task]
         return next((each for each in mine if each.get("type") == EXECUTOR), None)
 
-    def tasks(self) -> list[Task]:
+    def tasks(self) -> list[Phase]:
         """Return all tasks but the skipped ones, in the order of their ids."""
-        found = {id_: (status, each) for id_, status, each in self._listed()}
-        noted = self.all_noted()
-        return [self._task(id_, *found[id_], noted.get(id_)) for id_ in sorted(found, key=schema.key)]
+        found, noted = self._listed(), self.all_noted()
+        rows = [(id_, *found[id_]) for id_ in sorted(found, key=schema.key)]
+        return [_phase(number, id_, status, each, noted.get(id_)) for number, (id_, status, each) in enumerate(rows, 1)]
 
     def statuses(self) -> dict[str, Status]:
         """Return the status of each task but the skipped ones, by its id; cheaper than `tasks`."""
-        return {id_: status for id_, status, _ in self._listed()}
+        return {id_: status for id_, (status, _) in self._listed().items()}
 
-    def task(self, id_: str) -> Task:
-        """Return a task by its id, a skipped one too. Raises HoldfastError that names the known ones."""
-        for each, status, entry in self._listed():
-            if each == id_:
-                return self._task(id_, status, entry, self.noted(id_))
+    def task(self, id_: str) -> Phase:
+        """Return a task by its id, a skipped one too; its number is 0, which only `tasks` counts.
+
+        Raises HoldfastError that names the known ones.
+        """
+        found = self._listed()
+        if id_ in found:
+            return _phase(0, id_, *found[id_], self.noted(id_))
         if self.noted(id_).get("skipped"):
-            return self._task(id_, "pending", {}, self.noted(id_))
-        known = sorted(self.statuses(), key=schema.key)
-        raise HoldfastError(missing(f"task {id_!r}", known))
+            return _phase(0, id_, "pending", {}, self.noted(id_))
+        raise HoldfastError(missing(f"task {id_!r}", sorted(found, key=schema.key)))
 
-    def _listed(self) -> Iterator[tuple[str, Status, dict[str, Any]]]:
-        """Yield each task's id, status and entry, from the first list that has it."""
-        seen = set[str]()
+    def _listed(self) -> dict[str, tuple[Status, dict[str, Any]]]:
+        """Return each task's status and entry, by its id, from the first list that has it."""
+        found: dict[str, tuple[Status, dict[str, Any]]] = {}
         for name in ("completed_tasks", "active_agents", "pending_tasks"):
             standing = _STANDING.get(name)
             for each in schema.objects(self.data.get(name)):
-                found = each.get("task")
-                id_ = found if isinstance(found, str) else schema.task_of(each)
-                if id_ in seen or (standing is None and not (id_ and each.get("type") == EXECUTOR)):
-                    continue
-                seen.add(id_)
-                yield id_, standing or self._standing(id_, each), each
+                task = each.get("task")
+                id_ = task if isinstance(task, str) else schema.task_of(each)
+                if id_ not in found and (standing or (id_ and each.get("type") == EXECUTOR)):
+                    found[id_] = (standing or self._standing(id_, each), each)
+        return found
 
-    def unfinished(self) -> list[Task]:
+    def unfinished(self) -> list[Phase]:
         """Return the tasks that are neither completed nor skipped."""
         return [each for each in self.tasks() if each.status != "completed"]
 
@@ -206,14 +188,21 @@ class Run:
             return "active"
         return "failed" if self.noted(id_).get("failed") else "blocked"
 
-    def _task(self, id_: str, status: Status, entry: Mapping[str, Any], noted: Mapping[str, Any] | None) -> Task:
-        files = values.texts(entry.get("files_modified"), "", []) if status == "completed" else ()
-        own = entry.get("name") if status in ("completed", "pending") else None  # an agent's entry has no task's name
-        if not (own and isinstance(own, str)):
-            own = values.text(own) or values.text(noted and noted.get("name")) or f"Task {id_}"
-        if not noted:
-            return Task(id_, own, status, files=files)
-        return Task(id_, own, status, values.text(noted.get("agent")), values.text(noted.get("handover")), files)
+
+def _phase(number: int, id_: str, status: Status, entry: Mapping[str, Any], noted: Mapping[str, Any] | None) -> Phase:
+    """Return a task by its entry and its notes. It is `failed` with a failure in the notes, `blocked` without one.
+
+    Its name is in the state or, while an agent works on it, in the notes, since that entry has none. Its deliverables
+    are the files that it modified.
+    """
+    name = entry.get("name") if status in ("completed", "pending") else None
+    if not isinstance(name, str) or not name:
+        name = values.text(name) or values.text(noted and noted.get("name")) or f"Task {id_}"
+    if not noted and status != "completed":
+        return Phase(id_, number, name, status)
+    files = values.texts(entry.get("files_modified"), "", []) if status == "completed" else ()
+    noted = noted or {}
+    return Phase(id_, number, name, status, values.text(noted.get("agent")), files, values.text(noted.get("handover")))
 
 
 def _object(data: dict[str, Any], name: str) -> dict[str, Any]:

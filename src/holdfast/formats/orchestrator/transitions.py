@@ -53,7 +53,7 @@ def begin(run: Run, id_: str, *, launched: bool = False) -> None:
         iteration = (values.number(entry.get("iteration")) or 0) + 1
     run.unqueue(id_)
     note = run.note(id_)
-    note["name"] = task.name
+    note["name"] = task.title
     note.pop("skipped", None)
     note.pop("failed", None)
     number = schema.phase_of(id_)
@@ -121,7 +121,7 @@ def finish(
     run.listed("completed_tasks").append(
         {
             "task": id_,
-            "name": task.name,
+            "name": task.title,
             "completed": run.stamp,
             "iterations": max(values.number(entry.get("iteration")) or 0, 1),
             "time_elapsed": note.pop("time", amounts.as_time(0)),
@@ -174,7 +174,7 @@ def skip(run: Run, id_: str) -> None:
     if entry is not None and entry.get("status") != "blocked":
         _charge(run, entry, None)
     run.unqueue(id_)
-    run.note(id_).update(name=task.name, skipped=True)
+    run.note(id_).update(name=task.title, skipped=True)
     _leave(run, id_)
     _settle(run, id_)
 
@@ -259,7 +259,7 @@ def _end(run: Run, status: str) -> None:
         if entry.get("status") != "blocked":
             _charge(run, entry, None)
         if not any(schema.task_of(each) == id_ for each in run.listed("pending_tasks")):
-            run.queue(plan.pending(id_, run.task(id_).name))
+            run.queue(plan.pending(id_, run.task(id_).title))
     run.data["active_agents"] = []
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +11,13 @@ from holdfast.errors import StateError
 from holdfast.formats.orchestrator import amounts, check, schema
 from holdfast.formats.orchestrator.run import EXECUTOR, Run
 from holdfast.workflow import extras, values
-from holdfast.workflow.model import Phase, Status, Workflow
+from holdfast.workflow.model import Status, Workflow
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from holdfast.formats.orchestrator.run import Task
-    from holdfast.workflow.model import Problem
+    from holdfast.workflow.model import Phase, Problem
     from holdfast.workflow.records import Records
     from holdfast.workflow.statefile import StateFile
 
@@ -78,8 +76,7 @@ _last: list[tuple[Path, bytes, dict[str, Any], Workflow]] = []
 
 
 def _read(project: Records, file: StateFile, run: Run) -> Workflow:
-    tasks = run.tasks()
-    phases = tuple(_phase(each, number) for number, each in enumerate(tasks, 1))
+    tasks = tuple(run.tasks())
     current = _current(run, tasks)
     due = due_tasks(run, tasks)
     return Workflow.of(
@@ -90,8 +87,8 @@ def _read(project: Records, file: StateFile, run: Run) -> Workflow:
         id=schema.run_id(file.data),
         title=title(run),
         status=_STATUSES.get(run.status, "pending"),
-        phases=phases,
-        current=None if current is None else phases[current],
+        phases=tasks,
+        current=None if current is None else tasks[current],
         context={} if run.terminal else context(run, project.root),
         created_at=values.text(run.head.get("start_time")),
         warnings=check.types(file.data),
@@ -108,7 +105,7 @@ def title(run: Run) -> str:
     return values.text(run.notes.get("title")) or PurePath(doc.replace("\0", "")).stem or "Untitled"
 
 
-def due_tasks(run: Run, tasks: list[Task]) -> tuple[str, ...]:
+def due_tasks(run: Run, tasks: Sequence[Phase]) -> tuple[str, ...]:
     """Return the ids to work on: active tasks, then failed ones, then the pending ones of the first open phase.
 
     Args:
@@ -213,12 +210,7 @@ def _intervention(entry: Mapping[str, Any]) -> str:
     return f"{' '.join(values.text(entry.get(name)) for name in names)}: {values.text(entry.get('resolution'))}"
 
 
-@lru_cache(maxsize=2_048)  # after a change, most tasks are as they were
-def _phase(task: Task, number: int) -> Phase:
-    return Phase(task.id, number, task.name, task.status, task.agent, task.files, task.handover)
-
-
-def _current(run: Run, tasks: list[Task]) -> int | None:
+def _current(run: Run, tasks: Sequence[Phase]) -> int | None:
     """Return the index of the task at work: the latest to be started, else one that failed."""
     if run.terminal:
         return None
@@ -233,7 +225,7 @@ def _current(run: Run, tasks: list[Task]) -> int | None:
     return next((index for index, each in enumerate(tasks) if each.status in ("failed", "blocked")), None)
 
 
-def _before(tasks: list[Task], due: tuple[str, ...]) -> tuple[str, ...]:
+def _before(tasks: Sequence[Phase], due: tuple[str, ...]) -> tuple[str, ...]:
     """Return the id of the task before the first that is due: its hand-over is what that one builds on."""
     ids = [each.id for each in tasks]
     at = ids.index(due[0]) if due else 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.clock import file_stamp, parse
@@ -77,7 +76,7 @@ def workflow(project: Records, given: Seen) -> Workflow:
     warnings = list(filter(None, (given.problem, mismatch(data, project.branch))))
     units = _units(data, rules, warnings)
     if abandoned := files.status(data) == "abandoned":  # nothing runs in it any more
-        units = tuple(replace(each, status="pending") if each.status == "active" else each for each in units)
+        units = tuple(each._replace(status="pending") if each.status == "active" else each for each in units)
     status = _status(data, units)
     now = _current(data, units)
     context = values.mapping(data.get("context"), "context", warnings)

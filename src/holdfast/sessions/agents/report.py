@@ -136,7 +136,7 @@ def _wanted_list(session: str, context: Context, workflow: Workflow, moved: bool
     if context.config.todos == "off" or workflow.status == "pending":
         return []
     project, key = context.project, workflow.key
-    digest = todos.digest(todos.todo_list(workflow))
+    digest = todos.digest(workflow)
     known = todolists.last_sent(project, session, key)
     if known == digest or (known is None and not moved):
         return []

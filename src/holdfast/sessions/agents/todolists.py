@@ -40,7 +40,7 @@ def correct_todos(event: Call, context: Context) -> Corrected | None:
         return None
     corrected, titles = todos.correct(given, workflow)
     if todos.covers(corrected, workflow):
-        tell(context.project, event.session_id, workflow.key, todos.digest(todos.todo_list(workflow)))
+        tell(context.project, event.session_id, workflow.key, todos.digest(workflow))
     if not titles:
         return None
     named = [f"- {wording.one_line(title)}" for title in titles[:NAMED]]

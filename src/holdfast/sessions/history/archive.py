@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -41,7 +41,7 @@ def keep(project: OpenProject, workflow: Workflow, at: str) -> None:
         return
     said = {each.name: getattr(workflow, each.name) for each in fields(workflow) if each.name not in _APART}
     said |= {_PAUSED: said.pop("paused"), "unit": workflow.unit}  # earlier versions of Holdfast read the unit
-    said["phases"] = [asdict(phase) for phase in workflow.phases]
+    said["phases"] = [phase._asdict() for phase in workflow.phases]
     project.ledger.run(
         "INSERT INTO archive (project, worktree, workflow, host, client, path, said, content, completed_at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, worktree, workflow) DO UPDATE SET"
@@ -126,7 +126,5 @@ def _workflow(row: dict[str, Any]) -> Workflow:
 
 
 def _phase(said: dict[str, Any]) -> Phase:
-    known = {each.name for each in fields(Phase)}
-    return Phase(
-        **{name: value for name, value in said.items() if name in known} | {"deliverables": tuple(said["deliverables"])}
-    )
+    known = {name: value for name, value in said.items() if name in Phase._fields}
+    return Phase(**known | {"deliverables": tuple(said["deliverables"])})

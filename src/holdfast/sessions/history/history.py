@@ -19,7 +19,7 @@ from holdfast.sessions.history import archive, timeline_event
 from holdfast.sessions.history.timeline_event import TimelineEvent
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from holdfast.project import OpenProject
     from holdfast.sessions.history.timeline_event import Asked
@@ -87,9 +87,10 @@ def observe(project: OpenProject, workflow: Workflow, *, error: str = "", at: st
     if workflow.recovered:
         return
     try:
-        if error or not _unmoved(project, (workflow,)):
+        phases = _listed(workflow)
+        if error or not _unmoved(project, {workflow.key: (workflow.finished, phases)}):
             with project.ledger.transaction():
-                _note(project, workflow, beginning(error.strip(), _ERROR_LIMIT_CHARS), at)
+                _note(project, workflow, phases, beginning(error.strip(), _ERROR_LIMIT_CHARS), at)
     except LedgerError as refused:
         log.write("warning", f"the changes in {workflow.place} weren't remembered: {refused}")
 
@@ -101,7 +102,7 @@ def observe_all(project: OpenProject, workflows: Iterable[Workflow]) -> None:
         return  # without opening the ledger
     unmoved = set[str]()
     with suppress(LedgerError):  # `observe` logs it
-        unmoved = _unmoved(project, every)
+        unmoved = _unmoved(project, {each.key: (each.finished, _listed(each)) for each in every})
     for each in every:
         if each.key not in unmoved:
             observe(project, each)
@@ -165,7 +166,7 @@ def _in_a_moment(row: Mapping[str, Any]) -> bool:
 _ENDS = {"completed": "completed", "failed": "failed", "left": "left", "blocked": "blocked"}
 
 
-def _note(project: OpenProject, workflow: Workflow, error: str, at: str | None) -> None:
+def _note(project: OpenProject, workflow: Workflow, phases: str, error: str, at: str | None) -> None:
     before = _seen(project, workflow)
     now = clock.stamp()
     when = at or max(min(workflow.updated_at, now), before.at if before else "")
@@ -187,7 +188,7 @@ def _note(project: OpenProject, workflow: Workflow, error: str, at: str | None) 
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, worktree, workflow)"
         " DO UPDATE SET finished = excluded.finished, phases = excluded.phases, at = excluded.at",
         *(*_key(project, workflow), project.host, project.client.NAME),
-        *(int(workflow.finished), json.dumps(_listed(workflow)), when),
+        *(int(workflow.finished), phases, when),
     )
 
 
@@ -273,27 +274,26 @@ def _seen(project: OpenProject, workflow: Workflow) -> _Seen | None:
     )
 
 
-def _unmoved(project: OpenProject, workflows: Collection[Workflow]) -> set[str]:
+def _unmoved(project: OpenProject, workflows: Mapping[str, tuple[bool, str]]) -> set[str]:
     """Return the keys of those workflows that are as they were last observed.
 
     Compares JSON texts, to parse nothing at most events.
+
+    Args:
+        project: the project.
+        workflows: by key, whether each is over, and its phases (`_listed`).
     """
     rows = project.ledger.by_value(
         "workflow",
-        [each.key for each in workflows],
+        list(workflows),
         "SELECT workflow, finished, phases FROM phases_seen WHERE project = ?1 AND worktree = ?2 AND workflow IN (*)",
         *(project.key, project.worktree),
     )
-    known = [(each, rows[each.key]) for each in workflows if each.key in rows]
-    return {
-        each.key
-        for each, row in known
-        if bool(row["finished"]) == each.finished and row["phases"] == json.dumps(_listed(each))
-    }
+    return {key for key, row in rows.items() if (bool(row["finished"]), row["phases"]) == workflows[key]}
 
 
-def _listed(workflow: Workflow) -> list[list[Any]]:
-    return [[phase.id, phase.number, phase.status] for phase in workflow.phases]
+def _listed(workflow: Workflow) -> str:
+    return json.dumps([[phase.id, phase.number, phase.status] for phase in workflow.phases])
 
 
 def _key(project: OpenProject, workflow: Workflow) -> tuple[str, str, str]:

@@ -274,7 +274,7 @@ def _free(
 
 
 def _recipients(project: OpenProject, workflow: Workflow) -> tuple[Recipient, ...]:
-    present = todos.digest(todos.todo_list(workflow))
+    present = todos.digest(workflow)
     rows = todolists.recipients(project, workflow.key)
     return tuple(Recipient(row["session"], row["told_at"], row["digest"] == present) for row in rows)
 
