@@ -63,7 +63,8 @@ def loaded_anywhere(place: Place, payload: dict[str, Any]) -> set[str]:
     script = "import os, site, sys; site.main(); sys.path.insert(0, sys.argv[1]); end = os._exit\n"
     script += "def told(code):\n"
     script += " open(os.path.join(sys.argv[2], str(os.getpid())), 'w').write('\\n'.join(sys.modules)); end(code)\n"
-    script += "os._exit = told; from holdfast import engine; engine.main(None); told(0)"
+    script += "os._exit = told; from holdfast import engine; engine.main(None)\n"
+    script += "try:\n while os.wait(): pass\nexcept ChildProcessError: told(0)"  # the handlers' child ends by itself
     command = [*processes.INTERPRETER, "-c", script, str(processes.SOURCE), str(out)]
     ended = processes.run(command, json.dumps(payload).encode(), place.environ(), place.root)
     assert ended.exit_code == 0, ended.stderr

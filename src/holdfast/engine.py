@@ -175,7 +175,11 @@ def answer(
         faults.note_printed(event, plan, isolated.printed, project)
         faults.note_answers(event, plan, answers, project)
         faults.note_conflicts(event, plan, answers, project)
-        costs.note_after(project, event, costs.of(reply, [label for label, _ in said]), streams, reply.exit_code)
+        shares = costs.of(reply, [label for label, _ in said])
+        if streams.let_go(reply.exit_code):
+            costs.note(project, event, shares)
+        elif shares and not isolated.record(shares):
+            costs.note_apart(project, event, shares, streams.private)
         isolated.close()
     except BaseException:
         isolated.abandon()

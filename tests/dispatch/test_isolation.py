@@ -18,7 +18,7 @@ import pytest
 from holdfast import log
 from holdfast.clients import claude
 from holdfast.config import Config
-from holdfast.dispatch import isolation
+from holdfast.dispatch import costs, isolation
 from holdfast.dispatch.isolation import Isolated
 from holdfast.events import parse
 from holdfast.plugins import loader, outcomes
@@ -56,6 +56,11 @@ def handler(name: str, body: str, **options: Any) -> Call:
     source = HEAD + FUNCTION + "    " + body.replace("\n", "\n    ") + "\n"
     file = HandlerFile("user", name, Path("/nowhere") / f"{name}.py", source.encode(), "", True, False)
     return Call(file, Route("PreToolUse", "on_pre_tool_use", **options))
+
+
+def shipped(call: Call) -> Call:
+    """Return a call as if its handler were shipped."""
+    return replace(call, file=replace(call.file, place="shipped"))
 
 
 def isolated(seconds: float = 30.0, *, timeout: float = 10.0, private: tuple[int, ...] = ()) -> Isolated:
@@ -529,9 +534,8 @@ def test_shipped_handlers_go_on_in_the_process_that_waits_for_a_delivery(
 ) -> None:
     """They don't kill it, so no other one is forked for them; each delivery is noted where it was hoped for."""
 
-    def shipped(name: str) -> Call:
-        call = handler(name, DELIVERED.format(name, tmp_path))
-        return replace(call, file=replace(call.file, place="shipped"))
+    def hopeful(name: str) -> Call:
+        return shipped(handler(name, DELIVERED.format(name, tmp_path)))
 
     forked: list[int] = []
     fork = os.fork
@@ -542,13 +546,68 @@ def test_shipped_handlers_go_on_in_the_process_that_waits_for_a_delivery(
 
     monkeypatch.setattr(os, "fork", forking)
     ward = isolated()
-    answers = ward.run([shipped("a"), shipped("b"), handler("c", DELIVERED.format("c", tmp_path)), shipped("d")])
+    answers = ward.run([hopeful("a"), hopeful("b"), handler("c", DELIVERED.format("c", tmp_path)), hopeful("d")])
     ward.deliver([answer.outcomes[0] for answer in answers if answer.label != "shipped/b.py: on_pre_tool_use"])
     ward.close()
 
     assert noted(tmp_path) == ["a", "c", "d"]
     assert len(forked) == 2  # the user's handler, and what comes after it
     assert (tmp_path / "a").read_text() != (tmp_path / "c").read_text() == (tmp_path / "d").read_text()
+
+
+PID = "return advise(str(os.getpid()))"
+
+
+def test_the_shipped_handlers_process_records_what_the_reply_cost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has the ledger open. It ends by itself, and the client doesn't wait for that."""
+    note = tmp_path / "note"
+    monkeypatch.setattr(costs, "note", lambda *given: note.write_text(f"{os.getpid()} {given[2]}"))
+    ward = isolated()
+    hopeful = shipped(handler("b", DELIVERED.format("b", tmp_path)))
+    first, second = ward.run([shipped(handler("a", PID)), hopeful])
+    ward.deliver(second.outcomes)
+    pid = int(first.outcomes[0].text)
+
+    assert ward.record({"shipped/a": 7})
+    ward.close()
+
+    assert note.read_text() == f"{pid} {{'shipped/a': 7}}"
+    assert noted(tmp_path) == ["b", "note"]
+    assert os.waitpid(pid, 0)[1] == 0
+
+
+def test_a_record_that_is_stuck_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It goes on by itself; what it waits for here comes only once the reply's process has gone on."""
+    heard, said = os.pipe()
+    monkeypatch.setattr(costs, "note", lambda *_: os.read(heard, 1))
+    monkeypatch.setattr(costs, "WAIT_LIMIT_S", 0.05)
+    ward = isolated()
+    (answer,) = ward.run([shipped(handler("a", PID))])
+
+    assert ward.record({"shipped/a": 7})
+    ward.close()
+
+    os.write(said, b"x")
+    _, status = os.waitpid(int(answer.outcomes[0].text), 0)
+    os.close(said)
+    os.close(heard)
+    assert status == 0
+
+
+def test_a_process_that_is_gone_or_may_be_bad_records_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The caller then does it: after a user's handler, after a fault, and if the process was killed."""
+    monkeypatch.setattr(costs, "note", lambda *_: None)
+    users, failed, killed = isolated(), isolated(), isolated()
+    users.run([shipped(handler("a", PID)), handler("b", "...")])
+    failed.run([shipped(handler("a", "1 / 0")), shipped(handler("b", PID))])
+    (answer,) = killed.run([shipped(handler("a", PID))])
+    os.kill(int(answer.outcomes[0].text), signal.SIGKILL)
+
+    assert [ward.record({"shipped/a": 7}) for ward in (users, failed, killed)] == [False] * 3
+    for ward in (users, failed, killed):
+        ward.close()
 
 
 def test_a_delivery_is_noted_even_past_the_deadline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

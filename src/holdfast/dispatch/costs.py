@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from holdfast.dispatch.client import Event
-    from holdfast.dispatch.output import Reply, Streams
+    from holdfast.dispatch.output import Reply
     from holdfast.project import OpenProject
 
 WAIT_LIMIT_S = 0.3  # how long the client may have to wait for the record
@@ -45,22 +45,6 @@ def note(project: OpenProject, event: Event, units: Mapping[str, int]) -> None:
         context_costs.note(project, event.session_id, event.hook_event_name, units, agent=event.reaches_agent)
     except LedgerError as error:
         log.write("warning", f"the cost of a reply wasn't recorded: {error}")
-
-
-def note_after(project: OpenProject, event: Event, units: Mapping[str, int], streams: Streams, code: int) -> None:
-    """Release the client, then record a reply's shares; if the client waits for this process, use another process.
-
-    Args:
-        project: the event's project.
-        event: the event that was answered.
-        units: the shares (`of`); if empty, nothing is recorded.
-        streams: the streams the reply was written to.
-        code: the exit code.
-    """
-    if streams.let_go(code):
-        note(project, event, units)
-    else:
-        note_apart(project, event, units, streams.private)
 
 
 def note_apart(project: OpenProject, event: Event, units: Mapping[str, int], private: Sequence[int]) -> None:

@@ -19,13 +19,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from holdfast import log
+from holdfast.dispatch import costs
 from holdfast.dispatch.calls import Answer, Caller, describe
 from holdfast.files import atomic
 from holdfast.plugins import deadlines, outcomes
 from holdfast.process.child import CAPTURE_LIMIT_BYTES, CHUNK_BYTES, Child, read_some, write
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from holdfast.dispatch.client import Client, Event
     from holdfast.plugins.context import Context
@@ -33,7 +34,9 @@ if TYPE_CHECKING:
     from holdfast.plugins.outcomes import Outcome
 
 HEARD = {"heard": True}
-"""A child's last message: `on_delivered` was called for what was delivered."""
+"""A child's message that `on_delivered` was called for what was delivered."""
+RECORDED = {"recorded": True}
+"""A child's last message: what the reply put into the model's context is in the ledger, or the log says why not."""
 
 _ENDING = (signal.SIGTERM,)  # what the client ends an event with
 GRACE_S = 0.3  # time for a handler to obey its interrupt, or to record a delivery, before its process is killed
@@ -111,10 +114,28 @@ class Isolated:
                 self._children.remove(child)
             child.waits = False  # it has nothing left to do; the client need not wait until it has ended (`close`)
 
+    def record(self, units: Mapping[str, int]) -> bool:
+        """Have the last child record what the reply put into the model's context. Return whether one does.
+
+        It has the ledger open and its modules loaded; another process would take some 8 ms, for which the client waits.
+
+        Args:
+            units: each handler's share of the reply (`costs.of`).
+        """
+        child = next((each for each in self._children[-1:] if each.lasts), None)
+        if child is None:
+            return False
+        child.tell([dict(units)])
+        # Without an answer it waits for a locked ledger, or is dead.
+        return child.receive(time.monotonic() + costs.WAIT_LIMIT_S, bytearray()) == RECORDED or not child.silent
+
     def close(self) -> None:
-        """Wait until all children have ended; kill those that take too long."""
+        """Wait until all children have ended, but for those that end by themselves; kill those that take too long."""
         for child in self._children:
-            child.bury(time.monotonic() + GRACE_S)
+            if child.lasts and not child.silent:
+                child.close()
+            else:
+                child.bury(time.monotonic() + GRACE_S)
         self._children.clear()
 
     def abandon(self) -> None:
@@ -144,7 +165,7 @@ class Isolated:
                 said += message["printed"].encode()[: CAPTURE_LIMIT_BYTES - len(said)]
                 self.event = self.client.changed(self.event, answer.outcomes)
                 if message["last"]:
-                    child.waits = message["waits"]
+                    child.waits, child.lasts = message["waits"], message["lasts"]
                     return
             else:  # a handler wrote to this pipe: the running one is at fault, and the others get a new child
                 break
@@ -156,7 +177,7 @@ class Isolated:
         """Return the child that makes the planned calls: the spare one, which has begun already, or a new one."""
         signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)  # until `abandon` knows the child
         try:
-            child = self.spare or Child.fork(lambda report, captured, heard: work(self, plan, report, captured, heard))
+            child = self.spare or Child.fork(lambda *pipes: work(self, plan, *pipes, lasts=_only_shipped(plan)))
             self.spare = None
             self._children.append(child)
         finally:
@@ -170,7 +191,9 @@ class Isolated:
         return min(call.route.timeout or self.timeout, deadlines.one_handler(self.deadline - time.monotonic()))
 
 
-def work(isolated: Isolated, plan: Sequence[Call], report: int, captured: int, heard: int) -> None:
+def work(
+    isolated: Isolated, plan: Sequence[Call], report: int, captured: int, heard: int, *, lasts: bool = False
+) -> None:
     """Run in the child: call the handlers, report each answer, then wait for the list of what was delivered.
 
     Args:
@@ -179,6 +202,7 @@ def work(isolated: Isolated, plan: Sequence[Call], report: int, captured: int, h
         report: descriptor to write messages to (`Child.fork`).
         captured: descriptor to read what was printed from.
         heard: descriptor to read the list of deliveries from.
+        lasts: whether to record, too, what the reply put into the model's context (`Isolated.record`).
     """
     os.setpgid(0, 0)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -189,10 +213,20 @@ def work(isolated: Isolated, plan: Sequence[Call], report: int, captured: int, h
         gc.freeze()
         gc.enable()
     with atomic.syncing_later():  # nobody waits for this process once it has reported everything
-        _answer(isolated, plan, report, captured, heard)
+        _answer(isolated, plan, report, captured, heard, lasts)
+        if lasts and (said := _heard(heard)):
+            costs.note(isolated.context.project, isolated.event, said[0])
+            write(report, RECORDED)
 
 
-def _answer(isolated: Isolated, plan: Sequence[Call], report: int, captured: int, heard: int) -> None:
+def _only_shipped(plan: Sequence[Call]) -> bool:
+    """Return whether calls are all of shipped handlers, which don't kill their process."""
+    return all(call.file.place == "shipped" for call in plan)
+
+
+def _answer(
+    isolated: Isolated, plan: Sequence[Call], report: int, captured: int, heard: int, lasts: bool = False
+) -> None:
     """Call the handlers and report (`work`)."""
     told = _Report(report)
     caller = Caller(isolated.client, isolated.event, isolated.context, isolated._limit, told.begin)
@@ -204,9 +238,10 @@ def _answer(isolated: Isolated, plan: Sequence[Call], report: int, captured: int
         _flush()
         printed = (read_some(captured) or b"").decode("utf-8", "replace")
         # If something is hoped for, a user's handler runs in another child, because it could kill this process.
+        lasts = lasts and not answer.fault  # else it may have started a process that the parent has to kill
         rest = [call for call in plan if call.label not in answered]
         apart = bool(hopeful and rest and rest[0].file.place != "shipped")
-        ended = {"last": number == len(plan) or apart, "waits": bool(hopeful)}
+        ended = {"last": number == len(plan) or apart, "waits": bool(hopeful), "lasts": lasts}
         patience = isolated.context.project.patience.rest()
         told.answer(to_wire(answer) | {"printed": printed, "patience": patience, **ended})
         if ended["last"]:

@@ -28,7 +28,9 @@ class Child:
         messages: read end of its reports, one JSON object a line.
         captured: read end of what it and the processes it starts print.
         verdict: write end of what the parent tells it.
-        waits: whether it said that it waits for the verdict; otherwise it ends by itself.
+        waits: whether it said that it waits for the verdict.
+        lasts: whether it said that it goes on after that, and ends by itself when it has nothing left to do.
+        silent: whether it closed its pipe: it is dead or about to end.
     """
 
     pid: int
@@ -36,8 +38,9 @@ class Child:
     captured: int
     verdict: int
     waits: bool = False
+    lasts: bool = False
+    silent: bool = False
     _buffer: bytearray = field(default_factory=bytearray)
-    _silent: bool = False  # it closed its pipe: it is dead or about to end
 
     @classmethod
     def fork(cls, work: Callable[[int, int, int], None]) -> Child:
@@ -87,7 +90,7 @@ class Child:
                 continue
             chunk = os.read(self.messages, CHUNK_BYTES)
             if not chunk:
-                self._silent = True
+                self.silent = True
                 self._capture(printed)
                 return None
             self._buffer += chunk
@@ -114,12 +117,12 @@ class Child:
 
     def end(self) -> str:
         """Kill a stuck child with everything it started, or reap a dead one. Return a sentence on how it ended."""
-        pid, status = self._wait(time.monotonic() + BURIAL_TIMEOUT_S if self._silent else 0.0)
+        pid, status = self._wait(time.monotonic() + BURIAL_TIMEOUT_S if self.silent else 0.0)
         if pid:
             code = os.waitstatus_to_exitcode(status)
             return f"ended its process (signal {-code})" if code < 0 else f"ended its process (exit code {code})"
         self.kill()
-        if self._silent:
+        if self.silent:
             return "closed descriptors that are not its own, and its process was ended"
         return "took longer than it may, did not obey its interrupt, and its process was ended"
 
