@@ -27,6 +27,8 @@ from tests.handmade import ME
 if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
 
+UNKNOWN = "neither built in nor in .claude/agents/ or ~/.claude/agents/; create it, or name another"
+
 
 def only(root: Path) -> Workflow:
     (workflow,) = registry.all_found(Workspace.open(root)).workflows
@@ -123,14 +125,18 @@ def test_a_faulty_configuration_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", formats.NAMES)
 def test_an_at_sign_without_a_space_names_no_agent_and_is_said(tmp_path: Path, kind: str) -> None:
     """It may be meant as one; a mail address and a version are not, and programs get JSON alone on stdout."""
+    for name in ("code-developer", "test-fix-agent", "action-planning-agent"):  # which the wfs format chooses
+        file = tmp_path / ".claude" / "agents" / f"{name}.md"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"---\nname: {name}\n---\n")
     titles = ("Build@developer", "Test @tester", "Mail bob@example.org", "Go to react@18", "Ask@plug:in @critic", "@x")
     phases = [argument for title in titles for argument in ("--phase", title)]
     said = holdfast("start", "Tool", "--format", kind, "--json", *phases, root=tmp_path)
 
     assert said.json["total"] == 6
     assert said.err == (
-        'warning: there is no agent "tester", neither built in nor in .claude/agents/ or ~/.claude/agents/\n'
-        'warning: there is no agent "critic", neither built in nor in .claude/agents/ or ~/.claude/agents/\n'
+        f'warning: there is no agent "tester", {UNKNOWN}\n'
+        f'warning: there is no agent "critic", {UNKNOWN}\n'
         'Note: the phase is called "Build@developer". To name an agent, put a space before its @: "Build @developer".\n'
     )
     assert [phase.title for phase in only(tmp_path).phases] == [
@@ -415,11 +421,17 @@ def test_an_agent_that_the_client_would_not_find_is_named(tmp_path: Path) -> Non
     places = "neither built in nor in .claude/agents/ or ~/.claude/agents/"
     assert said.err.splitlines() == [
         f'warning: there is no agent "code-reviewr", {places}; did you mean @code-reviewer?',
-        f'warning: there is no agent "nobody", {places}',
+        f'warning: there is no agent "nobody", {UNKNOWN}',
     ]
     assert [each.agent for each in only(tmp_path).phases] == [
         *("code-reviewer", "code-reviewr", "nobody", "plugin:it", "Explore", "plain")
     ]
+
+
+def test_an_agent_that_the_format_chooses_is_looked_for_too(tmp_path: Path) -> None:
+    """The model would launch it, and the client would refuse that."""
+    said = holdfast("start", "Tool", "--format", "wfs", "--phase", "Write it", root=tmp_path).err
+    assert said == f'warning: there is no agent "code-developer", {UNKNOWN}\n'
 
 
 def test_where_ids_count_from_zero_it_is_said_once(tmp_path: Path) -> None:

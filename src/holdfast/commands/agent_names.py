@@ -37,9 +37,9 @@ def tell_unknown(project: Workspace, agents: Iterable[str]) -> None:
         known = known or {name.casefold(): name for name in reversed(agent_files.names(project.root))}
         if agent.casefold() not in known:
             near = [known[each] for each in get_close_matches(agent.casefold(), known, n=_NEAR)]
-            hint = f"; did you mean {' or '.join(f'@{each}' for each in near)}?" if near else ""
+            hint = f"did you mean {' or '.join(f'@{each}' for each in near)}?" if near else "create it, or name another"
             places = f"{agent_files.FOLDER}/ or {shown(f'{scopes.claude_dir()}/agents')}/"
             click.echo(
-                f"warning: there is no agent {quoted(agent)}, neither built in nor in {places}{hint}",
+                f"warning: there is no agent {quoted(agent)}, neither built in nor in {places}; {hint}",
                 err=True,
             )

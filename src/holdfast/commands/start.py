@@ -165,7 +165,8 @@ def command(
     ]
     verbs.tell(workflow, as_json, "\n".join(filter(None, news)))
     options.tell_reading(project, start.reading)
-    agent_names.tell_unknown(project, [agent for _, agent in given if agent])
+    agents = [*(agent for _, agent in given), *(each.agent for each in workflow.phases)]  # a format may choose some
+    agent_names.tell_unknown(project, filter(None, agents))
     _tell_faulty_configuration(project)
     if here := options.inside(project, project_dir):
         click.echo(_where(project.root, here), err=True)

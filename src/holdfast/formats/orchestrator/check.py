@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.formats.orchestrator import amounts, schema
+from holdfast.formats.orchestrator.run import ENDED_EARLY
 from holdfast.workflow import values
 
 if TYPE_CHECKING:
@@ -279,7 +280,7 @@ def counts(run: Run) -> dict[str, int]:
 
 
 def _life(run: Run) -> Iterator[str]:
-    left = [each.id for each in run.unfinished()]
+    left = [] if run.notes.get(ENDED_EARLY) is True else [each.id for each in run.unfinished()]
     if run.status == "completed" and left:
         yield f"the run is completed, and {', '.join(left[:5])} {'is' if len(left) == 1 else 'are'} not"
     if run.status == "completed" and run.head.get("outer_ralph") is True:

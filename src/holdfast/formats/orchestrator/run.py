@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Status
 
 EXECUTOR = schema.AGENT_TYPES[0]
+ENDED_EARLY = "ended_early"  # the note of a run that somebody completed with tasks left
 """The agent type whose entry in `active_agents` says that its task is being worked on."""
 _STANDING: dict[str, Status] = {"completed_tasks": "completed", "pending_tasks": "pending"}
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import TransitionError
 from holdfast.formats.orchestrator import amounts, bounds, plan, schema
-from holdfast.formats.orchestrator.run import EXECUTOR
+from holdfast.formats.orchestrator.run import ENDED_EARLY, EXECUTOR
 from holdfast.workflow import values
 
 if TYPE_CHECKING:
@@ -219,6 +219,8 @@ def complete(run: Run, *, anyway: bool = False) -> None:
     insist_open(run)
     if not anyway:
         insist_done(run)
+    elif run.unfinished():
+        run.notes[ENDED_EARLY] = True
     _end(run, "completed")
 
 
