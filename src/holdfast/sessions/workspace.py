@@ -56,7 +56,7 @@ class Workspace(OpenProject):
     content = earlier.content
     generations = earlier.all
     lately = owners.lately
-    owned = owners.keys
+    owned = owners.owned
     owner = owners.owner
     live_others = sessions.live_others
 

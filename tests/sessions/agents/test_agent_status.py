@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.sessions.agents import agent_status, lifecycle, notices
+from holdfast.sessions.agents import agent_status, lifecycle, notices, script_runs
 from holdfast.sessions.workspace import Workspace
 from tests import earlier
 from tests.agentry import CALL, RUN, begin, launch, report
@@ -393,4 +393,27 @@ def test_the_work_of_an_event_does_not_grow_with_the_agents_of_its_session(tmp_p
         lifecycle.still_there(project, ME, ())
         project.ledger._connection.set_progress_handler(None, 0)
         counts.append(len(steps))
+    assert counts[1] == counts[0] > 0
+
+
+def test_a_stop_does_not_look_at_all_script_runs_of_its_session(tmp_path: Path) -> None:
+    """A thousand runs that have ended cost no more than a hundred, and one that is open is found beside them."""
+    counts = []
+    for number in (100, 1_000):
+        project = Workspace.open(tmp_path / str(number))
+        for each in range(number + 1):
+            project.ledger.run(
+                "INSERT INTO script_runs (project, session, tool_use_id, worktree, host, client, task, digest, args,"
+                " prompt, epoch, ending, launched_at) VALUES (?, ?, ?, '', '', '', ?, '', '', '', '', ?, ?)",
+                *(project.key, ME, str(each), f"t{each}", "" if each == number else "completed"),
+                f"2026-03-01T12:{each // 60:02}:{each % 60:02}Z",
+            )
+        steps: list[None] = []
+        project.ledger._connection.set_progress_handler(partial(steps.append, None), 1)
+        script_runs.still_there(project, ME, {f"t{number}"})
+        project.ledger._connection.set_progress_handler(None, 0)
+        counts.append(len(steps))
+        script_runs.still_there(project, ME, ())
+        ended = project.ledger.rows("SELECT ending FROM script_runs WHERE tool_use_id = ?", str(number))
+        assert [each["ending"] for each in ended] == ["stopped"]
     assert counts[1] == counts[0] > 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 from unittest.mock import Mock
 
@@ -286,3 +287,23 @@ def test_of_very_many_changes_of_owners_the_latest_are_kept(
 
     told = owners.happened(project, Asked(limit=10, workflow=release.key, worktree=project.worktree))
     assert [each.session for each in told] == ["session-3", "session-4", "session-5"]
+
+
+def test_an_event_looks_for_the_last_workflows_of_a_session_that_owns_hundreds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many there are, it takes as many of the ledger's own steps. `forget` still finds them all."""
+    counts = []
+    for number in (100, 1_000):
+        project = Workspace.open(tmp_path / str(number))
+        for each in range(number):
+            monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-01T12:{each // 60:02}:{each % 60:02}Z")
+            owners.own(project, workflow(project.root, id=f"{each:04}"), ME)
+        steps: list[None] = []
+        project.ledger._connection.set_progress_handler(partial(steps.append, None), 1)
+        found = project.owned(ME)
+        project.ledger._connection.set_progress_handler(None, 0)
+        assert [each.rpartition("#")[2] for each in found] == [f"{number - each:04}" for each in range(1, 65)]
+        assert len(owners.keys(project, ME)) == number
+        counts.append(len(steps))
+    assert counts[1] == counts[0] > 0

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Status = Literal["running", "elsewhere", "interrupted", "partial", "completed"]
 FAMILY = 50  # earlier runs that are looked through for one of the same script
+_LAST = 64  # runs of a project that may still be open at a Stop
 
 
 class ScriptRun:
@@ -175,9 +176,11 @@ def note_notice(event: Event, project: OpenProject, notice: Notice) -> bool:
 
 def still_there(project: OpenProject, session: str, listed: Collection[str]) -> None:
     """Note that the runs of a session have ended that the client no longer lists at a Stop."""
+    # Each Stop does this, so a run that is still open is among the project's last.
     for row in project.ledger.rows(
-        "SELECT * FROM script_runs WHERE project = ? AND session = ? AND task <> '' AND ending = ''",
-        *(project.key, session),
+        "SELECT * FROM (SELECT * FROM script_runs WHERE project = ? ORDER BY launched_at DESC LIMIT ?)"
+        " WHERE session = ? AND task <> '' AND ending = ''",
+        *(project.key, _LAST, session),
     ):
         if row["task"] not in listed:
             ending = project.client.agent_runs().ended(Path(row["folder"])) or "stopped"

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 KEPT = 1_000  # changes of ownership per project; the oldest go
 NAMED = 16  # workflows of each kind that `lately` names
+OWNED = 64  # workflows of a session that its events look for
 _HERE = "project = ?1 AND worktree = ?2"
 _OWN = "owners WHERE project = ? AND worktree = ? AND session = ? ORDER BY since DESC"
 
@@ -66,6 +67,14 @@ def sessions_that_own(project: OpenProject) -> set[str]:
 def keys(project: OpenProject, session: str) -> list[str]:
     """Return the keys of all workflows that a session owns."""
     return _keys(project, _OWN, session, -1)
+
+
+def owned(project: OpenProject, session: str) -> list[str]:
+    """Return the keys of the workflows that a session owns, up to the `OWNED` that it got last.
+
+    The ledger never forgets an owner, so a session that a project resumes for a year may own a thousand.
+    """
+    return _keys(project, _OWN, session, OWNED)
 
 
 def keys_without_file(project: OpenProject, session: str) -> list[str]:
