@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -219,6 +220,24 @@ def test_a_sessions_own_workflow_comes_first_though_it_is_finished(project: Work
 
     assert workflow is not None
     assert (workflow.title, workflow.finished) == ("Parser", True)
+
+
+def test_what_an_event_has_moved_is_not_read_again(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless the session owns another workflow, which may come first."""
+    moved = launch(project)
+    assert moved is not None
+    read = Mock(side_effect=registry.agents_work_on)
+    monkeypatch.setattr(registry, "agents_work_on", read)
+
+    assert progress.session_workflow(project, ME, [moved]) is moved.workflow
+    read.assert_not_called()
+    (again,) = hybrid.find(project).workflows
+    assert progress.session_workflow(project, ME) == moved.workflow == again
+    read.assert_called_once()
+
+    owners.own(project, wfs_view.of_session(project, store.create(project, "Docs")), ME)
+    progress.session_workflow(project, ME, [moved])
+    assert read.call_count == 2
 
 
 def test_a_launch_past_a_failed_phase_begins_nothing(project: Workspace) -> None:

@@ -1,21 +1,40 @@
-"""The board of a `wfs` session: its tasks, their hierarchy and status, and which of them can be begun."""
+"""The board of a `wfs` session: its tasks, their hierarchy and status, and which of them can be begun.
+
+A session may have a thousand tasks, and nearly every event asks for its board. So what belongs together is worked out
+once for as long as no task is added, removed or renamed (`Order`), and one task is found by halving.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import HoldfastError
 from holdfast.formats.wfs import ids
 from holdfast.workflow.wording import missing
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from holdfast.formats.wfs.brief import Brief
     from holdfast.formats.wfs.ids import Key
     from holdfast.workflow.model import Problem, Status
+
+
+class Order(NamedTuple):
+    """How tasks belong together, whatever their statuses are: positions among them.
+
+    Attributes:
+        leaves: the tasks that can be worked on: all but containers (R002-17).
+        above: for each task, the first one with the id of its container, by its own id; -1 for none.
+        plain: whether every id is valid and no two tasks have the same, so a written id names at most one.
+    """
+
+    leaves: tuple[int, ...]
+    above: tuple[int, ...]
+    plain: bool
 
 
 @dataclass(frozen=True)
@@ -23,7 +42,7 @@ class Board:
     """The tasks of a session.
 
     Attributes:
-        tasks: in the order of their numbers; those with an invalid id come last, by file name.
+        tasks: in the order of their numbers; those with an invalid id come last, by file name (`in_order`).
         problems: the files that could not be read.
         changed: when one of the files last changed, in seconds since 1970; 0 without files.
     """
@@ -32,11 +51,44 @@ class Board:
     problems: tuple[Problem, ...] = ()
     changed: float = 0.0
 
+    def followed_by(
+        self, tasks: Mapping[str, Brief], problems: tuple[Problem, ...] = (), changed: float = 0.0
+    ) -> Board:
+        """Return the board after this one. It keeps the order if the same tasks are there.
+
+        Args:
+            tasks: its tasks, by the names of their files without `.json`.
+            problems: as in the class.
+            changed: as in the class.
+        """
+        if len(tasks) == len(self.tasks) and all(each.name in tasks for each in self.tasks):
+            now = tuple([tasks[each.name] for each in self.tasks])
+            if all(new is old or _stays(new, old) for new, old in zip(now, self.tasks, strict=True)):
+                made = Board(now, problems, changed)
+                vars(made)["order"] = self.order
+                return made
+        return Board(tuple(in_order(tasks.values())), problems, changed)
+
+    @cached_property
+    def order(self) -> Order:
+        """How its tasks belong together."""
+        keys = [each.key for each in self.tasks]
+        first: dict[Key | None, int] = {}
+        for at, key in enumerate(keys):
+            first.setdefault(key, at)
+        divided = {key.parent for key in keys if key}
+        leaves = [at for at, key in enumerate(keys) if key not in divided or key is None]
+        return Order(
+            tuple(at for at in leaves if not self.tasks[at].is_container),
+            tuple([first.get(key.parent, -1) if key and key.is_sub else -1 for key in keys]),
+            None not in first and len(first) == len(keys),
+        )
+
     @cached_property
     def leaves(self) -> tuple[Brief, ...]:
         """The tasks that can be worked on: all but containers (R002-17)."""
-        above, key = self._children, ids.key
-        return tuple(each for each in self.tasks if not each.is_container and key(each.id) not in above)
+        tasks = self.tasks
+        return tuple([tasks[at] for at in self.order.leaves])
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -54,7 +106,7 @@ class Board:
         If no task has the id, a file of that name counts, or an id written exactly so though it is invalid.
         """
         key = ids.key(id_)
-        found = self._by_key.get(key) if key else None
+        found = next(iter(self._with(key)), None) if key else None
         return found or next((each for each in self.tasks if id_ in (each.id, each.name)), None)
 
     def find(self, id_: str) -> Brief:
@@ -68,7 +120,7 @@ class Board:
             if unread and ids.key(id_):
                 raise HoldfastError(f"{unread.path.name} can't be read: {unread.reason}")
             raise HoldfastError(missing(f"task {id_!r}", [each.id for each in self.tasks]))
-        twins = [each.name for each in self.tasks if each.key == found.key] if found.key else []
+        twins = [each.name for each in self._with(found.key)] if found.key else []
         if len(twins) > 1:
             raise HoldfastError(
                 f"{' and '.join(f'{name}.json' for name in twins)} are files of the same task; rename or remove one"
@@ -77,11 +129,14 @@ class Board:
 
     def children(self, task: Brief) -> Sequence[Brief]:
         """Return a task's subtasks."""
-        return self._children.get(task.key, ()) if task.key else ()
+        key = task.key
+        if key is None or key.is_sub:
+            return ()
+        return self.tasks[self._from(ids.Key(key.main, 0)) : self._from(ids.Key(key.main + 1))]
 
     def is_container(self, task: Brief) -> bool:
         """Return whether a task has subtasks or is marked as a container (R002-17)."""
-        return task.is_container or task.key in self._children
+        return task.is_container or bool(self.children(task))
 
     def status(self, task: Brief) -> Status:
         """Return a task's status; a container's follows from its subtasks (R002-18, I002-4)."""
@@ -97,17 +152,40 @@ class Board:
         """Return the ids that a task or its container depends on and that are not completed, or unknown."""
         above = self.get(task.parent) if task.parent else None
         wanted = (*task.depends_on, *(above.depends_on if above and above is not task else ()))
-        return [id_ for id_ in (dict.fromkeys(wanted) if len(wanted) > 1 else wanted) if not self._is_done(id_)]
+        return [id_ for id_ in dict.fromkeys(wanted) if not self._is_done(id_)]
 
     @cached_property
     def executable(self) -> tuple[Brief, ...]:
         """The leaves that can be begun now, in order: those that are pending and wait for nothing."""
-        return tuple(each for each in self.leaves if each.status == "pending" and not self.waits_for(each))
+        pending = [each for each in self.leaves if each.status == "pending"]
+        if not self.order.plain:
+            return tuple(each for each in pending if not self.waits_for(each))
+        # As `waits_for` says, but all at once: each of a thousand tasks asks about those before it.
+        tasks, above = self.tasks, self.order.above
+        left = {at for at, each in zip(above, tasks, strict=True) if each.status != "completed"}
+        divided = frozenset(above)
+        known = {
+            each.id: at not in left if at in divided else each.status == "completed" for at, each in enumerate(tasks)
+        }
+        demands = {each.id: each.depends_on for each in tasks if each.depends_on}
+
+        def is_done(id_: str) -> bool:
+            return known[id_] if id_ in known else self._is_done(id_)
+
+        def awaited(task: Brief) -> tuple[str, ...]:
+            parent = task.parent
+            if not parent or parent == task.id:
+                return task.depends_on
+            if parent not in known:
+                return tuple(self.waits_for(task))
+            return (*task.depends_on, *demands.get(parent, ()))
+
+        return tuple([each for each in pending if all(map(is_done, awaited(each)))])
 
     @cached_property
     def active(self) -> tuple[Brief, ...]:
         """The leaves that are being worked on, in order."""
-        return tuple(each for each in self.leaves if each.status == "active")
+        return tuple([each for each in self.leaves if each.status == "active"])
 
     @property
     def current(self) -> tuple[Brief, ...]:
@@ -115,34 +193,31 @@ class Board:
         return self.active or self.executable[:1]
 
     def _is_done(self, id_: str) -> bool:
-        key = ids.key(id_)
-        if key in self._by_key:
-            return key in self._done
         task = self.get(id_)
         return task is not None and self.status(task) == "completed"
 
-    @cached_property
-    def _done(self) -> frozenset[Key | None]:
-        """The keys of the completed tasks, all at once: each of a thousand tasks asks about those before it."""
-        above = self._children
-        return frozenset(
-            key
-            for key, task in self._by_key.items()
-            if (all(each.status == "completed" for each in above[key]) if key in above else task.status == "completed")
-        )
+    def _with(self, key: Key | None) -> Sequence[Brief]:
+        """Return the tasks with a key; no two files should have the same."""
+        if key is None:
+            return ()
+        begin, (main, sub) = self._from(key), key
+        return self.tasks[begin : self._from(ids.Key(main, sub + 1), begin)]
 
-    @cached_property
-    def _by_key(self) -> dict[Key, Brief]:
-        found: dict[Key, Brief] = {}
-        for each in self.tasks:
-            if key := ids.key(each.id):
-                found.setdefault(key, each)
-        return found
+    def _from(self, key: Key, begin: int = 0) -> int:
+        """Return the position of the first task with this or a higher key, at or after `begin`."""
+        return bisect_left(self.tasks, (False, tuple(key)), begin, key=_rank)
 
-    @cached_property
-    def _children(self) -> dict[Key | None, list[Brief]]:
-        found: dict[Key | None, list[Brief]] = {}
-        for each in self.tasks:
-            if (key := ids.key(each.id)) and (parent := key.parent):
-                found.setdefault(parent, []).append(each)
-        return found
+
+def in_order(tasks: Iterable[Brief]) -> list[Brief]:
+    """Return tasks in the order of their numbers, not of their texts (I002-2)."""
+    return sorted(tasks, key=lambda each: (*_rank(each), each.name))
+
+
+def _rank(task: Brief) -> tuple[bool, tuple[int, ...]]:
+    key = task.key
+    return key is None, key or ()
+
+
+def _stays(new: Brief, old: Brief) -> bool:
+    """Return whether a task that changed stays where it is."""
+    return (new.name, new.id, new.is_container) == (old.name, old.id, old.is_container)

@@ -6,21 +6,22 @@ import marshal
 import os
 import stat
 from contextlib import suppress
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import LargeError, MissingError, StateError
 from holdfast.files import cache, document
-from holdfast.files.file_memo import Stamp, settled, stamp
+from holdfast.files.file_memo import Stamp, settled
 from holdfast.formats.wfs import brief as briefs
 from holdfast.formats.wfs import places
-from holdfast.formats.wfs.board import Board
+from holdfast.formats.wfs.board import Board, Order
 from holdfast.formats.wfs.brief import Brief
 from holdfast.patterns import regex
 from holdfast.workflow import statefile
 from holdfast.workflow.model import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from holdfast.workflow.records import Records
@@ -30,22 +31,26 @@ MANY = 32
 """Task files beyond which their briefs are cached, so that an event doesn't read a thousand files."""
 _FEW = 8  # changed files from which the cache is rewritten; reading fewer each time is faster than writing it
 _PORTION = 2_000  # files after which the cache is written in any case
-_FORMAT = 2
+_FORMAT = 3
 _NAME = regex(r"[A-Za-z]+-[0-9][^/]*\.json")  # any numbered name: a wrong one is reported, not ignored
 
-Kept = dict[str, tuple[Stamp, Brief]]
 
+class _Read(NamedTuple):
+    """What was read of a session's tasks, by this process or an earlier one.
 
-class _Last(NamedTuple):
-    """What this process last read of a session, because an event asks for its tasks several times."""
+    Attributes:
+        seen: the stamps of the files that need not be read again while these are the same, by name.
+        tasks: what the files said, by name without `.json`; those without a stamp are read again.
+        board: the tasks as a board.
+    """
 
-    kept: Kept
-    tasks: list[Brief]
+    seen: dict[str, Stamp]
+    tasks: dict[str, Brief]
     board: Board
-    found: dict[str, Stamp] | None
 
 
-_last: dict[Path, _Last] = {}
+_NOTHING = _Read({}, {}, Board())
+_last: dict[Path, _Read] = {}  # because an event asks for a session's tasks several times
 
 
 def board(project: Records, folder: Path, room: Room | None = None) -> Board:
@@ -55,25 +60,21 @@ def board(project: Records, folder: Path, room: Room | None = None) -> Board:
     be read than there is `room` for, raises LargeError and reads none.
     """
     found, problems = _files(folder / places.TASKS)
-    last = _last.get(folder)
-    if last and not problems and last.found == found:
+    many = len(found) > MANY or sum([seen[1] for seen in found.values()]) > statefile.LIMIT_BYTES
+    last = _last.get(folder) or (_kept(folder) if many else None) or _NOTHING
+    if not problems and last.seen == found:
+        _last[folder] = last
         return last.board
-    many = len(found) > MANY or sum(seen[1] for seen in found.values()) > statefile.LIMIT_BYTES
-    kept = last.kept if last else _kept(folder) if many else {}
-    unread = [seen[1] for name, seen in found.items() if name not in kept or kept[name][0] != seen]
-    if room is not None and not room.take(unread):
+    fresh = {name: seen for name, seen in found.items() if last.seen.get(name) == seen}
+    unread = [name for name in found if name not in fresh]
+    sizes = [found[name][1] for name in unread]
+    if room is not None and not room.take(sizes):
         raise LargeError(folder, "has more tasks than there is time to read")
-    fresh: Kept = {}
-    tasks = list[Brief]()
+    tasks = {stem: last.tasks[stem] for stem in [name.removesuffix(".json") for name in fresh]}
     read = portion = 0
-    for name, seen in found.items():
-        known = kept.get(name)
-        if known and known[0] == seen:
-            fresh[name] = known
-            tasks.append(known[1])
-            continue
+    for name in unread:
+        seen, path = found[name], folder / places.TASKS / name
         fit = settled(seen)
-        path = folder / places.TASKS / name
         try:
             data, broken = _said(project, path)
         except MissingError:
@@ -81,28 +82,25 @@ def board(project: Records, folder: Path, room: Room | None = None) -> Board:
         except StateError as error:
             problems.append(Problem(path, error.reason))
             continue
-        brief = briefs.of(path.stem, data)
-        tasks.append(brief)
+        tasks[path.stem] = briefs.of(path.stem, data)
         if broken:
             problems.append(Problem(path, broken))
         elif fit:
-            fresh[name] = (seen, brief)
+            fresh[name] = seen
             read += 1
             portion += seen[1]
             if read % _PORTION == 0 or portion > statefile.BUDGET_BYTES:
                 portion = 0
-                _keep(folder, {**kept, **fresh})  # if this event runs out of time, the next has less to read
-    changed = max((seen[2] for seen in found.values()), default=0) / 1e9
-    told = tuple(sorted(problems))
-    same = last and (last.board.problems, last.board.changed, last.tasks) == (told, changed, tasks)
-    board = last.board if last and same else Board(tuple(_in_order(tasks)), told, changed)
-    if last and board == last.board:
-        board = last.board  # it has its computed properties already
-    elif many and (read > _FEW or sum(unread) > statefile.LIMIT_BYTES):
-        _keep(folder, fresh)
-    # Only if nothing has to be read again next time.
-    _last[folder] = _Last(fresh, tasks, board, found if len(fresh) == len(found) else None)
-    return board
+                # If this event runs out of time, the next has less to read.
+                _keep(folder, {**last.seen, **fresh}, Board().followed_by({**last.tasks, **tasks}))
+    changed = max([seen[2] for seen in found.values()], default=0) / 1e9
+    now = last.board.followed_by(tasks, tuple(sorted(problems)), changed)
+    if now == last.board:
+        now = last.board  # it has its computed properties already
+    elif many and (read > _FEW or sum(sizes) > statefile.LIMIT_BYTES):
+        _keep(folder, fresh, now)
+    _last[folder] = _Read(fresh, tasks, now)
+    return now
 
 
 def with_task(folder: Path, board: Board, name: str, data: Mapping[str, Any]) -> Board:
@@ -114,15 +112,13 @@ def with_task(folder: Path, board: Board, name: str, data: Mapping[str, Any]) ->
         name: the name of the task's file without `.json`.
         data: what was written.
     """
-    task = briefs.of(name, data)
-    others = [each for each in board.tasks if each.name != name]
+    tasks = {each.name: each for each in board.tasks} | {name: briefs.of(name, data)}
     changed = board.changed
     with suppress(OSError):  # somebody removed it just now
         changed = max(changed, places.task(folder, name).stat().st_mtime_ns / 1e9)
-    now = Board(tuple(_in_order([*others, task])), board.problems, changed)
+    now = board.followed_by(tasks, board.problems, changed)
     if (last := _last.get(folder)) and last.board is board:  # so that the next look at the files finds this board
-        tasks = [task if each.name == name else each for each in last.tasks]
-        _last[folder] = last._replace(tasks=tasks, board=now, found=None)
+        _last[folder] = last._replace(tasks=tasks, board=now)
     return now
 
 
@@ -137,43 +133,30 @@ def _said(project: Records, path: Path) -> tuple[Mapping[str, Any], str]:
         return file.data, f"{file.broken}{statefile.KEPT_IS_USED}{statefile.DOCTOR_SAYS_HOW}" if file.broken else ""
 
 
-def _in_order(tasks: Iterable[Brief]) -> list[Brief]:
-    """Return tasks in the order of their numbers, not of their texts (I002-2)."""
-    return sorted(tasks, key=_place)
-
-
-def _place(task: Brief) -> tuple[bool, tuple[int, ...], str]:
-    key = task.key
-    return key is None, key or (), task.name
-
-
 def _files(folder: Path) -> tuple[dict[str, Stamp], list[Problem]]:
     """Return the stamps of the task files in a folder by name, and the problems with other files."""
     found: dict[str, Stamp] = {}
     problems: list[Problem] = []
-    matches = _NAME.fullmatch
     if folder.is_symlink():
         return found, [Problem(folder, "is a symbolic link, which is not followed")]
     try:
         top = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:
         return found, problems
+    matches, look, is_link = _NAME.fullmatch, os.stat, stat.S_ISLNK
     try:
-        with os.scandir(top) as entries:  # of a descriptor, so that no path is followed for each of a thousand files
-            listed = list(entries)
-        for entry in listed:
-            name = entry.name
+        for name in os.listdir(top):  # noqa: PTH208 - of a descriptor: no path is followed for each of a thousand files
             if not matches(name):
                 continue
             try:
-                info = entry.stat(follow_symlinks=False)
+                info = look(name, dir_fd=top, follow_symlinks=False)
             except OSError as error:
                 problems.append(Problem(folder / name, f"cannot be read: {error.strerror or error}"))
                 continue
-            if stat.S_ISLNK(info.st_mode):
+            if is_link(info.st_mode):
                 problems.append(Problem(folder / name, "is a symbolic link, which is not followed"))
-            else:
-                found[name] = stamp(info)
+            else:  # a `stamp`
+                found[name] = info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns
     except OSError:
         return {}, problems
     finally:
@@ -181,22 +164,29 @@ def _files(folder: Path) -> tuple[dict[str, Stamp], list[Problem]]:
     return found, problems
 
 
-def _kept(folder: Path) -> Kept:
+def _kept(folder: Path) -> _Read | None:
     body = cache.read(_file(folder))
     if body is None:
-        return {}
+        return None
     try:
-        form, name, kept = marshal.loads(body)
+        form, name, stamps, columns, order, ready, changed = marshal.loads(body)
+        if (form, name) != (_FORMAT, str(folder)):
+            return None
+        tasks = tuple(map(tuple.__new__, repeat(Brief), zip(*columns, strict=True)))
+        board = Board(tasks, (), changed)
+        vars(board).update(order=Order(*order), executable=tuple([tasks[at] for at in ready]))
+        return _Read(dict(stamps), dict(zip(columns[0], tasks, strict=True)), board)
     except (ValueError, EOFError, TypeError):
-        return {}
-    if (form, name) != (_FORMAT, str(folder)):
-        return {}
-    return {file: (seen, Brief(*said)) for file, (seen, said) in kept.items()}
+        return None
 
 
-def _keep(folder: Path, kept: Kept) -> None:
-    plain = {file: (seen, tuple(brief)) for file, (seen, brief) in kept.items()}
-    cache.write(_file(folder), marshal.dumps((_FORMAT, str(folder), plain)))
+def _keep(folder: Path, seen: Mapping[str, Stamp], board: Board) -> None:
+    """Keep what was read for the processes of later events: by column, which is the fastest to load."""
+    columns = [list(column) for column in zip(*board.tasks, strict=True)]
+    ready = frozenset(each.name for each in board.executable)
+    ready_at = [at for at, each in enumerate(board.tasks) if each.name in ready]
+    kept = (_FORMAT, str(folder), dict(seen), columns, (*board.order,), ready_at, board.changed)
+    cache.write(_file(folder), marshal.dumps(kept))
 
 
 def _file(folder: Path) -> Path:

@@ -47,16 +47,21 @@ def generate(topic: str, board: Board, summaries: frozenset[str]) -> str:
     """
     groups = list[list[str]]()
     alone = list[str]()
-    for task in board.tasks:
-        if (key := task.key) and key.is_sub and board.get(ids.parent(task.id)):
+    leaves, above, plain = frozenset(board.order.leaves), board.order.above, board.order.plain
+    rows = [_leaf(task, task.id in summaries) for task in board.tasks]
+    below: dict[int, list[str]] = {}
+    for at, row in zip(above, rows, strict=True):
+        below.setdefault(at, []).append(f"  {row}")
+    for at, task in enumerate(board.tasks):
+        if above[at] >= 0:
             continue  # it is listed below its container
-        if not board.is_container(task):
-            alone.append(_leaf(task, task.id in summaries))
+        if at in leaves:
+            alone.append(rows[at])
             continue
         groups += [alone] if alone else []
         alone = []
-        rows = [f"  {_leaf(each, each.id in summaries)}" for each in board.children(task)]
-        groups.append([f"▸ **{task.id}**: {task.title} → {_link('📋', f'{places.TASKS}/{task.name}.json')}", *rows])
+        its = below.get(at, []) if plain else [f"  {_leaf(e, e.id in summaries)}" for e in board.children(task)]
+        groups.append([f"▸ **{task.id}**: {task.title} → {_link('📋', f'{places.TASKS}/{task.name}.json')}", *its])
     groups += [alone] if alone else []
     body = "\n\n".join("\n".join(rows) for rows in groups)
     head = f"{HEADING}: {' '.join(topic.split())}\n\n{_SECTION}\n"
@@ -100,11 +105,10 @@ def _verb(task: Brief, board: Board, session: str) -> str:
     return f": `holdfast wfs task complete {task.id}{option}` completes it"
 
 
-@lru_cache(maxsize=4_096)  # an event that changes a task writes the lines of all the others again
 def _leaf(task: Brief, has_summary: bool) -> str:
     """Return a leaf's line; only a completed leaf is ticked (I002-28)."""
     done = task.status == "completed"
-    row = f"- [{'x' if done else ' '}] **{task.id}**: {task.title} → {_link('📋', f'{places.TASKS}/{task.name}.json')}"
+    row = f"- [{'x' if done else ' '}] **{task.id}**: {task.title} → [📋](./{places.TASKS}/{task.name}.json)"
     if done and has_summary:
         row += f" | {_link('✅', f'{places.SUMMARIES}/{task.id}-summary.md')}"
     return row

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
+from itertools import count, repeat
 from typing import TYPE_CHECKING, Any
 
 from holdfast.clock import from_mtime, stamp
 from holdfast.formats.wfs import context as contexts
 from holdfast.formats.wfs import index, places
 from holdfast.formats.wfs import session as sessions
+from holdfast.frozen import made
 from holdfast.workflow import extras
 from holdfast.workflow.model import Phase, Workflow
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from holdfast.formats.wfs.board import Board
@@ -37,11 +38,10 @@ def workflow(project: Records, session: Session, board: Board) -> Workflow:
     begun = any(each.status != "pending" for each in board.leaves)
     current = due if begun else None  # no task is current before the first is begun
     told = {each.name: contexts.summary(session, each.id) for each in _told(board, due)}
-    leaves = enumerate(board.leaves, 1)
-    phases = tuple(_phase(session.name, task, number, told.get(task.name, "")) for number, task in leaves)
+    phases = _phases(session.name, board.leaves, told)
     number = board.leaves.index(current) + 1 if current else None
     over = session.standing == "completed"
-    made = Workflow(
+    flow = Workflow(
         format=NAME,
         id=session.name,
         title=session.topic,
@@ -66,8 +66,8 @@ def workflow(project: Records, session: Session, board: Board) -> Workflow:
         due=() if over else tuple(each.id for each in (*board.active, *executable)),
         needs=() if over or due is None else tuple(each.id for each in contexts.before(board, due)),
     )
-    merged = extras.merged(project, made)[0]
-    return replace(merged, context={**merged.context, **made.context})
+    merged = extras.merged(project, flow)[0]
+    return replace(merged, context={**merged.context, **flow.context})
 
 
 def of_session(project: Records, session: Session) -> Workflow:
@@ -87,10 +87,22 @@ def _told(board: Board, current: Brief | None) -> list[Brief]:
     return list(dict.fromkeys([*wanted, *done[-_TOLD:]]))[:_TOLD]
 
 
-@lru_cache(maxsize=4_096)  # an event reads a session several times, and most tasks stay as they are
-def _phase(session: str, task: Brief, number: int, summary: str) -> Phase:
-    place, agent = f"{places.TOP}/{session}/{places.TASKS}/{task.name}.json", task.agent.removeprefix("@")
-    return Phase(task.id, number, task.title, task.status, agent, (), summary, place)
+def _phases(session: str, leaves: Sequence[Brief], told: Mapping[str, str]) -> tuple[Phase, ...]:
+    """Return the leaves as phases, with the summaries that are told, by the tasks' names."""
+    folder = f"{places.TOP}/{session}/{places.TASKS}/"
+    return tuple(
+        made(
+            Phase,
+            [each.id for each in leaves],
+            count(1),
+            [each.title for each in leaves],
+            [each.status for each in leaves],
+            [each.agent.removeprefix("@") for each in leaves],
+            repeat(()),
+            [told.get(each.name, "") for each in leaves],
+            [f"{folder}{each.name}.json" for each in leaves],
+        )
+    )
 
 
 def _reading(project: Records, session: Session, board: Board, current: Brief | None) -> tuple[str, ...]:
@@ -164,7 +176,7 @@ def _warnings(session: Session, board: Board) -> list[str]:
 def contradictions(session: Session, board: Board) -> list[tuple[str, str]]:
     """Return the contradictions between a session's status and its tasks, each with a remedy."""
     number = len(board.leaves)
-    left = sum(each.status != "completed" for each in board.leaves)
+    left = number - [each.status for each in board.leaves].count("completed")
     if session.standing == "completed" and left:
         said = f"the session is {session.raw_status}, but {left} of {number} tasks are not completed"
         return [(said, f"holdfast wfs resume {session.name}")]

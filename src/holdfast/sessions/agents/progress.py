@@ -115,15 +115,27 @@ def abandon_calls(event: Event, context: Context) -> None:
     lifecycle.abandon_open(context.project, event.session_id)
 
 
-def session_workflow(project: OpenProject, session: str) -> Workflow | None:
+def session_workflow(project: OpenProject, session: str, moved: Sequence[Moved] = ()) -> Workflow | None:
     """Return the workflow whose phases this session's agents work on; None if it may touch none.
 
     Of several, the session's own comes first, then unfinished before finished, then the last changed.
+
+    Args:
+        project: the project.
+        session: the session.
+        moved: what the same event has moved. If the session owns no other workflow, no file is read again.
     """
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow import registry
 
-    own = _usable(project, session, registry.agents_work_on(Workspace.of(project), session, own=True))
+    workspace = Workspace.of(project)
+    known = {each.workflow.key: each.workflow for each in moved}
+    keys = workspace.owned(session) if known else []
+    if keys and known.keys() >= set(keys):
+        found = [known[key] for key in keys]
+    else:
+        found = registry.agents_work_on(workspace, session, own=True)
+    own = _usable(project, session, found)
     return next(iter(own or _all_mine(project, session)), None)
 
 

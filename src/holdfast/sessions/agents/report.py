@@ -34,7 +34,7 @@ def report(event: Event, context: Context, moved: Sequence[Moved]) -> list[wordi
     lines = [text for each in moved for text in (_sentence(each), *(f"{note}." for note in each.notes))]
     lines += [_doubt(*each) for each in progress.contradicted(context.project, session)]
     listed: list[wording.Message] = []
-    workflow = progress.session_workflow(context.project, session)
+    workflow = progress.session_workflow(context.project, session, moved)
     if workflow is not None:
         listed = _wanted_list(session, context, workflow, bool(moved))
         # Not after a launch: the launched phase is what comes next. A changed list without a move means that an agent
