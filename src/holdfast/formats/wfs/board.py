@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import HoldfastError
@@ -16,11 +17,13 @@ from holdfast.formats.wfs import ids
 from holdfast.workflow.wording import missing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from holdfast.formats.wfs.brief import Brief
     from holdfast.formats.wfs.ids import Key
     from holdfast.workflow.model import Problem, Status
+
+_HALVED = 64  # tasks that are looked for by halving; whoever asks for more, asks for all
 
 
 class Order(NamedTuple):
@@ -106,7 +109,7 @@ class Board:
         If no task has the id, a file of that name counts, or an id written exactly so though it is invalid.
         """
         key = ids.key(id_)
-        found = next(iter(self._with(key)), None) if key else None
+        found = self._first(key) if key else None
         return found or next((each for each in self.tasks if id_ in (each.id, each.name)), None)
 
     def find(self, id_: str) -> Brief:
@@ -132,6 +135,8 @@ class Board:
         key = task.key
         if key is None or key.is_sub:
             return ()
+        if next(self._asked) >= _HALVED:
+            return self._children.get(key, ())
         return self.tasks[self._from(ids.Key(key.main, 0)) : self._from(ids.Key(key.main + 1))]
 
     def is_container(self, task: Brief) -> bool:
@@ -195,6 +200,28 @@ class Board:
     def _is_done(self, id_: str) -> bool:
         task = self.get(id_)
         return task is not None and self.status(task) == "completed"
+
+    @cached_property
+    def _asked(self) -> Iterator[int]:
+        """Counts how often a task was looked for."""
+        return count()
+
+    def _first(self, key: Key) -> Brief | None:
+        if next(self._asked) >= _HALVED:
+            return self._by_key.get(key)
+        return next(iter(self._with(key)), None)
+
+    @cached_property
+    def _by_key(self) -> dict[Key | None, Brief]:
+        return {each.key: each for each in reversed(self.tasks)}
+
+    @cached_property
+    def _children(self) -> dict[Key | None, list[Brief]]:
+        found: dict[Key | None, list[Brief]] = {}
+        for each in self.tasks:
+            if key := each.key:
+                found.setdefault(key.parent, []).append(each)
+        return found
 
     def _with(self, key: Key | None) -> Sequence[Brief]:
         """Return the tasks with a key; no two files should have the same."""

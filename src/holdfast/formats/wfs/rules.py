@@ -6,7 +6,6 @@ but no rule demands, such as an unknown task type.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.formats.wfs import brief as briefs
@@ -62,8 +61,7 @@ def check_one(name: str, data: Mapping[str, Any], board: Board, exists: Callable
         exists: returns whether a path, relative to the project, exists.
     """
     task = briefs.of(name, data)
-    others = [each for each in board.tasks if each.name != name]
-    among = replace(board, tasks=(*others, task))
+    among = board.followed_by({each.name: each for each in board.tasks} | {name: task}, board.problems, board.changed)
     return list(_of(task, data, among, _twins(among), Waiting(among), exists))
 
 
