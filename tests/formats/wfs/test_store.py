@@ -188,6 +188,15 @@ def test_many_tasks_are_read_again_only_where_they_changed(project: Workspace, m
     assert index.board(project, session.folder).get("IMPL-2") is None
 
 
+def test_a_task_that_was_just_written_and_is_gone_is_no_task(project: Workspace) -> None:
+    """It has no stamp yet, so nothing else tells."""
+    folder = store.get(project, NAME).folder
+    assert index.board(project, folder).names == {"IMPL-1", "IMPL-2"}
+    for name in ("IMPL-1", "IMPL-2"):
+        places.task(folder, name).unlink()
+        assert name not in index.board(project, folder).names
+
+
 def test_an_event_that_runs_out_of_time_leaves_the_next_one_less_to_read(
     project: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

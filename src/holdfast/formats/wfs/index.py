@@ -40,7 +40,7 @@ class _Read(NamedTuple):
 
     Attributes:
         seen: the stamps of the files that need not be read again while these are the same, by name.
-        tasks: what the files said, by name without `.json`; those without a stamp are read again.
+        tasks: what the files said, by name without `.json`; one without a stamp is read again, if it is still there.
         board: the tasks as a board.
     """
 
@@ -62,7 +62,7 @@ def board(project: Records, folder: Path, room: Room | None = None) -> Board:
     found, problems = _files(folder / places.TASKS)
     many = len(found) > MANY or sum([seen[1] for seen in found.values()]) > statefile.LIMIT_BYTES
     last = _last.get(folder) or (_kept(folder) if many else None) or _NOTHING
-    if not problems and last.seen == found:
+    if not problems and last.seen == found and len(last.tasks) == len(found):
         _last[folder] = last
         return last.board
     fresh = {name: seen for name, seen in found.items() if last.seen.get(name) == seen}

@@ -20,7 +20,7 @@ from holdfast.workflow import manyfiles, markdown, prose, scanner, statuses
 from holdfast.workflow.wording import one_line, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
 FOLDER = "CLAUDE/Plan"
 FILE = "PLAN.md"
@@ -49,7 +49,7 @@ def active(root: Path, written: Path | None = None) -> Extract | None:
         return None
     known = _known(root / FOLDER) if len(listed) > FEW else {}
     found = {}
-    maybe = [each for each in listed if not (each[1] and known.get(each[0]) == stamp(each[1]))]
+    maybe = [each for each in listed if not (each[1] and known.get(each[0]) == stamp(each[1]))] if known else listed
     extract, room = None, READ_BYTES
     for number, (path, info) in enumerate(_ordered(root, maybe)):
         if room <= 0:
@@ -126,24 +126,25 @@ def _listed(root: Path, wanted: Collection[str] | None) -> tuple[list[tuple[str,
     except (FileNotFoundError, NotADirectoryError):
         return [], 0
 
-    def changed(name: str) -> int:
+    def changed(name: str, look: Callable[..., os.stat_result] = os.stat, inside: str = f"/{FILE}") -> int:
         try:
-            found[name] = os.stat(f"{name}/{FILE}", dir_fd=top)
+            found[name] = info = look(name + inside, dir_fd=top)
         except (FileNotFoundError, NotADirectoryError):
             return 0
         except OSError:
             found[name] = None
-        info = found[name]
-        return info.st_mtime_ns if info else 0
+            return 0
+        return info.st_mtime_ns
 
     left = 0
     try:
-        with os.scandir(top) as folders:
-            entries = {folder.name: folder.inode() for folder in folders}
-        if wanted is None:
-            for name in entries:
+        names = os.listdir(top)  # noqa: PTH208 - of a descriptor: no path is followed for each of ten thousand plans
+        if wanted is None or len(names) <= manyfiles.MOST:
+            for name in names:
                 changed(name)
         else:
+            with os.scandir(top) as folders:
+                entries = {folder.name: folder.inode() for folder in folders}
             _, left = manyfiles.newest(root / FOLDER, entries, changed, wanted)
     finally:
         os.close(top)
