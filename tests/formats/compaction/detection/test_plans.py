@@ -150,7 +150,7 @@ def test_a_plan_folder_that_cannot_be_listed_is_said(
     def refuse(_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(os, "scandir", refuse)
+    monkeypatch.setattr(os, "listdir", refuse)
     assert plans.active(project.root) is None
     [(candidate, extract)] = plans.look(project.root)
     assert extract is None
