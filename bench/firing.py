@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bench import place as places
+from bench import race
 from bench.race import Contestant
 from holdfast.install import registration
 from holdfast.testkit.client import encoded
@@ -106,24 +107,30 @@ def _asking(environ: Mapping[str, str]) -> dict[str, str]:
 def _contestant(place: Place, event: Event, again: _Again) -> Contestant:
     command = places.command(event.event)
     if event.name == AGENT:
-        environ = {"CLAUDE_PROJECT_DIR": str(again.place.root), **places.COLD}
-        return Contestant(event.name, "cold", command, again.payload, event.says, environ=environ)
+        return Contestant(event.name, "cold", command, again.payload, event.says, environ=again.environ)
     data = encoded(place.payload(event.payload, **dict(event.changes)))
     return Contestant(event.name, "cold", command, data, event.says, environ=places.COLD)
 
 
 class _Again:
-    """A project that is reset before each run, so that each agent's result is the first one of its phase."""
+    """A project that is reset before each run, so that each agent's result is the first one of its phase.
+
+    Its launch comes before, as in a session: the phase is active when the result comes.
+    """
 
     def __init__(self, top: Path) -> None:
         self.place = places.made(places.at(top, "again"))
+        self.environ = {"CLAUDE_PROJECT_DIR": str(self.place.root), **places.COLD}
         self._kept = top / "kept"
         shutil.copytree(self.place.root / ".claude", self._kept)
         self._numbers = itertools.count()
 
     def payload(self) -> bytes:
-        """Reset the project and return PostToolUse for a new agent."""
+        """Reset the project, launch a new agent, and return its PostToolUse."""
         shutil.copytree(self._kept, self.place.root / ".claude", dirs_exist_ok=True)
         number = next(self._numbers)
-        found = encoded(self.place.payload("PostToolUse-Agent", tool_use_id=f"toolu_{number:024}"))
+        call = f"toolu_{number:024}"
+        launch = encoded(self.place.payload("PreToolUse-Agent", tool_use_id=call))
+        race.once(places.command("PreToolUse"), launch, {**self.place.environ, **self.environ})
+        found = encoded(self.place.payload("PostToolUse-Agent", tool_use_id=call))
         return found.replace(b"a23b8482eb527498b", b"a%016d" % number)
