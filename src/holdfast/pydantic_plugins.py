@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_LOADER = "pydantic.plugin._loader"
+LOADER = "pydantic.plugin._loader"
+"""The module that searches for plugins. Loading it takes several times as long as the search itself."""
 
 
 @contextmanager
@@ -22,14 +23,14 @@ def unplugged() -> Iterator[None]:
     such as a handler's own, still find plugins. If pydantic has searched already, or no longer searches in this module,
     the block changes nothing.
     """
-    if _LOADER in sys.modules:
+    if LOADER in sys.modules:
         yield
         return
-    nobody = ModuleType(_LOADER)
+    nobody = ModuleType(LOADER)
     nobody.get_plugins = tuple  # type: ignore[attr-defined]
-    sys.modules[_LOADER] = nobody
+    sys.modules[LOADER] = nobody
     try:
         yield
     finally:
-        if sys.modules.get(_LOADER) is nobody:
-            del sys.modules[_LOADER]
+        if sys.modules.get(LOADER) is nobody:
+            del sys.modules[LOADER]

@@ -35,7 +35,7 @@ from holdfast.plugins.loader import Call, HandlerFile
 from holdfast.plugins.scan import scan
 from holdfast.process.child import Child, write
 from holdfast.project import OpenProject
-from holdfast.pydantic_plugins import unplugged
+from holdfast.pydantic_plugins import LOADER, unplugged
 from holdfast.server import handlers_child
 
 if TYPE_CHECKING:
@@ -90,6 +90,7 @@ def warm_up() -> None:
     for name in wanted:
         _load(name)
     _build_models()
+    _load(LOADER)  # after our own models; those of a user's handler search for plugins in each event
     prepare()
     loader.preload()
     of_engine()
@@ -128,7 +129,7 @@ def _modules(folder: str) -> Iterator[str]:
 
 def _build_models() -> None:
     """Finish every pydantic model now; otherwise each child process would do so at first use."""
-    with unplugged():  # as events build them: what pydantic's search for plugins loads takes a megabyte and a half
+    with unplugged():  # as events build them
         for model in _subclasses(BaseModel):
             if model.__module__.partition(".")[0] == "holdfast":
                 model.model_rebuild()
