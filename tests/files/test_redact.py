@@ -582,6 +582,7 @@ def test_looking_for_words_first_changes_nothing(pieces: list[str], swapped: str
         patch.setattr(tokenshapes, "_words", lambda: tuple(("", number, True) for number in range(len(SHAPES))))
         patch.setattr(redaction, "_RULE_WORDS", tuple(("", number) for number in range(len(redaction._RULES))))
         patch.setattr(secretnames, "_WORDS", ("",))
+        patch.setattr(secretnames, "_names", lambda lower, present: secretnames._FOUND.finditer(lower))
         plain = redact(text)
     assert redact(text) == plain
     with pytest.MonkeyPatch.context() as patch:

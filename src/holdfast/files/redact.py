@@ -111,7 +111,7 @@ _COMMANDS: tuple[_Rule, ...] = (
     _before(("plink", "pscp", "psftp"), rf"(?:plink|pscp|psftp){_WORDS_BETWEEN}[ \t]-pw{_GAP}"),
     _before(("sqlcmd", "bcp"), rf"(?:sqlcmd|bcp){_WORDS_BETWEEN}[ \t]-P[ \t]{{0,4}}"),
     _before(
-        ("rdesktop", "rar"),
+        ("rdesktop", "rar ", "rar\t"),
         rf"(?:rdesktop{_WORDS_BETWEEN}[ \t]-p{_GAP}|(?<![a-z])(?:un)?rar{_GAP}[a-z]{_WORDS_BETWEEN}[ \t]-h?p)",
     ),
     _before(("xfreerdp",), rf"xfreerdp{_WORDS_BETWEEN}[ \t]/p:"),
@@ -141,7 +141,7 @@ _COMMANDS: tuple[_Rule, ...] = (
         rf"\1{MASK}",
     ),
     (
-        ("value",),
+        ('"value',),
         regex(
             r"(\\{0,8}\"(?:name|key)\\{0,8}\"\s{0,4}:\s{0,4}\\{0,8}\"[\w.-]{0,60}(?ai:password|passwd|secret|token|api_?key)"
             r"\\{0,8}\"\s{0,4},\s{0,40}\\{0,8}\"value\\{0,8}\"\s{0,4}:\s{0,4}\\{0,8}\")(?!\[|\$|\\{0,8}\")[^\"\n\\]{1,4096}"
@@ -229,7 +229,10 @@ _RULES: tuple[_Rule, ...] = (
 
 
 # Looking for a word takes a hundredth of a pattern's time, and most texts have none of the words.
-_RULE_WORDS = tuple((word, number) for number, rule in enumerate(_RULES) for word in rule[0])
+_RULE_WORDS = tuple((word, number) for number, rule in enumerate(_RULES) for word in rule[0] if word.split() == [word])
+_SPACED_WORDS = tuple(
+    (word, word.split(), number) for number, rule in enumerate(_RULES) for word in rule[0] if word.split() != [word]
+)
 
 
 def redact(text: str) -> str:
@@ -249,7 +252,11 @@ def redact(text: str) -> str:
             text = _AWS_SECRET.sub(MASK, text)  # recognised by the key id in the same text, so before that is masked
         text = masked_tokens(text, runs, said)
     lower, words = text.lower(), lowered(said)
-    for number in sorted({number for word, number in _RULE_WORDS if word in (lower if " " in word else words)}):
+    found = {number for word, number in _RULE_WORDS if word in words}
+    for word, parts, number in _SPACED_WORDS:  # looked for in the whole text only if all parts are among its words
+        if all(part in words for part in parts) and word in lower:
+            found.add(number)
+    for number in sorted(found):
         _, pattern, replacement = _RULES[number]
         text = pattern.sub(replacement, text)
     return masked_values(text, words)
