@@ -6,12 +6,11 @@ import copy
 import dataclasses
 import pickle
 from dataclasses import FrozenInstanceError, field, make_dataclass
-from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.frozen import frozen, made
+from holdfast.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -162,14 +161,3 @@ def test_an_object_in_itself_can_be_shown() -> None:
     box = Box("a")
     box.parts.append(box)  # type: ignore[arg-type]
     assert "..." in repr(box)
-
-
-def test_many_are_made_at_once() -> None:
-    """By column, and no other than by calls."""
-    names = ["a", "b", "c"]
-    many = made(Box, names, range(3), repeat([]), repeat(0), repeat("h"))
-
-    assert many == [Box(name, size, [], 0, "h") for size, name in enumerate(names)]
-    assert made(Box, [], (), (), (), ()) == []
-    with pytest.raises(ValueError, match="shorter"):
-        made(Box, names, range(3))

@@ -10,7 +10,6 @@ from holdfast.clock import from_mtime, stamp
 from holdfast.formats.wfs import context as contexts
 from holdfast.formats.wfs import index, places
 from holdfast.formats.wfs import session as sessions
-from holdfast.frozen import made
 from holdfast.workflow import extras
 from holdfast.workflow.model import Phase, Workflow
 
@@ -90,19 +89,17 @@ def _told(board: Board, current: Brief | None) -> list[Brief]:
 def _phases(session: str, leaves: Sequence[Brief], told: Mapping[str, str]) -> tuple[Phase, ...]:
     """Return the leaves as phases, with the summaries that are told, by the tasks' names."""
     folder = f"{places.TOP}/{session}/{places.TASKS}/"
-    return tuple(
-        made(
-            Phase,
-            [each.id for each in leaves],
-            count(1),
-            [each.title for each in leaves],
-            [each.status for each in leaves],
-            [each.agent.removeprefix("@") for each in leaves],
-            repeat(()),
-            [told.get(each.name, "") for each in leaves],
-            [f"{folder}{each.name}.json" for each in leaves],
-        )
+    columns = (
+        [each.id for each in leaves],
+        count(1),
+        [each.title for each in leaves],
+        [each.status for each in leaves],
+        [each.agent.removeprefix("@") for each in leaves],
+        repeat(()),
+        [told.get(each.name, "") for each in leaves],
+        [f"{folder}{each.name}.json" for each in leaves],
     )
+    return tuple(map(Phase._make, zip(*columns, strict=False)))
 
 
 def _reading(project: Records, session: Session, board: Board, current: Brief | None) -> tuple[str, ...]:
