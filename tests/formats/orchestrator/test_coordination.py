@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -417,7 +418,16 @@ def test_locks_are_released_by_a_command(project: HoldfastProject, two: tuple[Ag
     assert "no such lock" in run(project, "locks", "release", "elsewhere.py").out
 
 
-@pytest.mark.parametrize("raw", ['{"locked": true}', "[1", '{"locks": [1]}', '{"locks": [], "pid": 3}'])
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
+def test_what_is_no_file_is_named_with_what_to_do(project: HoldfastProject, make: Callable[[Path], None]) -> None:
+    """By the commands and by `doctor`; nothing waits for a pipe."""
+    make(project.root / ".claude/locks.json")
+    for words in ((), ("release", "a.py")):
+        assert "so no file is locked; move it away" in run(project, "locks", *words, code=1).err
+    assert "locks.json" in doctor(project)
+
+
+@pytest.mark.parametrize("raw", ["[]", '{"locked": true}', "[1", '{"locks": [1]}', '{"locks": [], "pid": 3}'])
 def test_another_programs_locks_are_left_alone(project: HoldfastProject, two: tuple[Agent, Agent], raw: str) -> None:
     """Nothing is locked then, and no edit waits; `doctor` names the file."""
     path = project.root / ".claude/locks.json"

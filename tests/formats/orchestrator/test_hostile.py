@@ -182,6 +182,19 @@ def test_a_link_in_a_files_place_is_refused_with_a_way_on(scene: Scene, linked: 
     assert aside.read_bytes() == before
 
 
+def test_a_folder_in_the_place_of_the_log_costs_only_the_log(scene: Scene) -> None:
+    """The change is made, what to do is told, and the log gets later what it lacks."""
+    scene.start()
+    log = learnings.path(scene.project)
+    log.mkdir()
+
+    said = scene.do(lambda run: learnings.add(run, "insight", "One")).run.said
+    assert f"{log}: is a folder; move it away, and the next learning brings the missing ones along" in " ".join(said)
+    log.rmdir()
+    scene.do(lambda run: learnings.add(run, "insight", "Two"))
+    assert [each["lesson"] for each in learnings.logged(scene.project)] == ["One", "Two"]
+
+
 @pytest.mark.parametrize("notes", [{"tasks": 7}, {"tasks": {"1.1": []}}, {"tasks": {"1.1": {"criteria": "x"}}}, {}])
 def test_notes_of_another_type_give_way(scene: Scene, notes: dict[str, Any]) -> None:
     """Whoever edited them by hand: the run goes on, and what they held stays among its generations."""

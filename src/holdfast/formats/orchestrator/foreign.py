@@ -31,7 +31,7 @@ def foreign(project: Records) -> Iterator[Foreign]:
     except SchemaMismatch as error:
         yield Foreign(error.path, error.reason)
     except StateError:
-        pass  # a link or unreadable: nothing is locked, and nothing written
+        pass  # a link: nothing is locked, and nothing written
     latest = schema.state_path(project.root).with_name(snapshots.LATEST)
     if not access.is_there(latest):
         return

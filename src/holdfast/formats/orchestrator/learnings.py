@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 KEPT = 100
 """Learnings that the state holds; older ones are in the log alone, so that an event's cost doesn't grow with them."""
 LIMIT_BYTES = 32 * 1024 * 1024  # bytes of a log that is read
+_REMEDY = "move it away, and the next learning brings the missing ones along"
 _LINE_LIMIT_BYTES = 1024 * 1024  # bytes of a log's first line
 
 
@@ -88,7 +89,7 @@ def log(project: Records, learned: Sequence[dict[str, Any]]) -> None:
         descriptor = os.open(target, flags, 0o644)
         with os.fdopen(descriptor, "r+b", buffering=0) as file:
             if not _is_log(file.read(_LINE_LIMIT_BYTES)):
-                raise StateError(target, "is another program's, so the learning is only in the state")
+                raise StateError(target, f"is another program's, so the learning is only in the state; {_REMEDY}")
             size = file.seek(0, os.SEEK_END)
             file.seek(max(size - 1, 0))
             torn = size > 0 and file.read(1) != b"\n"  # a writer was killed, or somebody's editor cut the last line end
@@ -123,6 +124,8 @@ def _read(project: Records) -> bytes:
         return document.read(target, LIMIT_BYTES)[0]
     except MissingError:
         return b""
+    except StateError as error:
+        raise StateError(target, f"{error.reason}; {_REMEDY}") from error
 
 
 def _object(line: str) -> dict[str, Any] | None:

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast import clock, log
-from holdfast.errors import BrokenError, LargeError, MissingError, SchemaMismatch, StateError
+from holdfast.errors import MissingError, SchemaMismatch, StateError
 from holdfast.files import atomic, document
 from holdfast.files.lock import locked
 from holdfast.formats.orchestrator import schema
@@ -119,14 +119,17 @@ def _change(project: Records, edit: Callable[[list[Lock]], list[Lock]]) -> None:
 
 
 def _read(project: Records) -> tuple[list[Lock], bytes | None]:
-    """Return the locks and the file's bytes. Raises SchemaMismatch unless the file is a list of locks, StateError."""
+    """Return the locks and the file's bytes.
+
+    Raises SchemaMismatch for whatever holds no locks (a folder, another program's file), StateError for a link.
+    """
     target = path(project)
     statefile.guard(project.root, target)
     try:
         found = document.load(target, LIMIT_BYTES)
     except MissingError:
         return [], None
-    except (BrokenError, LargeError) as error:
+    except StateError as error:
         raise SchemaMismatch(target, f"{error.reason}, so no file is locked; move it away") from error
     entries = found.data.get("locks")
     if set(found.data) != {"locks"} or not schema.only_objects(entries):

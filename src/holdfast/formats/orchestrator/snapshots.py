@@ -90,7 +90,7 @@ def write(project: Records, name: str, raw: bytes) -> list[str]:
             return [f"{latest} is another program's, so it isn't overwritten; the checkpoint is {name}"]
         atomic.write(latest, raw)
     except StateError as error:
-        return [f"{latest} isn't written: {error.reason}; the checkpoint is {name}"]
+        return [f"{latest} isn't written: {error.reason}; move it away for the next one. The checkpoint is {name}"]
     return []
 
 
