@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
+from holdfast.files.jsonvalue import is_plain
 from holdfast.workflow.wording import fenced, one_line
 
 if TYPE_CHECKING:
@@ -19,8 +20,8 @@ _BOX = {"completed": "[x]", "in_progress": "[>]", "pending": "[ ]"}
 _MOST = 100  # to-dos in a request
 
 
-def todo_list(workflow: Workflow) -> list[dict[str, str]]:
-    """Return a to-do for each phase in order, as TodoWrite takes them (R000-31).
+def todo_list(workflow: Workflow, most: int | None = None) -> list[dict[str, str]]:
+    """Return a to-do for each phase in order, or for the first ones, as TodoWrite takes them (R000-31).
 
     A failed or blocked phase is pending there (I000-12).
     """
@@ -30,7 +31,7 @@ def todo_list(workflow: Workflow) -> list[dict[str, str]]:
             "status": _STATUS.get(phase.status, "pending"),
             "activeForm": f"Working on {phase.title}",
         }
-        for phase in workflow.phases
+        for phase in workflow.phases[:most]
     ]
 
 
@@ -39,7 +40,11 @@ def digest(workflow: Workflow) -> str:
     import hashlib
     import json
 
-    text = json.dumps([[phase.title, _STATUS.get(phase.status, "pending")] for phase in workflow.phases])
+    listed = [(phase.title, _STATUS.get(phase.status, "pending")) for phase in workflow.phases]
+    rows = [f'["{title}", "{status}"]' for title, status in listed]
+    text = f"[{', '.join(rows)}]"
+    if not is_plain(text, 4 * len(listed)):
+        text = json.dumps(listed)
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
@@ -79,16 +84,16 @@ def request(workflow: Workflow, ids: Mapping[str, str]) -> str:
 
     `ids` are the known ids of the Task tools by subject.
     """
-    todos = todo_list(workflow)
+    phases = workflow.phases
     lines = [f"Workflow: {one_line(workflow.title, 80)}"]
-    lines += [_line(todo, ids) for todo in todos[:_MOST]]
-    if len(todos) > _MOST:
-        lines.append(f"+{len(todos) - _MOST} more: `holdfast show` has all of them")
-    known = [todo for todo in todos if todo["content"] in ids]
+    lines += [_line(todo, ids) for todo in todo_list(workflow, _MOST)]
+    if len(phases) > _MOST:
+        lines.append(f"+{len(phases) - _MOST} more: `holdfast show` has all of them")
+    known = [phase.title for phase in phases if phase.title in ids]
     given = fenced("Put these items in your to-do list unchanged and keep the others.", lines)
     if not known:
         tasks = "TaskCreate adds an item, TaskUpdate sets its status"
-    elif len(known) == len(todos):
+    elif len(known) == len(phases):
         tasks = "TaskUpdate with the given number sets a status"
     else:
         tasks = "TaskUpdate with the given number sets a status, TaskCreate adds an item without one"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
@@ -13,7 +14,7 @@ from holdfast.workflow.model import Phase
 from holdfast.workflow.wording import missing
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from datetime import datetime
 
     from holdfast.workflow.model import Status
@@ -103,37 +104,37 @@ class Run:
 
     def tasks(self) -> list[Phase]:
         """Return all tasks but the skipped ones, in the order of their ids."""
-        found, noted = self._listed(), self.all_noted()
-        rows = [(id_, *found[id_]) for id_ in sorted(found, key=schema.key)]
+        found, noted = {row[0]: row for row in self._listed()}, self.all_noted()
+        rows = [found[id_] for id_ in sorted(found, key=schema.key)]
         return [_phase(number, id_, status, each, noted.get(id_)) for number, (id_, status, each) in enumerate(rows, 1)]
 
     def statuses(self) -> dict[str, Status]:
         """Return the status of each task but the skipped ones, by its id; cheaper than `tasks`."""
-        return {id_: status for id_, (status, _) in self._listed().items()}
+        return {id_: status for id_, status, _ in self._listed()}
 
     def task(self, id_: str) -> Phase:
         """Return a task by its id, a skipped one too; its number is 0, which only `tasks` counts.
 
         Raises HoldfastError that names the known ones.
         """
-        found = self._listed()
-        if id_ in found:
-            return _phase(0, id_, *found[id_], self.noted(id_))
+        for each, status, entry in self._listed():
+            if each == id_:
+                return _phase(0, id_, status, entry, self.noted(id_))
         if self.noted(id_).get("skipped"):
             return _phase(0, id_, "pending", {}, self.noted(id_))
-        raise HoldfastError(missing(f"task {id_!r}", sorted(found, key=schema.key)))
+        raise HoldfastError(missing(f"task {id_!r}", sorted(self.statuses(), key=schema.key)))
 
-    def _listed(self) -> dict[str, tuple[Status, dict[str, Any]]]:
-        """Return each task's status and entry, by its id, from the first list that has it."""
-        found: dict[str, tuple[Status, dict[str, Any]]] = {}
+    def _listed(self) -> Iterator[tuple[str, Status, dict[str, Any]]]:
+        """Yield each task's id, status and entry, from the first list that has it."""
+        seen = set[str]()
         for name in ("completed_tasks", "active_agents", "pending_tasks"):
             standing = _STANDING.get(name)
             for each in schema.objects(self.data.get(name)):
                 task = each.get("task")
                 id_ = task if isinstance(task, str) else schema.task_of(each)
-                if id_ not in found and (standing or (id_ and each.get("type") == EXECUTOR)):
-                    found[id_] = (standing or self._standing(id_, each), each)
-        return found
+                if id_ not in seen and (standing or (id_ and each.get("type") == EXECUTOR)):
+                    seen.add(id_)
+                    yield id_, standing or self._standing(id_, each), each
 
     def unfinished(self) -> list[Phase]:
         """Return the tasks that are neither completed nor skipped."""
@@ -180,8 +181,8 @@ class Run:
     def place(self, task: str) -> str:
         """Return where a task stands in its phase: `N/M` (R003-07)."""
         number = schema.key(task)[0]
-        ids = {*self.statuses(), *self.skipped()}
-        mine = sorted([each for each in ids if schema.key(each)[0] == number], key=schema.key)
+        ids = chain((each for each, _, _ in self._listed()), self.skipped())
+        mine = sorted({each for each in ids if schema.key(each)[0] == number}, key=schema.key)
         return f"{mine.index(task) + 1 if task in mine else 0}/{len(mine)}"
 
     def _standing(self, id_: str, entry: Mapping[str, Any]) -> Status:

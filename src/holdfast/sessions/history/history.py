@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import clock, log
 from holdfast.errors import LedgerError
+from holdfast.files.jsonvalue import is_plain
 from holdfast.files.redact import beginning
 from holdfast.formats import RECORDS
 from holdfast.frozen import frozen
@@ -195,8 +196,10 @@ def _note(project: OpenProject, workflow: Workflow, phases: str, error: str, at:
 def _states(workflow: Workflow, before: _Seen | None) -> dict[str, tuple[int, str]]:
     """Return the number and status of every phase, including past phases that the file no longer lists."""
     states = {phase.id: (phase.number, str(phase.status)) for phase in workflow.phases}
+    if before is None or before.phases.keys() <= states.keys():
+        return states
     whole = workflow.completed == workflow.total  # counts all phases, so it isn't asked for each
-    for phase, (number, _) in before.phases.items() if before else ():
+    for phase, (number, _) in before.phases.items():
         passed = whole or number < (workflow.current or 0)
         states.setdefault(phase, (number, "completed" if passed else "pending"))
     return states
@@ -293,7 +296,12 @@ def _unmoved(project: OpenProject, workflows: Mapping[str, tuple[bool, str]]) ->
 
 
 def _listed(workflow: Workflow) -> str:
-    return json.dumps([[phase.id, phase.number, phase.status] for phase in workflow.phases])
+    """Return the id, number and status of each phase, as JSON."""
+    rows = [f'["{each.id}", {each.number}, "{each.status}"]' for each in workflow.phases]
+    text = f"[{', '.join(rows)}]"
+    if is_plain(text, 4 * len(rows)):
+        return text
+    return json.dumps([[each.id, each.number, each.status] for each in workflow.phases])
 
 
 def _key(project: OpenProject, workflow: Workflow) -> tuple[str, str, str]:
