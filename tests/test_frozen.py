@@ -5,12 +5,16 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
+import re
+import typing
 from dataclasses import FrozenInstanceError, field, make_dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.frozen import frozen
+import holdfast
+from holdfast.frozen import NamedTuple, frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -161,3 +165,67 @@ def test_an_object_in_itself_can_be_shown() -> None:
     box = Box("a")
     box.parts.append(box)  # type: ignore[arg-type]
     assert "..." in repr(box)
+
+
+class Pair(NamedTuple):
+    """A named tuple."""
+
+    name: str
+    sizes: tuple[int, ...] = (3,)
+
+    @property
+    def long(self) -> bool:
+        """What is computed."""
+        return len(self.name) > 3
+
+    @classmethod
+    def of(cls, name: str) -> Pair:
+        """Make one."""
+        return cls(name)
+
+
+class Usual(typing.NamedTuple):
+    """A named tuple."""
+
+    name: str
+    sizes: tuple[int, ...] = (3,)
+
+
+def test_a_named_tuple_is_what_typing_makes_of_it() -> None:
+    """All but the annotations, which stay texts, as in any class of a module that postpones them."""
+    one: Any = Pair.of("long enough")
+    usual: Any = Usual("long enough")
+
+    assert one == usual == ("long enough", (3,))
+    assert repr(one).replace("Pair", "Usual") == repr(usual)
+    assert (Pair.__mro__[1:], Pair._fields, Pair._field_defaults) == (
+        Usual.__mro__[1:],
+        Usual._fields,
+        Usual._field_defaults,
+    )
+    assert (Pair.__doc__, Pair.__module__, Pair.__qualname__) == (Usual.__doc__, __name__, "Pair")
+    assert typing.get_type_hints(Pair) == typing.get_type_hints(Usual)
+    assert one.long
+    assert one._replace(name="x") == ("x", (3,))
+    assert pickle.loads(pickle.dumps(one)).__class__ is copy.deepcopy(one).__class__ is Pair
+    with pytest.raises(TypeError):
+        Pair()  # type: ignore[call-arg]
+
+
+def test_a_named_tuple_with_another_base_is_refused() -> None:
+    """It would be lost without a word."""
+    with pytest.raises(TypeError, match=r"Odd has another base, too: use typing\.NamedTuple"):
+        exec("class Odd(NamedTuple, dict): ...", {"NamedTuple": NamedTuple, "__name__": __name__})
+
+
+def test_named_tuples_are_made_the_quick_way() -> None:
+    """In a module that postpones its annotations; those of typing are for classes with another base."""
+    top = Path(holdfast.__file__).parent
+    texts = {str(file.relative_to(top)): file.read_text("utf-8") for file in top.rglob("*.py")}
+    ours = {name: text for name, text in texts.items() if re.search(r"(?m)^ *class \w+\(NamedTuple\)", text)}
+    quick = re.compile(
+        r"^from __future__ import annotations$.*^from holdfast\.frozen import NamedTuple", re.MULTILINE | re.DOTALL
+    )
+
+    assert len(ours) > 50
+    assert [name for name, text in ours.items() if not quick.search(text)] == []

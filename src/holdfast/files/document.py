@@ -7,12 +7,12 @@ import os
 import stat
 from contextlib import suppress
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import BrokenError, ChangedError, LargeError, MissingError, SchemaMismatch, StateError
 from holdfast.files import atomic
 from holdfast.files.jsonvalue import same
-from holdfast.frozen import frozen
+from holdfast.frozen import NamedTuple, frozen
 from holdfast.patterns import regex
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ import shlex
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 from holdfast import paths
 from holdfast.errors import ConfigError, StateError
 from holdfast.files import atomic, document
+from holdfast.frozen import NamedTuple
 from holdfast.install import native
 
 INTERPRETER_LIMIT_BYTES = 120

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from holdfast.frozen import frozen
+from holdfast.frozen import NamedTuple, frozen
 from holdfast.plugins.deadlines import longest_timeout
 
 if TYPE_CHECKING:

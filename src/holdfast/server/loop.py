@@ -17,9 +17,10 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from holdfast import engine, log, relay
+from holdfast.frozen import NamedTuple
 from holdfast.server import held, pool, standby, turn
 from holdfast.server.changes import Changes
 from holdfast.server.claim import claim

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from holdfast.clients.claude.output_schema import LIMIT_UNITS
 from holdfast.dispatch.budget import units
+from holdfast.frozen import NamedTuple
 from holdfast.survival.transcript import Transcript
 from holdfast.testkit.client import Client
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from holdfast.frozen import NamedTuple
 from holdfast.workflow import wording
 from holdfast.workflow.outside_reading import OUTSIDE, outside
 

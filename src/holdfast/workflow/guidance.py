@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
 from holdfast.formats import RECORDS
+from holdfast.frozen import NamedTuple
 from holdfast.workflow import facts, registry, sidecars, wording
 from holdfast.workflow.sidecars import write_sidecar
 

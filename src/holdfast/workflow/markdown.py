@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
+from holdfast.frozen import NamedTuple
 from holdfast.patterns import regex
 
 if TYPE_CHECKING:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast.clock import from_mtime, stamp
 from holdfast.formats import RECORDS
-from holdfast.frozen import frozen
+from holdfast.frozen import NamedTuple, frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -8,11 +8,11 @@ import shlex
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast.errors import StateError
 from holdfast.files import document
-from holdfast.frozen import frozen
+from holdfast.frozen import NamedTuple, frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -14,10 +14,11 @@ import stat
 import time
 from contextlib import contextmanager
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import clock
 from holdfast.clients.claude.entries import blocks, plain
+from holdfast.frozen import NamedTuple
 from holdfast.patterns import regex
 
 if TYPE_CHECKING:

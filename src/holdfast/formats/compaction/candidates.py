@@ -8,10 +8,11 @@ import os
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from holdfast.files import cache
 from holdfast.files.file_memo import Stamp, settled, stamp
+from holdfast.frozen import NamedTuple
 from holdfast.workflow import manyfiles, statefile
 
 if TYPE_CHECKING:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from holdfast.formats.compaction.detection import memory
+from holdfast.frozen import NamedTuple
 from holdfast.patterns import regex
 from holdfast.workflow import values
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from holdfast.frozen import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.errors import TransitionError
 from holdfast.formats.orchestrator import amounts, schema
 from holdfast.formats.orchestrator.run import EXECUTOR
+from holdfast.frozen import NamedTuple
 from holdfast.workflow import values
 
 if TYPE_CHECKING:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from holdfast.errors import StateError
 from holdfast.files import document
+from holdfast.frozen import NamedTuple
 
 if TYPE_CHECKING:
     from pathlib import Path

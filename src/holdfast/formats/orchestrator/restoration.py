@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.errors import (
@@ -20,6 +20,7 @@ from holdfast.files.lock import locked
 from holdfast.formats.orchestrator import drift, past, schema, snapshots, store, view
 from holdfast.formats.orchestrator import repair as repairs
 from holdfast.formats.orchestrator.run import Run
+from holdfast.frozen import NamedTuple
 from holdfast.workflow import extras, places, statefile, values
 
 if TYPE_CHECKING:

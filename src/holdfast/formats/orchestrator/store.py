@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.errors import BrokenError, HoldfastError, MissingError, SchemaMismatch, StateError, TransitionError
@@ -12,6 +12,7 @@ from holdfast.files.jsonvalue import copied, same
 from holdfast.files.lock import locked
 from holdfast.formats.orchestrator import bounds, learnings, plan, schema, snapshots, taskdoc, view
 from holdfast.formats.orchestrator.run import Run, stamp
+from holdfast.frozen import NamedTuple
 from holdfast.workflow import extras, names, statefile, views, wording
 
 if TYPE_CHECKING:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
 from holdfast.formats.orchestrator import schema, transitions
+from holdfast.frozen import NamedTuple
 from holdfast.workflow import values
 
 if TYPE_CHECKING:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import BrokenError, StateError
 from holdfast.files import document
 from holdfast.formats.orchestrator import amounts, schema
+from holdfast.frozen import NamedTuple
 from holdfast.workflow import scanner
 
 if TYPE_CHECKING:

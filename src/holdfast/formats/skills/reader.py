@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from holdfast.errors import MissingError, SchemaMismatch, StateError
 from holdfast.files import file_memo
 from holdfast.formats.skills import file as files
 from holdfast.formats.skills import library, places, view
+from holdfast.frozen import NamedTuple
 from holdfast.workflow import places as kept_at
 from holdfast.workflow.model import Found, Problem, Workflow
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import shlex
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from holdfast.frozen import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from holdfast.frozen import NamedTuple
 
 _LIMIT_CHARS = 50_000  # of an output's end
 _MOST = 50  # tests that are named

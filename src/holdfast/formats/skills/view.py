@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from holdfast.clock import file_stamp, parse
 from holdfast.files import document
 from holdfast.formats.skills import file as files
 from holdfast.formats.skills import transitions
+from holdfast.frozen import NamedTuple
 from holdfast.workflow import extras, names, statefile, values
 from holdfast.workflow.model import Phase, Status, Workflow
 

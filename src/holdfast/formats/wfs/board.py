@@ -10,10 +10,11 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
 from holdfast.formats.wfs import ids
+from holdfast.frozen import NamedTuple
 from holdfast.workflow.wording import missing
 
 if TYPE_CHECKING:

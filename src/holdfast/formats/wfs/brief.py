@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from holdfast.formats.wfs import ids
+from holdfast.frozen import NamedTuple
 from holdfast.workflow import statuses, values
 
 if TYPE_CHECKING:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple
+from typing import Any
+
+from holdfast.frozen import NamedTuple
 
 RULES = {
     1: "ids are unique",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from holdfast.frozen import NamedTuple
 from holdfast.patterns import regex
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import os
 import stat
 from contextlib import suppress
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import LargeError, MissingError, StateError
 from holdfast.files import cache, document
@@ -16,6 +16,7 @@ from holdfast.formats.wfs import brief as briefs
 from holdfast.formats.wfs import places
 from holdfast.formats.wfs.board import Board, Order
 from holdfast.formats.wfs.brief import Brief
+from holdfast.frozen import NamedTuple
 from holdfast.patterns import regex
 from holdfast.workflow import statefile
 from holdfast.workflow.model import Problem

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import BrokenError, ChangedError, MissingError, SchemaMismatch, StateError
 from holdfast.files import document
@@ -15,6 +15,7 @@ from holdfast.formats.wfs import choice, ids, index, markers, places, store
 from holdfast.formats.wfs import list as lists
 from holdfast.formats.wfs import session as sessions
 from holdfast.formats.wfs import task as tasks
+from holdfast.frozen import NamedTuple
 from holdfast.patterns import regex
 from holdfast.workflow import statefile, values
 

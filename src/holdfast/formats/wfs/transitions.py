@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import HoldfastError, TransitionError
 from holdfast.formats.wfs import choice, ids, rules
@@ -13,6 +13,7 @@ from holdfast.formats.wfs import list as lists
 from holdfast.formats.wfs import task as tasks
 from holdfast.formats.wfs.change import changing
 from holdfast.formats.wfs.edit import Edit
+from holdfast.frozen import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

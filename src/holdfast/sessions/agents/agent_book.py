@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.errors import HoldfastError
+from holdfast.frozen import NamedTuple
 from holdfast.sessions.agents import script_runs
 from holdfast.sessions.ownership import sessions
 

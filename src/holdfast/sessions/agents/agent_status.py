@@ -5,7 +5,9 @@ The view joins each launch with the run that it started (`ledger/schema.sql`). `
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
+
+from holdfast.frozen import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable

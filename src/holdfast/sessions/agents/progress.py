@@ -6,9 +6,10 @@ Most events move nothing, so the code that moves a phase is loaded only when one
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError, MissingError, SchemaMismatch, StateError
+from holdfast.frozen import NamedTuple
 from holdfast.sessions.agents import agent_status, lifecycle
 
 if TYPE_CHECKING:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from holdfast.frozen import NamedTuple
 from holdfast.workflow.wording import Message
 
 if TYPE_CHECKING:

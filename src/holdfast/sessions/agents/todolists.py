@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
+from holdfast.frozen import NamedTuple
 
 if TYPE_CHECKING:
     from holdfast.project import OpenProject

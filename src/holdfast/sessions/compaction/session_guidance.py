@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from holdfast import capture
+from holdfast.frozen import NamedTuple
 from holdfast.sessions.agents import agent_status
 from holdfast.sessions.reading import required_files
 from holdfast.workflow import guidance, wording

@@ -6,10 +6,10 @@ import hashlib
 import json
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
-from holdfast.frozen import frozen
+from holdfast.frozen import NamedTuple, frozen
 from holdfast.ledger.database import new_id
 from holdfast.sessions.compaction import deliveries
 from holdfast.sessions.history.timeline_event import TimelineEvent

@@ -8,14 +8,14 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from holdfast import clock, log
 from holdfast.errors import LedgerError
 from holdfast.files.jsonvalue import is_plain
 from holdfast.files.redact import beginning
 from holdfast.formats import RECORDS
-from holdfast.frozen import frozen
+from holdfast.frozen import NamedTuple, frozen
 from holdfast.sessions.history import archive, timeline_event
 from holdfast.sessions.history.timeline_event import TimelineEvent
 

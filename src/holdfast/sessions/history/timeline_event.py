@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from holdfast.frozen import frozen
+from holdfast.frozen import NamedTuple, frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

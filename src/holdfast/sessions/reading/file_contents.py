@@ -7,8 +7,9 @@ import hashlib
 import os
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
+from holdfast.frozen import NamedTuple
 from holdfast.workflow import outside_reading
 
 if TYPE_CHECKING:

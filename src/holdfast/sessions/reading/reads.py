@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import clock
+from holdfast.frozen import NamedTuple
 from holdfast.sessions.ownership import sessions
 
 if TYPE_CHECKING:

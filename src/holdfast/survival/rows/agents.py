@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from holdfast.frozen import NamedTuple
 from holdfast.testkit import reply
 
 if TYPE_CHECKING:

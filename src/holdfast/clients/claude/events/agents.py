@@ -1,7 +1,11 @@
 """What the client reports about subagents: the result of a call, and the end of one in the background."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, Self
+
+from holdfast.frozen import NamedTuple
 
 _ERROR = "Error: "  # how `toolUseResult` begins if a tool failed
 _ERROR_MARKS = ("is_error", "isError", "error", "errorStatus", "error_status")

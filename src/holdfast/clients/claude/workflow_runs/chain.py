@@ -7,7 +7,9 @@ A call's key is `v2:` and the SHA-256 of the state before it, its prompt and its
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from holdfast.frozen import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

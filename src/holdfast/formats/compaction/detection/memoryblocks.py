@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from itertools import dropwhile, islice, takewhile, zip_longest
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from holdfast.formats.compaction.detection import memoryphases
+from holdfast.frozen import NamedTuple
 from holdfast.patterns import regex
 from holdfast.workflow import markdown, scanner, statuses
 from holdfast.workflow.wording import quoted

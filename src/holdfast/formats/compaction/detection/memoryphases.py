@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from itertools import takewhile
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from holdfast.frozen import NamedTuple
 from holdfast.patterns import regex
 from holdfast.workflow import markdown, statuses
 

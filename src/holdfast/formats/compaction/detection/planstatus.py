@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from holdfast.frozen import NamedTuple
 from holdfast.patterns import regex
 from holdfast.workflow import markdown, scanner, statuses
 from holdfast.workflow.wording import quoted

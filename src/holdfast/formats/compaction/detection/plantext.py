@@ -6,10 +6,11 @@ import re
 from dataclasses import dataclass
 from dataclasses import field as attribute
 from itertools import takewhile
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from holdfast.formats.compaction.detection import memoryphases, planstatus
 from holdfast.formats.compaction.detection.extract import Extract
+from holdfast.frozen import NamedTuple
 from holdfast.patterns import regex
 from holdfast.workflow import markdown, scanner, statuses
 from holdfast.workflow.wording import quoted
