@@ -167,7 +167,7 @@ def test_check_names_the_ones_at_fault(root: Path) -> None:
 
     assert "user/bad.py: " in said.out
     assert "ZeroDivisionError" in said.out
-    assert "No fault in 2 of 3 handlers." in said.out
+    assert "No faults in 2 of 3 handlers." in said.out
     (fault,) = holdfast("handlers", "check", "--json", root=root, code=1).json
     assert fault["file"] == str(paths.user_handlers() / "bad.py")
     assert fault["place"] == "user"
@@ -184,7 +184,7 @@ def test_check_names_what_went_wrong_when_it_ran(root: Path) -> None:
 
 def test_check_is_content_with_sound_handlers(root: Path) -> None:
     """Exit 0, and an empty array for programs."""
-    assert "No fault in 1 of 1 handler." in holdfast("handlers", "check", root=root).out
+    assert "No faults in 1 handler." in holdfast("handlers", "check", root=root).out
     assert holdfast("handlers", "check", "--json", root=root).json == []
 
 
@@ -444,8 +444,7 @@ def test_check_says_what_will_not_run_and_what_changes_that(root: Path, monkeypa
     said = holdfast("handlers", "check", "mine", root=root).out
     assert "project/mine.py: note: doesn't run: it isn't trusted. Read it, then run holdfast handlers trust --p" in said
     assert (
-        "No fault in 1 of 1 handler.\nNone of them runs, because Holdfast isn't registered. Run holdfast install."
-        in said
+        "No faults in 1 handler.\nNone of them runs, because Holdfast isn't registered. Run holdfast install." in said
     )
 
     shipped = root.parent / "shipped"
@@ -453,7 +452,7 @@ def test_check_says_what_will_not_run_and_what_changes_that(root: Path, monkeypa
     holdfast("handlers", "trust", "--yes", root=root)
     installer.install(scopes.target("user", root))
     monkeypatch.chdir(root)
-    assert holdfast("handlers", "check", ".claude/handlers/mine.py", root=root).out == "No fault in 1 of 1 handler.\n"
+    assert holdfast("handlers", "check", ".claude/handlers/mine.py", root=root).out == "No faults in 1 handler.\n"
 
     yours = write(paths.user_handlers() / "yours.py", GUARD.replace("strict=True", "match='Bash'"))
     said = holdfast("handlers", "check", str(yours), root=root).out

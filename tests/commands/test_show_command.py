@@ -171,7 +171,7 @@ def test_a_workflow_with_agents_as_it_begins(project: HoldfastProject, at: Calla
           [ ] Build it
           [ ] Write and run tests
           [ ] Document it
-          the model hasn't been told it
+          the model hasn't been given this list yet
 
         Saved and restored
           Last save     just now (2026-03-01 10:00:00 UTC), at "start"
@@ -253,7 +253,7 @@ def test_a_workflow_by_hand(project: HoldfastProject, at: Callable[..., None]) -
 
         To-do list
           [>] SEO Generation
-          the model hasn't been told it
+          the model hasn't been given this list yet
 
         Saved and restored
           Last save     3 days ago (2026-03-01 10:00:00 UTC), by PreCompact (manual) of
@@ -290,7 +290,7 @@ def test_a_workflow_that_is_blocked(project: HoldfastProject, at: Callable[..., 
 
         To-do list
           [ ] Draft
-          the model hasn't been told it
+          the model hasn't been given this list yet
 
         Saved and restored
           Last save     2 min ago (2026-03-01 10:01:00 UTC), at "update"

@@ -110,7 +110,7 @@ def test_loading_happens_in_a_process_of_its_own(tmp_path: Path) -> None:
 
     assert (ended.exit_code, ended.stderr) == (0, "")
     assert "loud" not in ended.stdout
-    assert "No fault in" in ended.stdout
+    assert "No faults in" in ended.stdout
 
 
 def test_faults_of_the_past_are_told(project: Workspace) -> None:

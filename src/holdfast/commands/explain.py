@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from holdfast import paths
 from holdfast.commands import options
 from holdfast.install import skillcopy
 from holdfast.sessions.explain import explain, text
@@ -30,4 +31,4 @@ def command(protocol: bool, everything: bool, as_json: bool, project_dir: str | 
     if as_json:
         options.print_json(explanation)
     else:
-        options.say(text(explanation, everything=everything))
+        options.say(paths.shown(text(explanation, everything=everything)))

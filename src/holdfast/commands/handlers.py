@@ -197,7 +197,8 @@ def check(files: tuple[Path, ...], as_json: bool, project_dir: str | None) -> No
         for file, said in inspection.remarks(project, chosen, asked=bool(files)):
             _say(f"{file.place}/{file.path.name}: note: {said}")
         good = len(chosen) - len({file.path for file, _ in complaints})
-        click.echo(f"No fault in {good} of {wording.count(len(chosen), 'handler')}.")
+        of = "" if good == len(chosen) else f"{good} of "
+        click.echo(f"No faults in {of}{wording.count(len(chosen), 'handler')}.")
         if not inspection.registered_events(project):
             click.echo("None of them runs, because Holdfast isn't registered. Run holdfast install.")
     sys.exit(1 if complaints else 0)

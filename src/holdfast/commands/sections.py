@@ -31,7 +31,7 @@ _NEXT = 3  # pending phases that are still listed where there is little room
 _LISTED = 10  # other workflows that are listed
 _STYLES = {"completed": "green", "active": "bold cyan", "failed": "bold red", "blocked": "bold magenta"}
 _BOXES = {"completed": "completed", "in_progress": "active", "pending": "pending"}
-_UNTOLD = "the model hasn't been told it"
+_UNTOLD = "the model hasn't been given this list yet"
 
 
 def head(sheet: Sheet, overview: Overview, now: datetime, *, brief: bool) -> None:
