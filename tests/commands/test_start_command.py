@@ -432,6 +432,8 @@ def test_an_agent_that_the_format_chooses_is_looked_for_too(tmp_path: Path) -> N
     """The model would launch it, and the client would refuse that."""
     said = holdfast("start", "Tool", "--format", "wfs", "--phase", "Write it", root=tmp_path).err
     assert said == f'warning: there is no agent "code-developer", {UNKNOWN}\n'
+    assert holdfast("wfs", "task", "add", "Write more", root=tmp_path).err == said
+    assert holdfast("wfs", "task", "add", "Review it", root=tmp_path).err == "", "general-purpose is built in"
 
 
 def test_where_ids_count_from_zero_it_is_said_once(tmp_path: Path) -> None:

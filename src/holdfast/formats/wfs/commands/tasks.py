@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from holdfast.commands import options
+from holdfast.commands import agent_names, options
 from holdfast.formats.wfs import check, context, index, store, transitions
 from holdfast.formats.wfs import next as wfs_next
 from holdfast.formats.wfs import steps as wfs_steps
@@ -345,6 +345,8 @@ def _tell(
     if ready and what not in ("added", "changed", "unchanged"):
         lines.append(f"Ready now: {', '.join(map(_named, ready[:5]))}{', …' if len(ready) > 5 else ''}")
     options.say("\n".join([*lines, *(f"warning: {each}" for each in (*notes, *after.notes, *workflow.warnings))]))
+    if what == "added":  # by its title, where nobody named one
+        agent_names.tell_unknown(project, filter(None, (each.agent for each in after.tasks)))
 
 
 def _named(task: Brief) -> str:
