@@ -81,6 +81,25 @@ def test_one_is_not_many() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ([], "there is no task 'x'; there are none"),
+        (["a"], "there is no task 'x'; there is only a"),
+        (["a", "b"], "there is no task 'x'; there are a, b"),
+        ([*"abcdefghijklmnopqrstu"], f"there is no task 'x'; there are {', '.join('abcdefghijklmnopqrst')} and 1 more"),
+    ],
+)
+def test_what_is_missing_is_named_with_what_exists(known: list[str], said: str) -> None:
+    """In the singular and the plural, and of very many the first ones."""
+    assert wording.missing("task 'x'", known) == said
+
+
+def test_what_lacks_it_and_what_to_say_of_none_can_be_given() -> None:
+    """As for a field of a task."""
+    assert wording.missing("'x'", [], "it is empty", where="the field has") == "the field has no 'x'; it is empty"
+
+
 def test_a_fault_has_one_remedy() -> None:
     """Whoever names a command of the doctor's need not be told of the doctor."""
     said = "state.json is not JSON; `holdfast doctor --fix` puts it back"
