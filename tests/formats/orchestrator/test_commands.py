@@ -174,6 +174,13 @@ def test_what_cannot_be_done_is_refused_with_a_way_on(
     assert (root / ".claude/agent-state.json").read_bytes() == before
 
 
+def test_headings_of_another_level_are_no_tasks_and_it_is_said(root: Path, run: Command) -> None:
+    """The format's document has three # for a phase and four for a task."""
+    (root / "flat.md").write_text("## Phase 1: Design\n\n### Task 1.1: Draw it\n")
+    said = run("start", str(root / "flat.md"), code=1).err
+    assert "names no task; give it a heading such as `#### Task 1.1: Name`, with four #\n" in said
+
+
 def test_without_a_run_each_verb_says_how_to_begin_one(run: Command) -> None:
     """With the command."""
     for words in (("approve",), ("query", "status"), ("check",), ("bounds",), ("checkpoint",), ("archive",)):

@@ -177,7 +177,7 @@ def create(project: Records, start: Start, doc: Path, *, given: dict[str, Any] |
     except StateError as error:
         raise StateError(doc, f"{error.reason}; name a Markdown file with {_A_TASK}") from error
     if not found.tasks:
-        raise TransitionError(f"{doc} names no task; give it {_A_TASK}")
+        raise TransitionError(f"{doc} names no task; give it {_A_TASK}, with four #")
     path = schema.state_path(project.root)
     statefile.guard(project.root, path)
     with locked(path.parent):
