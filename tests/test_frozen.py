@@ -167,6 +167,19 @@ def test_an_object_in_itself_can_be_shown() -> None:
     assert "..." in repr(box)
 
 
+def test_the_annotations_are_as_they_were_written() -> None:
+    """Of the class and of its fields; a field of a base class keeps its own."""
+
+    @frozen
+    class Large(Box):
+        weight: int | None = None
+
+    kinds = {each.name: each.type for each in dataclasses.fields(Large)}
+    assert kinds == {**Box.__annotations__, "weight": "int | None"}
+    assert Large.__annotations__ == {"weight": "int | None"}
+    assert Box.__annotations__ == {"name": "str", "size": "int", "parts": "list[int]", "seen": "int", "hidden": "str"}
+
+
 class Pair(NamedTuple):
     """A named tuple."""
 

@@ -33,8 +33,13 @@ def frozen(cls: type[_Class]) -> type[_Class]:
             dataclass knows, such as `__post_init__`, is not supported: use a dataclass for it.
     """
     cls.__doc__ = cls.__doc__ or cls.__name__  # else dataclass works out a signature for it
+    kinds = cls.__annotations__
+    cls.__annotations__ = dict.fromkeys(kinds, object)  # dataclass searches each text for what isn't supported here
     made = dataclass(init=False, repr=False, eq=False, slots=True)(cls)
+    made.__annotations__ = kinds
     known: tuple[Field[Any], ...] = tuple(made.__dataclass_fields__.values())  # type: ignore[attr-defined]
+    for each in known:
+        each.type = kinds.get(each.name, each.type)  # another is a base class's
     compared = tuple(each.name for each in known if (each.compare if each.hash is None else each.hash))
     own = cls.__dict__
     for name, method in (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import marshal
 import os
 from bisect import bisect_right
@@ -41,6 +40,8 @@ def newest(
     """
     if len(entries) <= MOST:
         return {name: changed(name) for name in entries}, 0
+    import heapq  # only here: few folders have that many
+
     cursor, hot = _kept(top)
     first = [
         *(name for name in (*wanted, *hot) if name in entries),

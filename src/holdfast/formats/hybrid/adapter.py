@@ -9,7 +9,6 @@ from holdfast.errors import MissingError, StateError, TransitionError
 from holdfast.files.lock import locked
 from holdfast.formats.hybrid import file as files
 from holdfast.formats.hybrid import record, store, transitions, view
-from holdfast.formats.hybrid.foreign import foreign
 from holdfast.formats.hybrid.past import parsed, redraw, restore, written
 from holdfast.formats.hybrid.view import generate_markdown
 from holdfast.workflow import extras
@@ -17,9 +16,10 @@ from holdfast.workflow.model import Changes, Found, Judged, Phase, Problem, Star
 from holdfast.workflow.wording import count, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from holdfast.formats.hybrid.transitions import Mover
+    from holdfast.workflow.model import Foreign
     from holdfast.workflow.records import Records
 
 __all__ = [
@@ -73,6 +73,13 @@ def candidates(project: Records, keys: Collection[str]) -> Found:
     for workflow in found.workflows:
         redraw(project, workflow)
     return found
+
+
+def foreign(project: Records) -> Iterator[Foreign]:
+    """Yield the files of other programs (`foreign.py`)."""
+    from holdfast.formats.hybrid.foreign import foreign  # imported here, because no event asks
+
+    yield from foreign(project)
 
 
 def start(project: Records, start: Start) -> Workflow:
