@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast import log
 from holdfast.dispatch import costs
 from holdfast.dispatch.calls import Answer, Caller, describe
-from holdfast.files import atomic
+from holdfast.files import atomic, file_memo
 from holdfast.plugins import deadlines, outcomes
 from holdfast.process.child import CAPTURE_LIMIT_BYTES, CHUNK_BYTES, Child, read_some, write
 
@@ -212,7 +212,10 @@ def work(
     if not gc.isenabled():  # a cold process has switched it off; handlers may need it
         gc.freeze()
         gc.enable()
-    with atomic.syncing_later():  # nobody waits for this process once it has reported everything
+    with (
+        file_memo.one_moment(),
+        atomic.syncing_later(),
+    ):  # nobody waits for this process once it has reported everything
         _answer(isolated, plan, report, captured, heard, lasts)
         if lasts and (said := _heard(heard)):
             costs.note(isolated.context.project, isolated.event, said[0])
