@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import marshal
 import random
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from holdfast.files import cache
-from holdfast.formats.wfs import brief, ids, index
+from holdfast.formats.wfs import brief, ids, index, todo
 from holdfast.formats.wfs.board import Board, in_order
 
 if TYPE_CHECKING:
@@ -83,6 +84,15 @@ def test_what_is_worked_out_at_once_is_what_each_task_says(odd: bool) -> None:
             for each in (*board.tasks, *board.tasks, *board.tasks):  # often enough for both ways
                 assert list(board.children(each)) == children(board, each)
                 assert [board.get(each.id), board.get(each.name)] == [get(board, each.id), get(board, each.name)]
+
+
+def test_a_list_leaves_no_task_out() -> None:
+    """Nor has it one twice, whatever their ids are: a subtask without a container stands alone."""
+    number = random.Random(22)
+    for odd in (False, True) * 40:
+        board = Board().followed_by(tasks(number, odd=odd))
+        listed = todo.generate("All", board, frozenset())
+        assert sorted(each.name for each in board.tasks) == sorted(re.findall(r"\.task/(.+?)\.json", listed))
 
 
 def test_a_kept_board_is_the_one_that_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

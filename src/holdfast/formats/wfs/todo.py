@@ -47,7 +47,7 @@ def generate(topic: str, board: Board, summaries: frozenset[str]) -> str:
     """
     groups = list[list[str]]()
     alone = list[str]()
-    leaves, above, plain = frozenset(board.order.leaves), board.order.above, board.order.plain
+    leaves, above = frozenset(board.order.leaves), board.order.above
     rows = [  # as text here and without a call for each, because there may be a thousand
         f"- [ ] **{task.id}**: {task.title} → [📋](./{places.TASKS}/{task.name}.json)"
         if task.status != "completed"
@@ -65,8 +65,8 @@ def generate(topic: str, board: Board, summaries: frozenset[str]) -> str:
             continue
         groups += [alone] if alone else []
         alone = []
-        its = below.get(at, []) if plain else [f"  {rows[board.tasks.index(each)]}" for each in board.children(task)]
-        groups.append([f"▸ **{task.id}**: {task.title} → {_link('📋', f'{places.TASKS}/{task.name}.json')}", *its])
+        head = f"▸ **{task.id}**: {task.title} → {_link('📋', f'{places.TASKS}/{task.name}.json')}"
+        groups.append([head, *below.get(at, ())])
     groups += [alone] if alone else []
     body = "\n\n".join("\n".join(rows) for rows in groups)
     head = f"{HEADING}: {' '.join(topic.split())}\n\n{_SECTION}\n"
