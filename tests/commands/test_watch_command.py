@@ -402,7 +402,8 @@ def test_in_lines_what_is_not_there_is_not_named(tmp_path: Path) -> None:
     told = fitted(Sight(tmp_path, bare), 24)
     assert told.split("[ ] 1 more\n")[1] == (
         "\n  Agents        none running\n"
-        "  To-do list    2 completed, 1 in progress, 4 pending; the model hasn't been\n                told it\n"
+        "  To-do list    2 completed, 1 in progress, 4 pending; the model hasn't been\n"
+        "                given this list yet\n"
         f"{KEPT}  Warnings      odd\n{HINT}"
     )
 
