@@ -49,6 +49,7 @@ def calls(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> Calls:
 
 def test_a_state_is_looked_through_once_however_often_it_is_read(scene: Scene, calls: Calls) -> None:
     """An event finds the same run for several purposes."""
+    calls.of(document, "_object")  # which C would call for each object
     for owner, name in ((document, "parse"), (run, "_phase"), (check, "entry"), (view, "context")):
         calls.of(owner, name)
     for _ in range(4):
