@@ -132,6 +132,34 @@ def test_a_run_that_was_ended_early_is_no_inconsistency(root: Path, started: Com
     assert "the run is completed, and 1.1, 1.2, 2.1 are not" in started("check", code=1).out
 
 
+def test_what_contradicts_itself_says_what_to_do(root: Path, started: Command) -> None:
+    """What `repair` can't decide has its own way; `doctor` names the same."""
+    started("task", "finish", "1.1")
+    data = state(root)
+    data["orchestrator"] |= {"status": "planning", "current_phase": 7}
+    data["supervisor"]["interventions"] = [{"action": "pass"}]
+    (root / ".claude/agent-state.json").write_text(json.dumps(data))
+
+    said = started("check", code=1).out
+    assert "some of its tasks are completed; `holdfast orchestrator approve` begins it" in said
+    assert 'current_phase is 7, and the run has 2 phases, counted from 0; correct "orchestrator.current_phase"' in said
+    assert "interventions are listed; `holdfast orchestrator repair` repairs it" in said
+    doctor = holdfast("doctor", root=root, code=1).out
+    assert all(f"fix: {way}" in doctor for way in ("`holdfast orchestrator approve`", "holdfast orchestrator repair\n"))
+
+
+def test_a_broken_state_is_told_of_by_whatever_reads_or_changes_it(root: Path, started: Command) -> None:
+    """The last content is used, and what the file held is kept."""
+    path = root / ".claude/agent-state.json"
+    for words in (("query", "status"), ("task", "start", "1.1"), ("repair",)):
+        path.write_text("{")
+        said = started(*words)
+        assert "is not JSON" in said.out + said.err
+        assert "the last content Holdfast kept is used" in said.out + said.err
+    assert [each.read_text() for each in path.parent.glob("*.corrupt-*")] == ["{", "{"]
+    assert started("repair").out == "Nothing to repair.\n"
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

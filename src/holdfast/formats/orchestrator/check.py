@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast import clock
 from holdfast.formats.orchestrator import amounts, schema
 from holdfast.formats.orchestrator.run import ENDED_EARLY
-from holdfast.workflow import values
+from holdfast.workflow import values, wording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -208,7 +208,10 @@ def _members(rule: str, name: str, given: Mapping[str, Any]) -> Iterator[str]:
 
 
 def contradictions(run: Run) -> Iterator[str]:
-    """Yield what in a state contradicts something else in it (I003-1, I003-3, I003-4, I003-11, I003-14)."""
+    """Yield what in a state contradicts something else in it (I003-1, I003-3, I003-4, I003-11, I003-14).
+
+    What `repair` leaves alone has what to do after a semicolon.
+    """
     yield from _lists(run)
     yield from _numbers(run)
     yield from _sums(run)
@@ -238,7 +241,8 @@ def _numbers(run: Run) -> Iterator[str]:
                 yield f"task {task} is in phase {phase} of {name}; phases count from 0, so {number - 1} is expected"
     current, total = (values.number(run.head.get(name)) for name in ("current_phase", "total_phases"))
     if current is not None and total is not None and current >= max(total, 1):
-        yield f"current_phase is {current}, and there are {total} phases, counted from 0"
+        said = f"current_phase is {current}, and the run has {wording.count(total, 'phase')}, counted from 0"
+        yield f'{said}; correct "orchestrator.current_phase", or start a task'
 
 
 def _sums(run: Run) -> Iterator[str]:
@@ -282,7 +286,8 @@ def counts(run: Run) -> dict[str, int]:
 def _life(run: Run) -> Iterator[str]:
     left = [] if run.notes.get(ENDED_EARLY) is True else [each.id for each in run.unfinished()]
     if run.status == "completed" and left:
-        yield f"the run is completed, and {', '.join(left[:5])} {'is' if len(left) == 1 else 'are'} not"
+        named = f"{', '.join(left[:5])} {'is' if len(left) == 1 else 'are'}"
+        yield f"the run is completed, and {named} not; `holdfast log restore` goes back to what it was before"
     if run.status == "completed" and run.head.get("outer_ralph") is True:
         yield "the run is completed, and its outer review is running"
     if run.terminal and run.head.get("end_time") is None:
@@ -290,4 +295,4 @@ def _life(run: Run) -> Iterator[str]:
     if not run.terminal and run.head.get("end_time") is not None:
         yield f"the run is {run.status} and has an end_time"
     if run.status == "planning" and schema.objects(run.data.get("completed_tasks")):
-        yield "the run is planning, but some of its tasks are completed"
+        yield "the run is planning, but some of its tasks are completed; `holdfast orchestrator approve` begins it"

@@ -27,7 +27,8 @@ def findings(project: Workspace) -> Iterator[Finding]:
     for each in adapter.foreign(project):
         yield states.misplaced(each)
     for said in check.contradictions(run):
-        yield notice(f"{file.path}: {said}", "holdfast orchestrator repair")
+        wrong, _, way = said.partition("; ")
+        yield notice(f"{file.path}: {wrong}", way or "holdfast orchestrator repair")
     for said in evidence.drift(project, run):
         yield notice(f"{file.path}: {said}", "holdfast orchestrator check")
     for said in evidence.document(project, run):

@@ -114,6 +114,8 @@ def change(
                 extras.write_notes(project, path, schema.run_id(run.data), run.notes)
             return file, run, "", False
         project.observe(view.workflow(project, file, before)[0])  # what was moved by hand before keeps its own time
+        if file.broken:
+            run.said.append(f"the state {file.broken}{statefile.KEPT_IS_USED}, and what it held is kept beside it")
         run.said += bounds.warn(run)
         name = snapshots.enter(project, run, run.checkpoint) if run.checkpoint is not None else ""
         extras.write_notes(project, path, schema.run_id(run.data), run.notes)

@@ -19,6 +19,8 @@ from holdfast.workflow import values
 if TYPE_CHECKING:
     from holdfast.formats.orchestrator.run import Run
 
+_REPAIR = "`holdfast orchestrator repair` repairs it"
+
 
 @click.command()
 @click.argument("question", type=click.Choice(tuple(queries.QUERIES)))
@@ -32,6 +34,8 @@ def query(question: str, as_json: bool, project_dir: str | None) -> None:
       holdfast orchestrator query progress
     """
     file, _ = store.current(options.open_project(project_dir))
+    if file.broken:
+        options.note(f"{file.path}: {file.trouble if file.present else file.broken}")
     answer = queries.QUERIES[question](file.data)
     if as_json:
         options.print_json(answer)
@@ -58,7 +62,7 @@ def check(context: click.Context, as_json: bool, project_dir: str | None) -> Non
     found = [f"{file.path}: {file.trouble if file.present else file.broken}"] if file.broken else []
     found += [
         *checks.types(file.data),
-        *checks.contradictions(run),
+        *(said if "; " in said else f"{said}; {_REPAIR}" for said in checks.contradictions(run)),
         *evidence.drift(project, run),
         *evidence.document(project, run),
     ]
