@@ -63,7 +63,8 @@ def test_an_index_finds_what_an_event_asks_for(
 
     assert len(plans) > 60
     for sql, steps in plans.items():
-        assert not [step for step in steps if step.startswith("SCAN")], sql
+        # Of a subquery, which is a step of its own here, only the rows that it found are scanned.
+        assert not [step for step in steps if step.startswith("SCAN") and step[:15] != "SCAN (subquery-"], sql
         assert not [step for step in steps if ALL_OF_A_SESSION.match(step)], f"{sql} goes through all agents: {steps}"
         sorts = "USE TEMP B-TREE FOR ORDER BY" in steps
         everything = any(ALL_OF_A_PROJECT.match(step) for step in steps)
