@@ -211,7 +211,7 @@ def _intervention(entry: Mapping[str, Any]) -> str:
 
 
 def _current(run: Run, tasks: Sequence[Phase]) -> int | None:
-    """Return the index of the task at work: the latest to be started, else one that failed."""
+    """Return the index of the task at work: of several, the one that was started first; else one that failed."""
     if run.terminal:
         return None
     started = {
