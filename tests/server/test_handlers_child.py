@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import paths
+from holdfast import engine, paths
 from holdfast.dispatch import isolation
+from holdfast.plugins import loader
 from holdfast.process.child import write
 from holdfast.process.spare import Spare
 from holdfast.server import handlers_child
@@ -80,22 +81,14 @@ def texts(spare: Spare) -> list[str]:
 
 def test_it_calls_what_the_event_wants_in_its_callers_place(spare: Spare, root: Path) -> None:
     """With the folder and the environment of who asks."""
-    spare.tell(place(root), "PreToolUse", time.monotonic())
-    spare.tell(bash())
-    assert texts(spare) == [f"{root} of this call Bash"]
-
-
-@pytest.mark.parametrize("announced", ["Stop", "Nonsense", "", None])
-def test_the_payloads_own_name_wins(spare: Spare, root: Path, announced: str | None) -> None:
-    """As it does without the server: the command line may say another event, or none."""
-    spare.tell(place(root), announced, time.monotonic())
+    spare.tell(place(root), time.monotonic())
     spare.tell(bash())
     assert texts(spare) == [f"{root} of this call Bash"]
 
 
 def test_an_event_that_nobody_wants_is_its_end(spare: Spare, root: Path) -> None:
     """Nothing is called."""
-    spare.tell(place(root), "PreToolUse", time.monotonic())
+    spare.tell(place(root), time.monotonic())
     spare.tell(bash() | {"tool_name": "Read"})
     assert texts(spare) == []
 
@@ -103,7 +96,7 @@ def test_an_event_that_nobody_wants_is_its_end(spare: Spare, root: Path) -> None
 def test_without_a_payload_nothing_is_called(spare: Spare, root: Path) -> None:
     """Whoever asked did not say go, or died."""
     (paths.user_handlers() / "says.py").write_text(f"{SAYS}open({str(root / 'ran')!r}, 'w')\n")
-    spare.tell(place(root), "PreToolUse", time.monotonic())
+    spare.tell(place(root), time.monotonic())
     spare.close()
     assert not (root / "ran").exists()
 
@@ -113,7 +106,7 @@ def test_a_place_that_cannot_be_entered_is_its_end(spare: Spare, root: Path) -> 
     gone = place(root)
     root.joinpath(".claude").rmdir()
     root.rmdir()
-    spare.tell(gone, "PreToolUse", time.monotonic())
+    spare.tell(gone, time.monotonic())
     assert spare.child.receive(time.monotonic() + 20, bytearray()) is None
 
 
@@ -129,7 +122,7 @@ def test_what_it_calls_has_the_time_that_is_configured_from_the_events_coming_on
 
     monkeypatch.setattr(isolation, "work", work)
     forked = Spare.fork(handlers_child.handle)
-    forked.tell(place(root), "PreToolUse", 1e9)
+    forked.tell(place(root), 1e9)
     forked.tell(bash())
     said = forked.child.receive(time.monotonic() + 20, bytearray())
     forked.close()
@@ -137,15 +130,16 @@ def test_what_it_calls_has_the_time_that_is_configured_from_the_events_coming_on
     assert 1e9 < said["deadline"] <= 1e9 + 100
 
 
-def test_what_is_found_for_an_announced_event(root: Path) -> None:
-    """Handlers of that event; none where the command line names none that there is."""
-    environ = {"CLAUDE_PROJECT_DIR": str(root)}
-    assert "says" in {file.name for file in handlers_child.look(environ, "Stop")[1]}
-    assert handlers_child.look(environ, None)[1] == handlers_child.look(environ, "Nonsense")[1] == []
-    assert handlers_child.look(environ, None)[0].root == root
+def test_what_is_wanted_is_said_by_the_payload(root: Path) -> None:
+    """Of all handlers that it looked at, those of the event and of the tool."""
+    project, seen = handlers_child.look({"CLAUDE_PROJECT_DIR": str(root)})
+    assert project.root == root
+    for event, value in (("PreToolUse", "Bash"), ("PreToolUse", "Read"), ("Stop", None), ("Nonsense", None)):
+        assert seen.files(event, value) == loader.find(engine.CLIENT, project, event, value)
+    assert "says" in {file.name for file in seen.files("PreToolUse", "Bash")}
 
 
 def test_no_hook_of_claude_codes_is_an_error() -> None:
     """Without a project's folder there is nothing to look at."""
     with pytest.raises(KeyError):
-        handlers_child.look({}, "Stop")
+        handlers_child.look({})

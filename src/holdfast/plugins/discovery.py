@@ -160,31 +160,55 @@ def find(hooks: Hooks, project: Project, event: str | None = None, value: str | 
     Returns:
         The files, including those that won't run (marked with the reason) and strict ones that are gone.
     """
-    look = _Look(hooks, project, strictness.remembered_routes(), everything=event is None)
+    return look_around(hooks, project, everything=event is None).files(event, value)
+
+
+def look_around(hooks: Hooks, project: Project, *, everything: bool = False) -> Sight:
+    """Look at all handler files, before it is known which of them are wanted.
+
+    Args:
+        hooks: the client's hooks.
+        project: the project whose `.claude/handlers` and configuration count.
+        everything: whether all files will be asked for, and not only those for one event.
+    """
+    look = _Look(hooks, project, strictness.remembered_routes(), everything)
     places: dict[Place, Path] = {
         "shipped": paths.shipped("handlers"),
         "user": paths.user_handlers(),
         "project": paths.project_handlers(project.root),
     }
-    folders = {place: route_cache.look(path, look.rules(place, path)) for place, path in places.items()}
-    gone: dict[Place, list[str]] = {
-        "shipped": [],
-        "user": _gone(folders["user"], look.strict),
-        "project": _gone(folders["project"], look.strict),
-    }
-    wanted: set[str] | None = None
-    if event is not None:
-        wanted = {name for folder in folders.values() for name in folder.concerned(event, value, look.strict, hooks)}
-    files = []
-    for place, folder in folders.items():
-        names = folder.names() if wanted is None else wanted.intersection(folder.names())
-        known = [*((name, _file) for name in names), *((name, _vanished) for name in gone[place])]
-        if place == "user":
-            known += [(path, _elsewhere) for path in _in_other_folders(folder, look.strict)]
-        files += [make(place, folder, name, look) for name, make in sorted(known, key=lambda each: each[0])]
-        if folder.fault:
-            files.append(_whole_folder(place, folder))
-    return _replace_farther(files)
+    return Sight(look, {place: route_cache.look(path, look.rules(place, path)) for place, path in places.items()})
+
+
+@dataclass(repr=False, eq=False)
+class Sight:
+    """The handlers folders as `look_around` saw them."""
+
+    _look: _Look
+    _folders: Mapping[Place, route_cache.Folder]
+
+    def files(self, event: str | None, value: str | None) -> list[HandlerFile]:
+        """Return the handler files as `find` does, which has the same arguments."""
+        look, folders = self._look, self._folders
+        gone: dict[Place, list[str]] = {
+            "shipped": [],
+            "user": _gone(folders["user"], look.strict),
+            "project": _gone(folders["project"], look.strict),
+        }
+        wanted: set[str] | None = None
+        if event is not None:
+            concerned = [folder.concerned(event, value, look.strict, look.hooks) for folder in folders.values()]
+            wanted = {name for each in concerned for name in each}
+        files = []
+        for place, folder in folders.items():
+            names = folder.names() if wanted is None else wanted.intersection(folder.names())
+            known = [*((name, _file) for name in names), *((name, _vanished) for name in gone[place])]
+            if place == "user":
+                known += [(path, _elsewhere) for path in _in_other_folders(folder, look.strict)]
+            files += [make(place, folder, name, look) for name, make in sorted(known, key=lambda each: each[0])]
+            if folder.fault:
+                files.append(_whole_folder(place, folder))
+        return _replace_farther(files)
 
 
 def offered(hooks: Hooks, place: Place, folder: Path) -> list[HandlerFile]:

@@ -17,7 +17,7 @@ from holdfast.process import set_caller
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from holdfast.plugins.loader import HandlerFile
+    from holdfast.plugins.loader import Sight
     from holdfast.process.spare import Told
     from holdfast.project import OpenProject
 
@@ -62,8 +62,7 @@ def handle(told: Told, report: int, captured: int, heard: int) -> None:
     """Run in the child: prepare for an event, wait for its payload, then call its handlers.
 
     Args:
-        told: yields first the place, the event's name on the command line and the `time.monotonic()` when it came; then
-            the payload.
+        told: yields first the place and the `time.monotonic()` when the event came; then the payload.
         report: descriptor to write messages to (`Child.fork`).
         captured: descriptor to read what was printed from.
         heard: descriptor to read the list of deliveries from.
@@ -71,16 +70,16 @@ def handle(told: Told, report: int, captured: int, heard: int) -> None:
     announced = told.next()
     if not announced:
         return
-    place, argument, started = announced
+    place, started = announced
     place.enter()
     place.take()
-    project, found = look(os.environ, argument)
+    project, seen = look(os.environ)
     given = told.next()
     if not given:
         return
     payload: dict[str, Any] = given[0]
     name = payload[engine.CLIENT.EVENT_KEY]
-    plan, event = engine.choose(payload, found if name == argument else loader.find(engine.CLIENT, project, name))
+    plan, event = engine.choose(payload, seen.files(name, engine.CLIENT.matched(name, payload)))
     if event is None:
         return
     limits = project.config.handlers
@@ -89,18 +88,17 @@ def handle(told: Told, report: int, captured: int, heard: int) -> None:
     told.next()  # to end takes processor time, too: not before the client has its answer
 
 
-def look(environ: Mapping[str, str], argument: str | None) -> tuple[OpenProject, list[HandlerFile]]:
-    """Open the project and find the handlers of an event before its payload is there.
+def look(environ: Mapping[str, str]) -> tuple[OpenProject, Sight]:
+    """Open the project and look at the handler files, before the payload tells which of them are wanted.
 
     Args:
         environ: the hook's environment.
-        argument: the event's name on the command line; the payload may name another.
 
     Returns:
-        The project, whose configuration problems the parent logs, and the handler files.
+        The project, whose configuration problems the parent logs, and the files.
 
     Raises:
         KeyError: the environment names no project, so this is no hook of the client's.
     """
     project = engine.open_project(environ, tell=False)
-    return project, loader.find(engine.CLIENT, project, argument) if argument in engine.CLIENT.EVENTS else []
+    return project, loader.look_around(engine.CLIENT, project)

@@ -218,7 +218,8 @@ def _call_shipped() -> None:
 def _choose(payload: dict[str, Any]) -> None:
     """Choose the handlers for a payload in a project without handlers of its own."""
     name = payload[engine.CLIENT.EVENT_KEY]
-    _, found = handlers_child.look({engine.CLIENT.ROOT_VARIABLE: str(_NOWHERE)}, name)
+    _, seen = handlers_child.look({engine.CLIENT.ROOT_VARIABLE: str(_NOWHERE)})
+    found = seen.files(name, engine.CLIENT.matched(name, payload))
     engine.choose(pickle.loads(pickle.dumps(payload, pickle.HIGHEST_PROTOCOL)), found)
 
 

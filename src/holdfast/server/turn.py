@@ -185,7 +185,7 @@ def _answer(
         if not known and not may_answer(request.place):
             return
         request.place.enter()
-        spare.tell(request.place, request.argument, started)
+        spare.tell(request.place, started)
         if not known:
             connection.sendall(relay.READY_NOW)
         connection.settimeout(GO_TIMEOUT_S)
