@@ -217,7 +217,8 @@ def work(
         atomic.syncing_later(),
     ):  # nobody waits for this process once it has reported everything
         _answer(isolated, plan, report, captured, heard, lasts)
-        if lasts and (said := _heard(heard)):
+        # A ledger that this event has given up may be free by now; then another process finds it so.
+        if lasts and (said := _heard(heard)) and not isolated.context.project.ledger.problem:
             costs.note(isolated.context.project, isolated.event, said[0])
             write(report, RECORDED)
 
