@@ -771,3 +771,16 @@ def test_an_answer_comes_with_the_beginning_of_the_next_call(early: bool, monkey
     loading = [] if early else [[f"begin {last}"], [f"begin {first}"]]
     calling = [[f"begin {first}"], [f"answer {first}", f"begin {last}"], [f"answer {last}"]]
     assert told == loading + calling
+
+
+def test_beside_a_handler_of_yours_each_look_at_a_file_is_a_look() -> None:
+    """It may edit a state file that the next handler reads; shipped ones among themselves look once (`one_moment`)."""
+    looks = "from holdfast.files import file_memo\nreturn advise(str(file_memo.is_now(time.monotonic())))"
+    ours = [shipped(handler(name, looks)) for name in "ab"]
+
+    def said(*plan: Call) -> list[str]:
+        return [one.text for given in run(*plan) for one in given.outcomes]
+
+    assert said(ours[0], handler("mine", looks), ours[1]) == ["False"] * 3
+    assert said(*ours) == ["True", "True"]
+    os.waitpid(-1, 0)  # the process of shipped handlers goes on by itself

@@ -14,7 +14,7 @@ import os
 import signal
 import sys
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -212,10 +212,9 @@ def work(
     if not gc.isenabled():  # a cold process has switched it off; handlers may need it
         gc.freeze()
         gc.enable()
-    with (
-        file_memo.one_moment(),
-        atomic.syncing_later(),
-    ):  # nobody waits for this process once it has reported everything
+    # A user's handler may have edited a state file when the next handler reads it.
+    moment = file_memo.one_moment() if _only_shipped(plan) else nullcontext()
+    with moment, atomic.syncing_later():  # nobody waits for this process once it has reported everything
         _answer(isolated, plan, report, captured, heard, lasts)
         # A ledger that this event has given up may be free by now; then another process finds it so.
         if lasts and (said := _heard(heard)) and not isolated.context.project.ledger.problem:
@@ -224,7 +223,7 @@ def work(
 
 
 def _only_shipped(plan: Sequence[Call]) -> bool:
-    """Return whether calls are all of shipped handlers, which don't kill their process."""
+    """Return whether calls are all of shipped handlers: they neither kill their process nor edit files unseen."""
     return all(call.file.place == "shipped" for call in plan)
 
 
