@@ -21,7 +21,7 @@ from holdfast import log
 from holdfast.ledger import connection
 from holdfast.ledger.patience import Patience
 from holdfast.paths import ensure_private
-from holdfast.plugins import scan
+from holdfast.plugins import route_cache, scan
 
 with mock.patch.dict(os.environ, {"XDG_STATE_HOME": os.devnull}):
     import holdfast.formats  # noqa: F401 - without those that packages bring to whoever runs the tests
@@ -66,6 +66,8 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     monkeypatch.setenv("HOLDFAST_SERVER", "off")  # a test that wants one says so: it would outlive the test
     monkeypatch.setenv("HOLDFAST_RELAY", "python")  # a test that wants the native relay says so: it may be compiled
+    # A machine that stalls must not leave a test's handler files unread.
+    monkeypatch.setattr(route_cache, "OWN_PARSE_TIMEOUT_S", 600.0)
     monkeypatch.setattr(log, "_lowest", "info")
     monkeypatch.setattr(log, "_root", "")
     monkeypatch.setattr(log, "_written", None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any
@@ -111,6 +112,19 @@ def test_loading_happens_in_a_process_of_its_own(tmp_path: Path) -> None:
     assert (ended.exit_code, ended.stderr) == (0, "")
     assert "loud" not in ended.stdout
     assert "No faults in" in ended.stdout
+
+
+def test_no_process_that_loaded_a_shipped_file_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In an event it goes on by itself, because it has more to record."""
+    monkeypatch.setattr(paths, "shipped", lambda kind: tmp_path / "shipped" / kind)
+    folder = paths.shipped("handlers")
+    folder.mkdir(parents=True)
+    (folder / "good.py").write_text(dedent(GOOD))
+    project = Workspace.open(tmp_path)
+
+    assert complaints(project) == []
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
 
 
 def test_faults_of_the_past_are_told(project: Workspace) -> None:

@@ -177,7 +177,8 @@ class Isolated:
         """Return the child that makes the planned calls: the spare one, which has begun already, or a new one."""
         signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)  # until `abandon` knows the child
         try:
-            child = self.spare or Child.fork(lambda *pipes: work(self, plan, *pipes, lasts=_only_shipped(plan)))
+            lasts = not self.only_load and _only_shipped(plan)
+            child = self.spare or Child.fork(lambda *pipes: work(self, plan, *pipes, lasts=lasts))
             self.spare = None
             self._children.append(child)
         finally:
