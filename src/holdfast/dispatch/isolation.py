@@ -122,7 +122,7 @@ class Isolated:
         Args:
             units: each handler's share of the reply (`costs.of`).
         """
-        child = next((each for each in self._children[-1:] if each.lasts), None)
+        child = next((each for each in self._children[-1:] if each.records), None)
         if child is None:
             return False
         child.tell([dict(units)])
@@ -132,7 +132,7 @@ class Isolated:
     def close(self) -> None:
         """Wait until all children have ended, but for those that end by themselves; kill those that take too long."""
         for child in self._children:
-            if child.lasts and not child.silent:
+            if child.records and not child.silent:
                 child.close()
             else:
                 child.bury(time.monotonic() + GRACE_S)
@@ -165,7 +165,7 @@ class Isolated:
                 said += message["printed"].encode()[: CAPTURE_LIMIT_BYTES - len(said)]
                 self.event = self.client.changed(self.event, answer.outcomes)
                 if message["last"]:
-                    child.waits, child.lasts = message["waits"], message["lasts"]
+                    child.waits, child.records = message["waits"], message["records"]
                     return
             else:  # a handler wrote to this pipe: the running one is at fault, and the others get a new child
                 break
@@ -177,8 +177,8 @@ class Isolated:
         """Return the child that makes the planned calls: the spare one, which has begun already, or a new one."""
         signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)  # until `abandon` knows the child
         try:
-            lasts = not self.only_load and _only_shipped(plan)
-            child = self.spare or Child.fork(lambda *pipes: work(self, plan, *pipes, lasts=lasts))
+            records = not self.only_load and _only_shipped(plan)
+            child = self.spare or Child.fork(lambda *pipes: work(self, plan, *pipes, records=records))
             self.spare = None
             self._children.append(child)
         finally:
@@ -193,7 +193,7 @@ class Isolated:
 
 
 def work(
-    isolated: Isolated, plan: Sequence[Call], report: int, captured: int, heard: int, *, lasts: bool = False
+    isolated: Isolated, plan: Sequence[Call], report: int, captured: int, heard: int, *, records: bool = False
 ) -> None:
     """Run in the child: call the handlers, report each answer, then wait for the list of what was delivered.
 
@@ -203,7 +203,7 @@ def work(
         report: descriptor to write messages to (`Child.fork`).
         captured: descriptor to read what was printed from.
         heard: descriptor to read the list of deliveries from.
-        lasts: whether to record, too, what the reply put into the model's context (`Isolated.record`).
+        records: whether to record, too, what the reply put into the model's context (`Isolated.record`).
     """
     os.setpgid(0, 0)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -216,9 +216,9 @@ def work(
     # A user's handler may have edited a state file when the next handler reads it.
     moment = file_memo.one_moment() if _only_shipped(plan) else nullcontext()
     with moment, atomic.syncing_later():  # nobody waits for this process once it has reported everything
-        _answer(isolated, plan, report, captured, heard, lasts)
+        _answer(isolated, plan, report, captured, heard, records)
         # A ledger that this event has given up may be free by now; then another process finds it so.
-        if lasts and (said := _heard(heard)) and not isolated.context.project.ledger.problem:
+        if records and (said := _heard(heard)) and not isolated.context.project.ledger.problem:
             costs.note(isolated.context.project, isolated.event, said[0])
             write(report, RECORDED)
 
@@ -229,7 +229,7 @@ def _only_shipped(plan: Sequence[Call]) -> bool:
 
 
 def _answer(
-    isolated: Isolated, plan: Sequence[Call], report: int, captured: int, heard: int, lasts: bool = False
+    isolated: Isolated, plan: Sequence[Call], report: int, captured: int, heard: int, records: bool = False
 ) -> None:
     """Call the handlers and report (`work`)."""
     told = _Report(report)
@@ -242,10 +242,10 @@ def _answer(
         _flush()
         printed = (read_some(captured) or b"").decode("utf-8", "replace")
         # If something is hoped for, a user's handler runs in another child, because it could kill this process.
-        lasts = lasts and not answer.fault  # else it may have started a process that the parent has to kill
+        records = records and not answer.fault  # else it may have started a process that the parent has to kill
         rest = [call for call in plan if call.label not in answered]
         apart = bool(hopeful and rest and rest[0].file.place != "shipped")
-        ended = {"last": number == len(plan) or apart, "waits": bool(hopeful), "lasts": lasts}
+        ended = {"last": number == len(plan) or apart, "waits": bool(hopeful), "records": records}
         patience = isolated.context.project.patience.rest()
         told.answer(to_wire(answer) | {"printed": printed, "patience": patience, **ended})
         if ended["last"]:

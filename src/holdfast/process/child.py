@@ -29,7 +29,7 @@ class Child:
         captured: read end of what it and the processes it starts print.
         verdict: write end of what the parent tells it.
         waits: whether it said that it waits for the verdict.
-        lasts: whether it said that it goes on after that, and ends by itself when it has nothing left to do.
+        records: whether it said that it records more after that, and then ends by itself.
         silent: whether it closed its pipe: it is dead or about to end.
     """
 
@@ -38,7 +38,7 @@ class Child:
     captured: int
     verdict: int
     waits: bool = False
-    lasts: bool = False
+    records: bool = False
     silent: bool = False
     _buffer: bytearray = field(default_factory=bytearray)
 

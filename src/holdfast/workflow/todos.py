@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
-from holdfast.files.jsonvalue import is_plain
 from holdfast.workflow.wording import fenced, one_line
 
 if TYPE_CHECKING:
@@ -41,11 +40,7 @@ def digest(workflow: Workflow) -> str:
     import json
 
     listed = [(phase.title, _STATUS.get(phase.status, "pending")) for phase in workflow.phases]
-    rows = [f'["{title}", "{status}"]' for title, status in listed]
-    text = f"[{', '.join(rows)}]"
-    if not is_plain(text, 4 * len(listed)):
-        text = json.dumps(listed)
-    return hashlib.sha256(text.encode("ascii")).hexdigest()
+    return hashlib.sha256(json.dumps(listed).encode("ascii")).hexdigest()
 
 
 def correct(todos: Sequence[Any], workflow: Workflow) -> tuple[list[Any], list[str]]:

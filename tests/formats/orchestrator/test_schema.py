@@ -9,8 +9,9 @@ import pytest
 
 from holdfast.errors import SchemaMismatch
 from holdfast.files import document
-from holdfast.formats.orchestrator import adapter, check, schema, store, view
+from holdfast.formats.orchestrator import adapter, check, checks, schema, store, view
 from holdfast.formats.orchestrator.run import Run
+from holdfast.sessions.workspace import Workspace
 from tests.formats.orchestrator.conftest import EXAMPLE
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def test_the_complete_example_is_valid_and_comes_back_byte_for_byte(scene: Scene
 
 def test_the_example_contradicts_itself_in_one_thing(scene: Scene) -> None:
     """I003-3: 2.1 is at work and pending. What I003-1 allows is no contradiction."""
-    assert list(check.contradictions(Run(json.loads(EXAMPLE), {}))) == ["task 2.1 has an agent and is pending"]
+    assert list(check.contradictions(Run(json.loads(EXAMPLE), {}))) == [("task 2.1 has an agent and is pending", "")]
 
 
 def test_the_example_reads_as_a_workflow(scene: Scene) -> None:
@@ -171,7 +172,7 @@ def test_a_contradiction_is_named(edit: Any, said: str) -> None:
     edit(data)
 
     found = list(check.contradictions(Run(data, {})))
-    assert any(said in each for each in found), found
+    assert any(said in each for each, _ in found), found
 
 
 def test_a_run_without_anything_in_it_is_shown(scene: Scene) -> None:
@@ -204,3 +205,14 @@ def test_a_state_is_checked_once_for_all_that_an_event_asks_of_it(
     changed = adapter.find(scene.project).workflows[0].warnings
     assert len(checked) == 2
     assert len(changed) > len(first.workflows[0].warnings)
+
+
+def test_a_contradiction_is_told_whole_with_what_mends_it(scene: Scene) -> None:
+    """Also one that has a semicolon of its own."""
+    scene.start()
+    scene.put(json.dumps({**scene.data, "pending_tasks": [{"phase": 7, "task": "2.1", "name": "x"}]}).encode())
+
+    [told] = [each for each in checks.findings(Workspace.open(scene.project.root)) if "phase 7" in each.text]
+
+    assert told.text.endswith("phases count from 0, so 1 is expected")
+    assert told.remedy == "holdfast orchestrator repair"

@@ -207,16 +207,14 @@ def _members(rule: str, name: str, given: Mapping[str, Any]) -> Iterator[str]:
             yield f'"{name}.{key}" is not {words}'
 
 
-def contradictions(run: Run) -> Iterator[str]:
+def contradictions(run: Run) -> Iterator[tuple[str, str]]:
     """Yield what in a state contradicts something else in it (I003-1, I003-3, I003-4, I003-11, I003-14).
 
-    What `repair` leaves alone has what to do after a semicolon.
+    Each with what to do about it; that is empty for what `repair` mends.
     """
-    yield from _lists(run)
-    yield from _numbers(run)
-    yield from _sums(run)
-    yield from _counters(run)
-    yield from _life(run)
+    for said in (*_lists(run), *_numbers(run), *_sums(run), *_counters(run), *_life(run)):
+        yield said, ""
+    yield from _left_to_you(run)
 
 
 def _lists(run: Run) -> Iterator[str]:
@@ -239,10 +237,6 @@ def _numbers(run: Run) -> Iterator[str]:
             number = schema.phase_of(task)
             if number is not None and phase is not None and phase not in (number - 1, number):
                 yield f"task {task} is in phase {phase} of {name}; phases count from 0, so {number - 1} is expected"
-    current, total = (values.number(run.head.get(name)) for name in ("current_phase", "total_phases"))
-    if current is not None and total is not None and current >= max(total, 1):
-        said = f"current_phase is {current}, and the run has {wording.count(total, 'phase')}, counted from 0"
-        yield f'{said}; correct "orchestrator.current_phase", or start a task'
 
 
 def _sums(run: Run) -> Iterator[str]:
@@ -283,16 +277,27 @@ def counts(run: Run) -> dict[str, int]:
     }
 
 
-def _life(run: Run) -> Iterator[str]:
+def _left_to_you(run: Run) -> Iterator[tuple[str, str]]:
+    """Yield what `repair` leaves alone, because only you know what is meant, and what to do."""
+    current, total = (values.number(run.head.get(name)) for name in ("current_phase", "total_phases"))
+    if current is not None and total is not None and current >= max(total, 1):
+        said = f"current_phase is {current}, and the run has {wording.count(total, 'phase')}, counted from 0"
+        yield said, 'correct "orchestrator.current_phase", or start a task'
     left = [] if run.notes.get(ENDED_EARLY) is True else [each.id for each in run.unfinished()]
     if run.status == "completed" and left:
         named = f"{', '.join(left[:5])} {'is' if len(left) == 1 else 'are'}"
-        yield f"the run is completed, and {named} not; `holdfast log restore` goes back to what it was before"
+        yield f"the run is completed, and {named} not", "`holdfast log restore` goes back to what it was before"
+    if run.status == "planning" and schema.objects(run.data.get("completed_tasks")):
+        yield (
+            "the run is planning, but some of its tasks are completed",
+            "`holdfast orchestrator approve` begins it",
+        )
+
+
+def _life(run: Run) -> Iterator[str]:
     if run.status == "completed" and run.head.get("outer_ralph") is True:
         yield "the run is completed, and its outer review is running"
     if run.terminal and run.head.get("end_time") is None:
         yield f"the run is {run.status} and has no end_time"
     if not run.terminal and run.head.get("end_time") is not None:
         yield f"the run is {run.status} and has an end_time"
-    if run.status == "planning" and schema.objects(run.data.get("completed_tasks")):
-        yield "the run is planning, but some of its tasks are completed; `holdfast orchestrator approve` begins it"

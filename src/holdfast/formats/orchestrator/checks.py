@@ -26,9 +26,8 @@ def findings(project: Workspace) -> Iterator[Finding]:
         return  # missing, or reported above
     for each in adapter.foreign(project):
         yield states.misplaced(each)
-    for said in check.contradictions(run):
-        wrong, _, way = said.partition("; ")
-        yield notice(f"{file.path}: {wrong}", way or "holdfast orchestrator repair")
+    for said, way in check.contradictions(run):
+        yield notice(f"{file.path}: {said}", way or "holdfast orchestrator repair")
     for said in evidence.drift(project, run):
         yield notice(f"{file.path}: {said}", "holdfast orchestrator check")
     for said in evidence.document(project, run):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import LargeError, MissingError, StateError
 from holdfast.files import cache, document
-from holdfast.files.file_memo import Stamp, is_now, settled
+from holdfast.files.file_memo import Stamp, is_now, settled, stamp
 from holdfast.formats.wfs import brief as briefs
 from holdfast.formats.wfs import places
 from holdfast.formats.wfs.board import Board, Order
@@ -151,20 +151,19 @@ def _files(folder: Path) -> tuple[dict[str, Stamp], list[Problem]]:
         top = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:
         return found, problems
-    matches, look, is_link = _NAME.fullmatch, os.stat, stat.S_ISLNK
     try:
         for name in os.listdir(top):  # noqa: PTH208 - of a descriptor: no path is followed for each of a thousand files
-            if not matches(name):
+            if not _NAME.fullmatch(name):
                 continue
             try:
-                info = look(name, dir_fd=top, follow_symlinks=False)
+                info = os.stat(name, dir_fd=top, follow_symlinks=False)
             except OSError as error:
                 problems.append(Problem(folder / name, f"cannot be read: {error.strerror or error}"))
                 continue
-            if is_link(info.st_mode):
+            if stat.S_ISLNK(info.st_mode):
                 problems.append(Problem(folder / name, "is a symbolic link, which is not followed"))
-            else:  # a `stamp`
-                found[name] = info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns
+            else:
+                found[name] = stamp(info)
     except OSError:
         return {}, problems
     finally:

@@ -40,7 +40,7 @@ def workflow(project: Records, session: Session, board: Board) -> Workflow:
     phases = _phases(session.name, board.leaves, told)
     number = board.leaves.index(current) + 1 if current else None
     over = session.standing == "completed"
-    flow = Workflow(
+    made = Workflow(
         format=NAME,
         id=session.name,
         title=session.topic,
@@ -65,8 +65,8 @@ def workflow(project: Records, session: Session, board: Board) -> Workflow:
         due=() if over else tuple(each.id for each in (*board.active, *executable)),
         needs=() if over or due is None else tuple(each.id for each in contexts.before(board, due)),
     )
-    merged = extras.merged(project, flow)[0]
-    return replace(merged, context={**merged.context, **flow.context})
+    merged = extras.merged(project, made)[0]
+    return replace(merged, context={**merged.context, **made.context})
 
 
 def of_session(project: Records, session: Session) -> Workflow:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import clock, log
 from holdfast.errors import LedgerError
-from holdfast.files.jsonvalue import is_plain
 from holdfast.files.redact import beginning
 from holdfast.formats import RECORDS
 from holdfast.frozen import NamedTuple, frozen
@@ -297,10 +296,6 @@ def _unmoved(project: OpenProject, workflows: Mapping[str, tuple[bool, str]]) ->
 
 def _listed(workflow: Workflow) -> str:
     """Return the id, number and status of each phase, as JSON."""
-    rows = [f'["{each.id}", {each.number}, "{each.status}"]' for each in workflow.phases]
-    text = f"[{', '.join(rows)}]"
-    if is_plain(text, 4 * len(rows)):
-        return text
     return json.dumps([[each.id, each.number, each.status] for each in workflow.phases])
 
 

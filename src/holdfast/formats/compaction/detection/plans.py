@@ -20,7 +20,7 @@ from holdfast.workflow import manyfiles, markdown, prose, scanner, statuses
 from holdfast.workflow.wording import one_line, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
 FOLDER = "CLAUDE/Plan"
 FILE = "PLAN.md"
@@ -126,9 +126,9 @@ def _listed(root: Path, wanted: Collection[str] | None) -> tuple[list[tuple[str,
     except (FileNotFoundError, NotADirectoryError):
         return [], 0
 
-    def changed(name: str, look: Callable[..., os.stat_result] = os.stat, inside: str = f"/{FILE}") -> int:
+    def changed(name: str) -> int:
         try:
-            found[name] = info = look(name + inside, dir_fd=top)
+            found[name] = info = os.stat(f"{name}/{FILE}", dir_fd=top)
         except (FileNotFoundError, NotADirectoryError):
             return 0
         except OSError:

@@ -62,7 +62,7 @@ def check(context: click.Context, as_json: bool, project_dir: str | None) -> Non
     found = [f"{file.path}: {file.trouble if file.present else file.broken}"] if file.broken else []
     found += [
         *checks.types(file.data),
-        *(said if "; " in said else f"{said}; {_REPAIR}" for said in checks.contradictions(run)),
+        *(f"{said}; {way or _REPAIR}" for said, way in checks.contradictions(run)),
         *evidence.drift(project, run),
         *evidence.document(project, run),
     ]
