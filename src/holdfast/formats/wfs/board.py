@@ -1,15 +1,13 @@
 """The board of a `wfs` session: its tasks, their hierarchy and status, and which of them can be begun.
 
 A session may have a thousand tasks, and nearly every event asks for its board. So what belongs together is worked out
-once for as long as no task is added, removed or renamed (`Order`), and one task is found by halving.
+once for as long as no task is added, removed or renamed (`Order`).
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import count
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
@@ -18,13 +16,11 @@ from holdfast.frozen import NamedTuple
 from holdfast.workflow.wording import missing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from holdfast.formats.wfs.brief import Brief
     from holdfast.formats.wfs.ids import Key
     from holdfast.workflow.model import Problem, Status
-
-_HALVED = 64  # tasks that are looked for by halving; whoever asks for more, asks for all
 
 
 class Order(NamedTuple):
@@ -33,12 +29,10 @@ class Order(NamedTuple):
     Attributes:
         leaves: the tasks that can be worked on: all but containers (R002-17).
         above: for each task, the first one with the id of its container, by its own id; -1 for none.
-        plain: whether every id is valid and no two tasks have the same, so a written id names at most one.
     """
 
     leaves: tuple[int, ...]
     above: tuple[int, ...]
-    plain: bool
 
 
 @dataclass(frozen=True)
@@ -85,7 +79,6 @@ class Board:
         return Order(
             tuple(at for at in leaves if not self.tasks[at].is_container),
             tuple([first.get(key.parent, -1) if key and key.is_sub else -1 for key in keys]),
-            None not in first and len(first) == len(keys),
         )
 
     @cached_property
@@ -110,7 +103,7 @@ class Board:
         If no task has the id, a file of that name counts, or an id written exactly so though it is invalid.
         """
         key = ids.key(id_)
-        found = self._first(key) if key else None
+        found = self._by_key.get(key) if key else None
         return found or next((each for each in self.tasks if id_ in (each.id, each.name)), None)
 
     def find(self, id_: str) -> Brief:
@@ -124,7 +117,7 @@ class Board:
             if unread and ids.key(id_):
                 raise HoldfastError(f"{unread.path.name} can't be read: {unread.reason}")
             raise HoldfastError(missing(f"task {id_!r}", [each.id for each in self.tasks]))
-        twins = [each.name for each in self._with(found.key)] if found.key else []
+        twins = [each.name for each in self.tasks if each.key == found.key] if found.key else []
         if len(twins) > 1:
             raise HoldfastError(
                 f"{' and '.join(f'{name}.json' for name in twins)} are files of the same task; rename or remove one"
@@ -133,16 +126,11 @@ class Board:
 
     def children(self, task: Brief) -> Sequence[Brief]:
         """Return a task's subtasks."""
-        key = task.key
-        if key is None or key.is_sub:
-            return ()
-        if next(self._asked) >= _HALVED:
-            return self._children.get(key, ())
-        return self.tasks[self._from(ids.Key(key.main, 0)) : self._from(ids.Key(key.main + 1))]
+        return self._children.get(task.key, ()) if task.key else ()
 
     def is_container(self, task: Brief) -> bool:
         """Return whether a task has subtasks or is marked as a container (R002-17)."""
-        return task.is_container or bool(self.children(task))
+        return task.is_container or task.key in self._children
 
     def status(self, task: Brief) -> Status:
         """Return a task's status; a container's follows from its subtasks (R002-18, I002-4)."""
@@ -163,30 +151,7 @@ class Board:
     @cached_property
     def executable(self) -> tuple[Brief, ...]:
         """The leaves that can be begun now, in order: those that are pending and wait for nothing."""
-        pending = [each for each in self.leaves if each.status == "pending"]
-        if not self.order.plain:
-            return tuple(each for each in pending if not self.waits_for(each))
-        # As `waits_for` says, but all at once: each of a thousand tasks asks about those before it.
-        tasks, above = self.tasks, self.order.above
-        left = {at for at, each in zip(above, tasks, strict=True) if each.status != "completed"}
-        divided = frozenset(above)
-        known = {
-            each.id: at not in left if at in divided else each.status == "completed" for at, each in enumerate(tasks)
-        }
-        demands = {each.id: each.depends_on for each in tasks if each.depends_on}
-
-        def is_done(id_: str) -> bool:
-            return known[id_] if id_ in known else self._is_done(id_)
-
-        def awaited(task: Brief) -> tuple[str, ...]:
-            parent = task.parent
-            if not parent or parent == task.id:
-                return task.depends_on
-            if parent not in known:
-                return tuple(self.waits_for(task))
-            return (*task.depends_on, *demands.get(parent, ()))
-
-        return tuple([each for each in pending if all(map(is_done, awaited(each)))])
+        return tuple([each for each in self.leaves if each.status == "pending" and not self.waits_for(each)])
 
     @cached_property
     def active(self) -> tuple[Brief, ...]:
@@ -199,41 +164,33 @@ class Board:
         return self.active or self.executable[:1]
 
     def _is_done(self, id_: str) -> bool:
+        key = ids.key(id_)
+        if key in self._by_key:
+            return key in self._done
         task = self.get(id_)
         return task is not None and self.status(task) == "completed"
 
     @cached_property
-    def _asked(self) -> Iterator[int]:
-        """Counts how often a task was looked for."""
-        return count()
-
-    def _first(self, key: Key) -> Brief | None:
-        if next(self._asked) >= _HALVED:
-            return self._by_key.get(key)
-        return next(iter(self._with(key)), None)
+    def _done(self) -> frozenset[Key | None]:
+        """The keys of the completed tasks, all at once: each of a thousand tasks asks about those before it."""
+        above = self._children
+        return frozenset(
+            key
+            for key, task in self._by_key.items()
+            if (all(each.status == "completed" for each in above[key]) if key in above else task.status == "completed")
+        )
 
     @cached_property
-    def _by_key(self) -> dict[Key | None, Brief]:
-        return {each.key: each for each in reversed(self.tasks)}
+    def _by_key(self) -> dict[Key, Brief]:
+        return {each.key: each for each in reversed(self.tasks) if each.key}
 
     @cached_property
     def _children(self) -> dict[Key | None, list[Brief]]:
         found: dict[Key | None, list[Brief]] = {}
         for each in self.tasks:
-            if key := each.key:
-                found.setdefault(key.parent, []).append(each)
+            if (key := each.key) and (parent := key.parent):
+                found.setdefault(parent, []).append(each)
         return found
-
-    def _with(self, key: Key | None) -> Sequence[Brief]:
-        """Return the tasks with a key; no two files should have the same."""
-        if key is None:
-            return ()
-        begin, (main, sub) = self._from(key), key
-        return self.tasks[begin : self._from(ids.Key(main, sub + 1), begin)]
-
-    def _from(self, key: Key, begin: int = 0) -> int:
-        """Return the position of the first task with this or a higher key, at or after `begin`."""
-        return bisect_left(self.tasks, (False, tuple(key)), begin, key=_rank)
 
 
 def in_order(tasks: Iterable[Brief]) -> list[Brief]:

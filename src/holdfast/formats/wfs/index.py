@@ -33,7 +33,7 @@ MANY = 32
 """Task files beyond which their briefs are cached, so that an event doesn't read a thousand files."""
 _FEW = 8  # changed files from which the cache is rewritten; reading fewer each time is faster than writing it
 _PORTION = 2_000  # files after which the cache is written in any case
-_FORMAT = 3
+_FORMAT = 4
 _NAME = regex(r"[A-Za-z]+-[0-9][^/]*\.json")  # any numbered name: a wrong one is reported, not ignored
 
 

@@ -48,12 +48,7 @@ def generate(topic: str, board: Board, summaries: frozenset[str]) -> str:
     groups = list[list[str]]()
     alone = list[str]()
     leaves, above = frozenset(board.order.leaves), board.order.above
-    rows = [  # as text here and without a call for each, because there may be a thousand
-        f"- [ ] **{task.id}**: {task.title} → [📋](./{places.TASKS}/{task.name}.json)"
-        if task.status != "completed"
-        else _completed(task, task.id in summaries)
-        for task in board.tasks
-    ]
+    rows = [_leaf(task, task.id in summaries) for task in board.tasks]
     below: dict[int, list[str]] = {}
     for at, row in zip(above, rows, strict=True):
         below.setdefault(at, []).append(f"  {row}")
@@ -110,10 +105,11 @@ def _verb(task: Brief, board: Board, session: str) -> str:
     return f": `holdfast wfs task complete {task.id}{option}` completes it"
 
 
-def _completed(task: Brief, has_summary: bool) -> str:
-    """Return a completed leaf's line; only such a leaf is ticked (I002-28)."""
-    row = f"- [x] **{task.id}**: {task.title} → {_link('📋', f'{places.TASKS}/{task.name}.json')}"
-    return row + (f" | {_link('✅', f'{places.SUMMARIES}/{task.id}-summary.md')}" if has_summary else "")
+def _leaf(task: Brief, has_summary: bool) -> str:
+    """Return a leaf's line; only a completed leaf is ticked (I002-28)."""
+    done = task.status == "completed"
+    row = f"- [{'x' if done else ' '}] **{task.id}**: {task.title} → {_link('📋', f'{places.TASKS}/{task.name}.json')}"
+    return row + (f" | {_link('✅', f'{places.SUMMARIES}/{task.id}-summary.md')}" if done and has_summary else "")
 
 
 def _link(sign: str, path: str) -> str:
