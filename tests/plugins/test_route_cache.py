@@ -417,7 +417,6 @@ def crash() -> scan.Scan:
 @pytest.mark.parametrize("how", [burn, crash])
 def test_a_file_that_stuns_the_parser_costs_once(root: Path, monkeypatch: pytest.MonkeyPatch, how: Any) -> None:
     """It is at fault by name, the others are not, and nobody parses it again."""
-    monkeypatch.setattr(route_cache, "PARSE_TIMEOUT_S", 60.0)
     monkeypatch.setattr(route_cache, "PARSE_CPU_S", 0.05)
     explodes(monkeypatch, how)
     for name in ("a.py", "c.py"):
@@ -433,14 +432,13 @@ def test_a_file_that_stuns_the_parser_costs_once(root: Path, monkeypatch: pytest
     assert again == []
 
 
-@pytest.mark.slow
 def test_a_file_that_is_not_parsed_in_time_is_parsed_at_the_next_event(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A machine that is too busy leaves no verdict behind."""
     write(paths.user_handlers(), "slow.py", f"# bomb\n{STOP}")
     with monkeypatch.context() as patch:
-        patch.setattr(route_cache, "PARSE_TIMEOUT_S", 0.05)
+        patch.setattr(route_cache, "OWN_PARSE_TIMEOUT_S", 0.05)
         explodes(patch, lambda: time.sleep(600))
         (file,) = find(root, "Stop")
     assert "was not parsed" in file.faults[0]
