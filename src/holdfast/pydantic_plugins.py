@@ -20,12 +20,10 @@ def unplugged() -> Iterator[None]:
 
     The search reads the metadata of every distribution; loading the modules for that alone takes a tenth of a cold
     start. Plugins observe validations, and no installed package should observe events. Models built outside the block,
-    such as a handler's own, still find plugins. If pydantic has searched already, or no longer searches in this module,
-    the block changes nothing.
+    such as a handler's own, still find plugins, and what they found stays. If pydantic no longer searches in this
+    module, the block changes nothing.
     """
-    if LOADER in sys.modules:
-        yield
-        return
+    known = sys.modules.get(LOADER)
     nobody = ModuleType(LOADER)
     nobody.get_plugins = tuple  # type: ignore[attr-defined]
     sys.modules[LOADER] = nobody
@@ -34,3 +32,5 @@ def unplugged() -> Iterator[None]:
     finally:
         if sys.modules.get(LOADER) is nobody:
             del sys.modules[LOADER]
+            if known:
+                sys.modules[LOADER] = known

@@ -27,7 +27,7 @@ from holdfast.project import OpenProject
 from tests.processes import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
     from holdfast.dispatch.client import Client
@@ -97,11 +97,13 @@ class Toy:
     EVENTS: ClassVar = {NAME}
     HOOK_NAMES: ClassVar = {f"on_{NAME}": NAME}
     STRICT_EVENTS: ClassVar = {NAME}
-    MODULES: ClassVar[set[str]] = set()
     SOURCES = (__file__,)
     NAME, EVENT_KEY, SESSION_KEY = "toy", "what", "whose"
     START_EVENT, PROMPT_EVENT, CALL_EVENT = "begun", "said", "called"
     ROOT_VARIABLE, PLUGIN_VARIABLE, ENVIRONMENT_VARIABLE = "TOY_ROOT", "TOY_PLUGIN", "TOY_VARIABLES"
+
+    def modules(self, events: Collection[str]) -> Collection[str]:
+        return ()
 
     def longest_limit_s(self, event: str) -> float:
         return 60.0

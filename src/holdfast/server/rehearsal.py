@@ -22,10 +22,11 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from holdfast import engine, log, paths
+from holdfast import config, engine, log, paths
 from holdfast.config import Config
 from holdfast.dispatch import calls, conclusion, costs, duplicates, faults, intake, isolation
 from holdfast.dispatch.calls import Caller
+from holdfast.errors import StateError
 from holdfast.files.redact import redact
 from holdfast.formats import OURS, RECORDS, module
 from holdfast.ledger.database import Ledger
@@ -76,12 +77,15 @@ _FILE = Path(__file__).with_name("rehearsed")
 
 
 def warm_up() -> None:
-    """Load the framework, every event's model and everything the shipped handlers may use; then freeze it.
+    """Load the framework and everything that the shipped and the user's handlers may use; then freeze it.
 
-    A missing package is skipped here; whatever needs it reports it.
+    What only a project's handlers need, or later ones, is loaded in each event of theirs, such as the model of an event
+    that nobody else wants. All of that would be a tenth of the memory. A missing package is skipped here; what needs
+    it reports it.
     """
+    files = _known_handlers()
     wanted = [f"holdfast.{name}" for name in _ENGINE]
-    wanted += [*_PACKAGES, *engine.CLIENT.MODULES]
+    wanted += [*_PACKAGES, *engine.CLIENT.modules({route.event for file in files for route in file.routes})]
     wanted += [RECORDS[name].ADAPTER for name in OURS]  # loaded by name, so no import shows them
     wanted += [module(name, "detector") for name in OURS if RECORDS[name].SOURCES]
     wanted += [name for folder in _BEHIND_HANDLERS for name in _modules(folder)]
@@ -90,12 +94,25 @@ def warm_up() -> None:
     for name in wanted:
         _load(name)
     _build_models()
-    _load(LOADER)  # after our own models; those of a user's handler search for plugins in each event
+    if any(_names_pydantic(file) for file in files if file.place == "user"):
+        _load(LOADER)  # models of a handler search for plugins in each event
     prepare()
     loader.preload()
     of_engine()
     gc.collect()
     gc.freeze()  # the collector never touches these objects again, so children share their memory
+
+
+def _known_handlers() -> list[HandlerFile]:
+    """Return the shipped and the user's handlers that run, as the user's configuration has it."""
+    project = OpenProject(_NOWHERE, config.load(None, trusted=False).config, client=engine.CLIENT)
+    return [each for each in loader.find(engine.CLIENT, project) if each.active]
+
+
+def _names_pydantic(file: HandlerFile) -> bool:
+    with suppress(StateError):
+        return b"pydantic" in file.source
+    return False
 
 
 def imported(file: Path) -> list[str]:

@@ -14,7 +14,7 @@ from holdfast.clients.claude.matchers import matches as matches
 from holdfast.clients.claude.matchers import valid as valid
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from holdfast.clients.claude.events.event import Event
     from holdfast.dispatch.output import Reply
@@ -33,12 +33,6 @@ PLUGIN_VARIABLE = "CLAUDE_PLUGIN_ROOT"
 ENVIRONMENT_VARIABLE = "CLAUDE_ENV_FILE"
 STRICT_EVENTS = frozenset({"PreToolUse", "PermissionRequest", "UserPromptSubmit", "UserPromptExpansion"})
 _RUNS = tuple(f"workflow_runs.{name}" for name in ("answers", "chain", "journals", "scripts"))
-MODULES = frozenset(
-    {
-        *events.HOMES.values(),
-        *(f"holdfast.clients.claude.{name}" for name in ("replies", "trail", "transcripts", *_RUNS)),
-    }
-)
 # `matchable` is not imported here: only the scan of a matcher needs it.
 SOURCES = (__file__, events.__file__, matchers.__file__, matchers.__file__.replace("matchers.py", "matchable.py"))
 
@@ -48,6 +42,12 @@ _PROCESS_VARIABLE = "CLAUDE_PID"  # older clients set none
 _ANCESTORS = 5  # the handlers' process, the entrypoint, the shell, the client
 _LONGEST_LIMIT_S = 3_600.0
 _LONGEST_LIMIT_OF_S = {"SessionEnd": 60.0}  # the client grants no more (client fact §4.4)
+
+
+def modules(wanted: Collection[str]) -> Collection[str]:
+    """Return the modules that some events may need, each with its model's."""
+    used = [f"holdfast.clients.claude.{name}" for name in ("replies", "trail", "transcripts", *_RUNS)]
+    return {*used, *events.PARTS.values(), *(module for name, module in EVENTS.items() if name in wanted)}
 
 
 def longest_limit_s(event: str) -> float:

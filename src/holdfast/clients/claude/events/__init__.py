@@ -38,7 +38,7 @@ EVENTS: dict[str, str] = {
 They are in the client's own order; events missing from that list come last.
 """
 
-_PARTS = {
+PARTS = {
     "Event": "holdfast.clients.claude.events.event",
     "Effort": "holdfast.clients.claude.events.event",
     "ToolEvent": "holdfast.clients.claude.events.call",
@@ -52,8 +52,9 @@ _PARTS = {
     "Returned": "holdfast.clients.claude.events.agents",
     "agent_result": "holdfast.clients.claude.events.agents",
 }
-HOMES: dict[str, str] = EVENTS | _PARTS
-"""The module of every event model and of the types used in them; `holdfast.events` offers them to handlers."""
+"""The module of each type that is used in events."""
+HOMES: dict[str, str] = EVENTS | PARTS
+"""The module of every event model and of these types; `holdfast.events` offers them to handlers."""
 
 HOOK_NAMES: dict[str, str] = {f"on_{snake(name)}": name for name in EVENTS}
 """The event of each hook function's name: `on_pre_tool_use` answers `PreToolUse`."""
