@@ -30,10 +30,11 @@ of that kind takes to answer, without the client around it.
 _CLIENT = """## On the real client
 
 One client per way, all in one home, driven against a scripted model on loopback in a network of their own. All take
-turns, one `Read` of a small file at a time, with a hook on PreToolUse(Read). *A call* is from the client's line with
-the call to its line with the result. *Added* is the median of what a call took longer than the call without a hook of
-the same round; beside it stands the middle half of these differences. *As the model sees it* is the same from the
-model's reply to the client's next request. That each does the job is tried at the end, with a file to be refused.
+turns, one `Read` of a small file at a time, with a hook on PreToolUse(Read) and 60 ms of rest after each call, because
+a model thinks for longer between two. *A call* is from the client's line with the call to its line with the result.
+*Added* is the median of what a call took longer than the call without a hook of the same round; beside it stands the
+middle half of these differences. *As the model sees it* is the same from the model's reply to the client's next
+request. That each does the job is tried at the end, with a file to be refused.
 """
 _KILLED = """A hook that refuses is lost where nobody answers in its server's place. A call that has
 to be refused, after the server was killed in the middle of a session:

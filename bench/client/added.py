@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 CALLS = 50
 _FIRST = 5  # uncounted calls before, until the clients reach their full speed
-_REST = 0.04  # seconds between two calls, for what a client still does after one
+_REST = 0.06  # seconds between two calls, for what a client still does after one, and the server for the next
 _CLIENTS = Path(os.environ.get("HOLDFAST_CLIENTS", Path(__file__).parents[2] / ".clients"))
 
 

@@ -28,8 +28,11 @@ SPARES = 2
 
 Only the first one rehearses, for its copies of memory pages are most of the server's memory.
 """
-QUIET_S = 0.01
-"""Quiet time after an answer before a worker is forked in advance, so that it takes no processor time from an event."""
+QUIET_S = 0.02
+"""Quiet time after an answer before a worker is forked in advance.
+
+Until then it would take processor time from an event, or from the client, which goes on with what the event was about.
+"""
 BUSY_S = 0.25
 """The same while somebody waits for an answer."""
 RETRY_S = 1.0

@@ -29,8 +29,8 @@ REQUEST_TIMEOUT_S = 1.0
 """Time for the caller to send its request."""
 GO_TIMEOUT_S = 60.0
 """Time for the caller to send `GO`. It does so at once; this is long in case the process is stopped just then."""
-REST_S = 0.005
-"""Time for the caller, and the shell that started it, to end before this process goes on: the client waits for them.
+REST_S = 0.03
+"""Time for the caller and its shell to end, and for the client to run the tool, before this process goes on.
 
 There may be fewer processors than processes, and most of what a worker does after its answer takes as long as they do.
 """
