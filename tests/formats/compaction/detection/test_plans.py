@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import marshal
 import os
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ import pytest
 
 from holdfast import paths
 from holdfast.files import cache, file_memo
-from holdfast.formats.compaction.detection import plans
+from holdfast.formats.compaction.detection import idleplans, plans
 from holdfast.workflow import prose
 from tests.workflow import samples
 
@@ -284,11 +285,68 @@ def test_what_was_changed_just_now_is_read_again(
     assert len(reads) == 2 * len(old)
 
 
+def test_a_folder_that_came_or_went_leaves_the_others_known(
+    project: Workspace, put: Put, old: list[Path], reads: list[Path]
+) -> None:
+    """What is known of a plan belongs to its name, wherever that stands among the others."""
+    assert plans.active(project.root) is None
+    shutil.rmtree(old[3].parent)
+    put("CLAUDE/Plan/000-before/NOTES.md", "No plan.\n")
+    for _ in range(2):
+        reads.clear()
+        assert plans.active(project.root) is None
+        assert reads == []
+    new = put("CLAUDE/Plan/000-before/PLAN.md", PLAN)
+    for each in (old[9], old[30]):
+        put(each.relative_to(project.root).as_posix(), DONE.replace("Complete", "In Progress"))
+        os.utime(each, (1, 1))
+        active = plans.active(project.root)
+        assert active is not None
+        assert active.source == new, "it is the last one changed"
+    new.unlink()
+    assert {extract.source for _, extract in plans.look(project.root) if extract} == {old[9], old[30]}
+    active = plans.active(project.root)
+    assert active is not None
+    assert active.source == old[9]
+
+
+def test_a_plan_that_cannot_be_looked_at_is_tried_at_each_event(
+    project: Workspace, old: list[Path], reads: list[Path]
+) -> None:
+    """Nothing is known of it, so it is never left out; and it keeps nobody from finding the others."""
+    old[5].unlink()
+    old[5].symlink_to("PLAN.md")
+    for expected in (len(old), 1, 1):
+        reads.clear()
+        assert plans.active(project.root) is None
+        assert len(reads) == expected
+    assert reads == [old[5]]
+    old[5].unlink()
+    old[5].write_text(PLAN)
+    active = plans.active(project.root)
+    assert active is not None
+    assert active.source == old[5]
+
+
+def test_a_plan_of_the_far_future_counts_like_any_other(project: Workspace, old: list[Path], reads: list[Path]) -> None:
+    """Its time fits into no number of 64 bits, as a clock that went wrong may have written it."""
+    os.utime(old[5], (10_000_000_000, 10_000_000_000))
+    for expected in (len(old), 0):
+        reads.clear()
+        assert plans.active(project.root) is None
+        assert len(reads) == expected
+    old[5].write_text(PLAN)
+    os.utime(old[5], (10_000_000_000, 10_000_000_000))
+    active = plans.active(project.root)
+    assert active is not None
+    assert active.source == old[5]
+
+
 @pytest.mark.parametrize("content", [b"", b"broken", marshal.dumps(("a", "b", {})), marshal.dumps(3)])
 def test_what_is_kept_counts_only_where_it_is_ours(
     project: Workspace, old: list[Path], reads: list[Path], content: bytes
 ) -> None:
     """Broken, of another folder or of another version, it costs only time."""
-    cache.write(plans._idle_file(project.root / plans.FOLDER), content)
+    cache.write(idleplans.file(project.root / plans.FOLDER), content)
     assert plans.active(project.root) is None
     assert len(reads) == len(old)
