@@ -29,10 +29,13 @@ class Order(NamedTuple):
     Attributes:
         leaves: the tasks that can be worked on: all but containers (R002-17).
         above: for each task, the first one with the id of its container, by its own id; -1 for none.
+        plain: how many tasks come first whose ids are valid and each means one task. An id that is written as in one of
+            them is this task's: no key has to be made. If two tasks have the same id, none is plain.
     """
 
     leaves: tuple[int, ...]
     above: tuple[int, ...]
+    plain: int
 
 
 @dataclass(frozen=True)
@@ -76,9 +79,11 @@ class Board:
             first.setdefault(key, at)
         divided = {key.parent for key in keys if key}
         leaves = [at for at, key in enumerate(keys) if key not in divided or key is None]
+        valid = len(keys) - keys.count(None)
         return Order(
             tuple(at for at in leaves if not self.tasks[at].is_container),
             tuple([first.get(key.parent, -1) if key and key.is_sub else -1 for key in keys]),
+            valid if len(first) - (None in first) == valid else 0,
         )
 
     @cached_property
@@ -102,6 +107,9 @@ class Board:
 
         If no task has the id, a file of that name counts, or an id written exactly so though it is invalid.
         """
+        at = self._plain.get(id_)
+        if at is not None:
+            return self.tasks[at]
         key = ids.key(id_)
         found = self._by_key.get(key) if key else None
         return found or next((each for each in self.tasks if id_ in (each.id, each.name)), None)
@@ -117,7 +125,8 @@ class Board:
             if unread and ids.key(id_):
                 raise HoldfastError(f"{unread.path.name} can't be read: {unread.reason}")
             raise HoldfastError(missing(f"task {id_!r}", [each.id for each in self.tasks]))
-        twins = [each.name for each in self.tasks if each.key == found.key] if found.key else []
+        unique = self.order.plain or not found.key
+        twins = [] if unique else [each.name for each in self.tasks if each.key == found.key]
         if len(twins) > 1:
             raise HoldfastError(
                 f"{' and '.join(f'{name}.json' for name in twins)} are files of the same task; rename or remove one"
@@ -126,11 +135,14 @@ class Board:
 
     def children(self, task: Brief) -> Sequence[Brief]:
         """Return a task's subtasks."""
+        at = self._plain.get(task.id)
+        if at is not None:
+            return self._below.get(at, ())
         return self._children.get(task.key, ()) if task.key else ()
 
     def is_container(self, task: Brief) -> bool:
         """Return whether a task has subtasks or is marked as a container (R002-17)."""
-        return task.is_container or task.key in self._children
+        return task.is_container or bool(self.children(task))
 
     def status(self, task: Brief) -> Status:
         """Return a task's status; a container's follows from its subtasks (R002-18, I002-4)."""
@@ -150,8 +162,18 @@ class Board:
 
     @cached_property
     def executable(self) -> tuple[Brief, ...]:
-        """The leaves that can be begun now, in order: those that are pending and wait for nothing."""
-        return tuple([each for each in self.leaves if each.status == "pending" and not self.waits_for(each)])
+        """The leaves that can be begun now, in order: those that are pending and wait for nothing (`waits_for`)."""
+        done, ready = self._is_done, []
+        free = {"": True}  # whether the tasks below a container need not wait for what it depends on
+        for each in self.leaves:
+            if each.status != "pending" or not all(map(done, each.depends_on)):
+                continue
+            if each.parent not in free:
+                above = self.get(each.parent)
+                free[each.parent] = above is None or all(map(done, above.depends_on))
+            if free[each.parent]:
+                ready.append(each)
+        return tuple(ready)
 
     @cached_property
     def active(self) -> tuple[Brief, ...]:
@@ -164,21 +186,37 @@ class Board:
         return self.active or self.executable[:1]
 
     def _is_done(self, id_: str) -> bool:
-        key = ids.key(id_)
-        if key in self._by_key:
-            return key in self._done
+        at = self._plain.get(id_)
+        if at is not None:
+            return self._done[at]
         task = self.get(id_)
         return task is not None and self.status(task) == "completed"
 
     @cached_property
-    def _done(self) -> frozenset[Key | None]:
-        """The keys of the completed tasks, all at once: each of a thousand tasks asks about those before it."""
-        above = self._children
-        return frozenset(
-            key
-            for key, task in self._by_key.items()
-            if (all(each.status == "completed" for each in above[key]) if key in above else task.status == "completed")
-        )
+    def _done(self) -> list[bool]:
+        """Whether each task is completed, worked out for all at once: each of a thousand asks about those before it."""
+        found = [each.status == "completed" for each in self.tasks]
+        own = found.copy()
+        for at in self._below:
+            found[at] = True
+        for at, done in zip(self.order.above, own, strict=True):
+            if at >= 0 and not done:
+                found[at] = False
+        return found
+
+    @cached_property
+    def _plain(self) -> dict[str, int]:
+        """The positions of the plain tasks (`Order`) by their ids as they are written."""
+        return {each.id: at for at, each in enumerate(self.tasks[: self.order.plain])}
+
+    @cached_property
+    def _below(self) -> dict[int, list[Brief]]:
+        """The subtasks of each task that has any, by its position."""
+        found: dict[int, list[Brief]] = {}
+        for at, each in zip(self.order.above, self.tasks, strict=True):
+            if at >= 0:
+                found.setdefault(at, []).append(each)
+        return found
 
     @cached_property
     def _by_key(self) -> dict[Key, Brief]:

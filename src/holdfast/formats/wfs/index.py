@@ -33,7 +33,7 @@ MANY = 32
 """Task files beyond which their briefs are cached, so that an event doesn't read a thousand files."""
 _FEW = 8  # changed files from which the cache is rewritten; reading fewer each time is faster than writing it
 _PORTION = 2_000  # files after which the cache is written in any case
-_FORMAT = 4
+_FORMAT = 5
 _NAME = regex(r"[A-Za-z]+-[0-9][^/]*\.json")  # any numbered name: a wrong one is reported, not ignored
 
 
@@ -188,8 +188,15 @@ def _kept(folder: Path) -> _Read | None:
 
 
 def _keep(folder: Path, seen: Mapping[str, Stamp], board: Board) -> None:
-    """Keep what was read for the processes of later events: by column, which is the fastest to load."""
-    columns = [list(column) for column in zip(*board.tasks, strict=True)]
+    """Keep what was read for the processes of later events: by column, which is the fastest to load.
+
+    What several tasks say is loaded once: a task's id is its file's name, and others depend on it.
+    """
+    if not board.tasks:
+        return
+    one: dict[Any, Any] = {}
+    columns = [[one.setdefault(value, value) for value in column] for column in zip(*board.tasks, strict=True)]
+    columns[-1] = [tuple([one.setdefault(id_, id_) for id_ in depends_on]) for depends_on in columns[-1]]
     ready = frozenset(each.name for each in board.executable)
     ready_at = [at for at, each in enumerate(board.tasks) if each.name in ready]
     kept = (_FORMAT, str(folder), dict(seen), columns, (*board.order,), ready_at, board.changed)
