@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from holdfast.errors import BrokenError, ChangedError, LargeError, MissingError, StateError
 from holdfast.files import document, jsonkeep
+from holdfast.files.jsonvalue import DEPTH_LIMIT
 
 
 def _file(folder: Path, content: bytes) -> Path:
@@ -272,9 +273,9 @@ def test_a_file_is_read_down_to_the_last_level(tmp_path: Path, opening: str, clo
         deep = f"{opening * (levels - 2)}{{}}{closing * (levels - 2)}"
         return _file(tmp_path, f'{{"x": {deep}, "y": []}}'.encode())
 
-    assert document.load(nested(document.DEPTH_LIMIT)).data
+    assert document.load(nested(DEPTH_LIMIT)).data
     with pytest.raises(BrokenError, match="is nested too deeply to be read"):
-        document.load(nested(document.DEPTH_LIMIT + 1))
+        document.load(nested(DEPTH_LIMIT + 1))
 
 
 @pytest.mark.parametrize("blank", ["", " ", "  ", "\t", "\r\n"])
@@ -292,7 +293,7 @@ def test_a_key_given_twice_is_found_however_the_file_is_written(tmp_path: Path, 
 
 def test_many_shallow_objects_are_not_deep(tmp_path: Path) -> None:
     """Nor are brackets in a text."""
-    data = {"a": [{} for _ in range(document.DEPTH_LIMIT)], "b": "[{" * document.DEPTH_LIMIT}
+    data = {"a": [{} for _ in range(DEPTH_LIMIT)], "b": "[{" * DEPTH_LIMIT}
     assert document.load(_file(tmp_path, json.dumps(data).encode())).data == data
 
 
@@ -306,6 +307,23 @@ def test_save_of_endless_nesting_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(StateError, match="nested too deeply"):
         document.save(file, data)
     assert file.read_bytes() == b"{}"
+
+
+@pytest.mark.parametrize("levels", [DEPTH_LIMIT - 1, DEPTH_LIMIT])
+def test_replace_writes_no_deeper_than_can_be_read_again(tmp_path: Path, levels: int) -> None:
+    """A value that takes the file to the limit is written; one more level is refused, and the file stays."""
+    deep: dict[str, Any] = {}
+    for _ in range(levels - 2):
+        deep = {"a": deep}
+    file = _file(tmp_path, json.dumps({"b": [1, 2.50], "c": {"d": 1}}).encode())
+    before = document.load(file)
+    data = {**before.data, "c": {"d": 1, "e": deep}}
+
+    with suppress(StateError):
+        document.replace(file, data, before.raw, like=before)
+
+    assert (document.load(file).data == data) == (levels < DEPTH_LIMIT)
+    assert document.load(file).data in (data, before.data)
 
 
 def test_set_aside_never_overwrites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

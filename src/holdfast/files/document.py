@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import operator
 import os
 import stat
 from contextlib import suppress
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import BrokenError, ChangedError, LargeError, MissingError, SchemaMismatch, StateError
 from holdfast.files import atomic
-from holdfast.files.jsonvalue import same
+from holdfast.files.jsonvalue import DEPTH_LIMIT, measured, same
 from holdfast.frozen import NamedTuple, frozen
 from holdfast.patterns import regex
 
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LIMIT_BYTES = 32 * 1024 * 1024  # bytes of a document
-DEPTH_LIMIT = 200  # levels of objects and lists; Python can read more than it can copy
 _GROWTH_BYTES = 64 * 1024  # bytes a file may gain while it is being opened
 _BOM = b"\xef\xbb\xbf"
 _FIRST_INDENT = regex(rb'\A\s*\{[ \t]*\r?\n([ \t]*)"')
@@ -217,18 +214,20 @@ def _aside(path: Path, why: str = "corrupt") -> Path:
 
 
 def _kept(path: Path, data: dict[str, Any], like: Document) -> Document | None:
-    """Return `data` as a document whose unchanged parts have the exact characters of `like`; None if that fails."""
+    """Return `data` as a document whose unchanged parts have the exact characters of `like`; None if that fails.
+
+    What is written is read again to be sure. It needn't be looked through again for keys that are given twice or for
+    its depth, since `like` has none of the one, and `jsonkeep` sees to the other.
+    """
     from holdfast.files import jsonkeep
 
-    escaped = _style(like.raw).escaped
-    for equal in (operator.eq, same):  # the quick one first: what it overlooks shows at the end
-        raw = jsonkeep.rewritten(like.raw, like.data, data, escaped=escaped, equal=equal)
-        if raw is None:
-            return None
-        with suppress(StateError):
-            found = parse(path, raw, 0.0)
-            if same(found.data, data):
-                return found
+    raw = jsonkeep.rewritten(like.raw, like.data, data, escaped=_style(like.raw).escaped)
+    if raw is None:
+        return None
+    with suppress(StateError, ValueError, RecursionError):
+        found = _json(_decode(path, raw))
+        if found == data:
+            return Document(path, found, raw, 0.0)
     return None
 
 
@@ -289,38 +288,26 @@ def _parse(path: Path, raw: bytes) -> dict[str, Any]:
 
 
 def _loaded(text: str) -> tuple[Any, int]:
-    """Return a JSON text's value and its levels (`_measured`). Raises ValueError, also for a key that is given twice.
+    """Return a JSON text's value and its levels of objects and lists. Raises ValueError, also for a key given twice.
 
     Such keys are found by counting, since a call for each object doubles the time: if no blank stands before a colon,
     each key has its own `":`. Where that count is another than that of the keys, each object is looked at.
     """
-    import json
-
-    def loaded(pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
-        return json.loads(text, object_pairs_hook=pairs, parse_constant=_no_number, parse_float=_finite)
-
     if not _BLANK_COLON.search(text):
         with suppress(ValueError, RecursionError):  # it is raised again below, where a key given twice goes first
-            data = loaded()
-            keys, levels = _measured(data)
+            data = _json(text)
+            keys, levels = measured(data)
             if keys == text.count('":'):
                 return data, levels
-    data = loaded(_object)
-    return data, _measured(data)[1]
+    data = _json(text, _object)
+    return data, measured(data)[1]
 
 
-def _measured(data: Any) -> tuple[int, int]:
-    """Return how many keys a JSON value has in all, and how many levels of objects and lists, up to one too many.
+def _json(text: str, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
+    """Return a JSON text's value; `pairs` makes an object of its keys and values. Raises ValueError, RecursionError."""
+    import json
 
-    Only a loop over the containers runs in Python: most of a state's values are texts and numbers.
-    """
-    level, keys, depth = [data], 0, 0
-    while depth <= DEPTH_LIMIT and not {dict, list}.isdisjoint(map(type, level)):
-        objects = [each for each in level if type(each) is dict]
-        lists = [each for each in level if type(each) is list]
-        level = list(chain(*map(dict.values, objects), *lists))
-        keys, depth = keys + sum(map(len, objects)), depth + 1
-    return keys, depth
+    return json.loads(text, object_pairs_hook=pairs, parse_constant=_no_number, parse_float=_finite)
 
 
 def _decode(path: Path, raw: bytes) -> str:

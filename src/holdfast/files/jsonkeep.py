@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
+from itertools import compress, count
+from operator import ne
 from typing import TYPE_CHECKING, Any
 
 from holdfast.files import jsontext
 from holdfast.files.jsonstyle import Style, blank_before, indent_at, style_of
-from holdfast.files.jsonvalue import same
+from holdfast.files.jsonvalue import DEPTH_LIMIT, measured, same
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from holdfast.files.jsontext import Node
 
@@ -24,27 +26,25 @@ def rewritten(
     data: dict[str, Any],
     *,
     escaped: bool,
-    equal: Callable[[Any, Any], bool] = same,
 ) -> bytes | None:
     """Return the file `raw` with its content changed to `data`, None if that isn't possible in its own style.
 
     Entries keep their place, layout and spelling (`1.50`, an object on one line). New entries follow the last one in
     the style of the rest. Only objects and lists that change are looked into. The result is not parsed again
-    here, so check that it says what `data` does.
+    here, so check that it says what `data` does. It has at most `jsonvalue.DEPTH_LIMIT` levels, if `raw` has.
 
     Args:
         raw: the file's bytes.
         old: its content.
         data: the new content.
         escaped: whether new non-ASCII letters are escaped.
-        equal: whether two values are the same. `operator.eq` takes a third of the time, and 1 for true.
     """
     if len(raw) > LIMIT_BYTES:
         return None
     try:
         text = raw.decode("utf-8")
         root = jsontext.outline(text)
-        writer = _Writer(text, style_of(text, root), escaped, equal)
+        writer = _Writer(text, style_of(text, root), escaped)
         new = text[: root.start] + writer.value(root, old, data) + text[root.end :]
     except (ValueError, RecursionError):
         return None
@@ -55,25 +55,25 @@ def rewritten(
 class _Writer:
     """Writes values in place of those in a text, in its style."""
 
-    def __init__(self, text: str, style: Style, escaped: bool, equal: Callable[[Any, Any], bool]) -> None:
+    def __init__(self, text: str, style: Style, escaped: bool) -> None:
         self.text = text
         self.style = style
         self.escaped = escaped
-        self.equal = equal
 
-    def value(self, node: Node, old: Any, new: Any) -> str:
-        """Return the text of `new` in place of `node`, whose value is `old`."""
-        if self.equal(old, new):
+    def value(self, node: Node, old: Any, new: Any, depth: int = 0) -> str:
+        """Return the text of `new` in place of `node`, whose value is `old`, inside of `depth` objects and lists."""
+        if same(old, new):
             return self.text[node.start : node.end]
         if isinstance(old, dict) and isinstance(new, dict) and old.keys() & new.keys():
-            return self.members(node if node.entries else jsontext.outline(self.text, node.start), old, new)
+            whole = node if node.entries else jsontext.outline(self.text, node.start)
+            return self.members(whole, old, new, depth + 1)
         if old and isinstance(old, list) and isinstance(new, list) and new:
-            return self.elements(node, old, new)
-        return self.fresh(new, indent_at(self.text, node.start) if self.style.multiline else None)
+            return self.elements(node, old, new, depth + 1)
+        return self.fresh(new, indent_at(self.text, node.start) if self.style.multiline else None, depth)
 
-    def members(self, node: Node, old: dict[str, Any], new: dict[str, Any]) -> str:
+    def members(self, node: Node, old: dict[str, Any], new: dict[str, Any], depth: int) -> str:
         """Return an object's text in which remaining members keep their place; new ones come last."""
-        changed = {key for key, value in old.items() if key not in new or not self.equal(value, new[key])}
+        changed = {key for key, value in old.items() if key not in new or not same(value, new[key])}
         places = [at for at, entry in enumerate(node.entries) if entry.key in changed]
         texts, begin = list[tuple[int, str]](), 0
         for at in [*places, len(node.entries)]:
@@ -83,31 +83,33 @@ class _Writer:
             if at < len(node.entries) and (key := node.entries[at].key) is not None and key in new:
                 entry = node.entries[at]
                 named = self.text[entry.start : entry.value.start]
-                texts.append((at, named + self.value(entry.value, old[key], new[key])))
-        return self.container(node, texts, [(key, value) for key, value in new.items() if key not in old])
+                texts.append((at, named + self.value(entry.value, old[key], new[key], depth)))
+        return self.container(node, texts, [(key, value) for key, value in new.items() if key not in old], depth)
 
-    def elements(self, node: Node, old: list[Any], new: list[Any]) -> str:
+    def elements(self, node: Node, old: list[Any], new: list[Any], depth: int) -> str:
         """Return an array's text, comparing its elements by position: from its end, those after some that are gone."""
         gone = max(len(old) - len(new), 0)
-        unlike = (at for at, (was, now) in enumerate(zip(reversed(old), reversed(new), strict=False)) if was != now)
+        unlike = compress(count(), map(ne, reversed(old), reversed(new)))
         kept = next(unlike, len(new)) if gone else 0
-        if not self.equal(old[len(old) - kept :], new[len(new) - kept :]):  # 1 is no true
+        if not same(old[len(old) - kept :], new[len(new) - kept :]):  # 1 is no true
             kept = 0
         first = min(len(new), len(old)) - kept  # of the elements after it, `gone` go, and the rest stay
         rest = first + gone
         # Where elements stay at the end, those after the first of them needn't be found.
         entries = jsontext.outline(self.text, node.start, rest + 1 if kept else sys.maxsize).entries
         texts = list[tuple[int, str]]()
-        if first and self.equal(old[:first], new[:first]):
+        if first and same(old[:first], new[:first]):
             texts.append((0, self.text[entries[0].start : entries[first - 1].end]))
         else:
-            texts += [(at, self.value(entries[at].value, old[at], new[at])) for at in range(first)]
+            texts += [(at, self.value(entries[at].value, old[at], new[at], depth)) for at in range(first)]
         if kept:
             texts.append((rest, self.text[entries[rest].start : entries[rest].end]))
         whole = node._replace(entries=entries)
-        return self.container(whole, texts, [(None, value) for value in new[len(old) :]])
+        return self.container(whole, texts, [(None, value) for value in new[len(old) :]], depth)
 
-    def container(self, node: Node, texts: Sequence[tuple[int, str]], added: Sequence[tuple[str | None, Any]]) -> str:
+    def container(
+        self, node: Node, texts: Sequence[tuple[int, str]], added: Sequence[tuple[str | None, Any]], depth: int
+    ) -> str:
         """Return a container's text, given the number of the entry with which each text begins, and the added entries.
 
         A text can hold several entries. At least one must stay.
@@ -120,7 +122,7 @@ class _Writer:
         gap, outer = self.layout(node) if added else ("", None)
         for key, value in added:
             named = "" if key is None else self.dumps(key) + self.colon(node)
-            parts += ["," + gap, named, self.fresh(value, outer)]
+            parts += ["," + gap, named, self.fresh(value, outer, depth)]
         return "".join([*parts, self.text[entries[-1].end : node.end]])
 
     def layout(self, node: Node) -> tuple[str, str | None]:
@@ -139,8 +141,13 @@ class _Writer:
         between = self.text[last.key_end : last.value.start]
         return self.style.colon if "\n" in between else between
 
-    def fresh(self, value: Any, outer: str | None) -> str:
-        """Return the text of a new value; with `outer`, on several lines indented by that."""
+    def fresh(self, value: Any, outer: str | None, depth: int) -> str:
+        """Return the text of a new value; with `outer`, on several lines indented by that.
+
+        Raises ValueError inside of so many objects and lists that the file couldn't be read again.
+        """
+        if measured(value)[1] > DEPTH_LIMIT - depth:
+            raise ValueError("nested too deeply")
         style = self.style
         if outer is None:
             return self.dumps(value, separators=("," + style.gap, style.colon))

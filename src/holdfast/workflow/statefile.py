@@ -421,16 +421,14 @@ def _remember(found: Document) -> Document:
 
 
 def _recovered(project: Records, path: Path, error: StateError, present: bytes | None) -> StateFile:
-    import json
-
     try:
         raw = project.latest(path, LIMIT_BYTES)
-        data = json.loads(raw) if raw else None
-    except (LedgerError, ValueError):
+        kept = document.parse(path, raw, _mtime(path)) if raw else None
+    except (LedgerError, StateError):
         raise error from None
-    if raw is None or not isinstance(data, dict):
+    if kept is None:
         raise error
-    return StateFile(document.Document(path, data, raw, _mtime(path)), error.reason, present)
+    return StateFile(kept, error.reason, present)
 
 
 def _mtime(path: Path) -> float:

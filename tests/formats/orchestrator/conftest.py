@@ -10,13 +10,13 @@ import pytest
 
 from holdfast.config import Config
 from holdfast.formats.orchestrator import schema, store, view
+from holdfast.formats.orchestrator.run import Run
 from holdfast.workflow.model import Start
 from tests.formats.memory import Memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-    from holdfast.formats.orchestrator.run import Run
     from holdfast.workflow.model import Workflow
 
 EXAMPLE = (Path(__file__).parents[2] / "requirements/data/document_003/complete-example.json").read_bytes()
@@ -45,6 +45,20 @@ DOCUMENT = """# Tasks: User auth
 #### Task 2.9: an example in a fence
 ```
 """
+
+
+@pytest.fixture(autouse=True)
+def _shared_entries_stay(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Whatever a change does, it changes nothing in the run that it copied (`Run.copy`)."""
+    copied, known = list[tuple[Any, str]](), Run.copy
+
+    def copy(self: Run) -> Run:
+        copied.append((self.data, json.dumps(self.data)))
+        return known(self)
+
+    monkeypatch.setattr(Run, "copy", copy)
+    yield
+    assert all(json.dumps(data) == before for data, before in copied)
 
 
 class Scene:

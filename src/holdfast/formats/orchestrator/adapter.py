@@ -233,7 +233,8 @@ def held(project: Records, workflow: Workflow) -> str:
 
 def ready(workflow: Workflow) -> tuple[Phase, ...]:
     """Return the pending tasks of the first open phase, which can be worked on in parallel."""
-    return tuple(each for each in workflow.phases if each.id in workflow.due and each.status == "pending")
+    due = set(workflow.due)
+    return tuple(each for each in workflow.phases if each.id in due and each.status == "pending")
 
 
 def undoing(phase_id: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
@@ -173,16 +174,17 @@ def _items(rule: str, name: str, given: Any) -> Iterator[str]:
 def _column_fits(given: list[Any], key: str, fits: Callable[[Any], bool]) -> bool:
     """Return whether a key's value is allowed in each of many entries; a value that several have is looked at once."""
     try:
-        column = [each[key] for each in given]
+        column = list(map(itemgetter(key), given))
     except (KeyError, TypeError):  # an entry lacks it, or is no object
         return False
     if fits is _text:
         return set(map(type, column)) <= {str}
+    if len(set(map(type, column))) > 1:  # True equals 1
+        return all(map(fits, column))
     try:
-        distinct = set(zip(map(type, column), column, strict=True))  # by type, because True equals 1
+        return all(map(fits, set(column)))
     except TypeError:  # lists and objects can't be in a set
         return all(map(fits, column))
-    return all(fits(value) for _, value in distinct)
 
 
 def entry(rule: str, name: str, given: Any) -> Iterator[str]:

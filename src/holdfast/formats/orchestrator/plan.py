@@ -87,7 +87,7 @@ def follow(project: Records, run: Run) -> list[str]:
             gone.append(id_)
             continue
         if id_ in named and named[id_] != entry.get("name") and known.get(id_) == _mark(entry.get("name")):
-            entry["name"] = named[id_]
+            entry = {**entry, "name": named[id_]}
             renamed.append(id_)
         kept.append(entry)
     there = {schema.task_of(each) for each in kept} | settled

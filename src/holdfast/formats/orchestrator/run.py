@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.errors import HoldfastError
+from holdfast.files.jsonvalue import copied
 from holdfast.formats.orchestrator import schema
 from holdfast.workflow import values
 from holdfast.workflow.model import Phase
 from holdfast.workflow.wording import missing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
     from datetime import datetime
 
     from holdfast.workflow.model import Status
 
-EXECUTOR = schema.AGENT_TYPES[0]
 ENDED_EARLY = "ended_early"  # the note of a run that somebody completed with tasks left
+EXECUTOR = schema.AGENT_TYPES[0]
 """The agent type whose entry in `active_agents` says that its task is being worked on."""
+_SHARED = "pending_tasks"
 _STANDING: dict[str, Status] = {"completed_tasks": "completed", "pending_tasks": "pending"}
 
 
@@ -48,6 +50,18 @@ class Run:
     outgrown: list[dict[str, Any]] = field(default_factory=list)
     checkpoint: str | None = None
     outdated: list[str] = field(default_factory=list)
+
+    def copy(self) -> Run:
+        """Return a copy to change. It shares the entries of pending tasks, of which a run can have hundreds.
+
+        So nothing changes such an entry: another takes its place.
+        """
+        shared = self.data.get(_SHARED)
+        data = {**self.data, _SHARED: None} if isinstance(shared, list) else self.data
+        made = Run(copied(data), copied(self.notes))
+        if isinstance(shared, list):
+            made.data[_SHARED] = list(shared)
+        return made
 
     @property
     def stamp(self) -> str:
@@ -104,37 +118,39 @@ class Run:
 
     def tasks(self) -> list[Phase]:
         """Return all tasks but the skipped ones, in the order of their ids."""
-        found, noted = {row[0]: row for row in self._listed()}, self.all_noted()
-        rows = [found[id_] for id_ in sorted(found, key=schema.key)]
-        return [_phase(number, id_, status, each, noted.get(id_)) for number, (id_, status, each) in enumerate(rows, 1)]
+        found, noted = self._listed(), self.all_noted()
+        ids = sorted(found, key=schema.key)
+        return [_phase(number, id_, found[id_], noted.get(id_)) for number, id_ in enumerate(ids, 1)]
 
     def statuses(self) -> dict[str, Status]:
         """Return the status of each task but the skipped ones, by its id; cheaper than `tasks`."""
-        return {id_: status for id_, status, _ in self._listed()}
+        return {id_: status for id_, (status, _) in self._listed().items()}
 
     def task(self, id_: str) -> Phase:
         """Return a task by its id, a skipped one too; its number is 0, which only `tasks` counts.
 
         Raises HoldfastError that names the known ones.
         """
-        for each, status, entry in self._listed():
-            if each == id_:
-                return _phase(0, id_, status, entry, self.noted(id_))
+        listed = self._listed()
+        if id_ in listed:
+            return _phase(0, id_, listed[id_], self.noted(id_))
         if self.noted(id_).get("skipped"):
-            return _phase(0, id_, "pending", {}, self.noted(id_))
-        raise HoldfastError(missing(f"task {id_!r}", sorted(self.statuses(), key=schema.key)))
+            return _phase(0, id_, ("pending", {}), self.noted(id_))
+        raise HoldfastError(missing(f"task {id_!r}", sorted(listed, key=schema.key)))
 
-    def _listed(self) -> Iterator[tuple[str, Status, dict[str, Any]]]:
-        """Yield each task's id, status and entry, from the first list that has it."""
-        seen = set[str]()
-        for name in ("completed_tasks", "active_agents", "pending_tasks"):
-            standing = _STANDING.get(name)
-            for each in schema.objects(self.data.get(name)):
-                task = each.get("task")
-                id_ = task if isinstance(task, str) else schema.task_of(each)
-                if id_ not in seen and (standing or (id_ and each.get("type") == EXECUTOR)):
-                    seen.add(id_)
-                    yield id_, standing or self._standing(id_, each), each
+    def _listed(self) -> dict[str, tuple[Status, dict[str, Any]]]:
+        """Return each task's status and entry by its id, from the first list that has it."""
+        found: dict[str, tuple[Status, dict[str, Any]]] = {}
+        for name in ("pending_tasks", "active_agents", "completed_tasks"):  # a later one replaces an earlier one's
+            entries = schema.objects(self.data.get(name))[::-1]
+            ids, standing = schema.tasks_of(entries), _STANDING.get(name)
+            if standing:
+                found.update(zip(ids, zip(repeat(standing), entries, strict=False), strict=True))
+                continue
+            for id_, each in zip(ids, entries, strict=True):
+                if id_ and each.get("type") == EXECUTOR:
+                    found[id_] = self._standing(id_, each), each
+        return found
 
     def unfinished(self) -> list[Phase]:
         """Return the tasks that are neither completed nor skipped."""
@@ -147,7 +163,7 @@ class Run:
     def active(self) -> list[str]:
         """Return the ids of the tasks that agents work on, in their order."""
         entries = [each for each in schema.objects(self.data.get("active_agents")) if each.get("type") == EXECUTOR]
-        done = set(map(schema.task_of, schema.objects(self.data.get("completed_tasks")))) if entries else set[str]()
+        done = set(schema.tasks_of(schema.objects(self.data.get("completed_tasks")))) if entries else set[str]()
         first = {schema.task_of(each): each for each in reversed(entries)}  # as `_listed` has them
         ids = [id_ for id_, each in first.items() if id_ and id_ not in done and self._standing(id_, each) == "active"]
         return sorted(ids, key=schema.key)
@@ -166,8 +182,10 @@ class Run:
 
     def unqueue(self, *tasks: str) -> None:
         """Take tasks out of the pending ones (I003-3)."""
-        gone = set(tasks)
-        self.data["pending_tasks"] = [each for each in self.listed("pending_tasks") if schema.task_of(each) not in gone]
+        pending = self.listed("pending_tasks")
+        self.data["pending_tasks"] = [
+            each for each, id_ in zip(pending, schema.tasks_of(pending), strict=True) if id_ not in tasks
+        ]
 
     def skipped(self) -> list[str]:
         """Return the ids of the skipped tasks."""
@@ -181,8 +199,8 @@ class Run:
     def place(self, task: str) -> str:
         """Return where a task stands in its phase: `N/M` (R003-07)."""
         number = schema.key(task)[0]
-        ids = chain((each for each, _, _ in self._listed()), self.skipped())
-        mine = sorted({each for each in ids if schema.key(each)[0] == number}, key=schema.key)
+        ids = {*self._listed(), *self.skipped()}
+        mine = sorted([each for each in ids if schema.key(each)[0] == number], key=schema.key)
         return f"{mine.index(task) + 1 if task in mine else 0}/{len(mine)}"
 
     def _standing(self, id_: str, entry: Mapping[str, Any]) -> Status:
@@ -191,13 +209,16 @@ class Run:
         return "failed" if self.noted(id_).get("failed") else "blocked"
 
 
-def _phase(number: int, id_: str, status: Status, entry: Mapping[str, Any], noted: Mapping[str, Any] | None) -> Phase:
+def _phase(number: int, id_: str, listed: tuple[Status, Mapping[str, Any]], noted: Mapping[str, Any] | None) -> Phase:
     """Return a task by its entry and its notes. It is `failed` with a failure in the notes, `blocked` without one.
 
     Its name is in the state or, while an agent works on it, in the notes, since that entry has none. Its deliverables
     are the files that it modified.
     """
+    status, entry = listed
     name = entry.get("name") if status in ("completed", "pending") else None
+    if name and not noted and status == "pending" and type(name) is str:  # as nearly all of a long run
+        return tuple.__new__(Phase, (id_, number, name, status, "", (), "", ""))
     if not isinstance(name, str) or not name:
         name = values.text(name) or values.text(noted and noted.get("name")) or f"Task {id_}"
     if not noted and status != "completed":

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast.errors import SchemaMismatch
 from holdfast.workflow import values
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from holdfast.workflow.statefile import StateFile
@@ -127,12 +128,24 @@ def task_of(entry: Mapping[str, Any]) -> str:
     return found if isinstance(found, str) else values.text(found)
 
 
+def tasks_of(entries: Sequence[dict[str, Any]]) -> list[str]:
+    """Return what `task_of` does for each of many entries."""
+    found: list[Any] = list(map(dict.get, entries, repeat("task")))
+    return found if set(map(type, found)) <= {str} else [task_of(each) for each in entries]
+
+
 @lru_cache(maxsize=_IDS)
 def key(task: str) -> tuple[int, int, str]:
     """Return what task ids are sorted by (R003-21): `1.10` comes after `1.9`, an id of another form last."""
     phase, _, number = task.partition(".")
-    numbered = phase.isdecimal() and number.isdecimal() and len(phase) <= _DIGITS >= len(number)
-    return (int(phase), int(number), "") if numbered else (_LAST, 0, task)
+    first, second = _number(phase), _number(number)
+    return (_LAST, 0, task) if first is None or second is None else (first, second, "")
+
+
+@lru_cache(maxsize=_IDS)
+def _number(digits: str) -> int | None:
+    """Return the number of a phase, or of a task in it; many ids have the same."""
+    return int(digits) if digits.isdecimal() and len(digits) <= _DIGITS else None
 
 
 def phase_of(task: str) -> int | None:

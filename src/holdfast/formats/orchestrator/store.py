@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast import clock
 from holdfast.errors import BrokenError, HoldfastError, MissingError, SchemaMismatch, StateError, TransitionError
 from holdfast.files import atomic, document
-from holdfast.files.jsonvalue import copied, same
+from holdfast.files.jsonvalue import same
 from holdfast.files.lock import locked
 from holdfast.formats.orchestrator import bounds, learnings, plan, schema, snapshots, taskdoc, view
 from holdfast.formats.orchestrator.run import Run, stamp
@@ -105,7 +105,7 @@ def change(
         if run_id not in (None, schema.run_id(file.data)):
             raise HoldfastError(f"{path} holds the run {schema.run_id(file.data)}, not {run_id}")
         before = view.opened(project, file)
-        run = Run(copied(before.data), copied(before.notes))
+        run = before.copy()
         run.said += [*recovered, *plan.follow(project, run)]
         edit(run)
         still = run.checkpoint is None and same(run.data, file.data)

@@ -269,8 +269,8 @@ def _settle(run: Run, id_: str) -> None:
     """Write what follows from a task that is over: the milestone, the checkpoint, the run's status."""
     statuses = run.statuses()
     number = schema.phase_of(id_)
-    mine = [status for each, status in statuses.items() if schema.phase_of(each) == number]
-    done = sum(status == "completed" for status in statuses.values())
+    mine = [] if number is None else [status for each, status in statuses.items() if schema.key(each)[0] == number]
+    done = list(statuses.values()).count("completed")
     if number is not None and mine and all(status == "completed" for status in mine):
         finish_phase(run, number)
         run.checkpoint = id_

@@ -95,9 +95,12 @@ def _next(session: str, context: Context, workflow: Workflow, step: Step) -> lis
     ready = registry.of_agents(workflow.format).ready(workflow)
     beside = [each for each in ready if each is not phase and each.id not in running]
     if beside:
-        named = [f"{workflow.named(each)} {wording.quoted(each.title)} ({each.agent or 'no agent'})" for each in beside]
+        named = [
+            f"{workflow.named(each)} {wording.quoted(each.title)} ({each.agent or 'no agent'})"
+            for each in beside[:NAMED]
+        ]
         more = f" and {len(beside) - NAMED} more" if len(beside) > NAMED else ""
-        lines.append(f"Also ready, to work on in parallel: {', '.join(named[:NAMED])}{more}.")
+        lines.append(f"Also ready, to work on in parallel: {', '.join(named)}{more}.")
     return lines
 
 

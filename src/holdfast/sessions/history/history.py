@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import field
+from json.encoder import encode_basestring_ascii
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock, log
@@ -170,15 +171,17 @@ def _note(project: OpenProject, workflow: Workflow, phases: str, error: str, at:
     before = _seen(project, workflow)
     now = clock.stamp()
     when = at or max(min(workflow.updated_at, now), before.at if before else "")
-    states = _states(workflow, before)
-    olds = {phase: before.phases.get(phase, (0, "pending"))[1] if before else None for phase in states}
-    failing = {phase for phase, (_, status) in states.items() if status in ("failed", "blocked")}
+    states, olds = _states(workflow, before), before.phases if before else {}
+    unseen = (0, "pending" if before else None)
+    unlike = [phase for phase, state in states.items() if olds.get(phase) != state]  # of a thousand, usually one
+    was = {phase: olds.get(phase, unseen)[1] for phase in unlike}
+    moved = {phase: old for phase, old in was.items() if old != states[phase][1]}
     # The error belongs to the phases that failed just now or, if none did, to those that had failed before.
-    spoke = {phase for phase in failing if states[phase][1] != olds[phase]} or failing
-    for phase, (_, status) in states.items():
-        said = error if phase in spoke else ""
-        if said or status != olds[phase]:  # most of a thousand phases are as they were
-            _move(project, workflow, phase, (olds[phase], status), when, said)
+    failing = [phase for phase, (_, status) in states.items() if status in ("failed", "blocked")] if error else []
+    spoke = [phase for phase in failing if phase in moved] or failing
+    for phase in dict.fromkeys([*moved, *spoke]):
+        status = states[phase][1]
+        _move(project, workflow, phase, (moved.get(phase, status), status), when, error if phase in spoke else "")
     if workflow.finished and not (before and before.finished):
         archive.keep(project, workflow, when)
     elif before and before.finished and not workflow.finished:
@@ -194,7 +197,7 @@ def _note(project: OpenProject, workflow: Workflow, phases: str, error: str, at:
 
 def _states(workflow: Workflow, before: _Seen | None) -> dict[str, tuple[int, str]]:
     """Return the number and status of every phase, including past phases that the file no longer lists."""
-    states = {phase.id: (phase.number, str(phase.status)) for phase in workflow.phases}
+    states: dict[str, tuple[int, str]] = {phase.id: (phase.number, phase.status) for phase in workflow.phases}
     if before is None or before.phases.keys() <= states.keys():
         return states
     whole = workflow.completed == workflow.total  # counts all phases, so it isn't asked for each
@@ -295,8 +298,9 @@ def _unmoved(project: OpenProject, workflows: Mapping[str, tuple[bool, str]]) ->
 
 
 def _listed(workflow: Workflow) -> str:
-    """Return the id, number and status of each phase, as JSON."""
-    return json.dumps([[each.id, each.number, each.status] for each in workflow.phases])
+    """Return the id, number and status of each phase, as `json.dumps` does, which takes half as long again."""
+    rows = [f'[{encode_basestring_ascii(each.id)}, {each.number}, "{each.status}"]' for each in workflow.phases]
+    return f"[{', '.join(rows)}]"
 
 
 def _key(project: OpenProject, workflow: Workflow) -> tuple[str, str, str]:
