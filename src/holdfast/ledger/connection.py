@@ -26,6 +26,7 @@ _HEADER_BYTES = 100  # bytes of the header of an SQLite file; see "The Database 
 _LOGGED = b"\2\2"  # the versions to write and to read a file with a write-ahead log
 _LOST = (*_DAMAGED, *_BUSY, "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_FULL", "SQLITE_CANTOPEN", "SQLITE_PERM")
 _connected: set[str] = set()  # the files that this process has connected to
+_held: dict[str, tuple[sqlite3.Connection, tuple[int, int]]] = {}  # connections made in advance, and to which file
 
 
 def is_lost(error: Exception) -> bool:
@@ -55,16 +56,55 @@ def connect(file: Path, patience: Patience) -> sqlite3.Connection:
         OSError: it can't be created or opened.
         sqlite3.Error: it is damaged, or locked for too long.
     """
-    known = inspect(file)
+    held = _taken(file)
+    known = held is not None or inspect(file)
     _prepare(file)
     _connected.add(str(file))
-    connection = _dial(str(file))
+    connection = held or _dial(str(file))
     try:
         patience.insist(lambda: _configure(connection, file, known=known), is_busy, file)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def hold(file: Path) -> None:
+    """Connect to a ledger in advance, in a process that waits for an event; the next `connect` takes the connection.
+
+    To read the write-ahead log and the schema takes longer than what an event asks and notes. Nothing is locked
+    meanwhile. A file that is no ledger of this version is left alone.
+
+    Raises:
+        OSError: there is none.
+        sqlite3.Error: it can't be read.
+    """
+    from holdfast.ledger import schema
+
+    identity = _identity(file)
+    if str(file) in _held or not _is_marked(file):
+        return
+    _connected.add(str(file))
+    connection = _dial(f"{_uri(file)}?mode=rw", uri=True)
+    if schema.stays_current(connection) and _identity(file) == identity:
+        _held[str(file)] = connection, identity
+
+
+def _taken(file: Path) -> sqlite3.Connection | None:
+    """Return the connection that `hold` made; None if there is none, or another file has taken that one's place.
+
+    That one stays open: closing it would remove the write-ahead log of that name, which is the other file's.
+    """
+    connection, identity = _held.get(str(file), (None, None))
+    try:
+        return _held.pop(str(file))[0] if connection and _identity(file) == identity else None
+    except OSError:
+        return None
+
+
+def _identity(file: Path) -> tuple[int, int]:
+    info = file.stat()
+    return info.st_dev, info.st_ino
 
 
 def inspect(file: Path) -> bool:

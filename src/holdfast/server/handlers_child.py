@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from holdfast import engine
+from holdfast import engine, log
 from holdfast.dispatch import isolation
 from holdfast.dispatch.isolation import Isolated
 from holdfast.frozen import frozen
+from holdfast.ledger import connection
 from holdfast.plugins import loader
 from holdfast.plugins.context import Context
 from holdfast.process import set_caller
@@ -86,6 +88,13 @@ def handle(told: Told, report: int, captured: int, heard: int) -> None:
     context, deadline = Context(project, os.environ), engine.deadline(event, limits, started, plan)
     isolation.work(Isolated(engine.CLIENT, event, context, limits.timeout, deadline), plan, report, captured, heard)
     told.next()  # to end takes processor time, too: not before the client has its answer
+
+
+def hold_ledger(root: str) -> None:
+    """Connect to the ledger of a project whose event probably comes next, if there is one."""
+    with suppress(Exception):  # a real event will show what is wrong
+        connection.hold(engine.open_project({engine.CLIENT.ROOT_VARIABLE: root}, tell=False).ledger_file)
+    log.set_project(None)
 
 
 def look(environ: Mapping[str, str]) -> tuple[OpenProject, Sight]:

@@ -283,7 +283,7 @@ class Server:
         self._held.remove(event)
         sent = False
         if worker is not None:
-            worker.connection, worker.project = event.connection, event.project
+            self._workers.assign(worker, event.connection, event.project)
             status = {**self._status(event.accepted), **event.sizes()}
             begun = b"\n".join((json.dumps(status).encode(), event.raw + event.data))
             given = [event.connection.fileno(), *event.descriptors]
@@ -301,7 +301,7 @@ class Server:
         if worker is None:
             connection.close()
             return
-        worker.connection, worker.project = connection, caller.project
+        self._workers.assign(worker, connection, caller.project)
         try:
             socket.send_fds(worker.control, [json.dumps(self._status(caller.accepted)).encode()], [connection.fileno()])
         except OSError:

@@ -104,6 +104,7 @@ class Workers:
     _spares: list[int] = field(default_factory=list)
     _tries_at: float = 0.0
     _failed: int = 0
+    _project: bytes = b""
 
     def busy(self) -> list[Worker]:
         """Return the workers that got an event and haven't ended."""
@@ -128,6 +129,10 @@ class Workers:
         if spares:
             self._spares.remove(spares[0])
         return self._all.get(spares[0] if spares else self._fork())
+
+    def assign(self, worker: Worker, connection: socket.socket, project: bytes) -> None:
+        """Let a worker answer a connection. New workers prepare for another event of its project."""
+        worker.connection, worker.project, self._project = connection, project, project
 
     def stock_up(self) -> None:
         """Fork a worker in advance if one is lacking and it is time to try; let the first one rehearse."""
@@ -229,7 +234,7 @@ class Workers:
         if pid == 0:
             try:
                 self._become_worker(ours)
-                turn.wait(its)
+                turn.wait(its, os.fsdecode(self._project))
             finally:
                 os._exit(0)
         its.close()

@@ -114,11 +114,12 @@ class Request:
     place: Place
 
 
-def wait(control: socket.socket) -> None:
+def wait(control: socket.socket, root: str = "") -> None:
     """Run in a worker: answer the one connection that comes over `control`, or end with the server.
 
     Args:
         control: to the server, which may say `REHEARSE` first.
+        root: the root of the project whose event it probably is, as the last one's caller named it; empty for none.
     """
     # Only a look: the handlers' child must not get the connection, or its caller wouldn't notice this process's death.
     first = control.recv(len(REHEARSE), socket.MSG_PEEK)
@@ -129,6 +130,8 @@ def wait(control: socket.socket) -> None:
     def handle(told: Told, report: int, captured: int, heard: int) -> None:
         if early:
             rehearsal.of_handlers()  # it takes longer than the worker's own
+            if root:
+                handlers_child.hold_ledger(root)
             with suppress(OSError):  # the server has ended
                 control.send(REHEARSED)
         control.close()
