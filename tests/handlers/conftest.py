@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast.dispatch.calls import Answer, Caller
 from holdfast.formats.hybrid.commands import functions
 from tests.contract import assert_acceptable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from holdfast.plugins.loader import Call
     from holdfast.testing import Fired, HoldfastProject
 
 PHASES = [
@@ -49,6 +52,20 @@ class Tool:
     def statuses(self) -> list[str]:
         """The phases' statuses now."""
         return [phase["status"] for phase in self.state["phases"]]
+
+
+@pytest.fixture(autouse=True)
+def events_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shipped handler gets the event itself, no copy. One that changes it has a fault and no answer."""
+    plain = Caller._answer
+
+    def watched(self: Caller, call: Call, implementation: Any) -> Answer:
+        given = self.event
+        before = copy.deepcopy(given)
+        answer = plain(self, call, implementation)
+        return answer if given == before else Answer(call.label, fault="it changed its event")
+
+    monkeypatch.setattr(Caller, "_answer", watched)
 
 
 @pytest.fixture

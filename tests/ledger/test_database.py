@@ -510,6 +510,94 @@ print(names == [sys.argv[1]])
     assert run_python(script, file) == "True\n"
 
 
+@pytest.fixture
+def held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A ledger that a process has connected to in advance, as a new one does."""
+    file = tmp_path / "ledger.db"
+    with Ledger.open(file) as opened:
+        opened.run(NOTES)
+    monkeypatch.setattr(connection, "_connected", set())
+    monkeypatch.setattr(connection, "_held", {})
+    connection.hold(file)
+    yield file
+    for made, _ in connection._held.values():
+        made.close()
+
+
+def test_a_connection_made_in_advance_is_taken_once(held: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has read the log and the schema, and sees what others have changed since."""
+    with Ledger.open(held) as other:
+        with Ledger.open(held) as third:
+            third.run("INSERT INTO notes VALUES ('a', 1, NULL)")
+            third.run("CREATE TABLE more (x)")
+        assert _ids(other) == ["a"]
+        assert other.rows("SELECT x FROM more") == []
+        assert other.problem is None
+    assert not connection._held
+
+
+def test_nothing_is_connected_to_when_it_was_in_advance(held: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each connection reads the schema anew."""
+    monkeypatch.delattr(connection, "_dial")
+
+    with Ledger.open(held) as opened:
+        assert (opened.problem, _ids(opened)) == (None, [])
+
+
+def test_a_connection_made_in_advance_locks_nothing(held: Path) -> None:
+    """Whoever works with the ledger meanwhile doesn't notice it."""
+    for journal in ("", "-wal"):
+        assert held.with_name(held.name + journal).exists()
+    with closing(connection._dial(str(held))) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        other.execute("INSERT INTO notes VALUES ('a', 1, NULL)")
+        other.execute("COMMIT")
+        assert other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()["busy"] == 0
+        other.execute("VACUUM")
+
+    with Ledger.open(held) as opened:
+        assert _ids(opened) == ["a"]
+
+
+@pytest.mark.parametrize("how", ["replaced", "removed"])
+def test_a_ledger_in_the_place_of_the_one_connected_to_is_used(held: Path, how: str) -> None:
+    """What is written goes into it, and its log stays where it is."""
+    if how == "replaced":
+        with Ledger.open(held.with_name("new.db")) as new:
+            new.run(NOTES)
+            new.run("INSERT INTO notes VALUES ('new', 1, NULL)")
+    for each in ("", "-wal", "-shm"):
+        held.with_name(held.name + each).unlink()
+    if how == "replaced":
+        held.with_name("new.db").rename(held)
+
+    with Ledger.open(held) as opened:
+        assert opened.problem is None
+        opened.run(NOTES)
+        opened.run("INSERT INTO notes VALUES ('mine', 1, NULL)")
+        assert _ids(opened) == (["mine", "new"] if how == "replaced" else ["mine"])
+        with closing(sqlite3.connect(held)) as other:
+            assert len(other.execute("SELECT id FROM notes").fetchall()) == len(_ids(opened))
+
+
+def test_only_a_ledger_of_this_version_is_connected_to_in_advance(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is made or mended for an event that may never come."""
+    monkeypatch.setattr(connection, "_held", {})
+    with pytest.raises(FileNotFoundError):
+        connection.hold(tmp_path / "none.db")
+    (tmp_path / "text.db").write_text("SQLite format 3, or not")
+    with closing(sqlite3.connect(tmp_path / "other.db")) as other:
+        other.execute("CREATE TABLE t (x)")
+    for name in ("text.db", "other.db"):
+        before = (tmp_path / name).read_bytes()
+        connection.hold(tmp_path / name)
+        assert (tmp_path / name).read_bytes() == before
+    assert not connection._held
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["other.db", "text.db"]
+
+
 def test_the_log_stays_short_although_nobody_closes(tmp_path: Path) -> None:
     """Events end without closing; each would read more of a log that is never begun anew."""
     file = tmp_path / "ledger.db"

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import engine, paths
+from holdfast import engine, log, paths
 from holdfast.dispatch import isolation
+from holdfast.ledger import connection
+from holdfast.ledger.database import Ledger
 from holdfast.plugins import loader
 from holdfast.process.child import write
 from holdfast.process.spare import Spare
+from holdfast.project import OpenProject
 from holdfast.server import handlers_child
 from holdfast.server.handlers_child import Place
 
@@ -84,6 +87,25 @@ def test_it_calls_what_the_event_wants_in_its_callers_place(spare: Spare, root: 
     spare.tell(place(root), time.monotonic())
     spare.tell(bash())
     assert texts(spare) == [f"{root} of this call Bash"]
+
+
+def test_the_ledger_is_connected_to_before_the_event(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If there is one; to connect takes longer than what an event asks it."""
+    monkeypatch.setattr(connection, "_held", {})
+    monkeypatch.setattr(connection, "_connected", set())
+    file = OpenProject.open(root).ledger_file
+    for where in (str(root), str(root / "gone"), "relative", "/" + "x" * 5_000, "\0"):
+        handlers_child.hold_ledger(where)
+    assert not connection._held
+    assert not file.exists()
+
+    Ledger.open(file).close()
+    monkeypatch.setattr(connection, "_connected", set())
+    handlers_child.hold_ledger(str(root))
+
+    assert list(connection._held) == [str(file)]
+    assert log._root == ""
+    connection._held[str(file)][0].close()
 
 
 def test_an_event_that_nobody_wants_is_its_end(spare: Spare, root: Path) -> None:

@@ -86,6 +86,10 @@ class Staff:
         self.at_work.append(self.idle.pop(0))
         return self.at_work[-1]
 
+    def assign(self, worker: Worker, connection: socket.socket, project: bytes) -> None:
+        """Let one answer a connection."""
+        worker.connection, worker.project = connection, project
+
     def busy(self) -> list[Worker]:
         """Return those at work."""
         return self.at_work

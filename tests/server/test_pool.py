@@ -37,14 +37,15 @@ def until(true: Callable[[], bool]) -> None:
         time.sleep(0.005)
 
 
-def obey(control: socket.socket) -> None:
+def obey(control: socket.socket, root: str) -> None:
     """Be a child that does what it is told over `control`, until nobody can tell it anything any more."""
     early = False
     while order := control.recv(100):
         early = early or order.startswith(turn.REHEARSE)
         order = order.removeprefix(turn.REHEARSE)  # both may come at once
         if order == b"who":
-            control.send(json.dumps({"pid": os.getpid(), "group": os.getpgid(0), "early": early}).encode())
+            said = {"pid": os.getpid(), "group": os.getpgid(0), "early": early, "root": root}
+            control.send(json.dumps(said).encode())
         elif order == b"answer":
             control.send(turn.ANSWERED)
         elif order == b"done":
@@ -91,8 +92,8 @@ class Crew:
         """Give a worker an event; return it and the caller's end of the connection."""
         worker = self.all.take()
         assert worker
-        worker.connection, caller = socket.socketpair()
-        worker.project = project
+        connection, caller = socket.socketpair()
+        self.all.assign(worker, connection, project)
         self.callers.append(caller)
         return worker, caller
 
@@ -422,7 +423,7 @@ def test_who_does_not_obey_is_ended_with_all_that_it_started(crew: Crew, monkeyp
     """After a time of grace, which nothing prolongs."""
     reading, writing = os.pipe()
 
-    def stubborn(control: socket.socket) -> None:
+    def stubborn(control: socket.socket, root: str) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         if os.posix_spawn("/bin/sh", ["sh", "-c", "sleep 60"], os.environ) and control.send(b"deaf"):
             signal.pause()
@@ -534,7 +535,7 @@ def test_each_has_a_group_and_signals_of_its_own(crew: Crew, monkeypatch: pytest
     numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
     before = {number: signal.getsignal(number) for number in numbers}
 
-    def report(control: socket.socket) -> None:
+    def report(control: socket.socket, root: str) -> None:
         usual = [signal.getsignal(number) == signal.SIG_DFL for number in numbers]
         said = {"usual": usual, "woken": signal.set_wakeup_fd(-1), "group": os.getpgid(0), "pid": os.getpid()}
         control.send(json.dumps(said).encode())
@@ -586,13 +587,22 @@ def test_what_is_known_of_handlers_is_looked_at_before_each_is_forked(
 def test_whatever_happens_in_one_happens_to_it_alone(crew: Crew, monkeypatch: pytest.MonkeyPatch) -> None:
     """An error there goes no further up: it must not become a second server."""
 
-    def fail(control: socket.socket) -> None:
+    def fail(control: socket.socket, root: str) -> None:
         raise ValueError("worker")
 
     monkeypatch.setattr(turn, "wait", fail)
     worker, _ = crew.give()
     assert worker.control.recv(1) == b""
     assert os.waitpid(crew.forked[0], 0)[0]
+
+
+def test_a_new_one_hears_of_the_last_project(crew: Crew) -> None:
+    """It prepares for it, because the next event is probably of that project, too."""
+    first, _ = crew.give(b"/home/me/one")
+    second, _ = crew.give(b"/home/me/two \xff")
+    third, _ = crew.give()
+
+    assert [told(each)["root"] for each in (first, second, third)] == ["", "/home/me/one", "/home/me/two \udcff"]
 
 
 def test_no_descriptors_are_left(crew: Crew) -> None:

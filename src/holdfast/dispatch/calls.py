@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -107,13 +107,14 @@ class Caller:
 
     def _register(self, manager: PluginManager, call: Call, modules: dict[str, Call]) -> str:
         """Load a handler file and register it. Return what went wrong, or an empty string."""
-        if not loader.is_kept(call.file):
+        kept = loader.is_kept(call.file)
+        if not kept:
             self.begin(call.label)
         name, limit = str(call.file.path), self.limit(call)
         try:
             if call.route.broken:
                 return f"was not called: {call.route.broken}"
-            with interrupted_after(limit):
+            with nullcontext() if kept else interrupted_after(limit):
                 manager.register(_Plugin(call.route.function, loader.load(call.file)), name=name)
             if not manager.get_hookcallers(manager.get_plugin(name)):
                 return f"{call.route.function} is not marked with holdfast's hookimpl"
@@ -127,15 +128,19 @@ class Caller:
         self.context.handler = call.file.path.name
         name, limit = self.event.hook_event_name, self.limit(call)
         try:
-            given: Mapping[str, Any] = {"event": deepcopy(self.event), "context": self.context}
+            event = self.event if call.file.place == "shipped" else deepcopy(self.event)  # ours change nothing of it
         except RecursionError:
             return Answer(
                 call.label, fault="was not called: the event is nested too deeply to be handed over", ran=False
             )
+        given: Mapping[str, Any] = {"event": event, "context": self.context}
         try:
             with interrupted_after(limit):
                 returned = implementation.function(*(given[argument] for argument in implementation.argnames))
-            said = self.client.as_said(name, outcomes.flatten(returned))
+            returned = outcomes.flatten(returned)
+            if not returned:
+                return Answer(call.label)
+            said = self.client.as_said(name, returned)
             for outcome in said:
                 outcomes.check(outcome, name, type(self.event).accepts)
             self.client.merge(name, said)  # fails here, not when it is merged with other answers

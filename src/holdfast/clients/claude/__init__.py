@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast.clients.claude import events, matchers
@@ -39,6 +39,7 @@ SOURCES = (__file__, events.__file__, matchers.__file__, matchers.__file__.repla
 # Cursor and Copilot run Claude Code's settings too. These are keys of theirs, with Claude Code's name for the same.
 _FOREIGN_KEYS = {"cursor_version": "", "sessionId": "session_id", "hookEventName": "hook_event_name"}
 _PROCESS_VARIABLE = "CLAUDE_PID"  # older clients set none
+_STAT_LIMIT_BYTES = 4096  # more than the system tells of a process
 _ANCESTORS = 5  # the handlers' process, the entrypoint, the shell, the client
 _LONGEST_LIMIT_S = 3_600.0
 _LONGEST_LIMIT_OF_S = {"SessionEnd": 60.0}  # the client grants no more (client fact §4.4)
@@ -158,10 +159,16 @@ def process(environ: Mapping[str, str]) -> str | None:
 def _claude_above(process: int) -> str | None:
     for _ in range(_ANCESTORS):
         try:
-            name, _, rest = Path(f"/proc/{process}/stat").read_text("utf-8", "replace").rpartition(")")
+            descriptor = os.open(f"/proc/{process}/stat", os.O_RDONLY | os.O_CLOEXEC)  # a `Path` would take ten calls
         except OSError:  # no Linux, or gone
             return None
-        if name.partition("(")[2] == "claude":
+        try:
+            name, _, rest = os.read(descriptor, _STAT_LIMIT_BYTES).rpartition(b")")
+        except OSError:  # gone just now
+            return None
+        finally:
+            os.close(descriptor)
+        if name.partition(b"(")[2] == b"claude":
             return str(process)
         process = int(rest.split()[1])
     return None
