@@ -1,5 +1,5 @@
 # Each target sets up all it needs: a virtual environment in .venv, from any Python 3.11+ on PATH (or PYTHON=…).
-PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 VENV := .venv
 # Holdfast alone; and all that working on it takes.
