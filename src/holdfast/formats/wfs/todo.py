@@ -45,27 +45,25 @@ def generate(topic: str, board: Board, summaries: frozenset[str]) -> str:
         board: its tasks.
         summaries: the ids, as written in the files, of the tasks that have a summary; others get no link (I002-29).
     """
-    groups = list[list[str]]()
-    alone = list[str]()
     leaves, above = frozenset(board.order.leaves), board.order.above
-    rows = [_leaf(task, task.id in summaries) for task in board.tasks]
     below: dict[int, list[str]] = {}
-    for at, row in zip(above, rows, strict=True):
-        below.setdefault(at, []).append(f"  {row}")
+    for at, task in zip(above, board.tasks, strict=True):
+        if at >= 0:
+            below.setdefault(at, []).append(_leaf(task, task.id in summaries, "  "))
+    lines = [f"{HEADING}: {' '.join(topic.split())}", "", _SECTION]
+    grouped = None  # whether the last line belongs to a container's group
     for at, task in enumerate(board.tasks):
         if above[at] >= 0:
             continue  # it is listed below its container
         if at in leaves:
-            alone.append(rows[at])
-            continue
-        groups += [alone] if alone else []
-        alone = []
-        head = f"▸ **{task.id}**: {task.title} → {_link('📋', f'{places.TASKS}/{task.name}.json')}"
-        groups.append([head, *below.get(at, ())])
-    groups += [alone] if alone else []
-    body = "\n\n".join("\n".join(rows) for rows in groups)
-    head = f"{HEADING}: {' '.join(topic.split())}\n\n{_SECTION}\n"
-    return head + (f"{body}\n\n" if body else "\n") + "\n".join(_LEGEND) + "\n"
+            lines += [""] if grouped else []
+            lines.append(_leaf(task, task.id in summaries))
+        else:
+            lines += [""] if grouped is not None else []
+            lines.append(f"▸ **{task.id}**: {task.title} → [📋](./{places.TASKS}/{task.name}.json)")
+            lines += below.get(at, ())
+        grouped = at not in leaves
+    return "\n".join([*lines, "", *_LEGEND, ""])  # at once: such a text of a thousand lines is large
 
 
 def drift(text: str, wanted: str, board: Board, session: str = "") -> tuple[str, ...]:
@@ -105,12 +103,9 @@ def _verb(task: Brief, board: Board, session: str) -> str:
     return f": `holdfast wfs task complete {task.id}{option}` completes it"
 
 
-def _leaf(task: Brief, has_summary: bool) -> str:
+def _leaf(task: Brief, has_summary: bool, indent: str = "") -> str:
     """Return a leaf's line; only a completed leaf is ticked (I002-28)."""
     done = task.status == "completed"
-    row = f"- [{'x' if done else ' '}] **{task.id}**: {task.title} → {_link('📋', f'{places.TASKS}/{task.name}.json')}"
-    return row + (f" | {_link('✅', f'{places.SUMMARIES}/{task.id}-summary.md')}" if done and has_summary else "")
-
-
-def _link(sign: str, path: str) -> str:
-    return f"[{sign}](./{path})"
+    link = f" | [✅](./{places.SUMMARIES}/{task.id}-summary.md)" if done and has_summary else ""
+    mark = "x" if done else " "
+    return f"{indent}- [{mark}] **{task.id}**: {task.title} → [📋](./{places.TASKS}/{task.name}.json){link}"
