@@ -197,7 +197,7 @@ class Board:
         """Whether each task is completed, worked out for all at once: each of a thousand asks about those before it."""
         found = [each.status == "completed" for each in self.tasks]
         own = found.copy()
-        for at in self._below:
+        for at in {*self.order.above} - {-1}:
             found[at] = True
         for at, done in zip(self.order.above, own, strict=True):
             if at >= 0 and not done:
