@@ -588,3 +588,6 @@ def test_looking_for_words_first_changes_nothing(pieces: list[str], swapped: str
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(redaction, "_LONG_CHARS", 0)
         assert redact(text) == plain
+        patch.setattr(redaction, "_PIECE_CHARS", 7)
+        assert redaction._words(text) == set(text.split())
+        assert redact(text) == plain

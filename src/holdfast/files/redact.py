@@ -22,6 +22,7 @@ __all__ = ["MASK", "beginning", "ending", "redact", "redact_value", "secret_name
 _DEEPEST = 200  # levels; anything deeper is masked as a whole
 _WINDOW_CHARS = 5_000  # no secret with its name is longer, except key blocks: values have up to 4,096 characters
 _LONG_CHARS = 8_192  # a text from which it is quicker to look for words among its different ones
+_PIECE_CHARS = 8_192  # of such a text: memory for all its words at once takes longer than to find them
 _COMMAND_CHARS = 200  # characters of each of a command's first words
 
 _Rule: TypeAlias = "tuple[tuple[str, ...], re.Pattern[str], str | Callable[[re.Match[str]], str]]"
@@ -36,6 +37,7 @@ _KEY_BLOCK_END = regex(  # for a text whose beginning was cut off
     r"\A[A-Za-z0-9+/=]{0,128}(?:(?:\s|\\+[nr]){1,4}[A-Za-z0-9+/=]{4,128}){1,400}+(?:\s|\\+[nr]){1,4}"
     r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 )
+_BLANK_CHAR = regex(r"\s")
 _RUN = regex(r"[A-Za-z0-9_.:~-]{10,}")  # the runs that contain prefixes of tokens; ordinary text has few
 _AWS_SECRET = regex(
     r"(?<![A-Za-z0-9/+=_-])(?=[A-Za-z0-9/+]{0,39}[A-Z])(?=[A-Za-z0-9/+]{0,39}[a-z])(?=[A-Za-z0-9/+]{0,39}[0-9])"
@@ -246,7 +248,7 @@ def redact(text: str) -> str:
         text = _KEY_BLOCK.sub(MASK, text)
         text = _KEY_BLOCK_END.sub(MASK, text)
     # A long text says most of its words again and again, and what is looked for first is within one of them.
-    said = text if len(text) < _LONG_CHARS else " ".join(set(text.split()))
+    said = text if len(text) < _LONG_CHARS else " ".join(_words(text))
     if runs := " ".join(_RUN.findall(said)):
         if "AKIA" in runs or "ASIA" in runs:
             text = _AWS_SECRET.sub(MASK, text)  # recognised by the key id in the same text, so before that is masked
@@ -260,6 +262,18 @@ def redact(text: str) -> str:
         _, pattern, replacement = _RULES[number]
         text = pattern.sub(replacement, text)
     return masked_values(text, words)
+
+
+def _words(text: str) -> set[str]:
+    """Return the different words of a text, as `split` finds them."""
+    found = set[str]()
+    begin = 0
+    while begin < len(text):
+        blank = _BLANK_CHAR.search(text, begin + _PIECE_CHARS)
+        end = blank.start() if blank else len(text)
+        found.update(text[begin:end].split())
+        begin = end
+    return found
 
 
 def beginning(text: str, limit: int) -> str:
