@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from holdfast.formats import RECORDS
 from holdfast.sessions.ownership import owners
 from holdfast.workflow import registry
-from holdfast.workflow.adapter import CreditsWork, HoldsLaunches, LocksFiles
+from holdfast.workflow.adapter import CreditsWork, HoldsLaunches, LocksFiles, able
 from holdfast.workflow.model import Start
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def test_whether_a_present_format_has_an_ability_is_known_without_its_files(proj
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text("no workflow")
     for ability in abilities:
-        assert registry.any_able(project, ability) == isinstance(registry.get(name), ability)
+        assert registry.any_able(project, ability) == able(registry.get(name), ability)
 
 
 def test_what_a_session_owns_is_all_that_it_is_given(project: Workspace) -> None:
@@ -63,3 +64,17 @@ def test_what_a_session_owns_is_all_that_it_is_given(project: Workspace) -> None
     for session, titles in (("session-1", ["Mine"]), ("session-2", ["Theirs"]), ("session-3", [])):
         assert [each.title for each in registry.owned(project, session)] == titles
     assert registry.owned(project, "session-1", ["hybrid"]) == []
+
+
+@pytest.mark.parametrize(
+    ("has", "is_able"),
+    [
+        ({"credit": len, "ran": len, "RUNS": "x", "more": 1}, True),
+        ({"credit": len, "ran": len}, False),
+        ({"credit": len, "ran": None, "RUNS": "x"}, False),
+        ({}, False),
+    ],
+)
+def test_an_ability_is_all_that_its_protocol_names(has: dict[str, Any], *, is_able: bool) -> None:
+    """Functions and constants; nothing less counts, or an event would fail in the middle."""
+    assert able(SimpleNamespace(**has), CreditsWork) is is_able

@@ -104,7 +104,8 @@ def trusting() -> dict[str, str]:
 
 def may_be_described(root: Path) -> bool:
     """Return whether there is a folder that may describe formats without code, or whether some are known."""
-    return bool(DESCRIBED) or any(os.path.isdir(each / DESCRIPTIONS) for each in (paths.config_dir(), root / ".claude"))  # noqa: PTH112 - quickest
+    folders = (f"{paths.config_dir()}/{DESCRIPTIONS}", f"{root}/.claude/{DESCRIPTIONS}")  # as text: an event asks often
+    return bool(DESCRIBED) or any(map(os.path.isdir, folders))
 
 
 def module(name: str, part: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
@@ -18,6 +19,7 @@ from holdfast.workflow.adapter import (
     RecordsCompactions,
     StoresNotes,
     TakesEvidence,
+    able,
 )
 from holdfast.workflow.model import Foreign, Found, Problem
 
@@ -51,17 +53,13 @@ def get(name: str) -> Format:
 def noted(workflow: Workflow, changes: Changes, note: str) -> Changes:
     """Return changes with a note on the workflow's current phase, where its format keeps notes."""
     adapter = get(workflow.format)
-    return (
-        adapter.noted(workflow, changes, note)
-        if isinstance(adapter, StoresNotes)
-        else changes.with_note(workflow, note)
-    )
+    return adapter.noted(workflow, changes, note) if able(adapter, StoresNotes) else changes.with_note(workflow, note)
 
 
 def compacted(project: Records, workflow: Workflow) -> Workflow:
     """Record in a workflow that its session was compacted, if its format records that; return it as it is now."""
     adapter = get(workflow.format)
-    return adapter.compacted(project, workflow) if isinstance(adapter, RecordsCompactions) else workflow
+    return adapter.compacted(project, workflow) if able(adapter, RecordsCompactions) else workflow
 
 
 def of_agents(name: str) -> AgentFormat:
@@ -100,7 +98,7 @@ def agents_work_on(project: Records, session: str, *, own: bool = False) -> list
 
 def any_able(project: Records, ability: type) -> bool:
     """Return whether agents work on the units of a present format that has an optional ability."""
-    return any(RECORDS[name].AGENTS and isinstance(_usable(name), ability) for name in _present(project))
+    return any(RECORDS[name].AGENTS and able(_usable(name), ability) for name in _present(project))
 
 
 def all_found(project: Records) -> Found:
@@ -134,7 +132,7 @@ def foreign(project: Records, *names: str) -> list[Foreign]:
     for name in names or RECORDS:
         with suppress(*(() if name in formats.OURS else (Exception,))):  # its problem is reported elsewhere
             adapter = get(name)
-            found += adapter.foreign(project) if isinstance(adapter, FindsForeignFiles) else ()
+            found += adapter.foreign(project) if able(adapter, FindsForeignFiles) else ()
     return found
 
 
@@ -144,7 +142,7 @@ def asked(project: Records, command: str, argument: str) -> list[Workflow]:
     for name in _present(project):
         with suppress(*(() if name in formats.OURS else (Exception,))):  # its problem is reported elsewhere
             adapter = get(name)
-            found += adapter.asked(project, command, argument) if isinstance(adapter, KnowsCommands) else ()
+            found += adapter.asked(project, command, argument) if able(adapter, KnowsCommands) else ()
     return found
 
 
@@ -152,7 +150,7 @@ def taking_evidence(project: Records, session: str) -> list[tuple[TakesEvidence,
     """Return the unfinished workflows that a session owns and that take evidence, each with its adapter."""
     takers: dict[str, TakesEvidence] = {}
     for name in _present(project):
-        if isinstance(adapter := _usable(name), TakesEvidence):
+        if able(adapter := _usable(name), TakesEvidence):
             takers[name] = adapter
     mine = owned(project, session, takers) if takers else []
     return [(takers[each.format], each) for each in mine if each.resumable]
@@ -174,7 +172,7 @@ def owned(project: Records, session: str, names: Iterable[str] | None = None) ->
         return []
 
     def read(adapter: Format) -> Found:
-        return (adapter.with_keys if isinstance(adapter, FindsByKey) else adapter.candidates)(project, keys)
+        return (adapter.with_keys if able(adapter, FindsByKey) else adapter.candidates)(project, keys)
 
     found = [_asked(project, name, read) for name in (_present(project) if names is None else names)]
     return [each for one in found for each in one.workflows if each.key in keys]
@@ -182,7 +180,8 @@ def owned(project: Records, session: str, names: Iterable[str] | None = None) ->
 
 def _present(project: Records) -> list[str]:
     """Return the formats that a project can have workflows of, so that the others aren't even loaded."""
-    return [name for name, record in RECORDS.items() if any(_there(project.root / path) for path in record.PRESENCE)]
+    top = project.root
+    return [name for name, record in RECORDS.items() if any(_there(f"{top}/{path}") for path in record.PRESENCE)]
 
 
 def _usable(name: str) -> Format | None:
@@ -246,10 +245,10 @@ def _unusable(name: str, error: BaseException) -> str:
     return wording.with_remedy(f"the format {name!r} ({whose}) can't be used: {said}")
 
 
-def _there(path: Path) -> bool:
+def _there(path: str) -> bool:
     """Return whether something is at a path, even something unreadable: the format reports what is wrong with it."""
     try:
-        path.lstat()
+        os.lstat(path)  # as text: an event asks often
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError:

@@ -16,7 +16,7 @@ from holdfast.formats.described import catalog, description, view
 from holdfast.sessions.workspace import Workspace
 from holdfast.survival import report, trials
 from holdfast.workflow import definitions, places, registry
-from holdfast.workflow.adapter import FindsByKey
+from holdfast.workflow.adapter import FindsByKey, able
 from holdfast.workflow.model import Changes, Start
 from tests import described
 from tests.commandline import holdfast
@@ -560,7 +560,7 @@ def test_of_many_files_an_event_reads_few(tmp_path: Path) -> None:
 
     keys = {"mine:work/03.json#03", "mine:work/99.json#99", "mine:elsewhere/03.json#03", "hybrid:work/04.json#04"}
     adapter = registry.get("mine")
-    assert isinstance(adapter, FindsByKey)
+    assert able(adapter, FindsByKey)
     assert [each.title for each in adapter.with_keys(project, keys).workflows] == ["w3"]
 
 

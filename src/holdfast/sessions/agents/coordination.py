@@ -22,13 +22,13 @@ def note_runs(event: Event, context: Context) -> None:
     if event.in_subagent or not _has_files(context.project):
         return
     from holdfast.workflow import registry
-    from holdfast.workflow.adapter import CreditsWork
+    from holdfast.workflow.adapter import CreditsWork, able
 
     workflow = _own(context.project, event.session_id, CreditsWork)
     if workflow is None or workflow.finished:
         return
     keeper = registry.of_agents(workflow.format)
-    if not isinstance(keeper, CreditsWork):
+    if not able(keeper, CreditsWork):
         return
     from holdfast.sessions.workspace import Workspace
 
@@ -50,7 +50,7 @@ def held_launch(event: Call, context: Context) -> str:
     if context.config.hold == "off" or not _has_files(context.project):
         return ""
     from holdfast.workflow import registry
-    from holdfast.workflow.adapter import HoldsLaunches
+    from holdfast.workflow.adapter import HoldsLaunches, able
 
     workflow = _own(context.project, event.session_id, HoldsLaunches)
     if workflow is None:
@@ -58,7 +58,7 @@ def held_launch(event: Call, context: Context) -> str:
     from holdfast.sessions.workspace import Workspace
 
     keeper = registry.of_agents(workflow.format)
-    return keeper.held(Workspace.of(context.project), workflow) if isinstance(keeper, HoldsLaunches) else ""
+    return keeper.held(Workspace.of(context.project), workflow) if able(keeper, HoldsLaunches) else ""
 
 
 def lock_file(event: Call, context: Context) -> str:
@@ -78,7 +78,7 @@ def lock_file(event: Call, context: Context) -> str:
     if not (isinstance(given, str) and given and _has_files(context.project)):
         return ""
     from holdfast.workflow import registry
-    from holdfast.workflow.adapter import LocksFiles
+    from holdfast.workflow.adapter import LocksFiles, able
 
     workflow = _own(context.project, event.session_id, LocksFiles)
     if workflow is None:
@@ -88,7 +88,7 @@ def lock_file(event: Call, context: Context) -> str:
 
     keeper = registry.of_agents(workflow.format)
     path = Path(os.path.realpath(Path(event.cwd, given))) if "\0" not in given else None
-    if path is None or not isinstance(keeper, LocksFiles) or not path.is_relative_to(context.root):
+    if path is None or not able(keeper, LocksFiles) or not path.is_relative_to(context.root):
         return ""
     alive = agent_status.alive(context.project)
     place = path.relative_to(context.root).as_posix()
@@ -105,7 +105,7 @@ def unlock_files(event: Event, context: Context) -> None:
     if not (event.agent_id and _has_files(context.project)):
         return
     from holdfast.workflow import registry
-    from holdfast.workflow.adapter import LocksFiles
+    from holdfast.workflow.adapter import LocksFiles, able
 
     workflow = _own(context.project, event.session_id, LocksFiles)
     if workflow is None:
@@ -113,7 +113,7 @@ def unlock_files(event: Event, context: Context) -> None:
     from holdfast.sessions.workspace import Workspace
 
     keeper = registry.of_agents(workflow.format)
-    if isinstance(keeper, LocksFiles):
+    if able(keeper, LocksFiles):
         keeper.unlock(Workspace.of(context.project), workflow, event.agent_id)
 
 

@@ -302,11 +302,11 @@ def _joined(project: OpenProject, workflows: Sequence[Workflow], text: str, agen
     """Return the first workflow that lists an agent which was launched for none of its phases; None for none."""
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow import registry
-    from holdfast.workflow.adapter import ListsOverseers
+    from holdfast.workflow.adapter import ListsOverseers, able
 
     for workflow in workflows:
         keeper = registry.of_agents(workflow.format)
-        if isinstance(keeper, ListsOverseers):
+        if able(keeper, ListsOverseers):
             with suppress(HoldfastError):  # an agent that isn't listed works all the same
                 if keeper.joined(Workspace.of(project), workflow, text, agent):
                     return workflow
@@ -317,11 +317,11 @@ def _left(project: OpenProject, session: str, due: Agent) -> None:
     """Tell a workflow that an agent which it lists for none of its phases has ended."""
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow import registry
-    from holdfast.workflow.adapter import ListsOverseers
+    from holdfast.workflow.adapter import ListsOverseers, able
 
     for workflow in _all_mine(project, session, paused=True):
         keeper = registry.of_agents(workflow.format)
-        if workflow.key == due.workflow and isinstance(keeper, ListsOverseers):
+        if workflow.key == due.workflow and able(keeper, ListsOverseers):
             text = f"{' '.join(due.description.split())}\n{due.prompt}"
             with suppress(HoldfastError):  # what is wrong with the state is told elsewhere; `agents prune` removes it
                 keeper.left(Workspace.of(project), workflow, text, due.agent_type)
@@ -361,11 +361,11 @@ def _credit(project: OpenProject, workflow: Workflow, phase: Phase, due: Agent) 
 
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow import registry
-    from holdfast.workflow.adapter import CreditsWork
+    from holdfast.workflow.adapter import CreditsWork, able
     from holdfast.workflow.model import AgentWork
 
     keeper = registry.of_agents(workflow.format)
-    if not due.transcript or not isinstance(keeper, CreditsWork):
+    if not due.transcript or not able(keeper, CreditsWork):
         return
     read = project.transcripts
     spent = read.usage(due.transcript, due.since)  # first: it waits for the agent's last lines
