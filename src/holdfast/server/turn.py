@@ -130,6 +130,7 @@ def wait(control: socket.socket, root: str = "") -> None:
     def handle(told: Told, report: int, captured: int, heard: int) -> None:
         if early:
             rehearsal.of_handlers()  # it takes longer than the worker's own
+            handlers_child.rehearsed_place().take()
             if root:
                 handlers_child.hold_ledger(root)
             with suppress(OSError):  # the server has ended
@@ -151,14 +152,16 @@ def wait(control: socket.socket, root: str = "") -> None:
 
 
 def _rehearse() -> None:
-    """Read a request and look at its caller, as `_answer` does; the caller is this process."""
+    """Read a request, look at its caller and take its place, as `_answer` does; the caller is this process."""
     ours, theirs = socket.socketpair()
     with suppress(OSError, ValueError), ours, theirs:
         ours.settimeout(REQUEST_TIMEOUT_S)
-        pairs = [b"%b=%b" % pair for pair in os.environb.items()]
-        body = b"\0".join((b"event", b"", b"/", b"0", *pairs))
+        pairs = [b"%b=%b" % pair for pair in handlers_child.rehearsed_place().environ.items()]
+        body = b"\0".join((b"event", b"", b"/", b"18", *pairs))
         theirs.sendall(b"%8d%b" % (len(body), body))
-        may_answer(receive(ours).place)
+        place = receive(ours).place
+        may_answer(place)
+        place.take()
 
 
 def _answer(
