@@ -291,6 +291,30 @@ def test_editing_the_document_adds_and_removes_pending_tasks_only(scene: Scene) 
     assert scene.do(lambda run: None).run.said == []
 
 
+@pytest.mark.parametrize(("begun", "now"), [(None, "0/3"), ("1.3", "3/3"), ("2.1", "1/1")])
+def test_the_place_of_the_task_at_work_follows_an_edited_document(scene: Scene, begun: str | None, now: str) -> None:
+    """Its phase has more tasks now, one of them before it, and its iterations are still the run's."""
+    scene.doc.write_text(scene.doc.read_text().replace("Task 1.2", "Task 1.3"))
+    scene.start()
+    if begun:
+        scene.do(lambda run: transitions.begin(run, begun))
+    scene.doc.write_text(scene.doc.read_text().replace("#### Task 1.3", "#### Task 1.2: New\n\n#### Task 1.3"))
+    scene.do(lambda run: transitions.iterate(run, begun) if begun else None)
+
+    assert scene.data["orchestrator"]["current_task"] == now
+    assert scene.data["orchestrator"]["ralph_iteration"] == bool(begun)
+
+
+def test_a_place_that_a_person_wrote_stays(scene: Scene) -> None:
+    """It fits no task of the phase, so nobody knows which one is meant."""
+    scene.start()
+    scene.do(lambda run: run.head.update(current_task="7/9"))
+    scene.doc.write_text(f"{scene.doc.read_text()}\n#### Task 1.3: More\n")
+    scene.do(lambda run: None)
+
+    assert scene.data["orchestrator"]["current_task"] == "7/9"
+
+
 def test_an_event_leaves_a_broken_state_alone(scene: Scene) -> None:
     """An edited document is no reason to write it anew; whoever changes the run does."""
     scene.start()

@@ -10,6 +10,7 @@ from holdfast.formats.orchestrator import schema, taskdoc
 from holdfast.workflow import values
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from holdfast.formats.orchestrator.run import Run
@@ -77,6 +78,8 @@ def follow(project: Records, run: Run) -> list[str]:
         return []
     if not doc.tasks:
         return []
+    phase = (values.number(run.head.get("current_phase")) or 0) + 1
+    before = run.in_phase(phase)
     known = values.members(values.members(run.notes.get("document")).get("tasks"))
     named = {each.id: each.name for each in doc.tasks}
     settled = {id_ for id_, status in run.statuses().items() if status != "pending"} | set(run.skipped())
@@ -95,12 +98,25 @@ def follow(project: Records, run: Run) -> list[str]:
     run.data["pending_tasks"] = kept
     run.queue(*(pending(each.id, each.name) for each in new))
     run.head["total_phases"] = max(len(doc.phases), 1)
+    _recount(run, before, run.in_phase(phase))
     note(run, doc, mtime)
     parts = {"added": [each.id for each in new], "removed": gone, "renamed": renamed}
     said = "; ".join(f"{verb} {', '.join(ids)}" for verb, ids in parts.items() if ids)
     if said:
         run.notes["news"] = f"{run.stamp}: {said}"
     return [f"the task document changed: {said}"] if said else []
+
+
+def _recount(run: Run, before: Sequence[str], after: Sequence[str]) -> None:
+    """Correct where the current task stands in its phase (R003-07), given the ids there before and now.
+
+    What doesn't fit those before was written by a person, and stays.
+    """
+    place = run.head.get("current_task")
+    for at, id_ in enumerate(["", *before]):
+        if place == f"{at}/{len(before)}":
+            run.head["current_task"] = f"{after.index(id_) + 1 if id_ in after else 0}/{len(after)}"
+            return
 
 
 def pending(task: str, name: str) -> dict[str, Any]:

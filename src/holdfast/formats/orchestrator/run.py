@@ -198,10 +198,13 @@ class Run:
 
     def place(self, task: str) -> str:
         """Return where a task stands in its phase: `N/M` (R003-07)."""
-        number = schema.key(task)[0]
-        ids = {*self._listed(), *self.skipped()}
-        mine = sorted([each for each in ids if schema.key(each)[0] == number], key=schema.key)
+        mine = self.in_phase(schema.key(task)[0])
         return f"{mine.index(task) + 1 if task in mine else 0}/{len(mine)}"
+
+    def in_phase(self, number: int) -> list[str]:
+        """Return the ids of a phase's tasks, skipped ones too, in their order; phases count from 1."""
+        ids = {*self._listed(), *self.skipped()}
+        return sorted([each for each in ids if schema.key(each)[0] == number], key=schema.key)
 
     def _standing(self, id_: str, entry: Mapping[str, Any]) -> Status:
         if entry.get("status") != "blocked":
