@@ -351,6 +351,19 @@ def test_a_restore_is_shown_first_and_never_runs_git(root: Path, started: Comman
     assert state(root)["completed_tasks"] == []
 
 
+@pytest.mark.parametrize("log", ["", f"{'1' * 40} {'0123456789' * 4} A <a@b.c> 1768478400 +0000\tcommit: Model\n"])
+def test_a_commit_that_git_may_have_lost_is_said(root: Path, started: Command, log: str) -> None:
+    """History that was rewritten, or a shallow clone; a commit that HEAD was at is there, even if it was amended."""
+    (root / ".git/logs").mkdir(parents=True)
+    (root / ".git/HEAD").write_text("0123456789" * 4)
+    started("checkpoint")
+    assert "isn't in this clone's log" not in started("restore", "--dry-run").out
+    (root / ".git/HEAD").write_text("f" * 40)
+    (root / ".git/logs/HEAD").write_text(log)
+
+    assert ("`git log -1 012345678901` shows it" in started("restore", "--dry-run").out) == (not log)
+
+
 def test_a_drifted_state_is_taken_over_on_request_only(root: Path, run: Command) -> None:
     """Texts for tasks, numbers for money; the original is kept, and what can't be taken over is said."""
     path = root / ".claude/agent-state.json"
@@ -404,6 +417,14 @@ def test_a_finished_run_gets_no_checkpoint_of_a_review(root: Path, started: Comm
 
     assert "which is final" in started("review", code=1).err
     assert state(root) == before
+
+
+def test_a_document_outside_the_project_is_to_be_moved_into_it(root: Path, run: Command) -> None:
+    """It can't be put back: it is where the state says."""
+    doc = root.parent / "outside.md"
+    doc.write_text("#### Task 1.1: Look\n")
+    assert "outside the project" in run("start", str(doc)).out
+    assert "outside the project, so it's read only when you start the run; move it into" in run("check", code=1).out
 
 
 @pytest.mark.parametrize("spoil", ["gone", "a folder", "no task"])

@@ -517,6 +517,9 @@ def test_check_and_doctor_name_what_speaks_against_the_state(
     prune = "`holdfast orchestrator agents prune` removes it"
     assert f"the task-executor of task 1.1 was started on {WHEN}; {prune}" in said
     assert all(line in doctor(project) for line in said.splitlines() if "commit" in line or "prune" in line)
+    found = [(each.text, each.remedy) for each in checks.findings(Workspace.open(project.root))]
+    assert {remedy for text, remedy in found if "prune" in text} == {"holdfast orchestrator agents prune"}
+    assert {remedy for text, remedy in found if "commit" in text} == {"holdfast orchestrator check"}
 
 
 def test_a_phase_is_finished_without_its_number(project: HoldfastProject) -> None:

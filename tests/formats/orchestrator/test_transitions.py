@@ -154,6 +154,26 @@ def test_a_pruned_task_is_pending_once(scene: Scene) -> None:
     assert [each["task"] for each in scene.data["pending_tasks"]] == ["1.1", "1.2", "2.1"]
 
 
+@pytest.mark.parametrize("mend", ["prune", "repair"])
+def test_a_warning_of_what_was_not_used_after_all_comes_again_when_it_is_due(scene: Scene, mend: str) -> None:
+    """An agent that was gone took no time, and a sum that was wrong was none."""
+    scene.start()
+    if mend == "prune":
+        scene.do(lambda run: transitions.begin(run, "1.1"))
+        scene.at("13:30:00")
+    else:
+        scene.do(lambda run: run.part("safety_bounds").update(elapsed_time="1h 30m 0s"))
+    scene.do(lambda run: None if bounds.warn(run) else run.note("1.2").update(handover="x"))
+    assert "Time at 100% of limit" in scene.data["safety_bounds"]["warnings"]
+
+    scene.do(agents.prune if mend == "prune" else lambda run: repair.repair(scene.project, run))
+    assert scene.data["safety_bounds"]["warnings"] == []
+    scene.do(lambda run: transitions.begin(run, "1.2"))
+    scene.at("15:00:00")
+    scene.do(lambda run: transitions.finish(run, "1.2", cost="$0.10"))
+    assert scene.data["safety_bounds"]["warnings"] == ["Time at 75% of limit", "Time at 100% of limit"]
+
+
 def test_an_unknown_cost_is_never_guessed(scene: Scene) -> None:
     """It has a text of its own, is in no sum, and is counted in a warning; a known part of it stays in the sum."""
     scene.start()

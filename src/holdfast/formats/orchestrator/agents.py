@@ -39,4 +39,5 @@ def prune(run: Run, *, older_s: int = 0, tasks: Collection[str] = ()) -> list[st
         if entry.get("type") == EXECUTOR and run.task(id_).status == "active":
             run.queue(plan.pending(id_, run.task(id_).title))
     run.data["active_agents"] = [each for each in entries if all(each is not other for other in gone)]
+    bounds.withdraw(run)
     return [f"{values.text(each.get('type'))} of task {schema.task_of(each)}" for each in gone]

@@ -66,7 +66,7 @@ def warn(run: Run) -> list[str]:
 
 
 def extend(run: Run, *, iterations: int | None = None, cost: str | None = None, time: str | None = None) -> None:
-    """Raise or lower bounds; warnings that hold no more are taken back, so that they can come again (R003-31).
+    """Raise or lower bounds (R003-31).
 
     Raises HoldfastError for a value that is none, TransitionError for a run that is over.
     """
@@ -77,9 +77,20 @@ def extend(run: Run, *, iterations: int | None = None, cost: str | None = None, 
     given["max_time"] = None if time is None else amounts.asked_time(time)
     bounds = run.part("safety_bounds")
     bounds.update({name: value for name, value in given.items() if value is not None})
-    due = set(_due(run))
+    withdraw(run)
+
+
+def withdraw(run: Run) -> list[str]:
+    """Take back warnings that hold no more, so that they can come again, and return them.
+
+    Call it when a bound or a sum was corrected.
+    """
+    bounds, due = run.part("safety_bounds"), set(_due(run))
     listed = values.texts(bounds.get("warnings"), "warnings", [])
-    bounds["warnings"] = [each for each in listed if not is_mark(each) or each in due]
+    gone = [each for each in listed if is_mark(each) and each not in due]
+    if gone:
+        bounds["warnings"] = [each for each in listed if each not in gone]
+    return gone
 
 
 def is_mark(warning: str) -> bool:

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 from holdfast.checks import notice, states
 from holdfast.errors import StateError
 from holdfast.formats.orchestrator import adapter, check, evidence, store
+from holdfast.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from holdfast.checks import Finding
     from holdfast.sessions.workspace import Workspace
+
+_COMMAND = regex(r"`(holdfast [^`]+)`")
 
 
 def findings(project: Workspace) -> Iterator[Finding]:
@@ -29,6 +32,12 @@ def findings(project: Workspace) -> Iterator[Finding]:
     for said, way in check.contradictions(run):
         yield notice(f"{file.path}: {said}", way or "holdfast orchestrator repair")
     for said in evidence.drift(project, run):
-        yield notice(f"{file.path}: {said}", "holdfast orchestrator check")
+        yield notice(f"{file.path}: {said}", _remedy(said))
     for said in evidence.document(project, run):
-        yield notice(said, "holdfast orchestrator check")
+        yield notice(said, _remedy(said))
+
+
+def _remedy(said: str) -> str:
+    """Return the command that a sentence names, else the one that says more."""
+    named = _COMMAND.search(said)
+    return named[1] if named else "holdfast orchestrator check"

@@ -51,6 +51,11 @@ def moves(root: Path) -> list[Move]:
     return [Move(each[1], each[2], int(each[3]), each[4]) for each in map(_MOVE.fullmatch, text.splitlines()) if each]
 
 
+def is_known(root: Path, sha: str) -> bool:
+    """Return whether a commit is where HEAD is, or was lately. Git may still have another; only git can tell."""
+    return sha == head(root) or any(sha in (each.before, each.sha) for each in moves(root))
+
+
 def head(root: Path) -> str:
     """Return the sha that HEAD stands for, `NONE` if there is none or it can't be read.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.errors import StateError
+from holdfast.files.document import leads_out
 from holdfast.formats.orchestrator import bounds, commit, plan, schema, snapshots
 from holdfast.workflow import values
 
@@ -41,8 +42,9 @@ def document(project: Records, run: Run) -> Iterator[str]:
     try:
         doc, _ = plan.load(project, run)
     except StateError as error:
+        remedy = "move it into the project" if leads_out(error.path, project.root) else "put it back"
         yield (
-            f"the task document can't be read: {error}; put it back, or correct "
+            f"the task document can't be read: {error}; {remedy}, or correct "
             '"orchestrator.task_doc" in .claude/agent-state.json'
         )
         return
@@ -81,8 +83,7 @@ def _commits(project: Records, run: Run, done: set[str]) -> Iterator[str]:
             yield f"commit {sha[:12]} names task {id_}, which is {run.task(id_).status}"
     entries = schema.objects(run.data.get("checkpoints"))
     last = values.text(entries[-1].get("git_sha")) if entries else ""
-    there = {sha for move in moves for sha in (move.before, move.sha)}
-    if moves and commit.is_sha(last) and last not in there and last != commit.head(project.root):
+    if moves and commit.is_sha(last) and not commit.is_known(project.root, last):
         name = values.text(entries[-1].get("state_snapshot"))
         yield f"commit {last[:12]} of {name} isn't in this clone's log: history was rewritten, or it is another clone"
 

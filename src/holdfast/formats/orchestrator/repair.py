@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import StateError
 from holdfast.formats.orchestrator import amounts, check, plan, schema
+from holdfast.formats.orchestrator import bounds as limits
 from holdfast.workflow import values
 
 if TYPE_CHECKING:
@@ -82,6 +83,8 @@ def _sums(run: Run) -> Iterator[str]:
         said = values.text(bounds.get("elapsed_time")) or "missing"
         yield f"elapsed_time was {said}, and the tasks add up to {elapsed}"
         bounds["elapsed_time"] = elapsed
+    if not run.terminal:
+        yield from (f"the warning {each!r} held no more" for each in limits.withdraw(run))
 
 
 def _counters(run: Run) -> Iterator[str]:

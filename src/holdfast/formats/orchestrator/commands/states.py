@@ -11,7 +11,7 @@ import click
 from holdfast import paths
 from holdfast.commands import options, verbs
 from holdfast.formats.orchestrator import check as checks
-from holdfast.formats.orchestrator import evidence, queries, restoration, schema, store
+from holdfast.formats.orchestrator import commit, evidence, queries, restoration, schema, store
 from holdfast.formats.orchestrator import repair as repairs
 from holdfast.formats.orchestrator.commands.change import opened
 from holdfast.workflow import values
@@ -152,7 +152,7 @@ def restore(name: str, dry_run: bool, replace: bool, as_json: bool, project_dir:
     if not dry_run:
         undo = "`holdfast log` shows what the state held before, and `holdfast log restore N` puts it back."
         lines += [f"What the state held is kept as {aside.name}." if aside else undo]
-    options.say("\n".join([*lines, *_advice(snapshot.git_sha)]))
+    options.say("\n".join([*lines, *_advice(project.root, snapshot.git_sha)]))
 
 
 @click.command(name="import")
@@ -203,13 +203,18 @@ def archive(as_json: bool, project_dir: str | None) -> None:
         options.say(f"Moved the run to {folder}. `holdfast orchestrator start TASK_DOC` starts another.")
 
 
-def _advice(sha: str) -> list[str]:
-    """Say how to bring the files back too (R003-29, I003-9)."""
+def _advice(root: Path, sha: str) -> list[str]:
+    """Say how to bring the files back too (R003-29, I003-9), and whether git may have lost the commit."""
     if not sha:
         return []
+    lost = (
+        "That commit isn't in this clone's log: history was rewritten, or it is another clone. "
+        f"`git log -1 {sha[:12]}` shows it if git still has it."
+    )
     return [
         f"The project was at commit {sha} then. To bring its files back as well, run: git reset --hard {sha}",
         "That discards uncommitted changes. Commit or stash them first (`git stash -u`). Holdfast never runs it.",
+        *([] if commit.is_known(root, sha) else [lost]),
     ]
 
 
