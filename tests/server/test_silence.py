@@ -163,6 +163,23 @@ def test_it_holds_until_something_changes(known: Silence, tmp_path: Path) -> Non
     assert not known._replace(seen={}, identity=(0, 0)).holds()
 
 
+def test_what_no_longer_holds_is_forgotten(known: Silence, tmp_path: Path) -> None:
+    """Else each further event would come to the loop first, and then to a worker."""
+    silences = Silences()
+    silences.learn(known.message())
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        place = Place({b"CLAUDE_PROJECT_DIR": os.fsencode(known.root)}, b"/", 0o022, 1)
+        event = Held(ours, b"", turn.Request(b"event", known.event, place), known, 0.0, b"")
+        event.data += json.dumps(PAYLOAD).encode()
+        assert silences.silent(event)
+        assert silences._known
+        (tmp_path / "none").touch()
+        assert not silences.silent(event)
+        assert not silences._known
+        assert not silences.silent(event)
+
+
 @pytest.mark.parametrize("message", [b"", b"[]", b"nonsense", b'["r", "e", 1, {}, []]', b'["r", "e", [1, 2], [], []]'])
 def test_nonsense_teaches_nothing(message: bytes) -> None:
     """Whatever a worker says."""

@@ -92,13 +92,13 @@ class Held:
         kind = os.fstat(descriptors[0]).st_mode
         self.due = time.monotonic() + (SLOW_S if stat.S_ISFIFO(kind) or stat.S_ISREG(kind) else 0.0)
 
-    def silent(self) -> bool:
-        """Return whether nobody wants the event, now that its stdin has ended."""
+    def covered(self) -> bool:
+        """Return whether nobody wants the event, now that its stdin has ended, if the files are as they were."""
         try:
             payload = json.loads(self.data.decode("utf-8-sig"))
         except (ValueError, RecursionError):
             return False
-        return self.known.covers(payload, self.request.place.strings()) and self.known.holds()
+        return self.known.covers(payload, self.request.place.strings())
 
     def answer(self) -> None:
         """Let the caller go with nothing said."""
@@ -152,14 +152,20 @@ class Silences:
             known = self._known.get((environ.get(silence.root_variable(), ""), request.argument or ""))
             if known is None or not silence.plain(environ) or not turn.may_answer(request.place):
                 return None
-            if not known.holds():
-                del self._known[known.root, known.event]
-                return None
             connection.recv(len(data), socket.MSG_DONTWAIT)
             connection.send(relay.READY_NOW)
         except (OSError, ValueError):
             return None
         return Held(connection, data, request, known, accepted, project)
+
+    def silent(self, event: Held) -> bool:
+        """Return whether nobody wants an event, now that its stdin has ended; what no longer holds is forgotten."""
+        if not event.covered():
+            return False
+        if event.known.holds():
+            return True
+        self._known.pop((event.known.root, event.known.event), None)
+        return False
 
 
 def _readable(descriptor: int) -> bool:

@@ -267,7 +267,7 @@ class Server:
             self._held.remove(event)
             event.close()
             return
-        if whole and event.silent():
+        if whole and self._silences.silent(event):
             self._held.remove(event)
             event.answer()
             self.answered += 1
