@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
 from contextlib import suppress
@@ -442,14 +441,26 @@ def test_a_device_is_not_even_opened(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_a_device_that_calls_itself_a_file_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As the kernel's log does: a read that would wait gives nothing, not even an empty text."""
 
-    class Silent(io.BytesIO):
-        def read(self, size: int | None = -1) -> bytes:
-            return None  # type: ignore[return-value]
+    def silent(descriptor: int, size: int) -> bytes:
+        raise BlockingIOError
 
     (tmp_path / "log").write_text("x")
-    monkeypatch.setattr(os, "fdopen", lambda *given, **named: Silent())
+    monkeypatch.setattr(os, "read", silent)
     with pytest.raises(StateError, match="holds nothing now"):
         document.read(tmp_path / "log")
+
+
+@pytest.mark.parametrize("most", [1, 3, 100])
+def test_a_file_that_comes_in_parts_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    """A network's file system may give less than was asked for."""
+    read = os.read
+    monkeypatch.setattr(os, "read", lambda descriptor, size: read(descriptor, min(size, most)))
+    (tmp_path / "file").write_bytes(b"0123456789")
+
+    assert document.read(tmp_path / "file")[0] == b"0123456789"
+    assert document.head(tmp_path / "file", 4)[0] == b"0123"
+    with pytest.raises(LargeError):
+        document.read(tmp_path / "file", 9)
 
 
 @pytest.mark.parametrize("within", ["top", "link"])
