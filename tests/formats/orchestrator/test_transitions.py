@@ -311,6 +311,27 @@ def test_editing_the_document_adds_and_removes_pending_tasks_only(scene: Scene) 
     assert scene.do(lambda run: None).run.said == []
 
 
+def test_what_an_event_did_in_silence_is_said_by_the_next_change_that_is_told(scene: Scene) -> None:
+    """An event that only reads the run follows an edited document; the model hears of it with its next agent, once."""
+    workflow = scene.start()
+    scene.doc.write_text(f"{scene.doc.read_text()}\n#### Task 2.2: More\n")
+    adapter.candidates(scene.project, ())
+    work.credit(scene.project, workflow, "1.1", AgentWork((), None, ()))
+
+    made = adapter.judge(scene.project, workflow, "1.1", "active", "")
+    assert made.notes == ("the task document changed: added 2.2",)
+    assert adapter.judge(scene.project, workflow, "1.1", "completed", "").notes == ()
+
+
+def test_an_update_says_what_came_of_it(scene: Scene) -> None:
+    """As the format's own commands do."""
+    workflow = scene.start()
+    scene.doc.write_text(f"{scene.doc.read_text()}\n#### Task 2.2: More\n")
+    now = adapter.update(scene.project, workflow, Changes(current=1, status="completed"))
+
+    assert any("added 2.2" in each for each in now.warnings)
+
+
 @pytest.mark.parametrize(("begun", "now"), [(None, "0/3"), ("1.3", "3/3"), ("2.1", "1/1")])
 def test_the_place_of_the_task_at_work_follows_an_edited_document(scene: Scene, begun: str | None, now: str) -> None:
     """Its phase has more tasks now, one of them before it, and its iterations are still the run's."""

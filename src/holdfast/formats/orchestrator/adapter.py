@@ -73,7 +73,9 @@ def candidates(project: Records, keys: Collection[str]) -> Found:
     if run is None or run.terminal or found.workflows[0].recovered or not plan.stale(project, run):
         return found
     try:
-        return Found((store.change(project, lambda run: None, why="task document").workflow,), found.problems)
+        return Found(
+            (store.change(project, lambda run: None, why="task document", silent=True).workflow,), found.problems
+        )
     except StateError as error:
         log.write("warning", f"the tasks couldn't be updated from the task document: {error}")
         return found
@@ -166,9 +168,9 @@ def update(project: Records, workflow: Workflow, changes: Changes) -> Workflow:
     path = schema.state_path(project.root)
     statefile.guard(project.root, path)
     with locked(path.parent):
-        store.change(project, edit, why="update", run_id=workflow.id, error=changes.error, repair=True)
+        made = store.change(project, edit, why="update", run_id=workflow.id, error=changes.error, repair=True)
         extras.add(project, path, workflow.id, changes)
-        return find(project).workflows[0]
+        return store.told(find(project).workflows[0], made.run.said)
 
 
 def step(workflow: Workflow) -> Step | None:
@@ -219,7 +221,7 @@ def judge(project: Records, workflow: Workflow, phase_id: str, status: Status, w
     error = words if status == "failed" else ""
     made = store.change(project, edit, why=f"{phase_id} {status}", run_id=workflow.id, error=error)
     reviewing = made.changed and made.run.status == "reviewing"
-    notes = ("All tasks are completed. Review the run, then end it with `holdfast orchestrator complete`.",)
+    notes = ("All tasks are completed. Review the run, then end it with `holdfast orchestrator complete`",)
     return Judged(made.workflow, made.changed, "", (*made.run.said, *(notes if reviewing else ())))
 
 

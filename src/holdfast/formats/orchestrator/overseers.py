@@ -49,8 +49,8 @@ def joined(project: Records, workflow: Workflow, text: str, agent: str) -> bool:
         run.listed("active_agents").append(entry)
 
     if type_ == _REVIEWER:
-        store.change(project, checkpoint, why="outer review", run_id=workflow.id)
-    store.change(project, edit, why=f"{type_} launched", run_id=workflow.id)
+        store.change(project, checkpoint, why="outer review", run_id=workflow.id, silent=True)
+    store.change(project, edit, why=f"{type_} launched", run_id=workflow.id, silent=True)
     return True
 
 
@@ -65,7 +65,7 @@ def left(project: Records, workflow: Workflow, text: str, agent: str) -> None:
         gone = next((each for each in mine if schema.task_of(each) in named), mine[0] if mine else None)
         run.data["active_agents"] = [each for each in agents if each is not gone]
 
-    store.change(project, edit, why=f"{type_} ended", run_id=workflow.id)
+    store.change(project, edit, why=f"{type_} ended", run_id=workflow.id, silent=True)
 
 
 def _task(run: Run, text: str) -> str:

@@ -13,7 +13,7 @@ from holdfast.files.lock import locked
 from holdfast.formats.orchestrator import bounds, learnings, plan, schema, snapshots, taskdoc, view
 from holdfast.formats.orchestrator.run import Run, stamp
 from holdfast.frozen import NamedTuple
-from holdfast.workflow import extras, names, statefile, views, wording
+from holdfast.workflow import extras, names, statefile, values, views, wording
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.records import Records
     from holdfast.workflow.statefile import StateFile
 
+_UNTOLD = "untold"  # the note of what is still to be said of changes that were made in silence
 _A_TASK = "a heading such as `#### Task 1.1: Name`"
 DOCUMENTS = ".claude/tasks"
 """The folder of the task documents that Holdfast writes for `holdfast start TITLE --phase …`."""
@@ -77,6 +78,7 @@ def change(
     run_id: str | None = None,
     error: str = "",
     repair: bool = False,
+    silent: bool = False,
 ) -> Changed:
     """Run `edit` on the state and the notes beside it under the lock, then write what follows from it.
 
@@ -90,6 +92,7 @@ def change(
         run_id: the run that is meant; another one in the file is refused.
         error: what a failed task said, for the ledger.
         repair: write a broken file anew from its last generation, even if nothing changes.
+        silent: nobody is told of this change, so what there is to say of it is left to the next one.
 
     Raises:
         MissingError: there is no state.
@@ -106,10 +109,12 @@ def change(
             raise HoldfastError(f"{path} holds the run {schema.run_id(file.data)}, not {run_id}")
         before = view.opened(project, file)
         run = before.copy()
-        run.said += [*recovered, *plan.follow(project, run)]
+        run.said += [*recovered, *values.texts(run.notes.pop(_UNTOLD, None), "", []), *plan.follow(project, run)]
         edit(run)
         still = run.checkpoint is None and same(run.data, file.data)
         if still and not (repair and file.broken):
+            if silent and run.said:
+                run.notes[_UNTOLD] = run.said
             if run.notes != before.notes:
                 extras.write_notes(project, path, schema.run_id(run.data), run.notes)
             return file, run, "", False
@@ -117,6 +122,8 @@ def change(
         if file.broken:
             run.said.append(f"the state {file.broken}{statefile.KEPT_IS_USED}, and what it held is kept beside it")
         run.said += bounds.warn(run)
+        if silent and run.said:
+            run.notes[_UNTOLD] = run.said
         name = snapshots.enter(project, run, run.checkpoint) if run.checkpoint is not None else ""
         extras.write_notes(project, path, schema.run_id(run.data), run.notes)
         return statefile.write(project, path, run.data, file, why=why), run, name, True

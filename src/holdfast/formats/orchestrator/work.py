@@ -53,7 +53,7 @@ def credit(project: Records, workflow: Workflow, phase_id: str, work: AgentWork)
             note["spent"] = spent
         _note(run, phase_id, work.runs)
 
-    store.change(project, edit, why=f"{phase_id} work", run_id=workflow.id)
+    store.change(project, edit, why=f"{phase_id} work", run_id=workflow.id, silent=True)
 
 
 def ran(project: Records, workflow: Workflow, runs: Sequence[Ran]) -> None:
@@ -65,7 +65,7 @@ def ran(project: Records, workflow: Workflow, runs: Sequence[Ran]) -> None:
         if not run.terminal and len(at_work) == 1:
             _note(run, at_work[0], runs)
 
-    store.change(project, edit, why="commits and tests", run_id=workflow.id)
+    store.change(project, edit, why="commits and tests", run_id=workflow.id, silent=True)
 
 
 def _note(run: Run, task: str, runs: Iterable[Ran]) -> None:

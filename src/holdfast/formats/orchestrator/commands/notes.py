@@ -70,7 +70,7 @@ def supervise(
         supervision.supervise(run, check_type, task_id or run.at_work(), found)
 
     if found is not None and found.action != "pass":  # R003-33
-        store.change(project, before, why="orchestrator supervise")
+        store.change(project, before, why="orchestrator supervise", silent=True)
     change(project, edit, "supervise", as_json, "The check is recorded.")
 
 

@@ -99,7 +99,7 @@ def review(as_json: bool, project_dir: str | None) -> None:
     """
     project = opened(project_dir)
 
-    store.change(project, _checkpointed, why="orchestrator review")
+    store.change(project, _checkpointed, why="orchestrator review", silent=True)
     change(
         project,
         transitions.review,
