@@ -220,8 +220,6 @@ def _phase(number: int, id_: str, listed: tuple[Status, Mapping[str, Any]], note
     """
     status, entry = listed
     name = entry.get("name") if status in ("completed", "pending") else None
-    if name and not noted and status == "pending" and type(name) is str:  # as nearly all of a long run
-        return tuple.__new__(Phase, (id_, number, name, status, "", (), "", ""))
     if not isinstance(name, str) or not name:
         name = values.text(name) or values.text(noted and noted.get("name")) or f"Task {id_}"
     if not noted and status != "completed":

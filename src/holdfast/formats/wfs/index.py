@@ -7,7 +7,6 @@ import os
 import stat
 import time
 from contextlib import suppress
-from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import LargeError, MissingError, StateError
@@ -179,7 +178,7 @@ def _kept(folder: Path) -> _Read | None:
         form, name, stamps, columns, order, ready, changed = marshal.loads(body)
         if (form, name) != (_FORMAT, str(folder)):
             return None
-        tasks = tuple(map(tuple.__new__, repeat(Brief), zip(*columns, strict=True)))
+        tasks = tuple(map(Brief._make, zip(*columns, strict=True)))
         board = Board(tasks, (), changed)
         vars(board).update(order=Order(*order), executable=tuple([tasks[at] for at in ready]))
         return _Read(dict(stamps), dict(zip(columns[0], tasks, strict=True)), board)

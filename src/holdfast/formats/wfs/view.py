@@ -99,7 +99,7 @@ def _phases(session: str, leaves: Sequence[Brief], told: Mapping[str, str]) -> t
         [told.get(each.name, "") for each in leaves],
         [f"{folder}{each.name}.json" for each in leaves],
     )
-    return tuple(map(tuple.__new__, repeat(Phase), zip(*columns, strict=False)))
+    return tuple(map(Phase._make, zip(*columns, strict=False)))
 
 
 def _reading(project: Records, session: Session, board: Board, current: Brief | None) -> tuple[str, ...]:
