@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from unittest import mock
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from holdfast import log
 from holdfast.ledger import connection
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
     from tests.warmth import Warm
 
-settings.register_profile("holdfast", deadline=None)  # how long an example takes says nothing on a busy machine
+# How long an example takes, or making it up, says nothing on a busy machine.
+settings.register_profile("holdfast", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("holdfast")
 
 _FOREIGN = ("AI_AGENT", "CLAUDE", "HOLDFAST_", "GIT_", "COLUMNS")

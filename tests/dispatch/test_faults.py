@@ -122,7 +122,7 @@ def test_faults_of_processes_at_once_are_all_counted(tmp_path: Path) -> None:
         ["one", "two", "three"],
         deed="for number in range(10): faults.remember('Stop', file, 'broke')",
         before="from holdfast.dispatch import faults\nfrom tests.dispatch.test_faults import handler\n"
-        "file = handler(project.root)",
+        "faults.LOCK_TIMEOUT_S = 600\nfile = handler(project.root)",
     )
 
     assert "(30 times," in faults.of(handler(tmp_path))
