@@ -204,23 +204,65 @@ def pair() -> Iterator[tuple[socket.socket, socket.socket]]:
     ours.close()
 
 
+@pytest.fixture
+def event(known: Silence, pair: tuple[socket.socket, socket.socket]) -> Iterator[Held]:
+    """An event of a caller that hasn't said `GO`."""
+    made = Held(pair[1], b"", turn.Request(b"event", "PreToolUse", Place({}, b"/", 0o22, os.getpid())), known, 0.0, b"")
+    yield made
+    made.drop_streams()
+
+
 def test_a_terminal_is_never_read_and_a_caller_that_left_is_dropped(
-    known: Silence, pair: tuple[socket.socket, socket.socket]
+    event: Held, pair: tuple[socket.socket, socket.socket]
 ) -> None:
-    """Reading what is no pipe could keep the loop waiting; a worker does that."""
-    theirs, ours = pair
-    place = Place({}, b"/", 0o22, os.getpid())
-    event = Held(ours, b"", turn.Request(b"event", "PreToolUse", place), known, 0.0, b"")
+    """Reading a terminal could keep the loop waiting; a worker does that."""
     with pytest.raises(BlockingIOError):
         event.read()
-    one, other = socket.socketpair()
-    socket.send_fds(theirs, [b"g"], [one.fileno()] * 3)
+    far, terminal = os.openpty()
+    os.write(far, b"{}\n")
+    socket.send_fds(pair[0], [b"g"], [terminal] * 3)
     assert not event.read()
     assert event.due <= time.monotonic()
+    assert event.data == b""
     event.drop_streams()
     event.due = 0.0
-    theirs.close()
+    pair[0].close()
     with pytest.raises(OSError, match="gone"):
         event.read()
-    one.close()
-    other.close()
+    os.close(far)
+    os.close(terminal)
+
+
+@pytest.mark.parametrize("kind", ["socket", "pipe", "file"])
+def test_what_cannot_keep_the_loop_waiting_is_read(
+    event: Held, pair: tuple[socket.socket, socket.socket], tmp_path: Path, kind: str
+) -> None:
+    """Claude Code gives its hooks a socket, other callers a pipe or a file."""
+    data = json.dumps(PAYLOAD).encode()
+    if kind == "file":
+        (tmp_path / "stdin").write_bytes(data)
+        reading = os.open(tmp_path / "stdin", os.O_RDONLY)
+    elif kind == "pipe":
+        reading, writing = os.pipe()
+        os.write(writing, data)
+        os.close(writing)
+    else:
+        near, far = socket.socketpair()
+        far.sendall(data)
+        far.close()
+        reading = near.detach()
+    socket.send_fds(pair[0], [b"g"], [reading] * 3)
+    os.close(reading)
+    assert event.read()
+    assert event.data == data
+
+
+def test_a_stdin_that_cannot_be_read_is_left_to_a_worker(
+    event: Held, pair: tuple[socket.socket, socket.socket]
+) -> None:
+    """The event isn't lost: a worker says what is wrong, and refuses it if a guard is known for it."""
+    with socket.socket(socket.AF_UNIX) as unconnected:
+        socket.send_fds(pair[0], [b"g"], [unconnected.fileno()] * 3)
+    assert not event.read()
+    assert event.due <= time.monotonic()
+    assert event.data == b""

@@ -1,7 +1,7 @@
 """Events that the server's loop answers itself: those that no handler matches, as far as it knows (`silence`).
 
 The loop waits for none of them: it reads what is there and goes on. What isn't answered a moment after `GO`, because
-its stdin is slow, large or no pipe, or because a handler matches after all, goes to a worker with what was read.
+its stdin is slow, large or a terminal, or because a handler matches after all, goes to a worker with what was read.
 """
 
 from __future__ import annotations
@@ -74,7 +74,11 @@ class Held:
         if not self.due:
             self._go()
         while self.due > time.monotonic() and _readable(self.descriptors[0]):
-            chunk = os.read(self.descriptors[0], INPUT_LIMIT_BYTES)
+            try:
+                chunk = os.read(self.descriptors[0], INPUT_LIMIT_BYTES)
+            except OSError:
+                self.due = time.monotonic()  # a worker says what is wrong
+                break
             if not chunk:
                 return True
             self.data += chunk
@@ -88,9 +92,9 @@ class Held:
         self.descriptors = descriptors
         if word != relay.GO or len(descriptors) != 3:
             raise OSError("the caller has gone")
-        # A pipe or a file never keeps its reader waiting after `poll`; a terminal may.
-        kind = os.fstat(descriptors[0]).st_mode
-        self.due = time.monotonic() + (SLOW_S if stat.S_ISFIFO(kind) or stat.S_ISREG(kind) else 0.0)
+        # After `poll` none of these keeps its reader waiting, but a terminal may. Claude Code gives a socket.
+        kind = stat.S_IFMT(os.fstat(descriptors[0]).st_mode)
+        self.due = time.monotonic() + (SLOW_S if kind in (stat.S_IFIFO, stat.S_IFSOCK, stat.S_IFREG) else 0.0)
 
     def covered(self) -> bool:
         """Return whether nobody wants the event, now that its stdin has ended, if the files are as they were."""
