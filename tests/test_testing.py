@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from holdfast import advise, change_input, deny, hookimpl, log, paths
+from holdfast.dispatch import calls
 from holdfast.events import EVENTS, model, snake
 from holdfast.testkit import recorded
 from tests import contract
@@ -171,6 +174,24 @@ def test_the_configured_time_limit_counts(holdfast_project: Make) -> None:
     project.trust()
 
     assert project.fire("Setup").faults == ["project/x.py: on_setup: took longer than its 0.1 s and was interrupted"]
+
+
+def test_the_usual_time_limit_does_not(holdfast_project: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test of yours must hold on a busy machine."""
+    limits: list[float] = []
+
+    def noted(seconds: float) -> nullcontext[None]:
+        limits.append(seconds)
+        return nullcontext()
+
+    monkeypatch.setattr(calls, "interrupted_after", noted)
+    text = "from holdfast import *\n@hookimpl\ndef on_setup(): return advise('ready')\n"
+    project = holdfast_project({".claude/handlers/x.py": text})
+    project.trust()
+
+    project.fire("Setup").assert_advised("ready")
+
+    assert set(limits) == {math.inf}
 
 
 def test_contents_are_written_as_they_are(holdfast_project: Make) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
 import time
@@ -323,6 +324,16 @@ def test_an_interrupt_that_comes_while_it_is_called_off_leaves_no_trace(monkeypa
     with interrupted_after(600):
         pass
     assert not late  # and `no_alarm_is_left`
+
+
+def test_without_a_limit_another_timer_goes_on() -> None:
+    """A test runner may have one of its own."""
+    timer = signal.setitimer(signal.ITIMER_REAL, 600)
+    try:
+        with interrupted_after(math.inf):
+            assert signal.getitimer(signal.ITIMER_REAL)[0] > 0
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, *timer)
 
 
 def test_outside_the_main_thread_nothing_is_interrupted() -> None:

@@ -60,7 +60,7 @@ class Caller:
         client: the client whose event it is.
         event: the event as changed so far: each handler sees the changes of those before it (`Client.changed`).
         context: the handlers' second argument.
-        limit: returns the seconds that a call may take.
+        limit: returns the seconds that a call may take, or infinity.
         begin: gets each call's label before its file is loaded, unless that was done in advance, and before its
             function is called, so that the parent process knows which handler is at fault if this process dies.
     """
@@ -222,10 +222,10 @@ def interrupted_after(seconds: float) -> Iterator[None]:
     """Interrupt the block with `HandlerTimeout` after some seconds, repeatedly until it ends.
 
     Args:
-        seconds: how long the block may take. Outside the main thread, which alone receives signals, it is never
-            interrupted.
+        seconds: how long the block may take, or infinity. Outside the main thread, which alone receives signals, it is
+            never interrupted.
     """
-    if threading.current_thread() is not threading.main_thread():
+    if seconds == float("inf") or threading.current_thread() is not threading.main_thread():
         yield
         return
 
