@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import field
-from json.encoder import encode_basestring_ascii
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock, log
@@ -298,9 +297,8 @@ def _unmoved(project: OpenProject, workflows: Mapping[str, tuple[bool, str]]) ->
 
 
 def _listed(workflow: Workflow) -> str:
-    """Return the id, number and status of each phase, as `json.dumps` does, which takes half as long again."""
-    rows = [f'[{encode_basestring_ascii(each.id)}, {each.number}, "{each.status}"]' for each in workflow.phases]
-    return f"[{', '.join(rows)}]"
+    """Return the id, number and status of each phase, as JSON."""
+    return json.dumps([[each.id, each.number, each.status] for each in workflow.phases])
 
 
 def _key(project: OpenProject, workflow: Workflow) -> tuple[str, str, str]:
