@@ -361,8 +361,7 @@ def _whole(workflow: Workflow, step: _Next, sections: Sequence[Section]) -> str:
 
 def _acknowledgement(workflow: Workflow) -> str:
     """Return the acknowledgement (R001-18); it is part of the fenced data, because the title comes from a file."""
-    stands = workflow.progress_text[:1].upper() + workflow.progress_text[1:]
-    return f"✅ Workflow restored: {wording.one_line(workflow.title)}, {stands}"
+    return f"✅ Workflow restored: {wording.one_line(workflow.title)}, {wording.capitalized(workflow.progress_text)}"
 
 
 def _action(workflow: Workflow, *, reads: bool) -> list[str]:

@@ -108,6 +108,11 @@ def quoted(text: str, limit: int = 80) -> str:
     return '"' + one_line(text, limit).replace('"', "'") + '"'
 
 
+def capitalized(text: str) -> str:
+    """Return a text that begins with a capital letter; the rest stays."""
+    return text[:1].upper() + text[1:]
+
+
 def missing(what: str, known: Sequence[str], none: str = "", *, where: str = "there is") -> str:
     """Return that a named thing doesn't exist, and what could have been meant: `there is no task 'x'; there are 1, 2`.
 

@@ -93,6 +93,19 @@ def test_a_list_leaves_no_task_out() -> None:
         assert sorted(each.name for each in board.tasks) == sorted(re.findall(r"\.task/(.+?)\.json", listed))
 
 
+def test_a_containers_group_stands_apart() -> None:
+    """From the tasks before and after it, and from another group."""
+    names = ("IMPL-1", "IMPL-2", "IMPL-2.1", "IMPL-2.2", "IMPL-3", "IMPL-3.1", "IMPL-4", "IMPL-5")
+    board = Board().followed_by({name: brief.of(name, {"id": name, "status": "pending"}) for name in names})
+    listed = todo.generate("All", board, frozenset())
+    assert [re.findall(r"(?m)^(▸|-|  -) .*\*\*IMPL-(.+?)\*\*", group) for group in listed.split("\n\n")[1:-1]] == [
+        [("-", "1")],
+        [("▸", "2"), ("  -", "2.1"), ("  -", "2.2")],
+        [("▸", "3"), ("  -", "3.1")],
+        [("-", "4"), ("-", "5")],
+    ]
+
+
 def test_a_kept_board_is_the_one_that_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With all that follows from its tasks."""
     kept: list[bytes] = []

@@ -14,7 +14,7 @@ from holdfast.errors import HoldfastError, TransitionError
 from holdfast.files import commits
 from holdfast.formats.skills import display, featurefile, results, shell, store, testoutput, transitions, view
 from holdfast.formats.skills import file as files
-from holdfast.workflow import values
+from holdfast.workflow import values, wording
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,10 +60,10 @@ def standing(project: Records, workflow: Workflow) -> list[str]:
     data = seen.data
     said = [display.proposed(data, each) for each in display.proposals(data)]
     if any(each.get("event") == "never_red" for each in results.last_events(data)):
-        said.append(f"{results.NEVER_RED[:1].upper()}{results.NEVER_RED[1:]}.")
+        said.append(f"{wording.capitalized(results.NEVER_RED)}.")
     feature = featurefile.read(project, values.text(values.members(data.get("context")).get(files.FEATURE)))
     if feature and (differs := featurefile.difference(feature, view.completed_tasks(data), len(files.tasks(data)))):
-        said.append(f"{differs[:1].upper()}{differs[1:]}; neither was changed.")
+        said.append(f"{wording.capitalized(differs)}; neither was changed.")
     return said
 
 

@@ -31,9 +31,9 @@ def report(event: Event, context: Context, moved: Sequence[Moved]) -> list[wordi
         moved: what `settle_agents`, `launch_agent` or `finish_agent` returned.
     """
     session = event.session_id
-    lines = [
-        text for each in moved for text in (_sentence(each), *(f"{note[:1].upper()}{note[1:]}." for note in each.notes))
-    ]
+    lines = list[str]()
+    for each in moved:
+        lines += [_sentence(each), *(f"{wording.capitalized(note)}." for note in each.notes)]
     lines += [_doubt(*each) for each in progress.contradicted(context.project, session)]
     listed: list[wording.Message] = []
     workflow = progress.session_workflow(context.project, session, moved)

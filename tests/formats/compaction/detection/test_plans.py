@@ -13,7 +13,7 @@ import pytest
 from holdfast import paths
 from holdfast.files import cache, file_memo
 from holdfast.formats.compaction.detection import idleplans, plans
-from holdfast.workflow import prose
+from holdfast.workflow import manyfiles, prose
 from tests.workflow import samples
 
 if TYPE_CHECKING:
@@ -308,6 +308,18 @@ def test_a_folder_that_came_or_went_leaves_the_others_known(
     active = plans.active(project.root)
     assert active is not None
     assert active.source == old[9]
+
+
+def test_what_is_known_stays_where_an_event_looks_at_some_of_very_many(
+    project: Workspace, old: list[Path], reads: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is read once, although other plans take their turn at each event."""
+    monkeypatch.setattr(manyfiles, "MOST", 24)
+    monkeypatch.setattr(manyfiles, "HOT", 2)
+    monkeypatch.setattr(plans, "FEW", 2)
+    for _ in range(12):
+        assert plans.active(project.root) is None
+    assert sorted(reads) == old
 
 
 def test_a_plan_that_cannot_be_looked_at_is_tried_at_each_event(
