@@ -67,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join((*PARTS, "page")))
     parser.add_argument("--rounds", type=int, default=25, help="rounds of the whole processes")
-    parser.add_argument("--growth-rounds", type=int, default=7, help="rounds of the growth curves")
+    parser.add_argument("--growth-rounds", type=int, default=11, help="rounds of the growth curves")
     parser.add_argument("--range", action="append", default=[], dest="ranges", help="only this growth curve's range")
     parser.add_argument("--quick", action="store_true", help="growth curves with fewer sizes")
     parser.add_argument("--calls", type=int, default=50, help="tool calls of each way on the real client")

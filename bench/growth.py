@@ -1,7 +1,8 @@
 """Whether the time of one event grows with what is there: workflows, tasks, handlers, transcripts, ledgers, responses.
 
-Each range is measured side by side: all its points take turns, round after round, so that noise meets them alike, and
-what counts is the ratio of each point to the smallest of its range. Two ways of measuring:
+Each range is measured side by side: all its points take turns, round after round, so that noise meets them alike. What
+counts is the ratio of each point to the smallest of its range in the same round, the median of all rounds: what else
+slows the machine for a second slows both. Two ways of measuring:
 
 - `cold`: the registered command as a whole process, without the server;
 - `warm`: the same with the server, which every size has one of.
@@ -22,13 +23,17 @@ import platform
 import statistics
 import tempfile
 import time
+from operator import truediv
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bench import grown
 from bench.grown import COMMAND, REST_S, Place
 from bench.place import answered, run
 from bench.race import WrongAnswerError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 MEMORY = ("PreCompact-auto", "SessionStart-compact", "UserPromptSubmit", "PostToolUse-Agent")
 SIZES = {
@@ -134,10 +139,10 @@ def _race(
     if warm and cold * 10 > sum(map(len, times.values())):
         raise WrongAnswerError(f"{cold} warm {event} were answered without a server")
     medians = {size: statistics.median(each) for size, each in times.items() if each}
-    first, least = next(iter(medians.values())), {size: min(each) for size, each in times.items() if each}
+    least, ratios = {size: min(each) for size, each in times.items() if each}, paired(times)
     if not options.json:
         told = "".join(
-            f"{size:>11,}: {each:>8.2f} ms ×{each / first:<4.2f} (least {least[size]:.1f})"
+            f"{size:>11,}: {each:>8.2f} ms ×{ratios[size]:<4.2f} (least {least[size]:.1f})"
             for size, each in medians.items()
         )
         print(f"{name:<17}{way:<5} {event:<21}{told}", flush=True)
@@ -148,11 +153,17 @@ def _race(
             "way": way,
             "size": size,
             "ms": round(each, 3),
-            "ratio": round(each / first, 3),
+            "ratio": round(ratios[size], 3),
             "least_ms": round(least[size], 3),
         }
         for size, each in medians.items()
     ]
+
+
+def paired(times: Mapping[int, Sequence[float]]) -> dict[int, float]:
+    """Return each size's time relative to the first size's of the same round: the median of all its rounds."""
+    first = next(iter(times.values()))
+    return {size: statistics.median(map(truediv, each, first)) for size, each in times.items() if each}
 
 
 if __name__ == "__main__":

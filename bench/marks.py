@@ -65,11 +65,12 @@ def medians(race: Results, kind: str) -> dict[str, float]:
 
 
 def growth(points: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, str], float]:
-    """Return (range, event, mode) → the time of the slowest size divided by the time of the smallest size."""
-    curves: dict[tuple[str, str, str], list[tuple[float, float]]] = {}
+    """Return (range, event, mode) → the ratio of the slowest size to the smallest size (`bench/growth.py`)."""
+    curves: dict[tuple[str, str, str], float] = {}
     for point in points:
-        curves.setdefault((point["range"], point["event"], point["mode"]), []).append((point["size"], point["ms"]))
-    return {name: max(ms for _, ms in curve) / min(curve)[1] for name, curve in curves.items()}
+        curve = point["range"], point["event"], point["mode"]
+        curves[curve] = max(point["ratio"], curves.get(curve, 1.0))
+    return curves
 
 
 def _unmeasured(name: str, goal: str) -> Mark:

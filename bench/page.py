@@ -41,10 +41,10 @@ to be refused, after the server was killed in the middle of a session:
 """
 _LONG = """## Growth
 
-Each range from its smallest size to its largest, all sizes taking turns; *growth* is the slowest over the smallest.
-*cold* is the registered command as a whole process without a server, *warm* the same with one. What is called
-`holdfast …` is a command that looks at every task, no event; its time may grow with them, and the mark does not count
-it.
+Each range from its smallest size to its largest, all sizes taking turns. *Growth* is the slowest size over the smallest
+in the same round, the median of all rounds. *cold* is the registered command as a whole process without a server,
+*warm* the same with one. What is called `holdfast …` is a command that looks at every task, no event; its time may grow
+with them, and the mark does not count it.
 """
 
 

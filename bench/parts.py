@@ -105,7 +105,7 @@ def merged(before: dict[str, Any], found: dict[str, Any], ranges: Sequence[str])
 
 def points(found: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the points of `bench/growth.py --json` in the page's shape, each size with its label."""
-    named = ("range", "size", "event", "ms")
+    named = ("range", "size", "event", "ms", "ratio")
     return [
         {name: each[name] for name in named} | {"mode": each["way"], "label": label(each["size"])}
         for each in found["points"]

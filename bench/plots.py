@@ -115,9 +115,9 @@ def growth(points: list[dict[str, Any]], file: Path) -> None:
         labels = {point["size"]: point["label"] for point in here}
         sizes = sorted(labels)
         for event, mode in dict.fromkeys((point["event"], point["mode"]) for point in here):
-            curve = sorted((p["size"], p["ms"]) for p in here if (p["event"], p["mode"]) == (event, mode))
+            curve = sorted((p["size"], p["ratio"]) for p in here if (p["event"], p["mode"]) == (event, mode))
             style = {"color": LINES[events.index(event) % len(LINES)], "linestyle": "--" if mode == "cold" else "-"}
-            across, ratios = [sizes.index(size) for size, _ in curve], [ms / curve[0][1] for _, ms in curve]
+            across, ratios = [sizes.index(size) for size, _ in curve], [ratio for _, ratio in curve]
             axes.plot(across, ratios, marker="o", markersize=3, label=event, **style)
         axes.axhline(1.2, color="#8c959f", linewidth=0.8, linestyle=":")
         axes.set_title(name, fontsize=10)

@@ -8,6 +8,7 @@ import pytest
 
 from bench import firing, floors, marks, mix
 from bench.client import ways
+from bench.growth import paired
 
 KINDS = (
     *("unmatched", "matched", "prompt", "agent", "status", "added", "session", "cold"),
@@ -54,7 +55,12 @@ def results(**changes: Any) -> dict[str, Any]:
             "idle_ms": 0.1,
             "seconds": 10.0,
         },
-        "growth": {"points": [curve | {"size": 1, "ms": 10.0}, curve | {"size": 100, "ms": values["growth"]}]},
+        "growth": {
+            "points": [
+                curve | {"size": size, "ms": ms, "ratio": ms / 10.0}
+                for size, ms in ((1, 10.0), (100, values["growth"]))
+            ]
+        },
     }
 
 
@@ -106,6 +112,15 @@ def test_no_process_is_only_believed_where_another_event_starts_one() -> None:
 def test_growth_is_over_the_smallest_size_and_at_its_worst() -> None:
     """The order of the points does not matter, and neither does a size that is faster."""
     curve = {"range": "rows", "event": "Stop", "mode": "cold"}
-    points = [curve | {"size": size, "ms": ms} for size, ms in ((100, 30.0), (1, 20.0), (10, 5.0))]
+    points = [curve | {"size": size, "ratio": ratio} for size, ratio in ((100, 1.5), (1, 1.0), (10, 0.25))]
 
     assert marks.growth(points) == {("rows", "Stop", "cold"): 1.5}
+
+
+def test_sizes_are_compared_within_each_round() -> None:
+    """A slow second of the machine meets all sizes alike, and a round that was cut short counts for those that ran."""
+    assert paired({1: [10.0, 80.0, 20.0], 100: [12.0, 96.0, 24.0], 1_000: [15.0], 10_000: []}) == {
+        1: 1.0,
+        100: 1.2,
+        1_000: 1.5,
+    }

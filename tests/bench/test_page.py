@@ -48,9 +48,11 @@ def test_a_full_run_makes_a_full_page() -> None:
 
 def test_growth_points_are_taken_over() -> None:
     """With what the page and the picture need of them."""
-    point = {"range": "rows", "size": 1, "event": "Stop", "ms": 3.0}
+    point = {"range": "rows", "size": 1, "event": "Stop", "ms": 3.0, "ratio": 1.0}
 
-    assert parts.points({"points": [point | {"way": "warm", "ratio": 1.0}]}) == [point | {"mode": "warm", "label": "1"}]
+    assert parts.points({"points": [point | {"way": "warm", "least_ms": 2.0}]}) == [
+        point | {"mode": "warm", "label": "1"}
+    ]
     assert [parts.label(size) for size in (10, 1_000_000, 1 << 10, 200 << 10, 1 << 24, 1 << 30)] == [
         *("10", "1,000,000", "1 KB", "200 KB", "16 MB", "1 GB")
     ]
@@ -58,7 +60,7 @@ def test_growth_points_are_taken_over() -> None:
 
 def test_a_range_is_measured_anew_beside_the_others() -> None:
     """The others stay, and the page says when each was."""
-    curve = {"event": "Stop", "mode": "cold", "label": "n", "size": 1, "ms": 1.0}
+    curve = {"event": "Stop", "mode": "cold", "label": "n", "size": 1, "ms": 1.0, "ratio": 1.0}
     before = {"growth": {"points": [curve | {"range": name} for name in ("one", "two")], "at": "then"}}
     found = {"growth": {"points": [curve | {"range": "two", "ms": 9.0}], "at": "now", "revision": "abc"}}
     part = parts.merged(before, found, ["two"])

@@ -558,6 +558,18 @@ def test_shipped_handlers_go_on_in_the_process_that_waits_for_a_delivery(
 PID = "return advise(str(os.getpid()))"
 
 
+def test_garbage_is_collected_where_a_users_handler_runs() -> None:
+    """The shipped ones make little of it, and the collector would go over all that they make."""
+    body = "import gc; return advise(f'{gc.isenabled()} {os.getpid()}')"
+    mine, ours = handler("mine", body), shipped(handler("ours", body))
+    (alone,) = run(ours)
+    collects, pid = alone.outcomes[0].text.split()
+    os.waitpid(int(pid), 0)
+
+    assert collects == "False"
+    assert [answer.outcomes[0].text.split()[0] for answer in run(ours, mine)] == ["True", "True"]
+
+
 def test_the_shipped_handlers_process_records_what_the_reply_cost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -178,6 +178,17 @@ def test_render_keeps_escapes_where_the_file_has_them() -> None:
     assert document.render({"a": "ü"}, b'{"a": "e\\n\\u001b\\\\u00e9"}') == '{"a": "ü"}'.encode()
 
 
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_replace_keeps_escapes_where_the_file_has_them(tmp_path: Path, mark: str) -> None:
+    """Behind a byte order mark, too."""
+    for before, after in (('{"a": "\\u00e9"}', '{"a": "\\u00fc"}'), ('{"a": "e"}', '{"a": "ü"}')):
+        path = _file(tmp_path, f"{mark}{before}".encode())
+        found = document.load(path)
+        document.replace(path, {"a": "ü"}, found.raw, like=found)
+
+        assert path.read_bytes() == f"{mark}{after}".encode()
+
+
 def test_render_survives_lone_surrogates(tmp_path: Path) -> None:
     """Half an emoji, cut by some other tool, is written as an escape and read back the same."""
     data = {"a": "x\ud83d", "\udce9": "ü"}

@@ -142,3 +142,23 @@ def test_what_goes_wrong_is_left_to_an_event(monkeypatch: pytest.MonkeyPatch, er
     for rehearse in (rehearsal.of_engine, rehearsal.of_handlers):
         rehearse()
         assert log._root == ""
+
+
+def test_there_is_room_for_what_an_event_makes(run_python: RunPython) -> None:
+    """New objects find their memory mapped, in a process that was forked."""
+    asked = """
+import os, resource
+from holdfast.server import rehearsal
+def pages():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    made = [str(number) * 9 for number in range(100_000, 105_000)]
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+for ready in (False, True):
+    if not os.fork():
+        if ready: rehearsal.make_room()
+        print(pages(), flush=True)
+        os._exit(0)
+    os.wait()
+"""
+    without, ready = map(int, run_python(asked).split())
+    assert without > 80 > ready

@@ -210,11 +210,14 @@ def work(
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
     for descriptor in isolated.private:
         os.close(descriptor)
-    if not gc.isenabled():  # a cold process has switched it off; handlers may need it
+    shipped = _only_shipped(plan)
+    if shipped:  # they leave little garbage in so short a process, and the collector would look at all they make
+        gc.disable()
+    elif not gc.isenabled():  # a cold process has switched it off
         gc.freeze()
         gc.enable()
     # A user's handler may have edited a state file when the next handler reads it.
-    moment = file_memo.one_moment() if _only_shipped(plan) else nullcontext()
+    moment = file_memo.one_moment() if shipped else nullcontext()
     with moment, atomic.syncing_later():  # nobody waits for this process once it has reported everything
         _answer(isolated, plan, report, captured, heard, records)
         # A ledger that this event has given up may be free by now; then another process finds it so.

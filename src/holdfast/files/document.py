@@ -228,7 +228,7 @@ def _kept(path: Path, data: dict[str, Any], like: Document) -> Document | None:
     """
     from holdfast.files import jsonkeep
 
-    raw = jsonkeep.rewritten(like.raw, like.data, data, escaped=_style(like.raw).escaped)
+    raw = jsonkeep.rewritten(like.raw, like.data, data, escaped=_escapes(like.raw))
     if raw is None:
         return None
     with suppress(StateError, ValueError, RecursionError):
@@ -271,8 +271,14 @@ def _style(like: bytes) -> _Style:
         newline="\r\n" if b"\r\n" in body else "\n",
         tail=body[len(body.rstrip()) :],
         mark=mark,
-        escaped=b"\\u" in body and body.isascii() and _ESCAPED_LETTER.search(body) is not None,
+        escaped=_escapes(body),
     )
+
+
+def _escapes(raw: bytes) -> bool:
+    """Return whether a JSON file writes letters beyond ASCII as escapes."""
+    body = raw.removeprefix(_BOM)
+    return b"\\u" in body and body.isascii() and _ESCAPED_LETTER.search(body) is not None
 
 
 def _parse(path: Path, raw: bytes) -> dict[str, Any]:

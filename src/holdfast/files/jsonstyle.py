@@ -41,13 +41,14 @@ class Style:
 
 def style_of(text: str, root: Node) -> Style:
     """Return the style of a parsed JSON text; an empty container has the default: two spaces, one entry per line."""
-    newline = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
+    line_end = text.find("\n")  # searches instead of slices: a state can have a hundred kilobytes
+    newline = "\r\n" if text.endswith("\r", 0, max(line_end, 0)) else "\n"
     if not root.entries:
         return Style(newline=newline)
     colon = next(_colons(text, root), ": ")
     gaps = (gap for gap in _gaps(text, root) if "\n" not in gap)
     return Style(
-        multiline="\n" in text[root.start : root.end],
+        multiline=text.find("\n", root.start, root.end) >= 0,
         newline=newline,
         unit=next(_units(text, root), "  "),
         colon=colon,

@@ -50,13 +50,13 @@ def calls(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> Calls:
 def test_a_state_is_looked_through_once_however_often_it_is_read(scene: Scene, calls: Calls) -> None:
     """An event finds the same run for several purposes."""
     calls.of(document, "_object")  # which C would call for each object
-    for owner, name in ((document, "parse"), (run, "_phase"), (check, "entry"), (view, "context")):
+    for owner, name in ((document, "parse"), (run.Run, "tasks"), (check, "entry"), (view, "context")):
         calls.of(owner, name)
     for _ in range(4):
         found = adapter.candidates(scene.project, ())
 
     assert len(found.workflows[0].phases) == TASKS
-    assert calls == {"parse": 2, "_phase": TASKS, "context": 1}, "the state and the notes, once each"
+    assert calls == {"parse": 2, "tasks": 1, "context": 1}, "the state and the notes, once each"
 
 
 def test_tasks_that_are_as_they_should_be_are_checked_by_their_columns(scene: Scene, calls: Calls) -> None:
@@ -95,13 +95,13 @@ def test_the_end_of_an_agent_looks_at_what_changed(scene: Scene, calls: Calls) -
     """The state isn't parsed in Python, tasks aren't built for each question, and parts that stay aren't checked."""
     scene.do(lambda run: [learnings.add(run, "insight", f"Lesson {number}") for number in range(90)])
     workflow = adapter.judge(scene.project, adapter.find(scene.project).workflows[0], "1.20", "active", "").workflow
-    for owner, name in ((jsontext, "parse"), (run, "_phase"), (check, "entry"), (document, "parse")):
+    for owner, name in ((jsontext, "parse"), (run.Run, "tasks"), (check, "entry"), (document, "parse")):
         calls.of(owner, name)
     calls.of(jsontext, "outline")
 
     assert adapter.judge(scene.project, workflow, "1.20", "completed", "").changed
 
-    assert calls["_phase"] < TASKS + 10, "all of them once, and the one that is meant"
+    assert calls["tasks"] == 1, "as they are afterwards; before, an event has read them already"
     assert calls["entry"] == 0, "nothing is wrong"
     assert calls["parse"] == 0, "what was written is compared with what was meant, and not looked through again"
     assert calls["outline"] < 20

@@ -16,7 +16,7 @@ from holdfast.formats.compaction import adapter as compaction
 from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.sessions.history import archive, history
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow.model import Changes, Start, Workflow
+from holdfast.workflow.model import Changes, Phase, Start, Workflow
 from tests import handmade
 
 if TYPE_CHECKING:
@@ -215,6 +215,17 @@ def test_looking_twice_changes_nothing(project: Workspace) -> None:
         history.observe(project, workflow)
     after = history.of(project, workflow).phases["phase_0"]
     assert (after.attempts, after.started_at) == (before.attempts, before.started_at)
+
+
+@pytest.mark.parametrize("name", ["plain", 'in "quotes"', "a\\b", "ünï · 🙂 \ud800", "two\nlines\0", ""])
+def test_a_ledger_holds_a_workflows_phases_as_json(project: Workspace, name: str) -> None:
+    """Another version writes the same text, so both see what moved."""
+    phases = (Phase("look", 1, "Look", "completed"), Phase(name, 2, name, "active"))
+    workflow = handmade.workflow(project.root, phases=phases)
+    history.observe(project, workflow)
+    (row,) = project.ledger.rows("SELECT phases FROM phases_seen")
+
+    assert row["phases"] == json.dumps([[each.id, each.number, each.status] for each in workflow.phases])
 
 
 def test_of_many_workflows_only_what_moved_is_stored(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -137,7 +137,7 @@ def change(
                 snapshots.drop(project, run.outdated)
         except StateError as lost:
             run.said.append(f"the change was made, but {lost}")
-        workflow = told(view.workflow(project, file)[0], run.said)
+        workflow = told(view.workflow(project, file, run)[0], run.said)
         project.observe(workflow, error=error, at=clock.stamp() if changed else None)
         return Changed(workflow, changed, run)
 
