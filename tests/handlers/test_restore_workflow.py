@@ -321,6 +321,7 @@ def test_what_another_live_session_owns_is_named_to_the_user_once(project: Holdf
     assert fired.context == ""
     said = fired.reply["systemMessage"]
     assert said.startswith(f"Holdfast restored nothing: 1 workflow here belongs to another live session ({OTHER[:8]}).")
+    assert "`holdfast list` shows it;" in said
     assert "Theirs" not in fired.stdout
     assert compact(project).reply.get("systemMessage") is None
 

@@ -19,7 +19,16 @@ def test_sums_are_exact() -> None:
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("2h", 7200), ("90m", 5400), ("0h 34m 8s", 2048), ("15m 23s", 923), ("8s", 8), ("1h30m", 5400)],
+    [
+        ("2h", 7200),
+        ("90m", 5400),
+        ("0h 34m 8s", 2048),
+        ("15m 23s", 923),
+        ("8s", 8),
+        ("1h30m", 5400),
+        ("1d", 86_400),
+        ("1d 2h", 93_600),
+    ],
 )
 def test_times_are_read(text: str, seconds: int) -> None:
     """In each form that the document has."""

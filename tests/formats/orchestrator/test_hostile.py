@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import Mock
 
 import pytest
 
 from holdfast.errors import BrokenError, StateError
-from holdfast.formats.orchestrator import brief, learnings, locks, schema, snapshots, taskdoc, transitions
+from holdfast.formats.orchestrator import brief, checks, learnings, locks, schema, snapshots, taskdoc, transitions
 from tests.formats.orchestrator.conftest import DOCUMENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from holdfast.formats.orchestrator.run import Run
     from tests.formats.orchestrator.conftest import Scene
@@ -82,7 +82,7 @@ def test_only_plain_digits_number_a_task() -> None:
 
 
 @pytest.mark.parametrize(
-    "bound", ["Max cost: USD 3", "Max time: 2 days", "Max cost: -5", "Max iterations per task: five", "Max time: 1.5h"]
+    "bound", ["Max cost: USD 3", "Max time: 2 weeks", "Max cost: -5", "Max iterations per task: five", "Max time: 1.5h"]
 )
 def test_a_bound_that_cannot_be_understood_is_said(bound: str) -> None:
     """A looser default must not take its place in silence."""
@@ -116,6 +116,31 @@ def test_of_many_planted_checkpoints_few_are_read(scene: Scene, monkeypatch: pyt
 
     assert next(snapshots.newest(scene.project, []), None) is not None
     assert read.call_count == snapshots.TRIED + 1
+
+
+PLANTED: dict[str, tuple[Callable[[Path], object], str]] = {
+    "pipe": (os.mkfifo, "mv {0} {0}.aside"),
+    "folder": (Path.mkdir, "mv {0} {0}.aside"),
+    "other": (lambda log: log.write_text("another program's notes"), "mv {0} {0}.aside"),
+    "link": (lambda log: log.symlink_to("elsewhere"), "cp -p {0} {0}.real && mv {0}.real {0}"),
+}
+
+
+@pytest.mark.parametrize("planted", PLANTED)
+def test_doctor_names_a_log_that_takes_no_learnings(scene: Scene, planted: str) -> None:
+    """With the command that helps; an empty one, ours and none are as they should be."""
+    scene.start()
+    log = learnings.path(scene.project)
+    for sound in (None, b"", b'{"lesson": "mine"}\n'):
+        _ = sound is None or log.write_bytes(sound)
+        assert [each.text for each in checks.findings(scene.project)] == []
+    log.unlink()
+    plant, remedy = PLANTED[planted]
+    plant(log)
+
+    (found,) = checks.findings(scene.project)
+    assert found.text.startswith(f"{log}: is ")
+    assert found.remedy == remedy.format(log)
 
 
 @pytest.mark.parametrize("planted", ["pipe", "folder", "other"])

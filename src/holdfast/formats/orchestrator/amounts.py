@@ -15,7 +15,7 @@ UNKNOWN = "unknown"
 """The cost of a task that nobody knows. It is never guessed, and left out of each sum."""
 
 _MONEY = re.compile(r"\$?\s*(\d{1,3}(?:,\d{3})+|\d{1,12})(\.\d{1,9})?")
-_TIME = re.compile(r"(?:(\d{1,9})\s*h)?\s*(?:(\d{1,9})\s*m(?:in)?)?\s*(?:(\d{1,9})\s*s)?")
+_TIME = re.compile(r"(?:(\d{1,9})\s*d)?\s*(?:(\d{1,9})\s*h)?\s*(?:(\d{1,9})\s*m(?:in)?)?\s*(?:(\d{1,9})\s*s)?")
 _CENT = Decimal("0.01")
 
 
@@ -40,12 +40,12 @@ def asked_money(text: str) -> str:
 
 
 def seconds(text: Any) -> int | None:
-    """Return a time such as `2h`, `15m 23s` or `0h 34m 8s` in seconds, None if it is none (I003-10)."""
+    """Return a time such as `2h`, `15m 23s`, `0h 34m 8s` or `1d` in seconds, None if it is none (I003-10)."""
     match = _TIME.fullmatch(text.strip()) if isinstance(text, str) else None
     if match is None or not any(match.groups()):
         return None
-    hours, minutes, rest = (int(each or 0) for each in match.groups())
-    return hours * 3600 + minutes * 60 + rest
+    days, hours, minutes, rest = (int(each or 0) for each in match.groups())
+    return days * 86_400 + hours * 3600 + minutes * 60 + rest
 
 
 def as_time(total: int, *, hours: bool = False) -> str:
@@ -58,7 +58,7 @@ def as_time(total: int, *, hours: bool = False) -> str:
 def asked_time(text: str) -> str:
     """Return a time that a person gave, as it is. Raises HoldfastError if it is none."""
     if seconds(text) is None:
-        raise HoldfastError(f"{text!r} isn't a time; give one such as 2h, 90m or 1h 30m")
+        raise HoldfastError(f"{text!r} isn't a time; give one such as 1d, 2h, 90m or 1h 30m")
     return " ".join(text.split())
 
 

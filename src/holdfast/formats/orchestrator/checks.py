@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from holdfast.checks import notice, states
 from holdfast.errors import StateError
-from holdfast.formats.orchestrator import adapter, check, evidence, store
+from holdfast.files import access
+from holdfast.formats.orchestrator import adapter, check, evidence, learnings, store
 from holdfast.patterns import regex
 
 if TYPE_CHECKING:
@@ -35,6 +36,10 @@ def findings(project: Workspace) -> Iterator[Finding]:
         yield notice(f"{file.path}: {said}", _remedy(said))
     for said in evidence.document(project, run):
         yield notice(said, _remedy(said))
+    try:
+        learnings.check_log(project)
+    except StateError as error:
+        yield notice(str(error), access.unlinking(error.path) or access.remedy(error.path) or states.aside(error.path))
 
 
 def _remedy(said: str) -> str:

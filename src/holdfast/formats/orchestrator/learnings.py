@@ -110,6 +110,12 @@ def _is_log(raw: bytes) -> bool:
     return not raw or (found is not None and "lesson" in found) or (not end and first.startswith(b'{"timestamp"'))
 
 
+def check_log(project: Records) -> None:
+    """Raise StateError, which says what to do, if learnings can't be added to the log."""
+    if not _is_log(_read(project)):
+        raise StateError(path(project), f"is another program's, so learnings are only in the state; {_REMEDY}")
+
+
 def logged(project: Records) -> list[dict[str, Any]]:
     """Return the learnings in the log; lines that are no JSON object are left out. Raises StateError."""
     lines = _read(project).decode("utf-8", "replace").splitlines()

@@ -215,11 +215,11 @@ def _taken(event: Event, context: Context, taken: tuple[Workflow, ...]) -> list[
     for each in new:
         hints.tell(project, session, _TAKEN, each.key)
     holders = sorted({(session or "")[:8] for session in owners.holders(project, new).values()})
-    belong = "belongs" if len(new) == 1 else "belong"
+    belong, them = ("belongs", "it") if len(new) == 1 else ("belong", "them")
     return [
         Message(
             f"Holdfast restored nothing: {wording.count(len(new), 'workflow')} here {belong} to another live session "
-            f"({', '.join(holders)}). `holdfast list` shows them; "
+            f"({', '.join(holders)}). `holdfast list` shows {them}; "
             f"`holdfast resume NAME --session {session[:8]} --anyway` moves one here.",
             to_user=True,
         )
