@@ -12,6 +12,7 @@ import pytest
 
 from holdfast.errors import BrokenError, StateError
 from holdfast.formats.orchestrator import brief, checks, learnings, locks, schema, snapshots, taskdoc, transitions
+from holdfast.sessions.workspace import Workspace
 from tests.formats.orchestrator.conftest import DOCUMENT
 
 if TYPE_CHECKING:
@@ -133,12 +134,12 @@ def test_doctor_names_a_log_that_takes_no_learnings(scene: Scene, planted: str) 
     log = learnings.path(scene.project)
     for sound in (None, b"", b'{"lesson": "mine"}\n'):
         _ = sound is None or log.write_bytes(sound)
-        assert [each.text for each in checks.findings(scene.project)] == []
+        assert [each.text for each in checks.findings(Workspace.open(scene.project.root))] == []
     log.unlink()
     plant, remedy = PLANTED[planted]
     plant(log)
 
-    (found,) = checks.findings(scene.project)
+    (found,) = checks.findings(Workspace.open(scene.project.root))
     assert found.text.startswith(f"{log}: is ")
     assert found.remedy == remedy.format(log)
 
