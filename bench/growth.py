@@ -23,7 +23,6 @@ import platform
 import statistics
 import tempfile
 import time
-from operator import truediv
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +32,7 @@ from bench.place import answered, run
 from bench.race import WrongAnswerError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
 MEMORY = ("PreCompact-auto", "SessionStart-compact", "UserPromptSubmit", "PostToolUse-Agent")
 SIZES = {
@@ -126,20 +125,20 @@ def _race(
         for place in places.values():
             run(place, "server", "start", HOLDFAST_SERVER="")
     before = sum(answered(each) - each.fired for each in places.values())
-    times: dict[int, list[float]] = {size: [] for size in places}
+    times: dict[int, dict[int, float]] = {size: {} for size in places}
     for number in range(options.rounds + 2):
         for size, place in places.items():
             time.sleep(REST_S)
             took = place.time(event, warm)
             if number > 1:
-                times[size].append(took * 1000)
+                times[size][number] = took * 1000
             if took > 5 and len(times[size]) > 1:
                 break
     cold = before - sum(answered(each) - each.fired for each in places.values())
     if warm and cold * 10 > sum(map(len, times.values())):
         raise WrongAnswerError(f"{cold} warm {event} were answered without a server")
-    medians = {size: statistics.median(each) for size, each in times.items() if each}
-    least, ratios = {size: min(each) for size, each in times.items() if each}, paired(times)
+    medians = {size: statistics.median(each.values()) for size, each in times.items() if each}
+    least, ratios = {size: min(each.values()) for size, each in times.items() if each}, paired(times)
     if not options.json:
         told = "".join(
             f"{size:>11,}: {each:>8.2f} ms ×{ratios[size]:<4.2f} (least {least[size]:.1f})"
@@ -160,10 +159,14 @@ def _race(
     ]
 
 
-def paired(times: Mapping[int, Sequence[float]]) -> dict[int, float]:
-    """Return each size's time relative to the first size's of the same round: the median of all its rounds."""
+def paired(times: Mapping[int, Mapping[int, float]]) -> dict[int, float]:
+    """Return each size's time relative to the first size's of the same round: the median of all its rounds.
+
+    Args:
+        times: by size, the times by round. A round may lack the larger sizes.
+    """
     first = next(iter(times.values()))
-    return {size: statistics.median(map(truediv, each, first)) for size, each in times.items() if each}
+    return {size: statistics.median(ms / first[at] for at, ms in each.items()) for size, each in times.items() if each}
 
 
 if __name__ == "__main__":

@@ -119,8 +119,6 @@ def test_growth_is_over_the_smallest_size_and_at_its_worst() -> None:
 
 def test_sizes_are_compared_within_each_round() -> None:
     """A slow second of the machine meets all sizes alike, and a round that was cut short counts for those that ran."""
-    assert paired({1: [10.0, 80.0, 20.0], 100: [12.0, 96.0, 24.0], 1_000: [15.0], 10_000: []}) == {
-        1: 1.0,
-        100: 1.2,
-        1_000: 1.5,
-    }
+    times = {1: {2: 10.0, 3: 80.0, 4: 20.0}, 100: {2: 12.0, 3: 96.0, 4: 24.0}, 1_000: {3: 120.0}, 10_000: {}}
+
+    assert paired(times) == {1: 1.0, 100: 1.2, 1_000: 1.5}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+import subprocess
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -547,3 +549,17 @@ def test_a_finished_workflow_grows_old_in_peace(root: Path, monkeypatch: pytest.
     monkeypatch.setenv("HOLDFAST_NOW", clock.stamp(clock.now() + timedelta(days=60)))
 
     assert "1 workflow," in healthy("states", root)
+
+
+def test_what_is_set_aside_replaces_nothing(tmp_path: Path) -> None:
+    """Somebody may have set the file's predecessor aside."""
+    path = tmp_path / "a file"
+    said = []
+    for _ in range(3):
+        path.write_text("x")
+        said.append(states.aside(path))
+        subprocess.run(shlex.split(said[-1]), check=True)
+
+    assert [each.rpartition("file.")[2].strip("'") for each in said] == ["aside", "aside-2", "aside-3"]
+    assert len(list(tmp_path.iterdir())) == 3
+    assert states.aside(path) == f"look at {path}"

@@ -104,6 +104,19 @@ def test_a_file_that_its_owner_may_read_needs_no_other_permission(file: Path) ->
     assert access.opening(file, write=True).startswith("chmod u+rw ")
 
 
+@pytest.mark.parametrize("target", ["nothing", "pipe", "itself"])
+def test_a_link_to_what_has_no_content_is_removed(file: Path, target: str) -> None:
+    """To copy a pipe would wait for a writer."""
+    link, there = file.with_name("link"), file.with_name("link" if target == "itself" else target)
+    if target == "pipe":
+        os.mkfifo(there)
+    link.symlink_to(there)
+
+    subprocess.run(["/bin/sh", "-c", access.unlinking(link)], check=True, timeout=60)
+    assert not link.is_symlink()
+    assert there.exists() == (target == "pipe")
+
+
 @pytest.mark.parametrize("kind", ["file", "folder"])
 def test_what_a_link_leads_to_can_be_put_in_its_place(file: Path, kind: str) -> None:
     """The command copies it, and leaves what was there; for what is no link there is none."""

@@ -7,6 +7,7 @@ import re
 import shlex
 from functools import partial
 from importlib import import_module
+from itertools import count as count_up
 from typing import TYPE_CHECKING
 
 from holdfast import formats, paths
@@ -82,9 +83,11 @@ def unsound(workflows: Iterable[Workflow], level: Callable[[str, str], Finding])
 
 
 def aside(path: Path) -> str:
-    """Return the command that sets a file aside."""
-    name = shlex.quote(str(path))
-    return f"mv {name} {name}.aside" if os.path.lexists(path) else f"look at {path}"
+    """Return the command that sets a file aside, over none that was set aside before."""
+    if not os.path.lexists(path):
+        return f"look at {path}"
+    names = (path.with_name(f"{path.name}.aside{f'-{number}' if number > 1 else ''}") for number in count_up(1))
+    return shlex.join(["mv", str(path), str(next(each for each in names if not os.path.lexists(each)))])
 
 
 def _checks_itself(project: Workspace, path: Path) -> bool:

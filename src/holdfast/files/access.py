@@ -63,10 +63,15 @@ def opening(place: Path, *, write: bool = True) -> str:
 
 
 def unlinking(path: Path) -> str:
-    """Return the command that replaces a symbolic link with its target's content; empty if the path is no link."""
+    """Return the command that replaces a symbolic link with its target's content; empty if the path is no link.
+
+    A link to nothing, or to what has no content of its own, such as a pipe, is removed.
+    """
     if not is_link(path):
         return ""
     name = shlex.quote(str(path))
+    if not (is_folder(path) or path.is_file()):
+        return f"rm {name}"
     if is_folder(path):
         return f"cp -R {name}/. {name}.real && rm {name} && mv {name}.real {name}"
     return f"cp -p {name} {name}.real && mv {name}.real {name}"

@@ -288,7 +288,8 @@ def _parse(path: Path, raw: bytes) -> dict[str, Any]:
     try:
         data, levels = _loaded(text)
     except json.JSONDecodeError as error:
-        raise BrokenError(path, f"is not JSON: {error.msg}, line {error.lineno} column {error.colno}") from error
+        said = error.msg.removesuffix(" at")  # as in "Invalid control character at"
+        raise BrokenError(path, f"is not JSON: {said}, line {error.lineno} column {error.colno}") from error
     except RecursionError as error:
         raise BrokenError(path, "is nested too deeply to be read") from error
     except ValueError as error:

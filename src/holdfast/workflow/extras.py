@@ -66,6 +66,15 @@ def held(project: Records, state: Path, workflow_id: str) -> dict[str, Any]:
     return {name: value for name, value in whole.items() if value}
 
 
+def owner(project: Records, state: Path) -> str:
+    """Return the id of the workflow that a state file's extras belong to; empty without any that can be read."""
+    try:
+        file = _load(project, places.extras(project.root, state))
+    except StateError:
+        return ""
+    return values.text(file.data["id"]) if file is not None else ""
+
+
 def notes(project: Records, state: Path, workflow_id: str) -> dict[str, Any]:
     """Return a format's own notes in a state file's extras; empty without any that can be read."""
     return values.members(_readable(project, state, workflow_id).get(NOTES))

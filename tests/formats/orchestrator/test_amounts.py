@@ -35,6 +35,12 @@ def test_times_are_read(text: str, seconds: int) -> None:
     assert amounts.seconds(text) == seconds
 
 
+@pytest.mark.parametrize("unit", ["d", "h", "m", "s"])
+def test_a_long_text_that_is_no_time_takes_no_time(unit: str) -> None:
+    """It comes from a file that anybody may have written, and an event reads it."""
+    assert amounts.seconds(f"1{unit}{' ' * 100_000}x") is None
+
+
 @pytest.mark.parametrize("value", ["", "h", "soon", "1.5h", "-2h", 2, None, ["2h"], "2h\0", "9" * 40 + "h"])
 def test_what_is_no_time_is_none(value: object) -> None:
     """Whatever the type."""

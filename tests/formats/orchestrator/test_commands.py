@@ -178,6 +178,10 @@ def test_a_broken_state_is_told_of_by_whatever_reads_or_changes_it(root: Path, s
         (("learn", "insight", "  "), "needs a lesson"),
         (("bounds", "extend"), "--cost, --time or --iterations"),
         (("bounds", "extend", "--time", "long"), "such as 1d, 2h"),
+        (("bounds", "extend", "--time", "0h"), "'0h' can't be a bound; give one of more than 0"),
+        (("bounds", "extend", "--cost", "$0.00"), "more than 0"),
+        (("start", "auth.md", "--max-cost", "0"), "more than 0"),
+        (("start", "auth.md", "--max-time", "0m"), "more than 0"),
         (("review",), "are not completed"),
         (("phase", "finish", "1"), "leave one out with `holdfast orchestrator task skip ID`"),
         (("archive",), "end it first"),
@@ -382,6 +386,8 @@ def test_a_drifted_state_is_taken_over_on_request_only(root: Path, run: Command)
     assert [(each["task"], each["cost"]) for each in made["completed_tasks"]] == [("1.2", "unknown"), ("1.3", "$0.2")]
     assert (made["safety_bounds"]["max_cost"], made["safety_bounds"]["max_time"]) == ("$10", "2h")
     assert made["safety_bounds"]["cost_so_far"] == "$0.20"
+    assert made["safety_bounds"]["warnings"] == ["Cost is unknown for 1 task, so the sum may be too low"]
+    assert made["orchestrator"]["current_task"] == "3/3"
     assert made["mine"] == 1
     assert 'left out: "learnings[0]" is not an object' in said
     assert [json.loads(each.read_bytes()) for each in path.parent.glob("*.kept-*")] == [data]
@@ -405,6 +411,7 @@ def test_what_was_taken_over_has_nothing_wrong(
 
     run("import")
 
+    assert state(root)["orchestrator"]["task_doc"] == str(doc)
     assert run("check").out.strip() == "The state and its task document agree."
 
 

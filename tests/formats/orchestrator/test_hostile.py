@@ -83,7 +83,16 @@ def test_only_plain_digits_number_a_task() -> None:
 
 
 @pytest.mark.parametrize(
-    "bound", ["Max cost: USD 3", "Max time: 2 weeks", "Max cost: -5", "Max iterations per task: five", "Max time: 1.5h"]
+    "bound",
+    [
+        "Max cost: USD 3",
+        "Max cost: $0",
+        "Max time: 0m",
+        "Max time: 2 days",
+        "Max cost: -5",
+        "Max iterations per task: five",
+        "Max time: 1.5h",
+    ],
 )
 def test_a_bound_that_cannot_be_understood_is_said(bound: str) -> None:
     """A looser default must not take its place in silence."""
@@ -115,7 +124,7 @@ def test_of_many_planted_checkpoints_few_are_read(scene: Scene, monkeypatch: pyt
     read = Mock(side_effect=snapshots.read)
     monkeypatch.setattr(snapshots, "read", read)
 
-    assert next(snapshots.newest(scene.project, []), None) is not None
+    assert next(snapshots.newest(scene.project, [], ""), None) is not None
     assert read.call_count == snapshots.TRIED + 1
 
 
@@ -123,7 +132,8 @@ PLANTED: dict[str, tuple[Callable[[Path], object], str]] = {
     "pipe": (os.mkfifo, "mv {0} {0}.aside"),
     "folder": (Path.mkdir, "mv {0} {0}.aside"),
     "other": (lambda log: log.write_text("another program's notes"), "mv {0} {0}.aside"),
-    "link": (lambda log: log.symlink_to("elsewhere"), "cp -p {0} {0}.real && mv {0}.real {0}"),
+    "link": (lambda log: log.symlink_to("agent-state.json"), "cp -p {0} {0}.real && mv {0}.real {0}"),
+    "link to nothing": (lambda log: log.symlink_to("elsewhere"), "rm {0}"),
 }
 
 
@@ -132,7 +142,8 @@ def test_doctor_names_a_log_that_takes_no_learnings(scene: Scene, planted: str) 
     """With the command that helps; an empty one, ours and none are as they should be."""
     scene.start()
     log = learnings.path(scene.project)
-    for sound in (None, b"", b'{"lesson": "mine"}\n'):
+    whole, torn = b'{"timestamp": "2026", "lesson": "mine"}\n', b'{"timestamp": "20\n'
+    for sound in (None, b"", b" \n", whole, torn, torn + whole, b"\xef\xbb\xbf" + whole, b"\n" + whole):
         _ = sound is None or log.write_bytes(sound)
         assert [each.text for each in checks.findings(Workspace.open(scene.project.root))] == []
     log.unlink()

@@ -181,7 +181,7 @@ def step(workflow: Workflow) -> Step | None:
     due = number[workflow.due[0]] if workflow.due else None
     if due is None:
         text = "review the whole run, then end it with `holdfast orchestrator complete`"
-        return Step(workflow.total, workflow.total, "Outer review", "", "Outer review", text)
+        return Step(0, workflow.total, "Outer review", "", "Outer review", text)
     verb = {"active": "go on with", "failed": "retry", "blocked": "retry"}.get(due.status, "start")
     if workflow.status == "pending":
         verb = f"approve the plan with `holdfast orchestrator approve`, then {verb}"

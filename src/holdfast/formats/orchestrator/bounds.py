@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
-from holdfast.errors import TransitionError
+from holdfast.errors import HoldfastError, TransitionError
 from holdfast.formats.orchestrator import amounts, schema
 from holdfast.formats.orchestrator.run import EXECUTOR
 from holdfast.frozen import NamedTuple
@@ -73,11 +73,25 @@ def extend(run: Run, *, iterations: int | None = None, cost: str | None = None, 
     if run.terminal:
         raise TransitionError(f"the run is {run.status}, so its bounds stay as they are")
     given: dict[str, Any] = {"max_iterations_per_task": iterations}
-    given["max_cost"] = None if cost is None else amounts.asked_money(cost)
-    given["max_time"] = None if time is None else amounts.asked_time(time)
+    given["max_cost"] = None if cost is None else asked_cost(cost)
+    given["max_time"] = None if time is None else asked_time(time)
     bounds = run.part("safety_bounds")
     bounds.update({name: value for name, value in given.items() if value is not None})
     withdraw(run)
+
+
+def asked_cost(text: str) -> str:
+    """Return the bound of a cost that a person gave. Raises HoldfastError if it is none, or 0."""
+    found = amounts.asked_money(text)
+    _insist_above_zero(text, amounts.money(found))
+    return found
+
+
+def asked_time(text: str) -> str:
+    """Return the bound of a time that a person gave. Raises HoldfastError if it is none, or 0."""
+    found = amounts.asked_time(text)
+    _insist_above_zero(text, amounts.seconds(found))
+    return found
 
 
 def withdraw(run: Run) -> list[str]:
@@ -118,6 +132,11 @@ def over(run: Run) -> str:
     )
 
 
+def _insist_above_zero(text: str, amount: Decimal | int | None) -> None:
+    if not amount:
+        raise HoldfastError(f"{text!r} can't be a bound; give one of more than 0")
+
+
 def _executors(run: Run) -> list[dict[str, Any]]:
     return [each for each in schema.objects(run.data.get("active_agents")) if each.get("type") == EXECUTOR]
 
@@ -136,4 +155,4 @@ def _unknown(run: Run) -> str:
     done = schema.objects(run.data.get("completed_tasks"))
     costs = [each.get("cost") for each in done]
     count = costs.count(amounts.UNKNOWN) + len([each for each in run.all_noted().values() if each.get("unknown")])
-    return f"{_UNKNOWN}{count} {'task' if count == 1 else 'tasks'}, so it is not in the sum" if count else ""
+    return f"{_UNKNOWN}{count} {'task' if count == 1 else 'tasks'}, so the sum may be too low" if count else ""

@@ -25,14 +25,14 @@ _NAMED = re.compile(r"\btask\s+(\d{1,6}\.\d{1,6})(?![\d.]*\d)", re.IGNORECASE)
 def drift(project: Records, run: Run) -> Iterator[str]:
     """Yield what a checkpoint, git or the clock says otherwise than the state (R003-29, R003-30), as sentences."""
     done = {id_ for id_, status in run.statuses().items() if status == "completed"}
-    listed = [values.text(each.get("state_snapshot")) for each in schema.objects(run.data.get("checkpoints"))]
-    yield from _checkpoint(project, run, listed, done)
+    yield from _checkpoint(project, run, done)
     yield from _commits(project, run, done)
     for entry in schema.objects(run.data.get("active_agents")):
         if not run.terminal and entry.get("status") != "blocked" and bounds.elapsed(run, entry) >= STALE_S:
-            who = f"{values.text(entry.get('type'))} of task {schema.task_of(entry)}"
+            task = schema.task_of(entry)
+            who = f"{values.text(entry.get('type'))} of task {task}"
             since = f"was started on {values.text(entry.get('started'))}"
-            yield f"the {who} {since}; `holdfast orchestrator agents prune` removes it"
+            yield f"the {who} {since}; `holdfast orchestrator agents prune {task}` removes it"
 
 
 def document(project: Records, run: Run) -> Iterator[str]:
@@ -58,10 +58,8 @@ def document(project: Records, run: Run) -> Iterator[str]:
             yield f"task {each.id} of the document is in no list of the state; `holdfast orchestrator repair` adds it"
 
 
-def _checkpoint(project: Records, run: Run, listed: list[str], done: set[str]) -> Iterator[str]:
-    for snapshot in snapshots.newest(project, listed):
-        if schema.run_id(snapshot.document.data) != schema.run_id(run.data):
-            continue
+def _checkpoint(project: Records, run: Run, done: set[str]) -> Iterator[str]:
+    for snapshot in snapshots.newest(project, snapshots.listed(run.data), schema.run_id(run.data)):
         there = {schema.task_of(each) for each in schema.objects(snapshot.document.data.get("completed_tasks"))}
         if ahead := sorted(there - done, key=schema.key):
             name = snapshot.document.path.name

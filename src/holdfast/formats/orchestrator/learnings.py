@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 from typing import TYPE_CHECKING, Any
@@ -105,14 +106,14 @@ def _line(learned: dict[str, Any]) -> bytes:
 
 def _is_log(raw: bytes) -> bool:
     """Return whether a file's beginning is that of a log of ours, perhaps torn, or the file is empty."""
-    first, end, _ = raw.partition(b"\n")
+    first = raw.removeprefix(codecs.BOM_UTF8).lstrip().partition(b"\n")[0]
     found = _object(first.decode("utf-8", "replace"))
-    return not raw or (found is not None and "lesson" in found) or (not end and first.startswith(b'{"timestamp"'))
+    return not first or (first.startswith(b'{"timestamp"') if found is None else "lesson" in found)
 
 
 def check_log(project: Records) -> None:
     """Raise StateError, which says what to do, if learnings can't be added to the log."""
-    if not _is_log(_read(project)):
+    if not _is_log(_read(project)[:_LINE_LIMIT_BYTES]):
         raise StateError(path(project), f"is another program's, so learnings are only in the state; {_REMEDY}")
 
 

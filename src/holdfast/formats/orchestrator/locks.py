@@ -78,7 +78,7 @@ def lock(project: Records, workflow: Workflow, place: str, owner: str, alive: Co
         return ""
     return (
         f"Agent {found[0].owner} is editing {place}; it has locked the file until {found[0].expires}. Wait until that "
-        "agent has ended, or work on another file. `holdfast orchestrator locks release` frees a lock."
+        "agent has ended, or work on another file. `holdfast orchestrator locks release PATH` frees a lock."
     )
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def repair(project: Records, run: Run) -> list[str]:
     """Mend a state in place and return what was done, as sentences. What has two possible answers is left alone."""
-    return [*_lists(run), *_missing(project, run), *_sums(run), *_counters(run), *_end(run)]
+    return [*_lists(run), *_missing(project, run), *_sums(run), *_counters(run), *_place(run), *_end(run)]
 
 
 def _lists(run: Run) -> Iterator[str]:
@@ -95,6 +95,16 @@ def _counters(run: Run) -> Iterator[str]:
         if count is None or count < number:
             yield f"{name} was {count if count is not None else 'missing'}, and {number} are listed"
             supervisor[name] = number
+
+
+def _place(run: Run) -> Iterator[str]:
+    """Say anew where the current task stands in its phase, if what is said can't be right."""
+    said, mine = run.head.get("current_task"), run.in_phase((values.number(run.head.get("current_phase")) or 0) + 1)
+    if check.RULES["orchestrator"]["current_task"][0](said) and not (said == "0/0" and mine):
+        return
+    place = run.place(run.at_work()) if run.at_work() in mine else f"0/{len(mine)}"
+    run.head["current_task"] = place
+    yield f"current_task was {values.text(said) or 'missing'}, and is {place} now"
 
 
 def _end(run: Run) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -17,11 +18,12 @@ from holdfast.errors import (
 )
 from holdfast.files import atomic, document
 from holdfast.files.lock import locked
+from holdfast.formats.orchestrator import bounds as limits
 from holdfast.formats.orchestrator import drift, past, schema, snapshots, store, view
 from holdfast.formats.orchestrator import repair as repairs
 from holdfast.formats.orchestrator.run import Run
 from holdfast.frozen import NamedTuple
-from holdfast.workflow import extras, places, statefile, values
+from holdfast.workflow import extras, places, statefile
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,13 +61,17 @@ def chosen(project: Records, name: str = "") -> Snapshot:
             raise StateError(
                 error.path, f"{error.reason}; without a name, the newest checkpoint is restored"
             ) from error
-    listed = list[str]()
+    listed, run_id = list[str](), extras.owner(project, schema.state_path(project.root))
     with suppress(StateError):
-        entries = schema.objects(store.load(project).data.get("checkpoints"))
-        listed = [values.text(each.get("state_snapshot")) for each in entries]
-    found = next(snapshots.newest(project, listed), None)
+        data = store.load(project).data
+        listed, run_id = snapshots.listed(data), schema.run_id(data)
+    found = next(snapshots.newest(project, listed, run_id), None)
     if found is None:
-        raise HoldfastError("no checkpoint holds a state; `holdfast log` shows earlier contents of the file")
+        other = next(snapshots.newest(project, [], ""), None)
+        theirs = f"; {other.document.path.name} is another run's, and is restored if you name it" if other else ""
+        raise HoldfastError(
+            f"no checkpoint holds a state of this run{theirs}; `holdfast log` shows earlier contents of the file"
+        )
     return found
 
 
@@ -111,8 +117,10 @@ def take_over(project: Records, source: Path, task_doc: str, *, replace: bool = 
             f"{path} is a run already; `holdfast orchestrator check` says what is wrong with it, if any"
         )
     data, lost = drift.imported(given, task_doc)
+    data["orchestrator"]["task_doc"] = os.path.join(project.root, data["orchestrator"]["task_doc"])  # noqa: PTH118 - any text
     run = Run(data, {})
     mended = repairs.repair(project, run)
+    limits.warn(run)
     statefile.guard(project.root, path)
     with locked(path.parent):
         aside: Path | None = None
@@ -146,8 +154,7 @@ def put_away(project: Records) -> Path:
         workflow = view.workflow(project, file)[0]
         folder = path.parent / ARCHIVE / workflow.id
         statefile.guard(project.root, folder / path.name)
-        listed = [values.text(each.get("state_snapshot")) for each in schema.objects(run.data.get("checkpoints"))]
-        own = [name for name in listed if snapshots.is_name(name)]
+        own = [name for name in snapshots.listed(run.data) if snapshots.is_name(name)]
         mine = [path.name, places.extras(project.root, path).name, *own]
         if snapshots.is_ours(project):
             mine.append(snapshots.LATEST)

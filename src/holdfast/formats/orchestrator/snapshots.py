@@ -6,7 +6,7 @@ import heapq
 import re
 from contextlib import suppress
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import MissingError, SchemaMismatch, StateError
 from holdfast.files import atomic, document
@@ -16,7 +16,7 @@ from holdfast.frozen import NamedTuple
 from holdfast.workflow import statefile, values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from holdfast.files.document import Document
@@ -43,9 +43,8 @@ def enter(project: Records, run: Run, task: str) -> str:
     The number is free, and above those of all entries and files but the longest ones, which anyone can plant. Entries
     beyond the configured number leave the state; `drop` deletes their files.
     """
-    listed = [values.text(each.get("state_snapshot")) for each in schema.objects(run.data.get("checkpoints"))]
     there = set(_files(project))
-    named = [match[1] for name in (*listed, *there) if (match := _NAME.fullmatch(name))]
+    named = [match[1] for name in (*listed(run.data), *there) if (match := _NAME.fullmatch(name))]
     numbers = [int(each) for each in named if len(each) < _DIGITS]
     name = next(
         name for number in count(max(numbers, default=0) + 1) if (name := f"checkpoint-{number:03}.json") not in there
@@ -63,9 +62,14 @@ def enter(project: Records, run: Run, task: str) -> str:
         }
     )
     most = project.config.checkpoints
-    run.outdated += [values.text(each.get("state_snapshot")) for each in schema.objects(entries[:-most])]
+    run.outdated += listed({"checkpoints": entries[:-most]})
     del entries[:-most]
     return name
+
+
+def listed(data: Mapping[str, Any]) -> list[str]:
+    """Return the names of the snapshots that a state lists, in its order."""
+    return [values.text(each.get("state_snapshot")) for each in schema.objects(data.get("checkpoints"))]
 
 
 def drop(project: Records, outdated: list[str]) -> None:
@@ -95,19 +99,22 @@ def write(project: Records, name: str, raw: bytes) -> list[str]:
     return []
 
 
-def newest(project: Records, listed: list[str]) -> Iterator[Snapshot]:
+def newest(project: Records, listed: list[str], run_id: str) -> Iterator[Snapshot]:
     """Yield the snapshots that really are states of ours, the newest first (I003-16).
 
     Args:
         project: the project.
         listed: the snapshots that the state names, in its order. The last `TRIED` of them come first, then as many with
             the highest numbers, then `LATEST`.
+        run_id: the run that is meant, because an earlier one's lie there, too; empty if nobody knows.
     """
     named = [name for name in listed[-TRIED:] if is_name(name)]
     by_number = heapq.nlargest(TRIED, _files(project), key=lambda name: int((_NAME.fullmatch(name) or [0, 0])[1]))
     for name in dict.fromkeys([*reversed(named), *by_number, LATEST]):
         with suppress(StateError):
-            yield read(project, name)
+            found = read(project, name)
+            if run_id in ("", schema.run_id(found.document.data)):
+                yield found
 
 
 def read(project: Records, name: str) -> Snapshot:

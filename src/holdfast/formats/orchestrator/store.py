@@ -47,7 +47,7 @@ def load(project: Records) -> StateFile:
     try:
         file = statefile.read(project, path)
     except BrokenError as error:
-        snapshot = next(snapshots.newest(project, []), None)
+        snapshot = next(snapshots.newest(project, [], extras.owner(project, path)), None)
         if snapshot is None:
             raise
         found = snapshot.document
@@ -149,7 +149,7 @@ def _readable(project: Records) -> tuple[StateFile, list[str]]:
         file = statefile.present(project, path)
         said = list[str]()
     except BrokenError as error:
-        snapshot = next(snapshots.newest(project, []), None)
+        snapshot = next(snapshots.newest(project, [], extras.owner(project, path)), None)
         if snapshot is None:
             raise
         aside = statefile.set_aside(project, path)
@@ -191,10 +191,9 @@ def create(project: Records, start: Start, doc: Path, *, given: dict[str, Any] |
     statefile.guard(project.root, path)
     with locked(path.parent):
         made = statefile.insist(lambda: _created(project, start, doc, found, mtime, given or {}))
-    faults = list(found.faults)
-    if document.leads_out(doc, project.root):
-        faults.append("it is outside the project, so later changes to it aren't followed")
-    return told(made, [f"{doc.name}: {fault}" for fault in faults])
+    leaves = document.leads_out(doc, project.root)
+    outside = [f"{doc} is outside the project, so later changes to it aren't followed"] if leaves else []
+    return told(made, [f"{doc.name}: {fault}" for fault in found.faults] + outside)
 
 
 def compose(project: Records, title: str, tasks: tuple[tuple[str, str], ...]) -> Path:

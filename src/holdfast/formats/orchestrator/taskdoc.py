@@ -37,7 +37,7 @@ _BOUND = {
     ),
     "max_cost": re.compile(r"max(?:imum)?[ _-]cost[^:=\n]{0,40}[:=][\s*_`]*(\$?\s?[\d.,]*\d)", re.IGNORECASE),
     "max_time": re.compile(
-        r"max(?:imum)?[ _-]time[^:=\n]{0,40}[:=][\s*_`]*((?:\d+\s*(?:d|h|min|m|s)\w*\s*)+)", re.IGNORECASE
+        r"max(?:imum)?[ _-]time[^:=\n]{0,40}[:=][\s*_`]*((?:\d+\s*(?:h|min|m|s)\w*\s*)+)", re.IGNORECASE
     ),
 }
 
@@ -232,6 +232,6 @@ def _bound(name: str, said: str) -> Any:
     if name == "max_iterations_per_task":
         return int(said) or None
     if name == "max_cost":
-        return f"${said.removeprefix('$').strip()}" if amounts.money(said) is not None else None
-    plain = re.sub(r"(?<=\d)\s*(d|h|m|s)[a-z]*", r"\1", said.lower()).replace("hours", "h")
-    return plain if amounts.seconds(plain) is not None else None
+        return f"${said.removeprefix('$').strip()}" if amounts.money(said) else None
+    plain = re.sub(r"(?<=\d)\s*(h|m|s)[a-z]*", r"\1", said.lower()).replace("hours", "h")
+    return plain if amounts.seconds(plain) else None

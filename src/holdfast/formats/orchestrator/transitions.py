@@ -68,9 +68,9 @@ def iterate(run: Run, id_: str) -> int:
     insist_open(run)
     entry = run.executor(id_)
     if entry is None or entry.get("status") == "blocked":
-        raise TransitionError(
-            f"task {id_} is {run.task(id_).status}; `holdfast orchestrator task start {id_}` starts it"
-        )
+        status = run.task(id_).status
+        way = "" if status == "completed" else f"; `holdfast orchestrator task start {id_}` starts it"
+        raise TransitionError(f"task {id_} is {status}, so it has no next iteration{way}")
     number = (values.number(entry.get("iteration")) or 0) + 1
     _count(run, entry, number)
     return number

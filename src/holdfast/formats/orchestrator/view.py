@@ -25,6 +25,7 @@ NAME = "orchestrator"
 TESTS = "tests_passing"
 """The success criterion that a test run of a task answers, as in the document's example."""
 LEARNINGS = 5  # learnings that the context repeats
+FAR = 2  # what a learning of another phase counts as; one of the task itself is 0
 MINUTE_S = 60
 _STATUSES: dict[str, Status] = {
     "planning": "pending",
@@ -157,11 +158,11 @@ def context(run: Run, root: Path) -> dict[str, Any]:
 
 
 def lessons(run: Run, task: str = "") -> list[str]:
-    """Return the learnings that bear on a task, or on those at work: their own first, then their phase's.
+    """Return the learnings that bear on a task: its own first, then its phase's.
 
     Args:
         run: the run.
-        task: the task; by default those that agents work on.
+        task: the task; by default those that agents work on, and then the latest of other phases fill up the list.
     """
     entries = schema.objects(run.data.get("learnings"))
     agents = schema.objects(run.data.get("active_agents"))
@@ -170,9 +171,9 @@ def lessons(run: Run, task: str = "") -> list[str]:
 
     def nearness(entry: Mapping[str, Any]) -> int:
         mine = schema.task_of(entry)
-        return 0 if mine in at else 1 if schema.phase_of(mine) in phases else 2
+        return 0 if mine in at else 1 if schema.phase_of(mine) in phases else FAR
 
-    latest_first = entries[-200:][::-1]
+    latest_first = [each for each in entries[-200:][::-1] if not task or nearness(each) < FAR]
     return [
         f"{values.text(each.get('task'))} {values.text(each.get('type'))}: {values.text(each.get('lesson'))}"
         for each in sorted(latest_first, key=nearness)[:LEARNINGS]

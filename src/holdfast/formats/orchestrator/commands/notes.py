@@ -131,7 +131,7 @@ def checkpoint(task_id: str, as_json: bool, project_dir: str | None) -> None:
 
 @click.group()
 def agents() -> None:
-    """Remove agents that a crash left behind.
+    """Remove agents that are gone from the state.
 
     \b
     Example:
@@ -223,12 +223,14 @@ def release(paths: tuple[str, ...], owner: str, everything: bool, as_json: bool,
     gone = file_locks.release(
         options.open_project(project_dir), lambda each: everything or each.path in paths or each.owner == owner
     )
-    none = "There is no such lock. `holdfast orchestrator locks` shows those that there are."
-    _show(gone, as_json, "Freed {0.path}, which agent {0.owner} had locked.", none)
+    if not gone and not everything:
+        asked = ", ".join([*paths, *([f"agent {owner}"] if owner else [])])
+        raise HoldfastError(f"there is no lock of {asked}; `holdfast orchestrator locks` lists all")
+    _show(gone, as_json, "Freed {0.path}, which agent {0.owner} had locked.")
 
 
-def _show(found: list[file_locks.Lock], as_json: bool, form: str, none: str = "No file is locked.") -> None:
+def _show(found: list[file_locks.Lock], as_json: bool, form: str) -> None:
     if as_json:
         options.print_json([each._asdict() for each in found])
     else:
-        options.say("\n".join(form.format(each) for each in found) or none)
+        options.say("\n".join(form.format(each) for each in found) or "No file is locked.")

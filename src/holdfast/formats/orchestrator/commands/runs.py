@@ -9,8 +9,8 @@ import click
 
 from holdfast.commands import options, verbs
 from holdfast.errors import HoldfastError
-from holdfast.formats.orchestrator import amounts, store, transitions
 from holdfast.formats.orchestrator import bounds as limits
+from holdfast.formats.orchestrator import store, transitions
 from holdfast.formats.orchestrator.commands.change import change, opened
 from holdfast.sessions.ownership import owners
 from holdfast.workflow import values
@@ -53,8 +53,8 @@ def start(
     project = options.open_project(project_dir)
     given: dict[str, Any] = {
         "max_iterations_per_task": max_iterations,
-        "max_cost": None if max_cost is None else amounts.asked_money(max_cost),
-        "max_time": None if max_time is None else amounts.asked_time(max_time),
+        "max_cost": None if max_cost is None else limits.asked_cost(max_cost),
+        "max_time": None if max_time is None else limits.asked_time(max_time),
     }
     path = _absolute(task_doc)
     session = options.session()
