@@ -73,7 +73,6 @@ _PACKAGES = ("pluggy", "pydantic", "platformdirs", *_STANDARD, *_ENCODINGS)
 ROOM_BYTES = 512 * 1024
 """Memory that a handlers' child has ready for new objects; all of it counts as the server's."""
 _BLOCK_BYTES = 256  # small enough for the memory from which Python makes objects
-_kept: list[bytes] = []
 _NOWHERE = Path("/")
 _SOURCE, _PAYLOADS = engine.CLIENT.rehearsal()
 _ROUTES = scan(_SOURCE, engine.CLIENT).routes
@@ -221,7 +220,7 @@ def of_handlers() -> None:
 def make_room() -> None:
     """Map the memory for what an event makes. A run of 500 tasks takes about so much; each page takes microseconds."""
     made = [bytes(_BLOCK_BYTES - sys.getsizeof(b"")) for _ in range(ROOM_BYTES // _BLOCK_BYTES)]
-    _kept[:] = made[0], made[-1]  # else Python would give the memory back to the system
+    made.clear()  # Python keeps the last megabyte that it has mapped
 
 
 def _call_shipped() -> None:

@@ -68,11 +68,7 @@ def held(project: Records, state: Path, workflow_id: str) -> dict[str, Any]:
 
 def owner(project: Records, state: Path) -> str:
     """Return the id of the workflow that a state file's extras belong to; empty without any that can be read."""
-    try:
-        file = _load(project, places.extras(project.root, state))
-    except StateError:
-        return ""
-    return values.text(file.data["id"]) if file is not None else ""
+    return values.text(_whole(project, state).get("id"))
 
 
 def notes(project: Records, state: Path, workflow_id: str) -> dict[str, Any]:
@@ -149,11 +145,17 @@ def _add(project: Records, path: Path, workflow_id: str, changes: Changes) -> No
 
 def _readable(project: Records, state: Path, workflow_id: str) -> Mapping[str, Any]:
     """Return what a state file's extras hold of the workflow with this id; nothing if they can't be read."""
+    found = _whole(project, state)
+    return found if values.text(found.get("id")) == workflow_id else {}
+
+
+def _whole(project: Records, state: Path) -> Mapping[str, Any]:
+    """Return what a state file's extras hold, of whichever workflow; nothing if they can't be read."""
     try:
         file = _load(project, places.extras(project.root, state))
     except StateError:
         return {}
-    return file.data if file is not None and values.text(file.data["id"]) == workflow_id else {}
+    return {} if file is None else file.data
 
 
 def _load(project: Records, path: Path) -> StateFile | None:

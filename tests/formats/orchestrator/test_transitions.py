@@ -176,17 +176,23 @@ def test_the_review_of_the_whole_run_is_no_tasks_step(scene: Scene) -> None:
 def test_tasks_have_their_notes_and_names_whatever_list_they_are_in(scene: Scene) -> None:
     """One that is pending, at work or completed, with notes or without; a name that is none gives way."""
     scene.start()
-    scene.do(lambda run: transitions.begin(run, "1.1"))
     scene.do(lambda run: run.note("1.2").update(agent="writer"))
     data = scene.data
-    data["pending_tasks"][1]["name"] = 7
+    data["pending_tasks"][2]["name"] = 7
     scene.put(json.dumps(data).encode())
-
-    assert [(each.id, each.title, each.status, each.agent) for each in scene.workflow.phases] == [
-        ("1.1", "Update the model", "active", ""),
-        ("1.2", "Write the middleware", "pending", "writer"),
-        ("2.1", "7", "pending", ""),
+    listed = [
+        ("1.1", "Update the model", "pending", "", ()),
+        ("1.2", "Write the middleware", "pending", "writer", ()),
+        ("2.1", "7", "pending", "", ()),
     ]
+    assert [(*each[:1], *each[2:6]) for each in scene.workflow.phases] == listed
+
+    scene.do(lambda run: transitions.begin(run, "1.1"))
+    assert scene.workflow.phases[0].status == "active"
+    data = scene.data
+    data["completed_tasks"] = [{"task": "1.1", "name": "Update the model", "files_modified": ["user.py"]}]
+    scene.put(json.dumps(data).encode())
+    assert scene.workflow.phases[0][2:6] == ("Update the model", "completed", "", ("user.py",))
 
 
 def test_an_earlier_runs_checkpoint_is_no_way_back(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -117,7 +116,7 @@ def take_over(project: Records, source: Path, task_doc: str, *, replace: bool = 
             f"{path} is a run already; `holdfast orchestrator check` says what is wrong with it, if any"
         )
     data, lost = drift.imported(given, task_doc)
-    data["orchestrator"]["task_doc"] = os.path.join(project.root, data["orchestrator"]["task_doc"])  # noqa: PTH118 - any text
+    data["orchestrator"]["task_doc"] = str(project.root / data["orchestrator"]["task_doc"])
     run = Run(data, {})
     mended = repairs.repair(project, run)
     limits.warn(run)

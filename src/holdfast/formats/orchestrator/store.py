@@ -47,8 +47,7 @@ def load(project: Records) -> StateFile:
     try:
         file = statefile.read(project, path)
     except BrokenError as error:
-        snapshot = next(snapshots.newest(project, [], extras.owner(project, path)), None)
-        if snapshot is None:
+        if (snapshot := _last_snapshot(project)) is None:
             raise
         found = snapshot.document
         held = document.Document(path, found.data, found.raw, found.mtime)
@@ -149,8 +148,7 @@ def _readable(project: Records) -> tuple[StateFile, list[str]]:
         file = statefile.present(project, path)
         said = list[str]()
     except BrokenError as error:
-        snapshot = next(snapshots.newest(project, [], extras.owner(project, path)), None)
-        if snapshot is None:
+        if (snapshot := _last_snapshot(project)) is None:
             raise
         aside = statefile.set_aside(project, path)
         name = snapshot.document.path.name
@@ -160,6 +158,11 @@ def _readable(project: Records) -> tuple[StateFile, list[str]]:
     if file is None:
         raise MissingError(path, "there is no run; `holdfast orchestrator start TASK_DOC` starts one")
     return file, said
+
+
+def _last_snapshot(project: Records) -> snapshots.Snapshot | None:
+    """Return the newest snapshot of the run whose state is broken; None for none. Its notes say which run that is."""
+    return next(snapshots.newest(project, [], extras.owner(project, schema.state_path(project.root))), None)
 
 
 def told(workflow: Workflow, said: list[str]) -> Workflow:

@@ -25,8 +25,8 @@ NAME = "orchestrator"
 TESTS = "tests_passing"
 """The success criterion that a test run of a task answers, as in the document's example."""
 LEARNINGS = 5  # learnings that the context repeats
-FAR = 2  # what a learning of another phase counts as; one of the task itself is 0
 MINUTE_S = 60
+_FAR = 2  # how near a learning of another phase is to a task; its own are 0
 _STATUSES: dict[str, Status] = {
     "planning": "pending",
     "executing": "active",
@@ -171,12 +171,13 @@ def lessons(run: Run, task: str = "") -> list[str]:
 
     def nearness(entry: Mapping[str, Any]) -> int:
         mine = schema.task_of(entry)
-        return 0 if mine in at else 1 if schema.phase_of(mine) in phases else FAR
+        return 0 if mine in at else 1 if schema.phase_of(mine) in phases else _FAR
 
-    latest_first = [each for each in entries[-200:][::-1] if not task or nearness(each) < FAR]
+    latest_first = entries[-200:][::-1]
     return [
         f"{values.text(each.get('task'))} {values.text(each.get('type'))}: {values.text(each.get('lesson'))}"
         for each in sorted(latest_first, key=nearness)[:LEARNINGS]
+        if not task or nearness(each) < _FAR
     ]
 
 
