@@ -190,9 +190,9 @@ def test_tasks_have_their_notes_and_names_whatever_list_they_are_in(scene: Scene
     scene.do(lambda run: transitions.begin(run, "1.1"))
     assert scene.workflow.phases[0].status == "active"
     data = scene.data
-    data["completed_tasks"] = [{"task": "1.1", "name": "Update the model", "files_modified": ["user.py"]}]
+    data["completed_tasks"] = [{"task": "2.1", "name": "Create it", "files_modified": ["user.py"]}]  # without notes
     scene.put(json.dumps(data).encode())
-    assert scene.workflow.phases[0][2:6] == ("Update the model", "completed", "", ("user.py",))
+    assert scene.workflow.phases[2][2:6] == ("Create it", "completed", "", ("user.py",))
 
 
 def test_an_earlier_runs_checkpoint_is_no_way_back(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
