@@ -12,27 +12,18 @@ CLIENTS := 2.1.329 2.1.197
 export PYTHONDONTWRITEBYTECODE :=
 PLATFORM := $(shell uname -s | tr A-Z a-z)-$(subst aarch64,arm64,$(subst x86_64,x64,$(shell uname -m)))
 
-.PHONY: demo test quick test-all every lint coverage matrix hooks simulate score bench client clients requirements plugin browser reference picture docs wheels release clean
+.PHONY: demo test pytest lint matrix hooks simulate score bench client clients requirements plugin browser reference picture docs wheels release clean
 
 demo: $(INSTALLED)
 	@$(BIN)/holdfast demo
 
-# All but the tests that take long because they wait or start many processes (marked `slow`). ruff and mypy run beside them.
+# The tests, with ruff and mypy beside them. `make test ALL=1` adds the tests marked `slow`, which wait or start many
+# processes, and prints how much of the code runs in the tests' own processes.
 test: $(READY)
-	@$(MAKE) --no-print-directory -j2 lint quick
+	@$(MAKE) --no-print-directory -j2 lint pytest
 
-quick: $(READY)
-	$(BIN)/python -m pytest -n auto -m "not slow"
-
-test-all: $(READY)
-	@$(MAKE) --no-print-directory -j2 lint every
-
-every: $(READY)
-	$(BIN)/python -m pytest -n auto
-
-# How much of the code the tests run in their own processes. Slow tests mostly start others, which are not counted.
-coverage: $(READY)
-	$(BIN)/python -m pytest -n auto -m "not slow" --cov
+pytest: $(READY)
+	$(BIN)/python -m pytest -n auto $(if $(ALL),--cov,-m "not slow")
 
 # The tests on every Python that tox.ini names and this machine has.
 matrix: $(READY)

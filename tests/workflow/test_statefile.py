@@ -165,9 +165,8 @@ class Pauses:
 def pauses(monkeypatch: pytest.MonkeyPatch) -> Pauses:
     """The pauses while a state file is watched; time passes all the same, ten milliseconds each."""
     made = Pauses()
-    now = time.monotonic()
     monkeypatch.setattr(time, "sleep", made)
-    monkeypatch.setattr(time, "monotonic", lambda: now + made.count / 100)
+    monkeypatch.setattr(time, "monotonic", lambda: 1000.0 + made.count / 100)
     return made
 
 

@@ -170,8 +170,12 @@ def test_absence_is_proven_by_an_answer_after_the_compaction(tmp_path: Path, cli
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_absence_is_proven_by_a_compaction_after_which_nothing_is_written(tmp_path: Path, client: str) -> None:
+def test_absence_is_proven_by_a_compaction_after_which_nothing_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, client: str
+) -> None:
     """A person compacts, and says something before the model does: by then the client has long written all of it."""
+    now = 1_000_000.0
+    monkeypatch.setattr(time, "time", lambda: now)
     data = written(f"guided-{client}")
     lines = data.splitlines(keepends=True)
     silent = b"".join(line for line in lines if b'"type":"hook_additional_context"' not in line)
@@ -184,9 +188,9 @@ def test_absence_is_proven_by_a_compaction_after_which_nothing_is_written(tmp_pa
     ):
         place = put(tmp_path, content)
         assert transcripts.reached(place, MARK, since) in ("unknown", "confirmed")
-        os.utime(place, (1, time.time() - transcripts.REST_S / 2))
+        os.utime(place, (1, now - transcripts.REST_S / 2))
         assert transcripts.compacted(place, since) is False
-        os.utime(place, (1, time.time() - transcripts.REST_S * 2))
+        os.utime(place, (1, now - transcripts.REST_S * 2))
         assert transcripts.reached(place, MARK, since) == proven
         assert transcripts.compacted(place, since) is of_compaction
 

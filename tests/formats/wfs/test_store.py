@@ -203,7 +203,7 @@ def test_within_a_moment_of_an_event_tasks_are_looked_at_once(
 ) -> None:
     """Except under the lock of a change, before it writes. What this process writes counts at once."""
     session = store.get(project, NAME)
-    path, now = places.task(session.folder, "IMPL-1"), [time.monotonic()]
+    path, now = places.task(session.folder, "IMPL-1"), [1000.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
 
     def title() -> str:
