@@ -160,8 +160,10 @@ def main(arguments: list[str] | None = None) -> Any:
     given = sys.argv[1:] if arguments is None else arguments
     if given[:1] == ["dispatch"] and given[1:] not in (["-h"], ["--help"]):
         sys.exit(_answer(given[1] if len(given) > 1 else None))
+    from holdfast.process import reset_signals
     from holdfast.process.terminal_text import guarded
 
+    reset_signals()
     with guarded():
         return _run(given)
 

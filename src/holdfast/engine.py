@@ -13,6 +13,7 @@ from holdfast.clients import claude
 from holdfast.dispatch import costs, duplicates, faults, intake, output
 from holdfast.errors import EventError, HoldfastError
 from holdfast.plugins import deadlines, loader
+from holdfast.process import reset_signals
 from holdfast.project import OpenProject
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ def dispatch(
     streams: output.Streams | None = None
     try:
         passed("begun")
+        reset_signals()
         log.set_project(os.environ.get(CLIENT.ROOT_VARIABLE))
         signal.signal(signal.SIGTERM, _end)
         _watch(started + PREPARE_LIMIT_S)
@@ -145,6 +147,10 @@ def answer(
     passed("found")
     if not plan or event is None:
         return 0
+    if spare and strict(plan):  # each strict handler's process is forked from this one, which loads no handler file
+        spare.child.kill()
+        spare.child.close()
+        spare = None
     from holdfast.dispatch import conclusion
     from holdfast.dispatch.isolation import Isolated
     from holdfast.plugins.context import Context
@@ -185,6 +191,11 @@ def answer(
         isolated.abandon()
         raise
     return reply.exit_code
+
+
+def strict(plan: Sequence[Call]) -> bool:
+    """Return whether any call of a plan is of a strict handler."""
+    return any(call.route.strict for call in plan)
 
 
 def _load_for_both(plan: Sequence[Call]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 import time
@@ -85,19 +86,22 @@ class Caller:
         manager = _manager(plan[0])
         modules: dict[str, Call] = {}
         loading: dict[str, tuple[float, float]] = {}
-        for call in _registration(plan):
-            began = time.monotonic()
-            fault = self._register(manager, call, modules)
-            loading[call.label] = (began, time.monotonic())
-            if fault:
-                yield Answer(call.label, fault=fault, moments=loading[call.label])
-        if not modules:
-            return
-        caller = getattr(manager.hook, plan[0].route.function)
-        for implementation in reversed(caller.get_hookimpls()):
-            began = time.monotonic()
-            given = self._answer(modules[implementation.plugin_name], implementation)
-            yield replace(given, moments=(*loading[given.label], began, time.monotonic()))
+        with _surroundings() as restore:
+            for call in _registration(plan):
+                began = time.monotonic()
+                fault = self._register(manager, call, modules)
+                restore()
+                loading[call.label] = (began, time.monotonic())
+                if fault:
+                    yield Answer(call.label, fault=fault, moments=loading[call.label])
+            if not modules:
+                return
+            caller = getattr(manager.hook, plan[0].route.function)
+            for implementation in reversed(caller.get_hookimpls()):
+                began = time.monotonic()
+                given = self._answer(modules[implementation.plugin_name], implementation)
+                restore()
+                yield replace(given, moments=(*loading[given.label], began, time.monotonic()))
 
     def loads(self, plan: Sequence[Call]) -> Iterator[Answer]:
         """Load and register the planned functions without calling them; never raises."""
@@ -148,6 +152,28 @@ class Caller:
             return Answer(call.label, fault=describe(error, limit))
         self.event = self.client.changed(self.event, said)
         return Answer(call.label, said)
+
+
+@contextmanager
+def _surroundings() -> Iterator[Callable[[], None]]:
+    """Yield a function that puts back this process's working directory, environment and umask, as they are now."""
+    variables = dict(os.environb)
+    mask = os.umask(0o077)
+    os.umask(mask)
+    folder = os.open(".", getattr(os, "O_PATH", os.O_RDONLY))  # a path would lose a folder that a handler deletes
+
+    def restore() -> None:
+        os.umask(mask)
+        os.fchdir(folder)
+        if os.environb != variables:
+            os.environb.clear()
+            os.environb.update(variables)
+            time.tzset()
+
+    try:
+        yield restore
+    finally:
+        os.close(folder)
 
 
 def _registration(plan: Sequence[Call]) -> list[Call]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import select
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from holdfast import log
@@ -73,5 +72,4 @@ def note_apart(project: OpenProject, event: Event, units: Mapping[str, int], pri
     ended, _, _ = select.select([reading], [], [], WAIT_LIMIT_S)  # the process closes the other end by ending
     os.close(reading)
     if ended:
-        with suppress(ChildProcessError):  # SIGCHLD is ignored here, as our parent set it
-            os.waitpid(pid, 0)
+        os.waitpid(pid, 0)

@@ -4,6 +4,9 @@ pluggy's multicall stops at the first exception, and no exception handling helps
 or a call that never returns to Python. So the handlers of an event run in a forked child that reports each
 answer through a pipe as it comes. If the child dies or hangs, the parent keeps the answers it has, ends the child,
 names the handler at fault, and forks again for the rest.
+
+A strict handler shares a process with strict handlers of its own place only: another handler could change a module
+that the guard relies on. The parent forks every child and loads no handler file itself.
 """
 
 from __future__ import annotations
@@ -148,6 +151,8 @@ class Isolated:
     def _run_rest(self, rest: Sequence[Call], answers: dict[str, Answer]) -> None:
         """Run calls in one child until it is done, dead or stuck; a new child adds at least one answer."""
         begun = self.spare is None
+        rest = _of_one_process(rest)
+        ours = {call.label for call in rest}
         child = self._begin(rest)
         limits = {call.label: self._limit(call) + GRACE_S for call in rest}
         running = rest[0].label
@@ -157,7 +162,7 @@ class Isolated:
             if "begin" in message:
                 begun, running, since = True, message["begin"], time.monotonic()
                 stop_at = since + limits.get(running, self.timeout)
-            elif "answer" in message:
+            elif message.get("answer") in ours:  # a process answers for its own handlers only
                 answer = from_wire(message)
                 answers[answer.label] = answer
                 self.context.project.patience.spent(message["patience"])  # so the next child waits no longer
@@ -224,6 +229,13 @@ def work(
         if records and (said := _heard(heard)) and not isolated.context.project.ledger.problem:
             costs.note(isolated.context.project, isolated.event, said[0])
             write(report, RECORDED)
+
+
+def _of_one_process(calls: Sequence[Call]) -> Sequence[Call]:
+    """Return the first calls that may share a process: strict ones of one place, or those that aren't strict."""
+    kinds = [call.route.strict and call.file.place for call in calls]
+    end = next((number for number, kind in enumerate(kinds) if kind != kinds[0]), len(calls))
+    return calls[:end]
 
 
 def _only_shipped(plan: Sequence[Call]) -> bool:

@@ -78,9 +78,15 @@ def plan(hooks: Hooks, files: Iterable[HandlerFile], event: str, value: str | No
         value: the value of its matcher field, or `None` if it has none.
 
     Returns:
-        The calls: `tryfirst` ones first, `trylast` ones last, as pluggy orders them.
+        The calls: `tryfirst` ones first, `trylast` ones last, as pluggy orders them. Beside a strict handler of the
+        user's, `tryfirst` of a project's handler doesn't count: a project can't put itself before the user's guard.
     """
     calls = [call for file in files for call in _calls(hooks, file, event, value)]
+    if any(call.route.strict and call.file.place == "user" for call in calls):
+        calls = [
+            replace(call, route=replace(call.route, tryfirst=False)) if call.file.place == "project" else call
+            for call in calls
+        ]
     first = [call for call in calls if call.route.tryfirst]
     last = [call for call in calls if call.route.trylast]
     usual = [call for call in calls if not (call.route.tryfirst or call.route.trylast)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 _asked: int | None = None
 
@@ -10,6 +11,15 @@ _asked: int | None = None
 def caller() -> int:
     """Return the id of the process that an event came from; the client and its ancestors are among its ancestors."""
     return os.getppid() if _asked is None else _asked
+
+
+def reset_signals() -> None:
+    """Undo what a parent may have left to this process: ignored or blocked signals that Holdfast relies on.
+
+    With SIGCHLD ignored (`trap '' CHLD`), no child can be waited for. SIGALRM interrupts a handler that takes too long.
+    """
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGCHLD, signal.SIGALRM))
 
 
 def set_caller(number: int) -> None:

@@ -87,7 +87,7 @@ def handle(told: Told, report: int, captured: int, heard: int) -> None:
     payload: dict[str, Any] = given[0]
     name = payload[engine.CLIENT.EVENT_KEY]
     plan, event = engine.choose(payload, seen.files(name, engine.CLIENT.matched(name, payload)))
-    if event is None:
+    if event is None or engine.strict(plan):  # then the worker forks a process for each place's strict handlers
         return
     limits = project.config.handlers
     context, deadline = Context(project, os.environ), engine.deadline(event, limits, started, plan)

@@ -73,8 +73,7 @@ def run(command: list[str]) -> None:
             begin(command)
         finally:
             os._exit(0)
-    with suppress(ChildProcessError):  # SIGCHLD is ignored here, as our parent set it
-        os.waitpid(pid, 0)
+    os.waitpid(pid, 0)
 
 
 def begin(command: list[str]) -> int:
