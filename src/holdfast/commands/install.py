@@ -62,12 +62,11 @@ def command(
         )
     if printing:
         click.echo(wanted_events.printed(target.root), nl=False)
-        return
-    _check_shapes(target)
-    if dry_run:
+    elif dry_run:
         click.echo(installer.preview(target, allow_cli=allow_cli, status_line=status_line), nl=False)
     else:
         click.echo(paths.shown("\n".join(installer.install(target, allow_cli=allow_cli, status_line=status_line))))
+        _warn_of_faults(target)
         for line in format_index.refresh():  # last, because it can fail: what was registered is printed by now
             click.echo(line)
         config_schema.refresh()
@@ -76,20 +75,13 @@ def command(
         click.echo(_NEXT)
 
 
-def _check_shapes(target: Target) -> None:
-    """Raise StateError if the client ignores the hooks in `target`; else warn of what it ignores in other files.
-
-    These are the files that a session reads. One that can't be read is reported by the install, or by `holdfast doctor`.
-    """
-    others = [each for each in registrations.targets(Project.open(target.root)) if each.real != target.real]
-    for each in (target, *others):
+def _warn_of_faults(target: Target) -> None:
+    """Name on stderr what the client ignores in the files that a session reads, `target` among them."""
+    for each in registrations.targets(Project.open(target.root)):
         try:
             faults = settings_schema.faults(settingsfile.read(each.real).text)
         except StateError:
-            continue
-        if each is target and any(fault.fatal for fault in faults):
-            reasons = "; ".join(str(fault) for fault in faults if fault.fatal)
-            raise StateError(target.settings, f"{reasons}. Nothing was written; correct the file, then run again")
+            continue  # `holdfast doctor` reports that
         for fault in faults:
             click.echo(paths.shown(f"Warning: {each.settings}: {fault}"), err=True)
 

@@ -16,7 +16,7 @@ from holdfast.clients.claude.events import EVENTS
 from holdfast.frozen import NamedTuple
 
 if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
+    from collections.abc import Mapping
 
 SKIPS_ENTRIES_SINCE = (2, 1, 257)
 """The first client that ignores only the malformed entry of most events. Older ones ignore the whole file."""
@@ -115,27 +115,27 @@ def faults(text: str) -> list[Fault]:
     return []
 
 
-def _counts(error: ErrorDetails) -> bool:
+def _counts(error: Mapping[str, Any]) -> bool:
     """Return whether an error is about a shape, and not of an unknown event, which the client ignores by itself."""
     steps = error["loc"]
     unknown = steps[:1] == ("hooks",) and len(steps) > 1 and steps[1] not in EVENTS
     return error["type"] != "json_invalid" and not unknown
 
 
-def _fault(error: ErrorDetails, *, skips: bool) -> Fault:
+def _fault(error: Mapping[str, Any], *, skips: bool) -> Fault:
     steps = error["loc"]
     reason = _reason(error)
     if steps == ("hooks",):
         return Fault(reason, "Claude Code ignores all hooks in this file", fatal=True)
     if steps[:1] != ("hooks",) or steps[1] in _GUARDING_EVENTS:
         return Fault(reason, "Claude Code ignores this whole file", fatal=True)
-    if skips:
+    if skips or len(steps) == 2:  # of an event that isn't an array, every client ignores only that
         return Fault(reason, "Claude Code ignores this entry", fatal=False)
     since = ".".join(map(str, SKIPS_ENTRIES_SINCE))
     return Fault(reason, f"Claude Code before {since} ignores this whole file", fatal=True)
 
 
-def _reason(error: ErrorDetails) -> str:
+def _reason(error: Mapping[str, Any]) -> str:
     steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in error["loc"])
     path = "".join(steps).removeprefix(".") or "its content"
     if error["type"] == "missing":
