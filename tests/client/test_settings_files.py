@@ -42,7 +42,7 @@ def test_the_client_ignores_what_holdfast_says(bare: World, monkeypatch: pytest.
     monkeypatch.setattr(versions, "version", lambda: (major, minor, patch))
     witness, wrong = bare.client.home / "started", []
     start = [{"hooks": [{"type": "command", "command": f"touch {witness}"}]}]
-    command = [bare.client.binary, "-p", "--model", bare.client.model, "Hello."]
+    command = [str(bare.client.binary), "-p", "--model", bare.client.model, "Hello."]
     for shape in SHAPES:
         text = json.dumps({**shape, "hooks": {**shape.get("hooks", {}), "SessionStart": start}})
         bare.settings.write_text(text)
