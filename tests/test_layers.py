@@ -69,7 +69,10 @@ ONLY_IN = {
     "click": ("cli", "commands.*", "formats.*.commands*"),
     "rich": ("cli", "commands.*", "formats.*.commands*"),
     "pluggy": ("plugins.markers", "plugins.hookspecs", "dispatch.calls"),
-    "pydantic": ("config_model", "server.rehearsal", "clients.claude.events.*", "sessions.templates"),
+    "pydantic": (
+        *("config_model", "server.rehearsal", "sessions.templates"),
+        *("clients.claude.events.*", "clients.claude.settings_schema"),
+    ),
     "pytest": ("testing",),
     "tomlkit": ("plugins.switches",),
 }

@@ -89,15 +89,7 @@ def test_settings_without_content_register_nothing(target: Target, text: str | N
     if text is not None:
         target.settings.write_text(text, "utf-8")
     assert registrations.read(target.settings) == {}
-    assert registrations.misshapen(target) == ""
     assert registrations.entries(target) == []
-
-
-@pytest.mark.parametrize("text", ['{"hooks": []}', "[]", "{broken"])
-def test_why_an_install_could_not_edit_settings_is_said(target: Target, text: str) -> None:
-    """Whether the client can read them or not."""
-    target.settings.write_text(text)
-    assert registrations.misshapen(target)
 
 
 def test_the_files_a_session_reads(tmp_path: Path) -> None:

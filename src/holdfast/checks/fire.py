@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from holdfast.checks import Finding
+    from holdfast.clients.claude.scopes import Target
     from holdfast.install.plugin_copies import Copy
     from holdfast.process.trial import Ended
     from holdfast.sessions.workspace import Workspace
@@ -91,6 +92,15 @@ def findings(project: Workspace) -> Iterator[Finding]:
             yield notice(text, "holdfast doctor")
 
 
+def canary(target: Target) -> Finding | None:
+    """Run the first command that a settings file registers, as `findings` does; return None if it registers none.
+
+    Raises StateError if the file can't be read.
+    """
+    found = list(_run(_ordered(_of_settings(target))[:1], {}))
+    return found[0] if found else None
+
+
 def _run(commands: Sequence[_Command], environ: Mapping[str, str]) -> Iterator[Finding]:
     if commands:
         with place.opened() as made:
@@ -106,14 +116,19 @@ def _registered(project: Workspace) -> list[_Command]:
     found: dict[tuple[str, str], _Command] = {}
     for target in registrations.targets(project, everywhere=True):
         try:
-            listed = registrations.entries(target)
+            for command in _of_settings(target):
+                found.setdefault((command.event, str(command.hook["command"])), command)
         except StateError:
             continue  # the registration check reports that
-        for entry in listed:
-            if entry.ours:
-                command = _Command(entry.event, entry.matcher, entry.hook, target.settings, target.redo)
-                found.setdefault((entry.event, entry.command), command)
     return _ordered(found.values())
+
+
+def _of_settings(target: Target) -> list[_Command]:
+    return [
+        _Command(entry.event, entry.matcher, entry.hook, target.settings, target.redo)
+        for entry in registrations.entries(target)
+        if entry.ours
+    ]
 
 
 def _of_plugin(copy: Copy) -> list[_Command]:
@@ -166,11 +181,11 @@ def _fire(client: Client, command: _Command) -> Finding:
     faults = [*_faults(event, ended, waited), *_errors(client.place)[logged:]]
     if not faults and _noted(client.root, event) == before:
         faults = ["it ended with 0, but reached no handler"]
-    said = f"{len(ended.stdout)} characters" if ended.stdout else "silence"
+    reply = f"{len(ended.stdout)} characters" if ended.stdout else "silence"
     if faults:
         text = f"{event} ({name}), registered in {command.file}: {'; '.join(faults)}"
         return problem(text, "holdfast doctor" if faults[0].startswith("it ended") else "holdfast status")
-    return ok(f"{event} ({name}){command.whose}: {said}, after {ended.seconds:.2f} of {limit:g} seconds")
+    return ok(f"{event} ({name}){command.whose}: answered with {reply} in {ended.seconds:.2f} of {limit:g} seconds")
 
 
 def _payload(client: Client, command: _Command) -> tuple[str, dict[str, Any]]:

@@ -90,6 +90,11 @@ def _program(program: Path, where: str, remedy: str, *, mendable: bool) -> Itera
         yield problem(f"{error}, and {where}", access.opening(above) if above else remedy, None if above else fix)
         return
     if not os.access(program, os.X_OK):
+        if program.stat().st_mode & 0o111 == 0o111:  # everybody may run it, so its file system forbids that
+            mount = next(folder for folder in program.resolve().parents if folder.is_mount())
+            text = f"{program} can't run, because {mount} is mounted with the option noexec; {where}"
+            yield problem(text, f"sudo mount -o remount,exec {shlex.quote(str(mount))}")
+            return
         yield problem(f"{program} isn't executable, but {where}", remedy, fix)
         return
     started = launcher.started(text)

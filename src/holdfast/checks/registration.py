@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.checks import folders, notice, ok, problem
 from holdfast.clients import claude
-from holdfast.clients.claude import versions
+from holdfast.clients.claude import settings_schema, versions
 from holdfast.errors import MissingError, StateError
 from holdfast.files import access, document
 from holdfast.install import (
@@ -18,11 +18,11 @@ from holdfast.install import (
     plugin_copies,
     registration,
     registrations,
+    settingsfile,
     skillcopy,
     upkeep,
     wanted_events,
 )
-from holdfast.install.settingsfile import sha256
 from holdfast.plugins import loader
 from holdfast.workflow.wording import count
 
@@ -49,15 +49,22 @@ def findings(project: Workspace) -> Iterator[Finding]:
     for target in registrations.targets(project):
         try:
             entries[target] = registrations.entries(target)
+            faults = settings_schema.faults(settingsfile.read(target.real).text)
         except StateError as error:
             if target.scope == "user" or not folders.blocked(target.settings):
                 unread.append(target)
                 yield problem(f"{error}, so the client may ignore the whole file", _remedy(target))
+            continue
+        for fault in faults:
+            level = problem if fault.fatal else notice
+            yield level(f"{target.settings}: {fault}", f"correct {target.settings}")
+        if any(fault.fatal for fault in faults):
+            unread.append(target)
     ours = [entry for listed in entries.values() for entry in listed if entry.ours]
     if not (ours or unread):
         yield from _absent(entries)
     for target, listed in entries.items():
-        if any(entry.ours for entry in listed):
+        if target not in unread and any(entry.ours for entry in listed):
             yield from _drifted(project, target, files, len({entry.event for entry in listed if entry.ours}))
             yield from _events(project, target, files)
         yield from _by_hand(target, listed, {entry.event for entry in ours})
@@ -85,11 +92,6 @@ def _absent(targets: Collection[Target]) -> Iterator[Finding]:
         yield ok(f"this is the plugin, which registers {count(len(plugin_copies.own()), 'event')}")
         return
     names = ", ".join(str(target.settings) for target in targets)
-    for target in targets:
-        if target.scope == "user" and (fault := registrations.misshapen(target)):
-            text = f"Holdfast isn't registered here (looked in {names}). {target.settings} can't be changed: {fault}"
-            yield problem(text, f"correct {target.settings}, then: holdfast install")
-            return
     yield problem(f"Holdfast isn't registered here (looked in {names})", "holdfast install")
 
 
@@ -218,7 +220,7 @@ def _skill(target: Target, record: Install) -> Iterator[Finding]:
         return
     remedy = f"{target.redo} --allow-cli"
     try:
-        present = sha256(document.read(record.skill)[0])
+        present = settingsfile.sha256(document.read(record.skill)[0])
     except MissingError:
         yield notice(f"{record.skill}, the copy of the skill, is gone", remedy)
         return
@@ -226,7 +228,7 @@ def _skill(target: Target, record: Install) -> Iterator[Finding]:
         yield notice(f"the copy of the skill can't be read: {error}", remedy)
         return
     shipped = skillcopy.shipped()
-    if present == sha256(shipped):
+    if present == settingsfile.sha256(shipped):
         yield ok(f"{record.skill} is up to date")
     elif present == record.skill_digest:
         fix = partial(_copy_skill, target) if record.scope in _OURS_TO_DECIDE else None

@@ -7,18 +7,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast import paths
+from holdfast import checks, paths
+from holdfast.checks import fire
+from holdfast.clients.claude import settings_schema
+from holdfast.commands import options
 from holdfast.commands.targets import of_options, target_options
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, StateError
 from holdfast.files import document
-from holdfast.install import format_index, installer, wanted_events
+from holdfast.install import format_index, installer, registrations, settingsfile, wanted_events
 from holdfast.plugins import config_schema
-from holdfast.profile import startup
+from holdfast.project import Project
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from holdfast.clients.claude.scopes import Scope
+    from holdfast.clients.claude.scopes import Scope, Target
 
 _NEXT = (
     'Next, in a project of yours: holdfast start "What you work on" --phase "First step"\n'
@@ -63,12 +66,43 @@ def command(
         click.echo(installer.preview(target, allow_cli=allow_cli, status_line=status_line), nl=False)
     else:
         click.echo(paths.shown("\n".join(installer.install(target, allow_cli=allow_cli, status_line=status_line))))
+        _warn_of_faults(target)
         for line in format_index.refresh():  # last, because it can fail: what was registered is printed by now
             click.echo(line)
         config_schema.refresh()
         compile_package()
-        click.echo(startup.line())
+        click.echo(paths.shown(_test(target)))
         click.echo(_NEXT)
+
+
+def _warn_of_faults(target: Target) -> None:
+    """Name on stderr what the client ignores in the files that a session reads, `target` among them."""
+    for each in registrations.targets(Project.open(target.root)):
+        try:
+            faults = settings_schema.faults(settingsfile.read(each.real).text)
+        except StateError:
+            continue  # `holdfast doctor` reports that
+        for fault in faults:
+            click.echo(paths.shown(f"Warning: {each.settings}: {fault}"), err=True)
+
+
+def _test(target: Target) -> str:
+    """Send a test event to a command that `target` registers, and return a line about the answer.
+
+    Raises HoldfastError if there is none, with the reason and the way to repair it.
+    """
+    found = fire.canary(target)
+    if found is None:
+        return f"Not tested: {target.settings} registers no event."
+    if found.level == "ok":
+        return f"Tested: {found.text}. A server makes later events faster; to measure them: holdfast profile"
+    project = options.open_project(str(target.root), tell=False)
+    try:
+        causes = [each for each in checks.run(project, ("programs",)) if each.level == "problem"]
+    finally:
+        project.close()
+    cause = next(iter(causes), found)
+    raise HoldfastError(f"a test event wasn't answered: {cause.text}. To repair it: {cause.remedy}")
 
 
 def compile_package() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from holdfast.clients import claude
 from holdfast.clients.claude import versions
 from holdfast.clients.claude.events import EVENTS, OLDEST_CLIENT_EVENTS
+from holdfast.errors import StateError
 from holdfast.files import document, trust
 from holdfast.formats import OURS, RECORDS
 from holdfast.frozen import frozen
@@ -121,6 +122,7 @@ def install(target: Target, *, allow_cli: bool = False, status_line: bool = Fals
         files = _files(target)
         record = _fresh_record(target, files)
         planned = plan(target, files, record, allow_cli=allow_cli, status_line=status_line)
+        _check_accepted(planned)
         skill = skillcopy.shipped() if allow_cli and not planned.plugin else b""
         if planned.changes:
             settingsfile.check_writable(planned.file)
@@ -156,6 +158,7 @@ def preview(target: Target, *, allow_cli: bool = False, status_line: bool = Fals
     files = _files(target)
     record = _fresh_record(target, files)
     planned = plan(target, files, record, allow_cli=allow_cli, status_line=status_line)
+    _check_accepted(planned)
     before = None if planned.file.raw is None else planned.file.text
     return settingsfile.difference(str(target.settings), before, planned.text.text) if planned.changes else ""
 
@@ -181,6 +184,16 @@ def carry_out(planned: Plan) -> tuple[Path | None, Install]:
         record = dataclasses.replace(record, written=settingsfile.sha256(planned.text.text.encode("utf-8")))
     installs.keep(record)
     return backup, record
+
+
+def _check_accepted(planned: Plan) -> None:
+    """Raise StateError if the client would ignore the hooks in the settings file that an install writes."""
+    from holdfast.clients.claude import settings_schema  # builds pydantic models, which no event needs
+
+    reasons = [str(fault) for fault in settings_schema.faults(planned.text.text) if fault.fatal]
+    if reasons:
+        reason = f"{'; '.join(reasons)}. Nothing was written; correct the file, then run again"
+        raise StateError(planned.target.settings, reason)
 
 
 def _files(target: Target) -> list[HandlerFile]:

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast.clients.claude import scopes
-from holdfast.errors import HoldfastError, StateError
+from holdfast.errors import StateError
 from holdfast.files import document
 from holdfast.frozen import frozen
 from holdfast.install import installs, registration, settingsfile
-from holdfast.install.settingstext import SettingsText
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -91,15 +90,6 @@ def read(path: Path) -> dict[str, Any]:
     if file.raw is None or not file.text.strip("\ufeff \t\r\n"):
         return {}
     return document.parse(path, file.raw, 0.0).data
-
-
-def misshapen(target: Target) -> str:
-    """Return what prevents an install from editing a readable settings file; empty if nothing does."""
-    try:
-        SettingsText(settingsfile.read(target.real).text)
-    except HoldfastError as error:
-        return str(error)
-    return ""
 
 
 def entries(target: Target) -> list[Entry]:
