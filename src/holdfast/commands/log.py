@@ -49,8 +49,11 @@ def command(
 ) -> None:
     """Print what happened here, the newest first.
 
-    These are sessions, compactions, guidance given or refused, agents, phases, owners, and generations: the earlier
-    contents of state files. Times are UTC.
+    These are sessions, compactions, guidance given or refused, agents, phases, owners, decisions of handlers, and
+    generations: the earlier contents of state files. Times are UTC.
+
+    A decision names the event and its tool, the handler, and the reason: who denied, asked, allowed, blocked, or
+    changed an input or output, and what was dropped.
 
     \b
     Examples:
