@@ -62,6 +62,7 @@ _ENGINE = (
     "ledger.connection",
     "ledger.schema",
     "ledger.context_costs",
+    "ledger.event_log",
     "dispatch.trace",
     "process.terminal_text",
 )
