@@ -41,9 +41,9 @@ class Answer:
         outcomes: what it returned.
         fault: what prevented an answer; empty if nothing did.
         ran: False if its turn never came.
-        dropped: kind and reason of each outcome that doesn't count.
         moments: `time.monotonic()` at begin and end of loading its file, then at begin and end of calling it, as far as
             it came. Only two, begin and end, if it ended its process or had to be killed.
+        dropped: kind and reason of each outcome that doesn't count.
     """
 
     label: str
