@@ -52,8 +52,8 @@ def command(
     These are sessions, compactions, guidance given or refused, agents, phases, owners, decisions of handlers, and
     generations: the earlier contents of state files. Times are UTC.
 
-    A decision is what a handler denied, asked, allowed, deferred, blocked or changed. Its line names the event, the tool,
-    the handler and the reason; if the decision was dropped, it says why.
+    A decision is what a handler denied, asked, allowed, deferred, blocked or changed. Its line names the event, the
+    tool, the handler and the reason; if the decision was dropped, it says why.
 
     \b
     Examples:
