@@ -282,7 +282,7 @@ def test_only_two_events_may_end_with_2(place: Place, event: str) -> None:
 
     ended = place.fire(payload)
 
-    assert (ended.exit_code, ended.stdout, ended.stderr) == (2, "", "go on")
+    assert (ended.exit_code, ended.stdout, ended.stderr) == (2, "", "go on (user/blocks.py)")
 
 
 # --- its text -----------------------------------------------------------------------------------------------------
@@ -379,7 +379,7 @@ def test_no_configuration_of_a_project_opens_a_guard(place: Place, kind: str) ->
 
     ended = place.fire(place.payload("PreToolUse-Bash"))
 
-    assert ended.specific["permissionDecisionReason"] == "guarded"
+    assert ended.specific["permissionDecisionReason"] == "guarded (user/guard.py)"
     lines = place.log().splitlines()
     assert lines[0].split(" ", 2)[2].startswith(f"{file}: ")
     assert len(lines) <= 6

@@ -185,7 +185,11 @@ def test_a_handlers_own_timeout_extends_the_deadline(place: Place) -> None:
 
     reply = place.fire(place.payload("Stop")).reply
 
-    assert (reply["decision"], reply["reason"], reply["systemMessage"]) == ("block", "the tests fail", "and this")
+    assert (reply["decision"], reply["reason"], reply["systemMessage"]) == (
+        "block",
+        "the tests fail (user/a.py)",
+        "and this",
+    )
 
 
 def test_a_plugins_handlers_get_no_more_than_the_client_waits(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -391,7 +395,7 @@ def test_a_strict_guard_judges_the_final_input_again(place: Place) -> None:
     specific = place.fire(bash(place)).specific
 
     assert specific["permissionDecision"] == "deny"
-    assert specific["permissionDecisionReason"] == "no rm: rm -rf x"
+    assert specific["permissionDecisionReason"] == "no rm: rm -rf x (user/a_guard.py)"
     assert "updatedInput" not in specific
 
 
@@ -460,7 +464,7 @@ def test_a_guard_sees_what_another_guard_made_of_the_final_input(place: Place) -
         guard = place.user_handler(name, handler(GUARD, options="strict=True"))
         specific = place.fire(bash(place)).specific
         assert specific.get("permissionDecision") == "deny", name
-        assert specific["permissionDecisionReason"] == "no rm: rm -rf x"
+        assert specific["permissionDecisionReason"] == f"no rm: rm -rf x (user/{name}.py)"
         guard.write_text("")
 
 
@@ -472,7 +476,7 @@ def test_a_guard_judges_again_also_after_a_child_died_in_between(place: Place) -
     place.user_handler("d_dies", handler("os._exit(1)"))
     place.user_handler("e_change", handler("return change_input({'command': event.tool_input['command'] + 'm'})"))
 
-    assert place.fire(bash(place)).specific["permissionDecisionReason"] == "no rm: ls; rm"
+    assert place.fire(bash(place)).specific["permissionDecisionReason"] == "no rm: ls; rm (user/a_guard.py)"
 
 
 def test_a_guard_that_ends_the_turn_at_its_second_judgement_is_heard(place: Place) -> None:
@@ -779,7 +783,7 @@ def test_an_untrusted_projects_configuration_changes_no_handler(place: Place) ->
     place.user_handler("guard", handler("time.sleep(0.3)\nreturn deny('no')", options="strict=True"))
     place.write(".claude/holdfast.toml", '[handlers]\noff = ["guard"]\ntimeout = 0.01\ndeadline = 0.01\n')
 
-    assert refusal_of(place.fire(bash(place))) == "no"
+    assert refusal_of(place.fire(bash(place))) == "no (user/guard.py)"
 
 
 # --- delivery -----------------------------------------------------------------------------------------------------

@@ -159,7 +159,7 @@ def test_a_key_of_another_client_opens_nothing(place: Place, key: str) -> None:
     """The guard is asked as ever: here it has nothing against the call."""
     assert place.fire({**call(place), key: "x"}, "PreToolUse").stdout == ""
     place.user_handler("guard", GUARD.replace("None", "deny('no')"))
-    assert reason(place.fire({**call(place), key: "x"}, "PreToolUse")) == "no"
+    assert reason(place.fire({**call(place), key: "x"}, "PreToolUse")) == "no (user/guard.py)"
 
 
 @pytest.mark.parametrize(
@@ -265,7 +265,7 @@ def test_a_reply_that_was_written_is_never_doubled(place: Place, tmp_path: Path)
     )
     ended = processes.run([INTERPRETER[0], str(script)], processes.encoded(call(place)), place.environ(), place.root)
 
-    assert reason(ended) == "no"
+    assert reason(ended) == "no (user/guard.py)"
     assert "failed inside Holdfast" in place.log()
 
 
@@ -328,7 +328,7 @@ def test_no_configuration_of_a_repository_opens_a_guard(place: Place, text: str)
     place.write(".claude/holdfast.toml", text.encode("utf-8", "surrogateescape"))
     assert place.fire(call(place), "PreToolUse").stdout == ""
     place.user_handler("guard", GUARD.replace("None", "deny('asked')"))
-    assert reason(place.fire(call(place), "PreToolUse")) == "asked"
+    assert reason(place.fire(call(place), "PreToolUse")) == "asked (user/guard.py)"
 
 
 def test_no_variable_hides_a_guard(place: Place, tmp_path: Path) -> None:
@@ -345,7 +345,7 @@ def test_no_variable_hides_a_guard(place: Place, tmp_path: Path) -> None:
     assert (ended.exit_code, ended.stderr) == (0, "")
     assert place.fire(call(place), "PreToolUse", environ=environ).stdout == ""
     place.user_handler("guard", GUARD.replace("None", "deny('asked')"))
-    assert reason(place.fire(call(place), "PreToolUse")) == "asked"
+    assert reason(place.fire(call(place), "PreToolUse")) == "asked (user/guard.py)"
 
 
 # --- the launcher, its package and its interpreter ----------------------------------------------------------------
@@ -643,7 +643,7 @@ def test_a_worker_whose_handlers_may_take_longer_is_not_given_up(warm: warmth.Wa
     warm.until(lambda: not warm.sockets)
     warm.warm_up()
     process, _ = started(warm, "time.sleep(6); return deny('slept')")
-    assert reason(ended(process)) == "slept"
+    assert reason(ended(process)) == "slept (user/guard.py)"
 
 
 @pytest.mark.parametrize("warmly", [True, False])
@@ -697,4 +697,4 @@ def test_the_read_timer_ends_no_handler(place: Place, tmp_path: Path) -> None:
         "engine.prepare = prepare; sys.exit(engine.main('PreToolUse'))\n"
     )
     ended = processes.run([INTERPRETER[0], str(script)], processes.encoded(call(place)), place.environ(), place.root)
-    assert reason(ended) == "slept"
+    assert reason(ended) == "slept (user/guard.py)"

@@ -171,7 +171,7 @@ def answer(
         answers += conclusion.judge_again(CLIENT, isolated.judge, event, plan, answers)
         passed("answered", answers)
         answers += faults.tell(event, plan, answers, isolated.printed)
-        reply, said = conclusion.conclude(CLIENT, event, plan, answers)
+        reply, said, decided = conclusion.conclude(CLIENT, event, plan, answers)
         output.write_environment(reply, environ.get(CLIENT.ENVIRONMENT_VARIABLE))
         _unwatch()
         streams.write(reply)
@@ -183,9 +183,9 @@ def answer(
         faults.note_conflicts(event, plan, answers, project)
         shares = costs.of(reply, [label for label, _ in said])
         if streams.let_go(reply.exit_code):
-            costs.note(project, event, shares)
-        elif shares and not isolated.record(shares):
-            costs.note_apart(project, event, shares, streams.private)
+            costs.note(project, event, shares, decided)
+        elif (shares or decided) and not isolated.record(shares, decided):
+            costs.note_apart(project, event, shares, streams.private, decided)
         isolated.close()
     except BaseException:
         isolated.abandon()

@@ -144,10 +144,10 @@ class HoldfastProject:
         caller = calls.Caller(engine.CLIENT, event, Context(project, environ), lambda call: call.route.timeout or usual)
         answers = _in_order(caller, plan)
         answers += conclusion.judge_again(engine.CLIENT, partial(_in_order, caller), event, plan, answers)
-        concluded, said = conclusion.conclude(engine.CLIENT, event, plan, answers)
+        concluded, said, decided = conclusion.conclude(engine.CLIENT, event, plan, answers)
         for position in concluded.delivered:
             isolation.note_delivery(said[position][1])
-        costs.note(project, event, costs.of(concluded, [label for label, _ in said]))
+        costs.note(project, event, costs.of(concluded, [label for label, _ in said]), decided)
         faults.note_answers(event, plan, answers, project)
         project.close()
         log.write("debug", f"fired {event.hook_event_name}")

@@ -192,7 +192,7 @@ def test_what_a_subagents_events_cost_is_the_subagents(
     costs.note(Workspace.open(tmp_path), parse(payload), {"user/a": 8})
 
     assert noted == [agent]
-    assert "the cost of a reply wasn't recorded: it is locked" in log.tail(1)[0]
+    assert "the decisions and costs of a reply weren't recorded: it is locked" in log.tail(1)[0]
 
 
 def test_guidance_the_summarys_instruction_and_a_handlers_advice_are_counted(project: HoldfastProject) -> None:

@@ -38,7 +38,7 @@ def test_a_fault_is_logged_on_every_event(event: str) -> None:
     call = planned("a", event)
 
     answers = [Answer(call.label, fault="broke down")]
-    reply, said = conclusion.conclude(claude, parse(smallest), [call], answers)
+    reply, said, _ = conclusion.conclude(claude, parse(smallest), [call], answers)
     faults.note_answers(parse(smallest), [call], answers)
 
     shown = "user/a.py: on_a broke down\n" if event == "WorktreeCreate" else ""
@@ -59,7 +59,7 @@ def test_a_strict_handlers_fault_is_said_in_its_place_among_the_others(ran: bool
         Answer(calls[2].label, (outcomes.advise("last"),)),
     ]
 
-    reply, said = conclusion.conclude(claude, parse(EVENT), calls, answers)
+    reply, said, _ = conclusion.conclude(claude, parse(EVENT), calls, answers)
 
     assert [outcome.kind for _, outcome in said] == ["advise", "deny", "advise"]
     assert [said[position][1].text for position in reply.delivered] == ["first", "last"]

@@ -24,6 +24,7 @@ FROZEN = {
     2: "e91d97e3da07c956570ee6d92bcd2e4f0ca0e529857d26ecdbfb257a23272b6b",
     3: "8d9ffed809e11d226c70963294dee40a88c14deda25157587c5e39ae29dfaeb5",
     4: "b71615f41b5f58aa5d2892cf8c894b098a5fc3ef4bb64aeff0421310851b6f0e",
+    5: "44b911c80d0d48c25491befe8d16064c9cd8b735f5debabd1cb072715e832ce0",
 }
 """The SHA-256 of each migration's statements: once on main it is never edited."""
 DDL = re.compile(r"\b(CREATE|ALTER|DROP)\s+(UNIQUE\s+)?(TABLE|INDEX|VIEW|TRIGGER)\b", re.IGNORECASE)

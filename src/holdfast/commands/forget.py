@@ -54,6 +54,7 @@ WORDS: Mapping[str, str] = {
     "extracts": "memory file extract",
     "tombstones": "completion mark",
     "costs": "context cost",
+    "events": "decision",
 }
 
 

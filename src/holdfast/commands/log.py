@@ -49,8 +49,11 @@ def command(
 ) -> None:
     """Print what happened here, the newest first.
 
-    These are sessions, compactions, guidance given or refused, agents, phases, owners, and generations: the earlier
-    contents of state files. Times are UTC.
+    These are sessions, compactions, guidance given or refused, agents, phases, owners, decisions of handlers, and
+    generations: the earlier contents of state files. Times are UTC.
+
+    A decision is what a handler denied, asked, allowed, deferred, blocked or changed. Its line names the event, the
+    tool, the handler and the reason; if the decision was dropped, it says why.
 
     \b
     Examples:

@@ -44,6 +44,7 @@ class Answer:
         ran: False if its turn never came.
         moments: `time.monotonic()` at begin and end of loading its file, then at begin and end of calling it, as far as
             it came. Only two, begin and end, if it ended its process or had to be killed.
+        dropped: kind and reason of each outcome that doesn't count.
     """
 
     label: str
@@ -51,6 +52,7 @@ class Answer:
     fault: str = ""
     ran: bool = True
     moments: tuple[float, ...] = field(default=(), compare=False)
+    dropped: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(repr=False, eq=False)

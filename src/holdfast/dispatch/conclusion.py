@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from holdfast import paths
+from holdfast.frozen import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,11 +18,16 @@ if TYPE_CHECKING:
     from holdfast.plugins.outcomes import Outcome
 
 REPEATS = ("advise", "tell_user", "terminal")  # what a handler that is called again has said the first time
+NAMED = ("deny", "ask", "block")  # the reasons that end with the handler's name
+DECISIONS = ("deny", "ask", "allow", "defer", "block", "change_input", "change_output")
+STALE = "another handler changed the input afterwards"
+ADVICE = ("advise", "force_turn")  # what the client's size limit may cut
+CUT = "cut to fit the client's size limit"
 
 
 def conclude(
     client: Client, event: Event, plan: Sequence[Call], answers: Sequence[Answer]
-) -> tuple[Reply, list[tuple[str, Outcome]]]:
+) -> tuple[Reply, list[tuple[str, Outcome]], list[dict[str, Any]]]:
     """Merge answers into the reply; a strict handler's fault becomes a refusal.
 
     Args:
@@ -31,29 +37,84 @@ def conclude(
         answers: their answers.
 
     Returns:
-        The reply, and what it was merged from, in order: each outcome after the label of its handler.
+        The reply; what it was merged from, in order: each outcome after the label of its handler; and the decisions
+        for the log (`costs.note`).
     """
-    said = _said(client, event, plan, answers)
+    said, decided = _said(client, event, plan, answers)
     reply = client.merge(event.hook_event_name, [outcome for _, outcome in said])
     missing = "" if reply.stdout else client.unanswered(event.hook_event_name)
     if missing:  # the registered command fails with this text
         reply = replace(reply, stderr="".join(f"{given.label} {given.fault or missing}\n" for given in answers))
-    return reply, said
+    for position, (label, outcome) in enumerate(said):
+        if outcome.kind in ADVICE and position not in reply.delivered:
+            decided.append(_Decision(_name(label), outcome.kind, dropped=CUT))
+    return reply, said, _as_json(plan, answers, decided)
 
 
-def _said(client: Client, event: Event, plan: Sequence[Call], answers: Sequence[Answer]) -> list[tuple[str, Outcome]]:
+class _Decision(NamedTuple):
+    """What a handler decided: its name, the outcome's kind, its reason, and why it doesn't count, or empty."""
+
+    handler: str
+    outcome: str
+    reason: str = ""
+    dropped: str = ""
+
+
+def _said(
+    client: Client, event: Event, plan: Sequence[Call], answers: Sequence[Answer]
+) -> tuple[list[tuple[str, Outcome]], list[_Decision]]:
+    """Return the outcomes to merge, each after the label of its handler, and what was decided."""
     strict = {call.label: call.file.path for call in plan if call.route.strict}
     changes = _changes(client, event, answers)
     said: list[tuple[str, Outcome]] = []
+    decided: list[_Decision] = []
     for position, given in enumerate(answers):
+        name = _name(given.label)
         # An approval holds for the input that its handler saw, not for another handler's later change.
         stale = any(later > position and answers[later].label != given.label for later in changes)
-        said += [(given.label, one) for one in given.outcomes if not (stale and one.kind == "allow")]
+        for one in given.outcomes:
+            if stale and one.kind == "allow":
+                decided.append(_Decision(name, one.kind, dropped=STALE))
+                continue
+            said.append((given.label, _named(name, one)))
+            if one.kind in DECISIONS:
+                decided.append(_Decision(name, one.kind, one.text))
+        decided += [_Decision(name, kind, dropped=why) for kind, why in given.dropped]
         if given.fault and given.label in strict:
             root = strict[given.label].parent.parent.parent  # of ROOT/.claude/handlers/x.py
             fault = f"{given.label} {given.fault}"
             said.append((given.label, refusal(client, event.hook_event_name, fault, str(root))))
-    return said
+            decided.append(_Decision(name, "refusal", given.fault))
+    return said, decided
+
+
+def _name(label: str) -> str:
+    """Return the name of a call's handler: `user/guard.py`."""
+    return label.partition(":")[0]
+
+
+def _named(name: str, outcome: Outcome) -> Outcome:
+    """Return an outcome with its handler's name at the end of the reason if it refuses or asks."""
+    if outcome.kind not in NAMED:
+        return outcome
+    separator = "\n" if "\n" in outcome.text else " "
+    return replace(outcome, text=f"{outcome.text}{separator}({name})".lstrip())
+
+
+def _as_json(plan: Sequence[Call], answers: Sequence[Answer], decided: Sequence[_Decision]) -> list[dict[str, Any]]:
+    """Return decisions as JSON values; the same decision of a handler that was called twice is one."""
+    strict = {_name(call.label): call.route.strict for call in plan}
+    moments = {_name(given.label): given.moments[-2:] for given in answers if given.moments}
+    durations = {handler: round((ended - began) * 1000, 1) for handler, (began, ended) in moments.items()}
+    return [
+        {
+            **each._asdict(),
+            "place": each.handler.partition("/")[0],
+            "strict": strict[each.handler],
+            "duration_ms": durations.get(each.handler),
+        }
+        for each in dict.fromkeys(decided)
+    ]
 
 
 def refusal(client: Client, event: str, fault: str, root: str) -> Outcome:

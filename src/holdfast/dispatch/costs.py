@@ -1,10 +1,10 @@
-"""Record how much a reply put into the model's context, after it was written."""
+"""Record in the ledger what an event decided and how much its reply put into the model's context, after the reply."""
 
 from __future__ import annotations
 
 import os
 import select
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from holdfast import log
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from holdfast.project import OpenProject
 
 WAIT_LIMIT_S = 0.3  # how long the client may have to wait for the record
+REASON_LIMIT_CHARS = 500  # of a decision's reason, secrets masked
+_IDS = ("session_id", "prompt_id", "tool_use_id", "agent_id")  # what a decision belongs to
 
 
 def of(reply: Reply, labels: Sequence[str]) -> dict[str, int]:
@@ -33,31 +35,52 @@ def of(reply: Reply, labels: Sequence[str]) -> dict[str, int]:
     return found
 
 
-def note(project: OpenProject, event: Event, units: Mapping[str, int]) -> None:
-    """Record a reply's shares in the ledger; without shares, don't open it. An error of the ledger is logged."""
-    if not units:
+def note(project: OpenProject, event: Event, units: Mapping[str, int], decided: Sequence[Any] = ()) -> None:
+    """Record a reply's decisions and shares in the ledger. Without any, don't open it. An error is logged.
+
+    Args:
+        project: the event's project.
+        event: the event that was answered.
+        units: the shares (`of`).
+        decided: the decisions (`conclusion.conclude`).
+    """
+    if not (units or decided):
         return
     from holdfast.errors import LedgerError
-    from holdfast.ledger import context_costs
+    from holdfast.files.redact import beginning
+    from holdfast.ledger import context_costs, event_log
 
     try:
-        context_costs.note(project, event.session_id, event.hook_event_name, units, agent=event.reaches_agent)
+        if decided:
+            about = {"event": event.hook_event_name, "tool": getattr(event, "tool_name", None)}
+            about |= {name: getattr(event, name, None) for name in _IDS}
+            rows = [{**about, **each, "reason": beginning(each["reason"], REASON_LIMIT_CHARS)} for each in decided]
+            event_log.note(project, "decision", event.session_id, rows)
+        if units:
+            context_costs.note(project, event.session_id, event.hook_event_name, units, agent=event.reaches_agent)
     except LedgerError as error:
-        log.write("warning", f"the cost of a reply wasn't recorded: {error}")
+        log.write("warning", f"the decisions and costs of a reply weren't recorded: {error}")
 
 
-def note_apart(project: OpenProject, event: Event, units: Mapping[str, int], private: Sequence[int]) -> None:
-    """Record a reply's shares in a process of its own, so that a locked ledger doesn't keep the client waiting.
+def note_apart(
+    project: OpenProject,
+    event: Event,
+    units: Mapping[str, int],
+    private: Sequence[int],
+    decided: Sequence[Any] = (),
+) -> None:
+    """Do what `note` does in a process of its own, so that a locked ledger doesn't keep the client waiting.
 
     It goes on when this process ends.
 
     Args:
         project: the event's project.
         event: the event that was answered.
-        units: the shares (`of`); if empty, nothing happens.
+        units: the shares (`of`).
         private: the client's own descriptors, which that process must not hold open.
+        decided: the decisions (`conclusion.conclude`).
     """
-    if not units:
+    if not (units or decided):
         return
     reading, writing = os.pipe()
     pid = os.fork()
@@ -65,7 +88,7 @@ def note_apart(project: OpenProject, event: Event, units: Mapping[str, int], pri
         try:
             for descriptor in (reading, *private):
                 os.close(descriptor)
-            note(project, event, units)  # and leave the ledger open: to close it moves its log into the file
+            note(project, event, units, decided)  # and leave the ledger open: to close it moves its log into the file
         finally:
             os._exit(0)
     os.close(writing)

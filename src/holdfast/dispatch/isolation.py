@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 HEARD = {"heard": True}
 """A child's message that `on_delivered` was called for what was delivered."""
 RECORDED = {"recorded": True}
-"""A child's last message: what the reply put into the model's context is in the ledger, or the log says why not."""
+"""A child's last message: the reply's decisions and costs are in the ledger, or the log says why not."""
 
 _ENDING = (signal.SIGTERM,)  # what the client ends an event with
 GRACE_S = 0.3  # time for a handler to obey its interrupt, or to record a delivery, before its process is killed
@@ -117,18 +117,21 @@ class Isolated:
                 self._children.remove(child)
             child.waits = False  # it has nothing left to do; the client need not wait until it has ended (`close`)
 
-    def record(self, units: Mapping[str, int]) -> bool:
-        """Have the last child record what the reply put into the model's context. Return whether one does.
+    def record(self, units: Mapping[str, int], decided: Sequence[Any] = ()) -> bool:
+        """Have the last child record what the reply put into the model's context and what it decided.
+
+        Return whether one does.
 
         It has the ledger open and its modules loaded; another process would take some 8 ms, for which the client waits.
 
         Args:
             units: each handler's share of the reply (`costs.of`).
+            decided: the event's decisions (`conclusion.conclude`).
         """
         child = next((each for each in self._children[-1:] if each.records), None)
         if child is None:
             return False
-        child.tell([dict(units)])
+        child.tell([dict(units), *decided])
         # Without an answer it waits for a locked ledger, or is dead.
         return child.receive(time.monotonic() + costs.WAIT_LIMIT_S, bytearray()) == RECORDED or not child.silent
 
@@ -227,7 +230,7 @@ def work(
         _answer(isolated, plan, report, captured, heard, records)
         # A ledger that this event has given up may be free by now; then another process finds it so.
         if records and (said := _heard(heard)) and not isolated.context.project.ledger.problem:
-            costs.note(isolated.context.project, isolated.event, said[0])
+            costs.note(isolated.context.project, isolated.event, said[0], said[1:])
             write(report, RECORDED)
 
 
@@ -315,13 +318,14 @@ def to_wire(answer: Answer) -> dict[str, Any]:
     """Return an answer as a message of JSON values."""
     said = [outcomes.to_wire(outcome) for outcome in answer.outcomes]
     named = {"answer": answer.label, "fault": answer.fault, "ran": answer.ran, "moments": answer.moments}
-    return {**named, "outcomes": said}
+    return {**named, "outcomes": said, "dropped": answer.dropped}
 
 
 def from_wire(message: dict[str, Any]) -> Answer:
     """Return the answer that a message (`to_wire`) holds. Raises KeyError, TypeError for any other."""
     said = tuple(outcomes.from_wire(values) for values in message["outcomes"])
-    return Answer(message["answer"], said, message["fault"], message["ran"], tuple(message["moments"]))
+    dropped = tuple((kind, reason) for kind, reason in message["dropped"])
+    return Answer(message["answer"], said, message["fault"], message["ran"], tuple(message["moments"]), dropped)
 
 
 def _heard(descriptor: int) -> list[dict[str, Any]]:

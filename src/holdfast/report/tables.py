@@ -32,6 +32,7 @@ KINDS = {
     "loss": "summaries",
     "phase": "phases",
     "agent": "agents",
+    "decision": "decisions",
     "owner": "owners",
     "generation": "kept contents",
     "archive": "archive",

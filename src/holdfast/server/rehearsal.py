@@ -62,6 +62,7 @@ _ENGINE = (
     "ledger.connection",
     "ledger.schema",
     "ledger.context_costs",
+    "ledger.event_log",
     "dispatch.trace",
     "process.terminal_text",
 )
@@ -184,7 +185,7 @@ def of_engine() -> None:
             engine.deadline(event, project.config.handlers, 0.0, plan)
             conclusion.judge_again(engine.CLIENT, lambda calls: [], event, plan, answers)
             answers += faults.tell(event, plan, answers, {})
-            reply, said = conclusion.conclude(engine.CLIENT, event, plan, answers)
+            reply, said, _ = conclusion.conclude(engine.CLIENT, event, plan, answers)
             costs.of(reply, [label for label, _ in said])
             log.write("debug", "")
     log.set_project(None)

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
-SHORTEST_CHARS = 4  # a shorter name of a workflow is in a line by chance
-
 
 @frozen
 class Forgotten:
@@ -189,7 +187,7 @@ def _is_recorded(scope: Scope, name: str, line: str) -> bool:
     if scope.session:
         return name == recordings.file_name(scope.session)
     if scope.workflow or scope.agents:
-        return any(json.dumps(each)[1:-1] in line for each in _names(scope))
+        return any(json.dumps(each)[1:-1] in line for each in scope.names)
     try:
         return _within(scope, str(json.loads(line)["at"]))
     except (ValueError, LookupError, TypeError):
@@ -202,13 +200,8 @@ def _is_logged(scope: Scope, roots: Sequence[Path], line: str) -> bool:
     if not any(log.concerns(line, root) for root in roots):
         return False
     if scope.workflow or scope.agents:
-        return any(log.written(each) in line for each in _names(scope))
+        return any(log.written(each) in line for each in scope.names)
     return scope.everything or _within(scope, line.split(" ", 1)[0])
-
-
-def _names(scope: Scope) -> list[str]:
-    names = [scope.workflow.id, scope.workflow.title] if scope.workflow else []
-    return [each for each in (*names, *sorted({each for _, each in scope.agents})) if len(each) >= SHORTEST_CHARS]
 
 
 def _staying(scope: Scope, roots: Sequence[Path]) -> Iterator[Path]:

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
-SESSIONS = ("session", "claimed_by", "heir", "before")  # columns that name a session; in table `sessions` also `id`
+# Columns that name a session; in table `sessions` also `id`.
+SESSIONS = ("session", "conversation", "claimed_by", "heir", "before")
+SHORTEST_CHARS = 4  # a shorter name of a workflow is in a text by chance
 MOMENTS = ("at", "since", "first_seen", "last_seen")  # columns that hold a time and don't end in `_at`
 
 
@@ -49,6 +51,12 @@ class Scope:
     agents: Named = frozenset()
     since: str = ""
     before: str = ""
+
+    @property
+    def names(self) -> list[str]:
+        """What a text about the workflow or its agents mentions: the workflow's id and title, and the agents' ids."""
+        names = [self.workflow.id, self.workflow.title] if self.workflow else []
+        return [each for each in (*names, *sorted({each for _, each in self.agents})) if len(each) >= SHORTEST_CHARS]
 
 
 @frozen
@@ -118,6 +126,8 @@ def _cuts(project: Workspace, scope: Scope, known: Mapping[str, Sequence[str]]) 
     if scope.workflow or scope.agents:
         others = {table: columns for table, columns in known.items() if not scope.workflow or "workflow" not in columns}
         yield from (_Cut(*each) for each in agent_rows.conditions(project, scope.agents, others))
+        for name in scope.names if "events" in known else ():  # a decision's reason may quote an agent's result
+            yield _Cut("events", "project = ? AND instr(data, ?)", (project.key, json.dumps(name)[1:-1]))
         return
     for table, columns in sorted(known.items(), key=lambda each: each[0] == "sessions"):  # last: others select from it
         if scope.everything:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -147,6 +148,24 @@ def reused(project: Workspace, asked: Asked) -> list[TimelineEvent]:
     return found
 
 
+def decided(project: Workspace, asked: Asked) -> list[TimelineEvent]:
+    """Return the events that are asked for: decisions of handlers, and outcomes that were dropped."""
+    said = {"where": "kind = 'decision'", "session": "conversation"}
+    found = []
+    for row in timeline_event.newest(project, asked, table="events", at="at", **said):
+        data = json.loads(row["data"])
+        what = "decision dropped" if data["dropped"] else "decision"
+        event = f"{data['event']}({data['tool']})" if data["tool"] else data["event"]
+        detail = f"{data['outcome']} on {event} by {data['handler']}"
+        detail = ": ".join(filter(None, (detail, data["dropped"] or data["reason"])))
+        found.append(
+            TimelineEvent(
+                *(row["at"], "decision", what, row["conversation"]), detail=detail, worktree=row["worktree"], data=data
+            )
+        )
+    return found
+
+
 def _ended(project: Workspace, asked: Asked) -> list[dict[str, Any]]:
     """Return the runs that have ended, each once, with the workflow and phase of a launch that names the run."""
     columns = "session, agent_id, state, words, changed_at, worktree"
@@ -192,5 +211,5 @@ def _titled(project: Workspace, found: Iterable[TimelineEvent]) -> list[Timeline
 # Each reports on its own table. Events of one moment count as having happened in this order.
 _SOURCES = (
     *(sessions.happened, owners.happened, generations.happened, snapshots.happened, deliveries.happened),
-    *(losses.happened, of_agents, reused, history.happened, archive.happened),
+    *(losses.happened, of_agents, reused, decided, history.happened, archive.happened),
 )

@@ -19,7 +19,8 @@ class TimelineEvent:
 
     Attributes:
         at: when (UTC stamp).
-        kind: `session`, `compaction`, `delivery`, `loss`, `owner`, `phase`, `agent`, `generation` or `archive`.
+        kind: `session`, `compaction`, `delivery`, `loss`, `owner`, `phase`, `agent`, `decision`, `generation` or
+            `archive`.
         what: what happened, in a few fixed words.
         session: the session's id; empty if unknown.
         workflow: the workflow's key; empty for none.
