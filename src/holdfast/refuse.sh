@@ -88,9 +88,10 @@ if [ "$event" = SessionStart ]; then
 fi
 
 memory=$state/holdfast/strict
-[ -e "$memory" ] || exit 0
+[ -e "$state/holdfast" ] || exit 0
+[ -e "$memory" ] || [ ! -O "$state/holdfast" ] || exit 0
 
-if [ -f "$memory" ] && [ -r "$memory" ]; then
+if [ -O "$state/holdfast" ] && [ -f "$memory" ] && [ -r "$memory" ]; then
     guard=
     tab=$(printf '\t')
     while IFS=$tab read -r known matcher root file function; do
@@ -112,6 +113,7 @@ case $memory in
 *[\"\\\'[:cntrl:]]*) lift="delete Holdfast's file of strict handlers" ;;
 *) lift="rm -r '$memory'" ;;
 esac
+[ -O "$state/holdfast" ] || lift="make Holdfast's state folder your own, or set XDG_STATE_HOME"
 text="Refused: $guard could not check this, because $reason."
 text="$text $hint${end}To lift this without Holdfast: $lift"
 
