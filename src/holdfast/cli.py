@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from holdfast import formats, paths
-from holdfast.errors import ChoiceError, HoldfastError, StateError, because
+from holdfast.errors import ChoiceError, HoldfastError, StateError, because, command_line
 from holdfast.formats import RECORDS
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def _answer(event: str | None) -> int:
     from holdfast.engine import main as answer
 
     if not os.environ.get(CLIENT.ROOT_VARIABLE) and sys.stderr.isatty():  # a hook has no terminal, and stays silent
-        words = " ".join(["holdfast", "dispatch", *([event] if event else [])])
+        words = command_line("dispatch", *([event] if event else []))
         click.echo(f"The event is ignored, because {CLIENT.ROOT_VARIABLE} isn't set. Try:", err=True)
         click.echo(f"  {CLIENT.ROOT_VARIABLE}=$PWD {words}", err=True)
     return answer(event)

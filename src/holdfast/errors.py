@@ -1,4 +1,7 @@
-"""The exceptions Holdfast raises on purpose. The text of each is a complete message for the user."""
+"""The exceptions Holdfast raises on purpose, and the commands that messages name.
+
+The text of each exception is a complete message for the user.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,13 @@ class StateError(HoldfastError):
         super().__init__(f"{path}: {reason}")
         self.path = path
         self.reason = reason
+
+
+def command_line(*words: str) -> str:
+    """Return a `holdfast` command for a message, its arguments quoted for a shell."""
+    from shlex import join  # an event that names no command does without
+
+    return join(["holdfast", *words])
 
 
 def because(error: OSError) -> str:

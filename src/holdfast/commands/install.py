@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
 import click
 
 from holdfast import paths
 from holdfast.commands.targets import of_options, target_options
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, command_line
 from holdfast.files import document
 from holdfast.install import format_index, installer, wanted_events
 from holdfast.plugins import config_schema
@@ -53,9 +52,10 @@ def command(
     """
     target = of_options(scope, settings, project_dir)
     if scope != "user" and settings is None and document.leads_out(target.settings, target.root):
+        named = command_line("install", "--scope", scope, "--settings", str(target.real))
         raise HoldfastError(
             f"{target.settings} leads out of the project through a symbolic link, which a repository can contain; to "
-            f"change that file, add --settings {shlex.quote(str(target.real))}"
+            f"change that file: {named}"
         )
     if printing:
         click.echo(wanted_events.printed(target.root), nl=False)

@@ -87,21 +87,16 @@ def main(argument: str | None = None, entry: str = "") -> int:
     Returns:
         The exit code, 0.
     """
-    place = path(_session())
+    session = ""
+    with suppress(ValueError, LookupError, TypeError, RecursionError):
+        session = str(json.loads(_payload())["session_id"])
+    place = path(session)
     found = _CONTENT.fullmatch(_read(place).removeprefix(_HEAD)) if place and place.is_absolute() else None
     if found:
         saved = int(found[1])
         when = f" · saved {age(int(time.time()) - saved)}" if saved else ""
         os.write(1, found[2] + when.encode("utf-8") + b"\n")
     return 0
-
-
-def _session() -> str:
-    """Return the session's id in what the client sends; empty if there is none."""
-    try:
-        return str(json.loads(_payload())["session_id"])
-    except (ValueError, LookupError, TypeError, RecursionError):
-        return ""
 
 
 def _payload() -> bytes:

@@ -146,11 +146,10 @@ def requirement() -> str:
     if (checkout / "pyproject.toml").is_file():
         return str(checkout)
     for file in paths.package_root().glob("holdfast-*.dist-info/direct_url.json"):
-        with suppress(OSError, ValueError, LookupError, TypeError):
-            known = json.loads(file.read_bytes())
-            if "vcs_info" in known:
-                return f"{known['vcs_info']['vcs']}+{known['url']}"
-            return unquote(known["url"].removeprefix("file://"))
+        with suppress(OSError, ValueError, LookupError, TypeError, AttributeError):
+            known = json.loads(file.read_bytes())  # the format of PEP 610
+            vcs = known.get("vcs_info", {}).get("vcs")
+            return f"{vcs}+{known['url']}" if vcs else unquote(known["url"].removeprefix("file://"))
     return "holdfast"
 
 
@@ -223,7 +222,7 @@ def program(source: str, flags: str, otherwise: str, interpreter: str | None = N
     filled = _ROOT.sub(lambda _: f"ROOT = {str(paths.package_root())!a}", body, count=1)
     name = shlex.quote(start)
     # The shell reads these lines as commands, Python as one string.
-    head = f"[ -x {name} ] || {{ {otherwise}; }}\nexec {name} {flags} \"$0\" \"$@\""
+    head = f'[ -x {name} ] || {{ {otherwise}; }}\nexec {name} {flags} "$0" "$@"'
     return f"#!/bin/sh\n''':'\n{head}\n'''\n{filled}"
 
 

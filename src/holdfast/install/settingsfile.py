@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 _PROTECTED = "is write-protected; make it writable (chmod u+w), then run again"
 _GENERATED = (
-    "is read-only and not yours to change, as in a Nix store; change it where it is generated (`holdfast install --print` "
-    "prints Holdfast's entries). You don't need it for `holdfast install --scope local` in a project, or for the plugin"
+    "is read-only and not yours to change, as in a Nix store; change it where it is generated (`holdfast install "
+    "--print` prints Holdfast's entries), or use the plugin, or in a project `holdfast install --scope local`"
 )
 
 
