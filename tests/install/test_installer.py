@@ -65,6 +65,11 @@ def root(tmp_path: Path) -> Path:
     return folder
 
 
+def stays(other: Target) -> str:
+    """Return the line that names the command for the other settings, which name the launcher too."""
+    return f"The launcher stays, because other settings still name it. To remove Holdfast there too:\n  {other.undo}"
+
+
 @pytest.fixture
 def target(root: Path) -> Target:
     """The user's settings, which do not exist yet."""
@@ -762,7 +767,7 @@ def test_the_programs_go_with_the_last_settings_that_name_them(root: Path) -> No
     first, second = scopes.target("user", root), scopes.target("local", root)
     installer.install(first)
     installer.install(second)
-    assert uninstall.uninstall(first)[-1] == "The launcher stays, because other settings still name it."
+    assert uninstall.uninstall(first)[-1] == stays(second)
     assert all(path.exists() for path in launcher.programs())
     uninstall.uninstall(second)
     assert not any(path.exists() for path in launcher.programs())
@@ -952,7 +957,7 @@ def test_without_the_record_other_settings_keep_the_programs(root: Path, target:
     installer.install(scopes.target(scope, root))
     lose_record("{broken")
     lines = uninstall.uninstall(target)
-    assert "The launcher stays, because other settings still name it." in lines
+    assert stays(scopes.target(scope, root)) in lines
     assert all(path.exists() for path in launcher.programs())
 
 
@@ -1070,7 +1075,7 @@ def test_an_uninstall_of_what_never_was_costs_no_program(root: Path, target: Tar
     lines = uninstall.uninstall(local)
     assert lines == [
         f"{local.settings}: there is no such file, so nothing changed",
-        "The launcher stays, because other settings still name it.",
+        stays(target),
     ]
     assert all(path.exists() for path in launcher.programs())
 
