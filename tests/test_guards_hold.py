@@ -568,6 +568,42 @@ def test_the_refusal_names_a_command_that_lifts_it(installed: Place, tmp_path: P
     assert registered(installed).stdout == ""
 
 
+# --- the state folder ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root gives a folder away")
+def test_a_state_folder_of_another_user_is_not_believed(installed: Place) -> None:
+    """Guards in your handlers folder still run. What can't be asked is refused, whatever the memory there says."""
+    state = installed.home / ".local" / "state" / "holdfast"
+    for memory in (b"", None):
+        os.chown(state, 4711, 4711)
+        (state / "strict").unlink(missing_ok=True)
+        if memory is not None:
+            (state / "strict").write_bytes(memory)
+        ledgers = sorted(state.rglob("*.db"))
+        assert registered(installed).stdout == ""
+        registered(installed, "SessionStart", processes.encoded(installed.payload("SessionStart-startup")))
+        assert sorted(state.rglob("*.db")) == ledgers
+        assert (state / "strict").exists() is (memory is not None)
+        assert "it belongs to another user" in installed.log()
+        command = ["/bin/sh", str(launcher.programs()[2]), "PreToolUse"]
+        said = reason(processes.run(command, b"", installed.environ(), installed.root))
+        assert said.endswith("make Holdfast's state folder your own, or set XDG_STATE_HOME")
+        assert "could not check it: a handler: " in reason(registered(installed, data=b"nonsense"))
+    os.chown(state, os.getuid(), os.getgid())
+    assert registered(installed).stdout == ""
+    assert (state / "strict").exists()
+
+
+def test_a_state_folder_that_others_may_write_is_closed_to_them(installed: Place) -> None:
+    """If it is yours: then the memory in it holds."""
+    state = installed.home / ".local" / "state" / "holdfast"
+    state.chmod(0o777)
+    assert registered(installed).stdout == ""
+    assert stat.S_IMODE(state.stat().st_mode) & 0o022 == 0
+    assert "guard.py" in (state / "strict").read_text()
+
+
 # --- the warm server ----------------------------------------------------------------------------------------------
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
-import os
 import re
 import shlex
 from contextlib import redirect_stderr, redirect_stdout
@@ -136,7 +134,9 @@ def test_each_command_that_a_message_names_can_be_run(place: Place, monkeypatch:
     monkeypatch.delenv("CLAUDE_CODE_SESSION_ID")
 
     commands = named("\n".join(told)) - {"holdfast profile"}  # that one takes minutes
-    wrong = [f"{each}: {said}" for each in sorted(commands) for code, said in [run(*shlex.split(each)[1:])] if code == 2]
+    wrong = [
+        f"{each}: {said}" for each in sorted(commands) for code, said in [run(*shlex.split(each)[1:])] if code == 2
+    ]
 
     assert not wrong, "\n".join(wrong)
     assert len(commands) > 25, sorted(commands)

@@ -45,6 +45,7 @@ if [ -n "$missing" ] || [ "$reason" = "Holdfast does not load" ]; then gone=yes;
 case $reason in *[!A-Za-z0-9_.,\'\ -]*) reason="Holdfast did not answer" ;; esac
 case $missing in *[\"\\[:cntrl:]]*) missing="a path that cannot be shown here" ;; esac
 case $source in *[\"\\[:cntrl:]]*) source=holdfast ;; esac
+case $package in *[\"\\[:cntrl:]]*) package="the plugin's folder/src" ;; esac
 
 # The commands that install Holdfast again and remove it, for the installer that is here.
 if command -v uvx > /dev/null; then

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -760,6 +761,28 @@ def test_a_skill_changed_since_is_left(target: Target) -> None:
     target.skill.write_text("edited")
     assert f"Skill: {target.skill} stays, because it was changed since" in uninstall.uninstall(target)
     assert target.skill.read_text() == "edited"
+
+
+def test_settings_in_a_store_are_not_to_be_made_writable(
+    target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A link into a folder that a package manager writes: what works is named instead, and it works."""
+    monkeypatch.chdir(target.root)
+    store = tmp_path / "store"
+    store.mkdir()
+    (store / "settings.json").write_text("{}")
+    (store / "settings.json").chmod(0o444)
+    target.settings.parent.mkdir(parents=True)
+    target.settings.symlink_to(store / "settings.json")
+    store.chmod(0o555)
+    try:
+        with pytest.raises(StateError, match="change it where it is generated") as refused:
+            installer.install(target)
+    finally:
+        store.chmod(0o755)
+    assert "chmod" not in str(refused.value)
+    for words in re.findall(r"`holdfast install ([^`]+)`", str(refused.value)):
+        assert CliRunner().invoke(install_command.command, words.split()).exit_code == 0, words
 
 
 def test_the_programs_go_with_the_last_settings_that_name_them(root: Path) -> None:

@@ -205,6 +205,33 @@ def test_what_a_program_starts_is_read_back(interpreter: str) -> None:
         assert launcher.started(texts[program]) == (interpreter, str(paths.package_root()))
 
 
+def test_what_an_earlier_version_wrote_is_read_back() -> None:
+    """Its programs stay until the next install."""
+    for start in ("#!/x/python -IS\n", "#!/bin/sh\n''':'\nexec '/x/python' -IS \"$0\" \"$@\"\n'''\n"):
+        assert launcher.started(f"{start}ROOT = '/y'\n") == ("/x/python", "/y")
+
+
+def test_what_to_install_again_is_where_it_came_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the installer noted it beside the package; a checkout is its own source."""
+    assert launcher.requirement() == str(paths.plugin_root())
+    monkeypatch.setattr(paths, "package_root", lambda: tmp_path)
+    monkeypatch.setattr(paths, "plugin_root", lambda: tmp_path.parent)
+    noted = tmp_path / "holdfast-0.1.0.dist-info" / "direct_url.json"
+    noted.parent.mkdir()
+    wrong = []
+    for text, source in (
+        ('{"url": "file:///my%20code/holdfast", "dir_info": {}}', "/my code/holdfast"),
+        ('{"url": "https://x.org/h.git", "vcs_info": {"vcs": "git", "commit_id": "1"}}', "git+https://x.org/h.git"),
+        ('{"url": "https://x.org/holdfast.whl", "archive_info": {}}', "https://x.org/holdfast.whl"),
+        ("[]", "holdfast"),
+        ("{", "holdfast"),
+    ):
+        noted.write_text(text)
+        found = launcher.requirement()
+        wrong += [] if found == source else [(text, found)]
+    assert not wrong
+
+
 ROOTS = ("here", "'/unclosed", "{[]: '/x'}", "-" * 99_999 + "1", "'/x' 'y'.z()", "3")
 
 

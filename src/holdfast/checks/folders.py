@@ -88,7 +88,7 @@ def _unwritable(folders: list[Path]) -> Iterator[Finding]:
 
 def _foreign(folder: Path) -> Iterator[Finding]:
     """Yield a problem for a state folder that this user may write to, but that belongs to another user."""
-    if os.access(folder, os.W_OK | os.X_OK) and paths.is_foreign(folder):
+    if access.is_folder(folder) and os.access(folder, os.W_OK | os.X_OK) and paths.is_foreign(folder):
         text = f"{folder} belongs to another user, so Holdfast remembers neither workflows nor strict handlers there"
         yield problem(f"{text}. If it isn't yours, set XDG_STATE_HOME to a folder that is", access.opening(folder))
 
