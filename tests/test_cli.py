@@ -237,6 +237,18 @@ def test_on_a_terminal_dispatch_says_what_it_lacks(tmp_path: Path, given: dict[s
     assert ("CLAUDE_PROJECT_DIR=$PWD holdfast dispatch Stop" in text) is said
 
 
+def test_without_a_home_each_command_says_what_to_set(tmp_path: Path) -> None:
+    """As in a container whose user has no passwd entry."""
+    environ = processes.make(tmp_path).environ(HOME=None, XDG_STATE_HOME=None, XDG_CONFIG_HOME=None)
+    nobody = "import pwd\ndef fail(uid): raise KeyError(uid)\npwd.getpwuid = fail\n"
+    for words in (["list"], ["doctor"], ["install"], ["handlers", "list"]):
+        command = [sys.executable, "-c", f"{nobody}from holdfast.cli import main\nmain({words})"]
+        ended = processes.run(command, b"", environ, tmp_path)
+        said = f"holdfast: HOME isn't set, and user {os.getuid()} has no passwd entry; set HOME to your home folder"
+        assert (ended.exit_code, ended.stdout, ended.stderr.partition(",")[0]) == (1, "", said.partition(",")[0]), words
+        assert ended.stderr.startswith(said)
+
+
 @pytest.mark.parametrize("flag", ["-h", "--help"])
 def test_dispatch_explains_itself(flag: str) -> None:
     """Asked for help alone, it says what it is."""

@@ -72,7 +72,7 @@ def test_it_is_uninstalled_whole(place: Place) -> None:
 
 
 def test_a_guard_refuses_when_the_engine_is_gone(place: Place) -> None:
-    """By the recorded launcher and what refuses in its place, for the minute in which it may be an upgrade."""
+    """By the recorded launcher and what refuses in its place."""
     launcher = place.home / ".local" / "share" / "holdfast" / "run"
     launcher.write_text(launcher.read_text("utf-8").replace("holdfast", "gonefast"), "utf-8")
     assert json.loads(bash(place, "ls").stdout)["hookSpecificOutput"]["permissionDecision"] == "deny"

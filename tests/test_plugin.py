@@ -163,7 +163,7 @@ def test_until_it_is_ready_every_event_is_silence(plugin: Plugin, event: str) ->
 @pytest.mark.parametrize("environment", ["none", "half-built"])
 def test_until_it_is_ready_a_known_guard_refuses(plugin: Plugin, environment: str) -> None:
     """The shell refuses the guard's event in its project; other events and other projects stay silent."""
-    why = "Holdfast's Python is missing"  # for a minute, as `find` tells; there is none on this PATH
+    why = "Holdfast's Python is missing"
     if environment == "half-built":
         why = "Holdfast did not answer"
         plugin.place.write(plugin.environment / "bin" / "python", "#!/bin/sh\nexit 1\n").chmod(0o755)
@@ -177,6 +177,8 @@ def test_until_it_is_ready_a_known_guard_refuses(plugin: Plugin, environment: st
             assert ended.specific["permissionDecision"] == "deny"
             start = f"Refused: the strict handler guard.py could not check this, because {why}. "
             assert ended.specific["permissionDecisionReason"].startswith(start)
+            build = f"To build it now: {plugin.root}/bin/holdfast --build\nTo lift this without Holdfast: "
+            assert (build in ended.specific["permissionDecisionReason"]) == (environment == "none")
             assert plugin.fire("UserPromptSubmit").stdout == ""
     assert not plugin.calls
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from holdfast import formats, paths
-from holdfast.errors import ChoiceError, HoldfastError, StateError, because
+from holdfast.errors import ChoiceError, HoldfastError, StateError, because, command_line
 from holdfast.formats import RECORDS
 
 if TYPE_CHECKING:
@@ -142,6 +142,7 @@ def holdfast(context: click.Context) -> None:
       holdfast start "User auth" --phase Design --phase Build
       holdfast start --help
     """
+    paths.home()  # every command needs one
     if context.invoked_subcommand not in _REPAIRING and (fault := formats.index_fault()):
         click.echo(f"holdfast: {fault}; to repair it: holdfast doctor --fix", err=True)
 
@@ -174,7 +175,7 @@ def _answer(event: str | None) -> int:
     from holdfast.engine import main as answer
 
     if not os.environ.get(CLIENT.ROOT_VARIABLE) and sys.stderr.isatty():  # a hook has no terminal, and stays silent
-        words = " ".join(["holdfast", "dispatch", *([event] if event else [])])
+        words = command_line("dispatch", *([event] if event else []))
         click.echo(f"The event is ignored, because {CLIENT.ROOT_VARIABLE} isn't set. Try:", err=True)
         click.echo(f"  {CLIENT.ROOT_VARIABLE}=$PWD {words}", err=True)
     return answer(event)

@@ -1,4 +1,7 @@
-"""The exceptions Holdfast raises on purpose. The text of each is a complete message for the user."""
+"""The exceptions Holdfast raises on purpose, and the commands that messages name.
+
+The text of each exception is a complete message for the user.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +29,21 @@ class StateError(HoldfastError):
         self.reason = reason
 
 
+def command_line(*words: str) -> str:
+    """Return a `holdfast` command for a message, its arguments quoted for a shell."""
+    from shlex import join  # an event that names no command does without
+
+    return join(["holdfast", *words])
+
+
 def because(error: OSError) -> str:
     """Return the operating system's reason in lower case, without the error's number and path."""
     said = error.strerror or str(error)
     return said[:1].lower() + said[1:]
+
+
+class ForeignError(PermissionError):
+    """A folder that belongs to another user, who could change what Holdfast keeps in it."""
 
 
 class MissingError(StateError):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import platformdirs  # not lazily: without it not even its absence could be logged
 
-from holdfast.errors import HoldfastError
+from holdfast.errors import ForeignError, HoldfastError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,6 +48,15 @@ _folders: dict[tuple[str | None, ...], Path] = {}
 def log_file() -> Path:
     """Return the log's path; its folder may not exist yet."""
     return state_dir() / "log" / "holdfast.log"
+
+
+def home() -> Path:
+    """Return the user's home folder. Raises HoldfastError if neither HOME nor the system names one."""
+    try:
+        return Path.home()
+    except RuntimeError as error:
+        text = f"HOME isn't set, and user {os.getuid()} has no passwd entry"
+        raise HoldfastError(f"{text}; set HOME to your home folder, then run the command again") from error
 
 
 def launcher() -> Path:
@@ -159,7 +170,7 @@ def shown(text: str) -> str:
         here = os.getcwd()  # noqa: PTH109 - text is all that is wanted
     except OSError:
         here = ""
-    for folder, sign in ((here, ""), (str(Path.home()), "~/")):
+    for folder, sign in ((here, ""), (os.environ.get("HOME", ""), "~/")):
         if len(folder) > 1:
             literal = "'\"=" if sign else ""
             text = re.sub(rf"(?<![\w/.~{literal}-]){re.escape(folder)}/(?=[^\s/~-])", sign, text)
@@ -175,6 +186,32 @@ def ensure_private(folder: Path) -> Path:
         if folder.parent != folder:
             ensure_private(folder.parent)
         folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
+
+
+def is_foreign(folder: Path) -> bool:
+    """Return whether a folder belongs to another user, who could change what is in it. Raises OSError."""
+    return folder.stat().st_uid != os.geteuid()
+
+
+def check_own(folder: Path) -> None:
+    """Make sure that only this user can write to a folder; take others' permission from a folder of this user's.
+
+    Raises:
+        ForeignError: it belongs to another user.
+        OSError: there is no such folder, or its permissions can't be changed.
+    """
+    if is_foreign(folder):
+        raise ForeignError(errno.EPERM, "it belongs to another user", str(folder))
+    mode = stat.S_IMODE(folder.stat().st_mode)
+    if mode & 0o022:
+        folder.chmod(mode & ~0o022)
+
+
+def ensure_own(folder: Path) -> Path:
+    """Create a folder in the state folder as `ensure_private` does, check both as `check_own` does, and return it."""
+    for each in (state_dir(), folder):
+        check_own(ensure_private(each))
     return folder
 
 

@@ -1,19 +1,21 @@
 #!/bin/sh
-# Refuse an event in Holdfast's place: `refuse.sh EVENT [REASON [INTERPRETER PACKAGE [FAILURE]]]`.
+# Refuse an event in Holdfast's place: `refuse.sh EVENT [REASON [INTERPRETER PACKAGE [FAILURE [SOURCE]]]]`.
 #
 # For an event that Holdfast could not answer. Log FAILURE, if it is given. If a strict handler is known for the event
 # in this project, print a refusal; otherwise print nothing. It needs only a shell, reads only the memory of strict
 # handlers (see strictness.py) and never the payload: a tool name that cannot be read counts as matching. It always
-# exits 0.
+# exits 0. If Holdfast is gone or does not load, it also tells the user so at the start of each session.
 #
-# `holdfast install` writes a copy beside the launcher, with INTERPRETER and PACKAGE filled in. While one of those is
-# missing, it refuses for a minute after the folder changed (an upgrade) and is silent from then on (it was removed).
+# `holdfast install` writes a copy beside the launcher, with INTERPRETER, PACKAGE and SOURCE filled in. SOURCE is what to
+# install again, quoted for a shell; a plugin has none. The installed `holdfast` command runs `refuse.sh --command` if
+# it cannot start: that prints on stderr what is missing and what to do, and exits 1.
 
 event=$1
 reason=${2:-Holdfast did not answer}
 interpreter=$3
 package=$4
 failure=$5
+source=$6
 
 if [ -n "$XDG_STATE_HOME" ]; then
     state=$XDG_STATE_HOME
@@ -28,43 +30,69 @@ if [ -n "$failure" ]; then
     (umask 077 && mkdir -p "$state/holdfast/log" && printf '%s\n' "$line" >> "$state/holdfast/log/holdfast.log") 2> /dev/null
 fi
 
-case $event in
-PreToolUse | PermissionRequest | UserPromptSubmit | UserPromptExpansion) ;;
-*) exit 0 ;;
-esac
-[ -n "$CLAUDE_PROJECT_DIR" ] || exit 0 # another client's event
-
-memory=$state/holdfast/strict
-[ -e "$memory" ] || exit 0
-
-# Whether the nearest folder on the way to a missing file changed in the last minute; so does one that cannot be asked.
-recent() {
-    folder=${1%/*}
-    while [ -n "$folder" ] && [ ! -d "$folder" ]; do folder=${folder%/*}; done
-    found=$(find "${folder:-/}" -prune -mmin -1 2> /dev/null) || return 0
-    [ -n "$found" ]
-}
-
-hint="In a terminal, 'holdfast doctor' shows why."
 missing=
 if [ -n "$interpreter" ] && [ ! -x "$interpreter" ]; then
     missing=$interpreter
     reason="Holdfast's Python is missing"
 elif [ -n "$package" ] && [ ! -f "$package/holdfast/relay.py" ]; then
-    missing=$package/holdfast/relay.py
+    missing=$package/holdfast
     reason="Holdfast's package is missing"
 fi
-if [ -n "$missing" ]; then
-    links=
-    until recent "$missing"; do # a virtual environment's python is a link, often to another link
-        links=x$links
-        target=$(readlink "$missing") && [ ${#links} -lt 9 ] || exit 0
-        case $target in /*) missing=$target ;; *) missing=${missing%/*}/$target ;; esac
-    done
-    hint="If it is being upgraded, try again; if it was removed, this ends within a minute."
+gone=
+if [ -n "$missing" ] || [ "$reason" = "Holdfast does not load" ]; then gone=yes; fi
+
+# What goes into JSON here is never escaped, so it has to be plain.
+case $reason in *[!A-Za-z0-9_.,\'\ -]*) reason="Holdfast did not answer" ;; esac
+case $missing in *[\"\\[:cntrl:]]*) missing="a path that cannot be shown here" ;; esac
+case $source in *[\"\\[:cntrl:]]*) source=holdfast ;; esac
+case $package in *[\"\\[:cntrl:]]*) package="the plugin's folder/src" ;; esac
+
+# The commands that install Holdfast again and remove it, for the installer that is here.
+if command -v uvx > /dev/null; then
+    install="uv tool install --force $source && holdfast install"
+    remove="uvx --from $source holdfast uninstall"
+elif command -v pipx > /dev/null; then
+    install="pipx install --force $source && holdfast install"
+    remove="pipx run --spec $source holdfast uninstall"
+else
+    venv="python3 -m venv ~/holdfast-venv && ~/holdfast-venv/bin/pip install $source && ~/holdfast-venv/bin/holdfast"
+    install="$venv install"
+    remove="$venv uninstall && rm -r ~/holdfast-venv"
+fi
+if [ "$event" = --command ]; then
+    printf '%s\n' "holdfast: $reason${missing:+: $missing}" "To install it again: $install" "To remove it: $remove" >&2
+    exit 1
 fi
 
-if [ -f "$memory" ] && [ -r "$memory" ]; then
+hint="In a terminal, 'holdfast doctor' shows why."
+end=" "
+if [ -n "$gone" ] && [ -n "$source" ]; then # \n is a line break in JSON
+    hint="If Holdfast is being upgraded, try again.\nTo install it again: $install\nTo remove it: $remove"
+    end="\n"
+elif [ -n "$missing" ]; then
+    hint="Claude Code builds the plugin's environment when a session starts. To build it now:"
+    hint="$hint ${package%/src}/bin/holdfast --build"
+    end="\n"
+fi
+
+case $event in
+PreToolUse | PermissionRequest | UserPromptSubmit | UserPromptExpansion) ;;
+SessionStart) [ -n "$gone" ] || exit 0 ;;
+*) exit 0 ;;
+esac
+[ -n "$CLAUDE_PROJECT_DIR" ] || exit 0 # another client's event
+
+if [ "$event" = SessionStart ]; then
+    text="$reason${missing:+: $missing}. No handler runs, no workflow is saved, and what your strict handlers guard is"
+    printf '{"systemMessage": "%s refused. %s"}\n' "$text" "$hint"
+    exit 0
+fi
+
+memory=$state/holdfast/strict
+[ -e "$state/holdfast" ] || exit 0
+[ -e "$memory" ] || [ ! -O "$state/holdfast" ] || exit 0
+
+if [ -O "$state/holdfast" ] && [ -f "$memory" ] && [ -r "$memory" ]; then
     guard=
     tab=$(printf '\t')
     while IFS=$tab read -r known matcher root file function; do
@@ -81,15 +109,14 @@ else
     guard="a strict handler"
 fi
 
-# What goes into JSON here is never escaped, so it has to be plain.
 case $guard in *[!A-Za-z0-9_.\ -]*) guard="a strict handler" ;; esac
-case $reason in *[!A-Za-z0-9_.,\'\ -]*) reason="Holdfast did not answer" ;; esac
 case $memory in
 *[\"\\\'[:cntrl:]]*) lift="delete Holdfast's file of strict handlers" ;;
 *) lift="rm -r '$memory'" ;;
 esac
+[ -O "$state/holdfast" ] || lift="make Holdfast's state folder your own, or set XDG_STATE_HOME"
 text="Refused: $guard could not check this, because $reason."
-text="$text $hint To lift this without Holdfast: $lift"
+text="$text $hint${end}To lift this without Holdfast: $lift"
 
 specific='{"hookSpecificOutput": {"hookEventName": '
 case $event in

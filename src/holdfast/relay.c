@@ -387,9 +387,10 @@ static int ended_by_client(void) {
     return 0;
 }
 
-/* Have refuse.sh refuse the event if a strict handler is known for it, and log `failure` if there is one. */
+/* Have refuse.sh refuse the event if a strict handler is known for it, log `failure` if there is one, and tell the user
+   at a session's start if Holdfast is gone. */
 static int refuse(const char *script, const char *event, const char *why, const char *failure) {
-    if (!*failure && !process.strict) return 0;
+    if (!*failure && !process.strict && strcmp(event, "SessionStart")) return 0;
     char *const arguments[] = {"sh", (char *)(uintptr_t)script, (char *)(uintptr_t)event, (char *)(uintptr_t)why, "",
                                "",   (char *)(uintptr_t)failure, NULL};
     signal(SIGTERM, SIG_IGN); /* the client is not to end the refusal */
@@ -464,14 +465,19 @@ static int isalnum_ascii(char each) {
     return (each >= '0' && each <= '9') || (each >= 'A' && each <= 'Z') || (each >= 'a' && each <= 'z');
 }
 
-/* Copy the session's id out of what the client sends, JSON of which only this is read. Return whether there is one that
-   names a file. A quote inside a JSON string has a backslash before it, so the key is found nowhere in one. */
+/* Copy the session's id out of what the client sends, a JSON object of which only this key is read, not one of an object
+   inside it. Return whether there is one that names a file. */
 static int session_in(const char *text, size_t length, char *session) {
     static const char key[] = "\"session_id\"";
     const char *end = text + length;
-    for (const char *at = text; (at = memchr(at, '"', (size_t)(end - at))); at++) {
-        if ((size_t)(end - at) < sizeof key || memcmp(at, key, sizeof key - 1)) continue;
-        const char *from = at + sizeof key - 1;
+    int depth = 0;
+    for (const char *at = text; at < end; at++) {
+        depth += (*at == '{' || *at == '[') - (*at == '}' || *at == ']');
+        if (*at != '"') continue;
+        const char *from = at++; /* go on behind the string that begins here */
+        while (at < end && *at != '"') at += *at == '\\' && at + 1 < end ? 2 : 1;
+        if (depth != 1 || at == end || (size_t)(at - from) != sizeof key - 2 || memcmp(from, key, sizeof key - 1)) continue;
+        from = at + 1;
         while (from < end && memchr(" \t\r\n", *from, 4)) from++;
         if (from == end || *from++ != ':') continue; /* a value of that text */
         while (from < end && memchr(" \t\r\n", *from, 4)) from++;

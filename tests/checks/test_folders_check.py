@@ -152,11 +152,14 @@ def test_somebody_elses_folder(root: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert found.fix is None
 
 
-def test_what_is_somebody_elses_is_not_tightened(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only its owner can."""
-    paths.ensure_private(paths.state_dir()).chmod(0o777)
-    monkeypatch.setattr(os, "geteuid", lambda: paths.state_dir().stat().st_uid + 1)
-    healthy("folders", root)
+def test_a_state_folder_of_another_user_is_not_used_nor_tightened(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even if this user may write to it."""
+    folder = paths.ensure_private(paths.state_dir())
+    folder.chmod(0o777)
+    monkeypatch.setattr(os, "geteuid", lambda: folder.stat().st_uid + 1)
+    found = only("folders", root, "problem")
+    assert found.text.startswith(f"{folder} belongs to another user, so Holdfast remembers neither")
+    assert found.remedy == f'sudo chown -R "$(id -un)" {folder}'
 
 
 def test_a_disk_that_can_only_be_read(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

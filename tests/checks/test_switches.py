@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.clients.claude import scopes
-from tests.doctoring import healthy, only
+from tests.doctoring import examine, healthy, only
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,6 +41,28 @@ def test_hooks_disabled_in_any_scope(root: Path, scope: Scope) -> None:
     assert found.fix is None
     write(file, {})
     healthy("switches", root)
+
+
+def test_a_switch_that_another_file_overrides_is_none(root: Path) -> None:
+    """The project's settings override yours, and its local ones override both, key by key."""
+    off = {"disableAllHooks": True, "env": {"CLAUDE_CODE_SIMPLE": "1"}}
+    on = {"disableAllHooks": False, "env": {"CLAUDE_CODE_SIMPLE": "0"}}
+    names: tuple[Scope, ...] = ("user", "project", "local")
+    files = {str(scope): scopes.target(scope, root).settings for scope in names}
+    wrong = []
+    for contents, named in (
+        ((off, {}, on), None),
+        ((off, on, {}), None),
+        ((off, off, on), None),
+        ((off, {}, {}), "user"),
+        ((on, off, {}), "project"),
+        ((off, on, off), "local"),
+    ):
+        for file, content in zip(files.values(), contents, strict=True):
+            write(file, content)
+        found = {each.text.partition(": ")[0] for each in examine("switches", root) if each.level != "ok"}
+        wrong += [] if found == ({str(files[named])} if named else set()) else [(contents, found)]
+    assert not wrong
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -63,6 +64,11 @@ def root(tmp_path: Path) -> Path:
     folder = tmp_path / "project"
     (folder / ".claude").mkdir(parents=True)
     return folder
+
+
+def stays(other: Target) -> str:
+    """Return the line that names the command for the other settings, which name the launcher too."""
+    return f"The launcher stays, because other settings still name it. To remove Holdfast there too:\n  {other.undo}"
 
 
 @pytest.fixture
@@ -757,12 +763,34 @@ def test_a_skill_changed_since_is_left(target: Target) -> None:
     assert target.skill.read_text() == "edited"
 
 
+def test_settings_in_a_store_are_not_to_be_made_writable(
+    target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A link into a folder that a package manager writes: what works is named instead, and it works."""
+    monkeypatch.chdir(target.root)
+    store = tmp_path / "store"
+    store.mkdir()
+    (store / "settings.json").write_text("{}")
+    (store / "settings.json").chmod(0o444)
+    target.settings.parent.mkdir(parents=True)
+    target.settings.symlink_to(store / "settings.json")
+    store.chmod(0o555)
+    try:
+        with pytest.raises(StateError, match="change it where it is generated") as refused:
+            installer.install(target)
+    finally:
+        store.chmod(0o755)
+    assert "chmod" not in str(refused.value)
+    for words in re.findall(r"`holdfast install ([^`]+)`", str(refused.value)):
+        assert CliRunner().invoke(install_command.command, words.split()).exit_code == 0, words
+
+
 def test_the_programs_go_with_the_last_settings_that_name_them(root: Path) -> None:
     """The launcher stays while another file is recorded that still exists."""
     first, second = scopes.target("user", root), scopes.target("local", root)
     installer.install(first)
     installer.install(second)
-    assert uninstall.uninstall(first)[-1] == "The launcher stays, because other settings still name it."
+    assert uninstall.uninstall(first)[-1] == stays(second)
     assert all(path.exists() for path in launcher.programs())
     uninstall.uninstall(second)
     assert not any(path.exists() for path in launcher.programs())
@@ -952,7 +980,7 @@ def test_without_the_record_other_settings_keep_the_programs(root: Path, target:
     installer.install(scopes.target(scope, root))
     lose_record("{broken")
     lines = uninstall.uninstall(target)
-    assert "The launcher stays, because other settings still name it." in lines
+    assert stays(scopes.target(scope, root)) in lines
     assert all(path.exists() for path in launcher.programs())
 
 
@@ -1070,7 +1098,7 @@ def test_an_uninstall_of_what_never_was_costs_no_program(root: Path, target: Tar
     lines = uninstall.uninstall(local)
     assert lines == [
         f"{local.settings}: there is no such file, so nothing changed",
-        "The launcher stays, because other settings still name it.",
+        stays(target),
     ]
     assert all(path.exists() for path in launcher.programs())
 

@@ -31,7 +31,7 @@ def findings(project: Workspace) -> Iterator[Finding]:
     """Look at Holdfast's own folders, the project's, and the disks they are on."""
     own = [paths.config_dir(), paths.state_dir(), paths.launcher().parent]
     inside = [paths.user_handlers(), paths.state_dir() / "projects", paths.log_file().parent, paths.command_dir()]
-    found = [*_unwritable([*own, *inside])]
+    found = [*_foreign(paths.state_dir()), *_unwritable([*own, *inside])]
     found += _modes(paths.config_dir(), _OTHERS_WRITE, "change which code runs in your sessions")
     found += _modes(paths.launcher().parent, _OTHERS_WRITE, "change which code runs in your sessions")
     found += _modes(paths.state_dir(), _OTHERS, "see what Holdfast keeps of your work")
@@ -84,6 +84,13 @@ def _unwritable(folders: list[Path]) -> Iterator[Finding]:
         verb = "reached" if place.is_dir() and not os.access(place, os.X_OK) else "created"
         what = f"{folder} can't be {verb}: {place}" if place != folder else str(place)
         yield _unusable(place, what, mendable=place == folder)
+
+
+def _foreign(folder: Path) -> Iterator[Finding]:
+    """Yield a problem for a state folder that this user may write to, but that belongs to another user."""
+    if access.is_folder(folder) and os.access(folder, os.W_OK | os.X_OK) and paths.is_foreign(folder):
+        text = f"{folder} belongs to another user, so Holdfast remembers neither workflows nor strict handlers there"
+        yield problem(f"{text}. If it isn't yours, set XDG_STATE_HOME to a folder that is", access.opening(folder))
 
 
 def _unusable(place: Path, what: str, *, mendable: bool) -> Finding:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from holdfast import clock, config, paths
 from holdfast.checks import notice, ok, problem
 from holdfast.clients import claude
 from holdfast.dispatch import faults
+from holdfast.errors import command_line
 from holdfast.files import access
 from holdfast.install import inspection
 from holdfast.plugins import loader
@@ -68,12 +68,11 @@ def _inactive(file: HandlerFile, project: Workspace) -> Iterator[Finding]:
         if file.path.exists():
             verb[0] = "trust"
         text = f"{file.path} is strict and can't run, so what it guards is refused: {file.routes[-1].broken}"
-        yield problem(text, shlex.join(["holdfast", "handlers", *verb]))
+        yield problem(text, command_line("handlers", *verb))
     elif not file.trusted and file.digest:  # a file that can't be read can't be trusted either
         changed = "changed since you trusted it" if file.changed else "isn't trusted"
         text = f"{file.path} {changed}, so it doesn't run"
-        command = ["holdfast", "handlers", "trust", "--project", str(project.root), str(file.path)]
-        yield notice(text, shlex.join(command))
+        yield notice(text, command_line("handlers", "trust", "--project", str(project.root), str(file.path)))
     elif file.off and file.name in project.config.handlers.off:
         lost = ", so Holdfast works without it" if file.place == "shipped" else ""
         yield notice(f'{file.path} is switched off by "handlers.off"{lost}', _switch_on(file.name, project))
@@ -85,7 +84,7 @@ def _inactive(file: HandlerFile, project: Workspace) -> Iterator[Finding]:
             _CORRECT.format(file.path),
         )
     if file.notice:
-        off = shlex.join(["holdfast", "handlers", "off", file.name])
+        off = command_line("handlers", "off", file.name)
         yield notice(f"{file.path}: {file.notice}", off if file.strict else f"rename {file.path}")
     for said in file.doubts:
         yield notice(f"{file.path}: {said}", _CORRECT.format(file.path))
@@ -99,7 +98,7 @@ def _lost(file: HandlerFile) -> bool:
 def _switch_on(name: str, project: Workspace) -> str:
     """Return the remedy for a handler that is switched off: a command, which changes the user's configuration alone."""
     if name in config.load(None, trusted=False).config.handlers.off:
-        return shlex.join(["holdfast", "handlers", "on", name])
+        return command_line("handlers", "on", name)
     return f'take "{name}" out of it in {paths.project_config(project.root)}'
 
 
@@ -114,4 +113,4 @@ def _unknown(project: Workspace, files: Sequence[HandlerFile]) -> Iterator[Findi
                 where = paths.user_config() if mine else paths.project_config(project.root)
                 by_hand = f'take "{name}" out of it in {where}'
                 can_run = mine and key == "off"
-                yield notice(text, shlex.join(["holdfast", "handlers", "on", name]) if can_run else by_hand)
+                yield notice(text, command_line("handlers", "on", name) if can_run else by_hand)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import formats, paths
 from holdfast.checks import folders, notice, ok, problem
-from holdfast.errors import BrokenError, HoldfastError, SchemaMismatch, StateError
+from holdfast.errors import BrokenError, HoldfastError, SchemaMismatch, StateError, command_line
 from holdfast.files import access, atomic, document
 from holdfast.files.lock import locked
 from holdfast.formats import RECORDS
@@ -136,7 +136,7 @@ def putting_back(project: Workspace, path: Path, *, replace: bool = False) -> st
         return ""
     if replace and number:
         return rewind.putting_back(path, number)
-    return shlex.join(["holdfast", "log", "restore", number, "--of", str(path)]) if number else ""
+    return command_line("log", "restore", number, "--of", str(path)) if number else ""
 
 
 def _mend(project: Workspace, path: Path) -> str:
@@ -175,7 +175,7 @@ def _stale(project: Workspace, found: Found) -> Iterator[Finding]:
                 f"{workflow.path}: {quoted(workflow.title)} is unfinished ({workflow.position}), but last "
                 f"changed on {changed} and owned by no live session, so Holdfast no longer restores it by itself"
             )
-            yield notice(text, shlex.join(["holdfast", "done", "--all", workflow.id]))
+            yield notice(text, command_line("done", "--all", workflow.id))
 
 
 def _left_over(project: Workspace) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ from holdfast.install import registrations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from holdfast.checks import Finding
     from holdfast.sessions.workspace import Workspace
@@ -54,18 +55,26 @@ def _policies() -> Iterator[Finding]:
 
 
 def _settings(project: Workspace) -> Iterator[Finding]:
+    """Yield what the settings switch off. A file overrides the keys of the files before it."""
+    disabling: Path | None = None
+    variables: dict[str, Path] = {}
     for target in registrations.targets(project):
         try:
             settings = registrations.read(target.settings)
         except StateError:
             continue  # the registration check reports that
-        if settings.get("disableAllHooks") is True:
-            text = f'{target.settings}: "disableAllHooks" is true, so the client runs no hook'
-            yield problem(text, f'remove "disableAllHooks" from {target.settings}')
-        given = settings.get("env")
-        for name in _set(given if isinstance(given, dict) else {}):
-            text = f'{target.settings}: "env.{name}" is set, so a session skips every hook'
-            yield problem(text, f'remove "{name}" from "env" in {target.settings}')
+        if "disableAllHooks" in settings:
+            disabling = target.settings if settings["disableAllHooks"] is True else None
+        env = settings.get("env")
+        given = env if isinstance(env, dict) else {}
+        variables = {name: file for name, file in variables.items() if name not in given}
+        variables |= dict.fromkeys(_set(given), target.settings)
+    if disabling:
+        text = f'{disabling}: "disableAllHooks" is true, so the client runs no hook'
+        yield problem(text, f'remove "disableAllHooks" from {disabling}')
+    for name, file in variables.items():
+        text = f'{file}: "env.{name}" is set, so a session skips every hook'
+        yield problem(text, f'remove "{name}" from "env" in {file}')
 
 
 def _environment() -> Iterator[Finding]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
 import click
+
+from holdfast.errors import command_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,7 +26,7 @@ def lines(error: ChoiceError, program: click.Command, given: Sequence[str]) -> I
     """
     width = max((len(label) for _, label in error.choices), default=0)
     for name, label in error.choices:
-        yield f"  {label:<{width}}  {shlex.join(['holdfast', *_named(program, given, name, error.wanted)])}"
+        yield f"  {label:<{width}}  {command_line(*_named(program, given, name, error.wanted))}"
     if error.more:
         yield f"  and {error.more} more: holdfast list"
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from holdfast.commands import options, verbs
+from holdfast.errors import command_line
 from holdfast.workflow import registry
 from holdfast.workflow.wording import count, quoted
 
@@ -40,7 +41,9 @@ def command(workflow_id: str | None, note: str, everything: bool, as_json: bool,
 def _news(before: Workflow, due: Step | None, after: Workflow) -> str:
     unit = before.unit
     if after.finished:
-        gone = "" if after.path.exists() else f" Its file is removed; `holdfast show {after.id}` still shows it."
+        gone = (
+            "" if after.path.exists() else f" Its file is removed; `{command_line('show', after.id)}` still shows it."
+        )
         return f"{_end(after, due)}{gone}"
     if due is None or (after.current, after.phase_status) == (due.number, "active"):  # it was completed before
         return f'{unit.capitalize()} "{before.phase}" was completed before; "{after.phase}" begins.'

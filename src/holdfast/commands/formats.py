@@ -9,7 +9,7 @@ import click
 
 from holdfast import formats, paths
 from holdfast.commands import definition_trust, options
-from holdfast.errors import HoldfastError, StateError, because
+from holdfast.errors import HoldfastError, StateError, because, command_line
 from holdfast.files import atomic, trust
 from holdfast.formats.described import catalog, store, view
 from holdfast.formats.described.description import NAME
@@ -162,9 +162,9 @@ def new(name: str, in_project: bool, project_dir: str | None) -> None:
     if in_project:
         trust.grant(project.root, {trust.relative_name(project.root, path): trust.digest(raw)}, [raw])
     options.say(f"Wrote {paths.shown(str(path))}.")
-    click.echo(f"Next: edit it, then see what it means: holdfast formats check {name}")
+    click.echo(f"Next: edit it, then see what it means: {command_line('formats', 'check', name)}")
     if in_project:
-        options.say(f"Trust it again after each edit: holdfast formats trust {name}")
+        options.say(f"Trust it again after each edit: {command_line('formats', 'trust', name)}")
 
 
 @command.command(name="trust")
@@ -240,4 +240,4 @@ def _lines(row: dict[str, Any]) -> Iterator[str]:
 
 
 def _to_trust(each: Listed[Description]) -> str:
-    return f"{each.path} is not trusted; read it, then run `holdfast formats trust {each.name}`"
+    return f"{each.path} is not trusted; read it, then run `{command_line('formats', 'trust', each.name)}`"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +12,7 @@ import click
 from holdfast import paths
 from holdfast.clients import claude
 from holdfast.commands import handler_registration, options
-from holdfast.errors import HoldfastError, StateError
+from holdfast.errors import HoldfastError, StateError, command_line
 from holdfast.files import document, tomlfile, trust
 from holdfast.install import format_index
 from holdfast.plugins import loader, scan, strictness
@@ -115,7 +114,7 @@ def _gone(project: Workspace) -> list[Path]:
 
 
 def _letting_go(project: Workspace, path: Path) -> str:
-    return shlex.join(["holdfast", "handlers", "untrust", "--project", str(project.root), path.name])
+    return command_line("handlers", "untrust", "--project", str(project.root), path.name)
 
 
 def _inside(project: Workspace, path: Path) -> Path:

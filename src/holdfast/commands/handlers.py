@@ -13,7 +13,7 @@ from holdfast import paths
 from holdfast.clients import claude
 from holdfast.clients.claude import events
 from holdfast.commands import handler_registration, handler_trust, options, sheet
-from holdfast.errors import HoldfastError, StateError, because
+from holdfast.errors import HoldfastError, StateError, because, command_line
 from holdfast.files import trust
 from holdfast.install import inspection
 from holdfast.plugins import loader, strictness, switches
@@ -117,7 +117,7 @@ def off(name: str, project_dir: str | None) -> None:
     if not any(file.path.exists() for file in files):
         _say(f"Forgot {files[0].path}, which is gone. It no longer refuses anything.")
     elif switches.set_listed(name, off=True, on=False):
-        _say(f"{name} is off, in {paths.user_config()}. To undo this: holdfast handlers on {name}")
+        _say(f"{name} is off, in {paths.user_config()}. To undo this: {command_line('handlers', 'on', name)}")
     else:
         click.echo(f"{name} was already off.")
     project = options.open_project(project_dir)
@@ -260,7 +260,7 @@ def new(name: str, event: str, in_project: bool, project_dir: str | None) -> Non
     handler_registration.refresh(options.open_project(project_dir))
     click.echo("Next: edit it, then check that it loads: holdfast handlers check")
     if in_project:
-        click.echo(f"Trust it again after each edit: holdfast handlers trust {path.name}")
+        click.echo(f"Trust it again after each edit: {command_line('handlers', 'trust', path.name)}")
     click.echo(f"To try it, let a session of Claude Code fire {event}. Changes take effect at the next event.")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
 import click
@@ -12,7 +11,7 @@ from holdfast.checks import fire
 from holdfast.clients.claude import settings_schema
 from holdfast.commands import options
 from holdfast.commands.targets import of_options, target_options
-from holdfast.errors import HoldfastError, StateError
+from holdfast.errors import HoldfastError, StateError, command_line
 from holdfast.files import document
 from holdfast.install import format_index, installer, registrations, settingsfile, wanted_events
 from holdfast.plugins import config_schema
@@ -56,9 +55,10 @@ def command(
     """
     target = of_options(scope, settings, project_dir)
     if scope != "user" and settings is None and document.leads_out(target.settings, target.root):
+        named = command_line("install", "--scope", scope, "--settings", str(target.real))
         raise HoldfastError(
             f"{target.settings} leads out of the project through a symbolic link, which a repository can contain; to "
-            f"change that file, add --settings {shlex.quote(str(target.real))}"
+            f"change that file: {named}"
         )
     if printing:
         click.echo(wanted_events.printed(target.root), nl=False)

@@ -91,7 +91,10 @@ class Moment(click.ParamType):  # type: ignore[type-arg]  # generic in newer rel
         if not isinstance(value, str):
             return value
         if ago := _AGO.fullmatch(value.strip()):
-            return clock.now() - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
+            try:
+                return clock.now() - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
+            except OverflowError:
+                self.fail(f"{value!r} is before the year 1. Write a later time, such as 30d or 2026-03-01.", param, ctx)
         moment = clock.parse(value)
         if moment is None:
             self.fail(f"{value!r} is not a time. Write 2026-03-01T12:00, or how long ago: 30m, 2h or 3d.", param, ctx)

@@ -64,8 +64,8 @@ def command(rounds: int, event: str | None, cold: bool, limit: int, as_json: boo
         chosen = selection.samples(project, asked, event, limit)
     if not chosen.payloads:
         raise HoldfastError(
-            f"no handler wants {event or 'any event'} here, so there is nothing to measure; `holdfast handlers` lists "
-            "your handlers"
+            f"no handler wants {event or 'any event'} here, so there is nothing to measure; "
+            "`holdfast handlers list` lists your handlers"
         )
     off = "" if cold else servers.off()
     found, left_out = _replayed(project, chosen, rounds, cold=cold or bool(off))

@@ -140,7 +140,7 @@ def _reason(known: list[str]) -> str:
         known: the log's last line before the server was started.
     """
     try:
-        tempfile.TemporaryFile(dir=paths.ensure_private(servers.folder())).close()
+        tempfile.TemporaryFile(dir=paths.ensure_own(servers.folder())).close()
     except OSError as error:
         return f"{servers.folder()} cannot be written ({error.strerror})"
     said = log.tail(1)

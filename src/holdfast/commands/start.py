@@ -11,7 +11,7 @@ import click
 from holdfast import config, formats, paths
 from holdfast.commands import agent_names, options, verbs
 from holdfast.config import Config
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, command_line
 from holdfast.files import trust
 from holdfast.formats import RECORDS
 from holdfast.sessions import templates
@@ -220,8 +220,8 @@ def _whose(project: Workspace, workflow: Workflow, session: str | None) -> str:
     if len(live) > 1:
         which = f"{len(live)} sessions are live here ({named}), but none owns"
     return (
-        f"{which} this workflow. Give it to one with "
-        f"`holdfast resume {name} --session {live[0][:8]}`, or have a session run `holdfast next {name}`."
+        f"{which} this workflow. Give it to one with `{command_line('resume', name, '--session', live[0][:8])}`, "
+        f"or have a session run `{command_line('next', name)}`."
     )
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
 from holdfast.commands import options, verbs
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, command_line
 from holdfast.workflow import registry
 from holdfast.workflow.model import Changes
 from holdfast.workflow.wording import one_line, quoted
@@ -119,7 +118,7 @@ def _news(before: Workflow, after: Workflow, named: str | None) -> str:
         return "Nothing changed: the workflow says that already."
     if before.phase and after.phase and before.current == after.current and before.phase != after.phase:
         said = f"Renamed phase {after.current} {quoted(before.phase)} to {quoted(after.phase)}."
-        undo = shlex.join(["holdfast", "update", "--phase", before.phase, *([named] if named else [])])
+        undo = command_line("update", "--phase", before.phase, *([named] if named else []))
         can_undo = one_line(before.phase) == before.phase and not before.phase.isdecimal()
         return f"{said} To undo this: {undo}" if can_undo else said
     return "Updated."

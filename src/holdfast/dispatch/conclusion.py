@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast import paths
+from holdfast.errors import command_line
 from holdfast.frozen import NamedTuple
 
 if TYPE_CHECKING:
@@ -133,10 +134,10 @@ def refusal(client: Client, event: str, fault: str, root: str) -> Outcome:
     place, _, name = fault.partition(":")[0].partition("/")
     lift = ["untrust", "--project", root, name] if place == "project" else ["off", name.removesuffix(".py")]
     # No name means that the memory of strict handlers can't be read (`strictness.guarding`).
-    lift = ["holdfast", "handlers", *lift] if name else ["rm", "-r", str(strictness.memory_file())]
+    command = command_line("handlers", *lift) if name else join(["rm", "-r", str(strictness.memory_file())])
     reason = f"Refused, because a strict handler could not check it: {fault}."
     if "holdfast handlers " not in fault:  # the fault of a missing or broken handler names the command already
-        reason += f" To see more, run in a terminal: holdfast handlers check. To do without it: {join(lift)}."
+        reason += f" To see more, run in a terminal: holdfast handlers check. To do without it: {command}."
     reason += f" Log: {paths.shown(str(paths.log_file()))}"
     return client.refusal(event, reason)
 

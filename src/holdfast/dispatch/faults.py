@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 LOCK_TIMEOUT_S = 0.5  # how long to wait for another process; the log has the fault anyway
 _KEPT = 200  # files remembered; the ones whose last fault is oldest go first
 _LIMIT_CHARS = 2_000  # of a remembered fault
-_TOLD_LIMIT_CHARS = 400  # of a fault that the user is told
+_TOLD_LIMIT_CHARS = 1_000  # of a fault that the user is told; its commands name paths
 _TOLD_AT_ONCE = 5  # faults in one message
 _TELL_PATIENCE_S = 0.2  # shorter, because the reply waits
 

@@ -6,6 +6,7 @@ Events and commands write it, as long as `holdfast install --statusline` has mad
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import stat
@@ -26,7 +27,6 @@ STALE_S = 7 * 86400.0
 """How long the file of a session stays that never said it ended."""
 _HEAD = b"holdfast status 1\n"
 _SESSION = re.compile(r"[0-9A-Za-z_-]{1,64}", re.ASCII)
-_ID = re.compile(rb'"session_id"[ \t\r\n]*:[ \t\r\n]*(?:"([0-9A-Za-z_-]{1,64})")?')
 # No control characters: C0, DEL, and C1, which is C2 80 to C2 9F in UTF-8.
 _CONTENT = re.compile(rb"([0-9]{1,12})\n((?:[^\0-\x1f\x7f\xc2]|\xc2(?![\0-\x9f]))+)\n")
 _PAYLOAD_LIMIT_BYTES = 1 << 20
@@ -87,9 +87,10 @@ def main(argument: str | None = None, entry: str = "") -> int:
     Returns:
         The exit code, 0.
     """
-    # A quote inside a JSON string has a backslash before it, so the key is found nowhere in one.
-    named = _ID.search(_payload())
-    place = path(named[1].decode("ascii")) if named and named[1] else None
+    session = ""
+    with suppress(ValueError, LookupError, TypeError, RecursionError):
+        session = str(json.loads(_payload())["session_id"])
+    place = path(session)
     found = _CONTENT.fullmatch(_read(place).removeprefix(_HEAD)) if place and place.is_absolute() else None
     if found:
         saved = int(found[1])

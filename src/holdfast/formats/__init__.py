@@ -52,7 +52,7 @@ def index() -> bytes:
     """Return the index of the formats that other packages bring; empty without one."""
     try:
         file = os.open(paths.format_index(), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
+    except (OSError, RuntimeError):  # RuntimeError: there is no home folder, which the command reports
         return b""
     try:
         return os.read(file, INDEX_LIMIT_BYTES)

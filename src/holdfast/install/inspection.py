@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import time
 from contextlib import suppress
 from types import MappingProxyType
@@ -13,7 +12,7 @@ from holdfast.clients import claude
 from holdfast.clients.claude import events, versions
 from holdfast.dispatch import faults
 from holdfast.dispatch.isolation import Isolated
-from holdfast.errors import StateError
+from holdfast.errors import StateError, command_line
 from holdfast.install import plugin_copies, registration, registrations
 from holdfast.plugins import loader
 from holdfast.plugins.context import Context
@@ -90,7 +89,9 @@ def unexpected(project: Project, files: Sequence[HandlerFile]) -> list[tuple[Han
             if limit > limits.get(event, limit):
                 found.append((file, f"{routes[event]} {_CUT_OFF.format(event, limits[event], limit)}"))
         if "WorktreeCreate" in routes:
-            found.append((file, f"{routes['WorktreeCreate']} {_REPLACES_GIT.format(file.name)}"))
+            found.append(
+                (file, f"{routes['WorktreeCreate']} {_REPLACES_GIT.format(command_line('handlers', 'off', file.name))}")
+            )
     return found
 
 
@@ -115,7 +116,7 @@ _CUT_OFF = (
 )
 _REPLACES_GIT = (
     "makes worktrees instead of Claude Code, which then doesn't use git for them; if it names no folder, no worktree is"
-    " made and the session is told. If you don't want that: holdfast handlers off {}"
+    " made and the session is told. If you don't want that: {}"
 )
 
 
@@ -147,7 +148,7 @@ def idle(file: HandlerFile) -> str:
         asked = [f"{key} = {' or '.join(map(repr, values))}" for key, values in file.runs_when]
         return f"switched off; it runs if the configuration has {', '.join(asked)} and handlers.off doesn't name it"
     if file.off:
-        return f"switched off; to run it: holdfast handlers on {file.name}"
+        return f"switched off; to run it: {command_line('handlers', 'on', file.name)}"
     if file.faults and not file.routes:
         return file.faults[0]
     if not file.trusted:
@@ -174,7 +175,7 @@ def _inactive(project: Project, file: HandlerFile, known: Mapping[str, Sequence[
     said = []
     if not file.trusted and file.path.exists():
         how = "changed since you trusted it" if file.changed else "isn't trusted"
-        command = shlex.join(["holdfast", "handlers", "trust", "--project", str(project.root), file.path.name])
+        command = command_line("handlers", "trust", "--project", str(project.root), file.path.name)
         said.append(f"doesn't run: it {how}. Read it, then run {command}")
     for route in file.routes if known else ():
         matchers = known.get(route.event, [])

@@ -7,12 +7,14 @@ beside it, as the entrypoint that the relay starts, and a file that names both.
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import shlex
 import sys
 from contextlib import suppress
 from pathlib import Path
+from urllib.parse import unquote
 
 from holdfast import paths
 from holdfast.errors import ConfigError, StateError
@@ -20,12 +22,11 @@ from holdfast.files import atomic, document
 from holdfast.frozen import NamedTuple
 from holdfast.install import native
 
-INTERPRETER_LIMIT_BYTES = 120
-"""The longest interpreter path for a `#!` line; some kernels cut that line at 128 bytes."""
-
+_EVENT_FALLBACK = 'sh "${0%/*}/refuse.sh" "$1"; exit 0'
+_COMMAND_FALLBACK = 'sh "${0%/*}/../refuse.sh" --command; exit 1'
 _ROOT = re.compile(r'^ROOT = ""$', re.MULTILINE)
 _FILLED = re.compile(r"^ROOT = (.+)$", re.MULTILINE)
-_FIRST = re.compile(r"""#!(/bin/sh\n''':'\nexec )?(.+?) -IS?(?: "\$0" "\$@")?\n""")
+_FIRST = re.compile(r"""#!(/bin/sh\n''':'\n(?:\[ -x .+\n)?exec )?(.+?) -IS?(?: "\$0" "\$@")?\n""")
 
 _COMMAND = """\
 \"\"\"The holdfast command of this machine, written by holdfast install.\"\"\"
@@ -38,7 +39,11 @@ if ROOT not in sys.path:
 try:
     from holdfast.cli import main
 except ImportError as error:
-    sys.exit(f"holdfast: cannot be loaded from {ROOT} ({error}); install it again, then run holdfast install")
+    import os
+
+    print(f"holdfast: can't be loaded from {ROOT}: {error}", file=sys.stderr, flush=True)
+    fallback = os.path.join(os.path.dirname(__file__), "..", "refuse.sh")
+    os.execv("/bin/sh", ("sh", fallback, "--command", "Holdfast does not load"))
 sys.exit(main())
 """
 
@@ -105,7 +110,11 @@ def texts(interpreter: str | None = None) -> dict[Path, str]:
     entry = document.read(source)[0].decode("utf-8")
     if not _ROOT.search(entry):
         raise StateError(source, 'has no line ROOT = "" to fill in; install holdfast again')
-    held = (program(entry, "-IS", interpreter), program(_COMMAND, "-I", interpreter), fallback(arguments(interpreter)))
+    held = (
+        program(entry, "-IS", _EVENT_FALLBACK, interpreter),
+        program(_COMMAND, "-I", _COMMAND_FALLBACK, interpreter),
+        fallback(arguments(interpreter, requirement())),
+    )
     return dict(zip(programs(), held, strict=True))
 
 
@@ -119,10 +128,29 @@ def fallback(filled: str = "") -> str:
     return f"{first}\n{filled}\n{rest}"
 
 
-def arguments(interpreter: str | None = None) -> str:
-    """Return the line that names what the launcher needs, by which `refuse.sh` tells an upgrade from a removal."""
-    needs = (interpreter or sys.executable, str(paths.package_root()))
-    return f'set -- "$1" "${{2-}}" {" ".join(map(shlex.quote, needs))} "${{5-}}" # holdfast install wrote this line'
+def arguments(interpreter: str | None = None, source: str = "") -> str:
+    """Return the line that tells `refuse.sh` what the launcher needs, and what to install if that is gone.
+
+    Args:
+        interpreter: the Python that the launcher starts, by default the running one.
+        source: what to install again; empty for a plugin.
+    """
+    needs = " ".join(map(shlex.quote, (interpreter or sys.executable, str(paths.package_root()))))
+    again = shlex.quote(shlex.quote(source) if source else "")
+    return f'set -- "$1" "${{2-}}" {needs} "${{5-}}" {again} # holdfast install wrote this line'
+
+
+def requirement() -> str:
+    """Return what to install to get this Holdfast again: a folder, a file, a URL, or `holdfast` from an index."""
+    checkout = paths.plugin_root()
+    if (checkout / "pyproject.toml").is_file():
+        return str(checkout)
+    for file in paths.package_root().glob("holdfast-*.dist-info/direct_url.json"):
+        with suppress(OSError, ValueError, LookupError, TypeError, AttributeError):
+            known = json.loads(file.read_bytes())  # the format of PEP 610
+            vcs = known.get("vcs_info", {}).get("vcs")
+            return f"{vcs}+{known['url']}" if vcs else unquote(known["url"].removeprefix("file://"))
+    return "holdfast"
 
 
 def started(text: str) -> Started | None:
@@ -172,24 +200,30 @@ def remove() -> list[Path]:
     return removed
 
 
-def program(source: str, flags: str, interpreter: str | None = None) -> str:
-    """Return a Python program that starts itself with `interpreter` (default: the running one).
+def program(source: str, flags: str, otherwise: str, interpreter: str | None = None) -> str:
+    """Return a Python program that starts itself with an interpreter.
 
-    A `#!` line of `source` is replaced, and its line `ROOT = ""` is filled in. Raises ConfigError for an interpreter
-    whose path a program can't hold.
+    A `#!` line of `source` is replaced, and its line `ROOT = ""` is filled in. A shell starts it, which doesn't fail if
+    the interpreter is gone, and reads a path that the kernel can't.
+
+    Args:
+        source: the program's text.
+        flags: the interpreter's flags.
+        otherwise: the shell command that runs instead if the interpreter is gone.
+        interpreter: its path, by default the running one's.
+
+    Raises:
+        ConfigError: the interpreter's path can't be written into a program.
     """
+    start = interpreter or sys.executable
+    if not Path(start).is_absolute() or not start.isprintable() or "\\" in start:
+        raise ConfigError(f"the path of the interpreter, {start!r}, cannot start a program; use another Python")
     body = source.split("\n", 1)[1] if source.startswith("#!") else source
     filled = _ROOT.sub(lambda _: f"ROOT = {str(paths.package_root())!a}", body, count=1)
-    return _start(interpreter or sys.executable, flags) + filled
-
-
-def _start(interpreter: str, flags: str) -> str:
-    if not Path(interpreter).is_absolute() or not interpreter.isprintable() or "\\" in interpreter:
-        raise ConfigError(f"the path of the interpreter, {interpreter!r}, cannot start a program; use another Python")
-    if " " not in interpreter and len(os.fsencode(interpreter)) <= INTERPRETER_LIMIT_BYTES:
-        return f"#!{interpreter} {flags}\n"
-    # The shell reads these lines as `:` and `exec`, Python as one string.
-    return f"#!/bin/sh\n''':'\nexec {shlex.quote(interpreter)} {flags} \"$0\" \"$@\"\n'''\n"
+    name = shlex.quote(start)
+    # The shell reads these lines as commands, Python as one string.
+    head = f'[ -x {name} ] || {{ {otherwise}; }}\nexec {name} {flags} "$0" "$@"'
+    return f"#!/bin/sh\n''':'\n{head}\n'''\n{filled}"
 
 
 def _put(path: Path, data: bytes) -> bool:

@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+_PROTECTED = "is write-protected; make it writable (chmod u+w), then run again"
+_GENERATED = (
+    "is read-only and not yours to change, as in a Nix store; change it where it is generated (`holdfast install "
+    "--print` prints Holdfast's entries), or use the plugin, or in a project `holdfast install --scope local`"
+)
+
+
 @frozen
 class SettingsFile:
     """A settings file's content; if the file is missing, `raw` is None and `text` is empty."""
@@ -67,7 +74,8 @@ def explained(path: Path) -> Iterator[None]:
 def check_writable(file: SettingsFile) -> None:
     """Raise StateError if the file can't be changed, or if somebody write-protected it."""
     if file.raw is not None and not file.path.stat().st_mode & 0o222:
-        raise StateError(file.path, "is write-protected; make it writable (chmod u+w), then run again")
+        owned = file.path.stat().st_uid == os.geteuid() and file.path.parent.stat().st_mode & 0o222
+        raise StateError(file.path, _PROTECTED if owned else _GENERATED)
     folder = next(place for place in (file.path.parent, *file.path.parents) if place.exists())
     if not folder.is_dir():
         raise StateError(file.path, f"cannot be written: {folder} is not a folder")

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from holdfast.install.installs import Install
     from holdfast.install.settingsfile import SettingsFile
 
-_LAUNCHER_STAYS = "The launcher stays, because other settings still name it."
-
 
 def uninstall(target: Target) -> list[str]:
     """Remove Holdfast from one settings file and, with the last one, its programs from this machine.
@@ -52,8 +50,8 @@ def uninstall(target: Target) -> list[str]:
             lines += [_unknown(target, unknown, kept), *_unrecorded_skill(target.skill)]
         installs.forget(target.real)
         status_lines.switch_off()
-        if _is_named_elsewhere(target, unknown):
-            lines.append(_LAUNCHER_STAYS)
+        if others := _named_elsewhere(target, unknown):
+            lines.append(_stays(others))
         else:
             removed = [f"Ended: {address}" for address in _stop_servers()]
             removed += [f"Removed: {path}" for path in launcher.remove()]
@@ -62,9 +60,16 @@ def uninstall(target: Target) -> list[str]:
         return [*lines, *(_left() if had else [])]
 
 
-def _is_named_elsewhere(target: Target, unknown: str) -> bool:
-    """Return whether other settings name the launcher; `unknown` says why the record can't tell, if it can't."""
-    return bool(installs.others(target.real) or (unknown and _others(target)))
+def _named_elsewhere(target: Target, unknown: str) -> list[Target]:
+    """Return the other settings that name the launcher; `unknown` says why the record can't tell, if it can't."""
+    recorded = installs.others(target.real).values()
+    others = [scopes.Target(each.scope, each.settings, each.root) for each in recorded]
+    return others or (_others(target) if unknown else [])
+
+
+def _stays(others: list[Target]) -> str:
+    commands = "".join(f"\n  {each.undo}" for each in others)
+    return f"The launcher stays, because other settings still name it. To remove Holdfast there too:{commands}"
 
 
 def _stop_servers() -> list[Path]:
@@ -90,8 +95,8 @@ def outlook(target: Target, *, purging: bool) -> list[str]:
     """
     record = installs.get(target.real)
     lines = [] if record is None or record.skill is None else [f"Would be removed: {record.skill}"]
-    if _is_named_elsewhere(target, installs.unknown() if record is None else ""):
-        return [*lines, _LAUNCHER_STAYS]
+    if others := _named_elsewhere(target, installs.unknown() if record is None else ""):
+        return [*lines, _stays(others)]
     lines += [f"Would be removed: {path}" for path in launcher.present()]
     return [*lines, *([f"Would be removed: {paths.state_dir()}"] if purging and paths.state_dir().exists() else [])]
 
@@ -129,11 +134,11 @@ def _unrecorded_skill(place: Path) -> list[str]:
     return [f"Skill: {place} stays, because it is not this version's and may be yours."]
 
 
-def _others(target: Target) -> bool:
-    """Return whether another settings file that a session here reads registers Holdfast's launcher."""
+def _others(target: Target) -> list[Target]:
+    """Return the other settings files that a session here reads and that register Holdfast's launcher."""
     names: tuple[scopes.Scope, ...] = ("user", "project", "local")
     others = [scopes.target(name, target.root) for name in names]
-    return any(_has_ours(other) for other in others if other.real != target.real)
+    return [other for other in others if other.real != target.real and _has_ours(other)]
 
 
 def _has_ours(target: Target) -> bool:

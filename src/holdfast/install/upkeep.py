@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import shlex
 from typing import TYPE_CHECKING
 
 from holdfast import log, paths
 from holdfast.clients import claude
 from holdfast.clients.claude import scopes, versions
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, command_line
 from holdfast.files import trust
 from holdfast.install import installs, plugin_copies, plugin_relay, settingsfile, wanted_events
 from holdfast.install.installer import Plan, carry_out, plan, recorded
@@ -106,10 +105,11 @@ def distrusted(project: Project, files: Sequence[HandlerFile]) -> list[str]:
     lines = [f"{each}." for each in said[:_NAMED]]
     if len(said) > _NAMED:
         lines.append(f"{len(said) - _NAMED} more: holdfast handlers list.")
-    here = shlex.join(["--project", str(project.root)])
-    lines.append(f"To see what is new and trust it, run in a terminal: holdfast handlers trust {here}")
+    trust_all = command_line("handlers", "trust", "--project", str(project.root))
+    lines.append(f"To see what is new and trust it, run in a terminal: {trust_all}")
     if gone or any(file.changed for file in ours):
-        lines.append(f"To do without what changed or is gone: holdfast handlers untrust {here} NAME.py")
+        untrust = command_line("handlers", "untrust", "--project", str(project.root), "NAME.py")
+        lines.append(f"To do without what changed or is gone: {untrust}")
     return lines
 
 

@@ -163,10 +163,16 @@ def _dial(name: str, *, uri: bool = False) -> sqlite3.Connection:
 
 
 def _prepare(file: Path) -> None:
-    """Make sure that the file exists, is private and writable. Raises OSError."""
-    from holdfast.paths import ensure_private
+    """Make sure that the file exists, is private and writable. Raises OSError, and RefusedError in another's folder."""
+    from holdfast.errors import ForeignError
+    from holdfast.ledger import schema
+    from holdfast.paths import ensure_own
 
-    folder = ensure_private(file.parent)
+    try:
+        folder = ensure_own(file.parent)
+    except ForeignError as error:
+        text = f"{error.filename}: {error.strerror}, so nothing is remembered after this run; run holdfast doctor"
+        raise schema.RefusedError(text) from error
     # An existing file is not opened, because closing it would release the locks that SQLite holds on it in this
     # process.
     with suppress(FileExistsError):

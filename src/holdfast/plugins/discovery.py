@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from holdfast import paths
-from holdfast.errors import StateError
+from holdfast.errors import StateError, command_line
 from holdfast.files import document, trust
 from holdfast.frozen import frozen
 from holdfast.plugins import route_cache, scan, strictness
@@ -400,9 +400,7 @@ def _trust_again(path: Path, project: Project) -> str:
 
 
 def _command(*words: str) -> str:
-    from shlex import join
-
-    return join(["holdfast", "handlers", *words])
+    return command_line("handlers", *words)
 
 
 def _off(name: str, found: scan.Scan, config: Config) -> bool:

@@ -164,10 +164,11 @@ def _read(file: Path) -> Memory:
     """Read the memory or, if it doesn't exist, the file of an earlier version.
 
     Raises:
-        OSError: it exists and can't be read.
+        OSError: it exists and can't be read, or its folder belongs to another user.
         ValueError: it isn't in Holdfast's format.
     """
     try:
+        paths.check_own(file.parent)
         text = file.read_bytes().decode("utf-8", "surrogateescape")
     except FileNotFoundError:
         return _legacy()

@@ -32,7 +32,7 @@ def claim(address: Path) -> tuple[socket.socket, int] | None:
     Raises:
         OSError: it is not possible to listen there.
     """
-    paths.ensure_private(servers.folder()).chmod(0o700)
+    paths.ensure_own(servers.folder()).chmod(0o700)
     lock = os.open(address.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     if not _locked(lock):
         lives = _lives(address)

@@ -51,7 +51,7 @@ def _first(mark: Path) -> bool:
         if 0 <= time.time() - mark.stat().st_mtime < RETRY_S:
             return False
     try:
-        paths.ensure_private(mark.parent).chmod(0o700)
+        paths.ensure_own(mark.parent).chmod(0o700)
         mark.touch(0o600)
     except OSError:
         return False  # a server couldn't listen there either

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
+from holdfast.errors import command_line
 from holdfast.sessions.history import removed_state
 from holdfast.sessions.ownership import preview
 from holdfast.workflow import guidance, outlook, registry
@@ -168,7 +169,7 @@ def _accumulating(
     reasons = [
         (workflow, "an older file of a workflow with a newer one")
         if workflow.path not in kept
-        else (workflow, f"finished; `holdfast done --all {workflow.id}` removes it")
+        else (workflow, f"finished; `{command_line('done', '--all', workflow.id)}` removes it")
         for workflow in every
         if workflow.path not in kept or (workflow.finished and workflow.path in piling)
     ]

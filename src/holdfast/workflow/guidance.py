@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, command_line
 from holdfast.formats import RECORDS
 from holdfast.frozen import NamedTuple
 from holdfast.workflow import facts, registry, sidecars, wording
@@ -335,7 +335,7 @@ def _left_out(workflow: Workflow, sections: Iterable[Section]) -> list[str]:
     if not left:
         return []
     name = wording.one_line(workflow.id, 80)
-    return [f"{left} more lines were not looked at, this workflow being too large: `holdfast show {name}`"]
+    return [f"{left} more lines were not looked at, this workflow being too large: `{command_line('show', name)}`"]
 
 
 def _whole(workflow: Workflow, step: _Next, sections: Sequence[Section]) -> str:

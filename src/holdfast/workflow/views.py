@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from holdfast.errors import command_line
 from holdfast.workflow.wording import one_line, quoted
 
 if TYPE_CHECKING:
@@ -97,8 +98,7 @@ def in_the_way(project: Records, workflow: Workflow) -> str:
 
 def ending(project: Records, workflow: Workflow) -> str:
     """Return the command that ends a workflow, with its shortest name."""
-    import shlex
 
     from holdfast.workflow import typed_names  # not in an event
 
-    return shlex.join(["holdfast", "done", "--all", typed_names.shortest(project, workflow)])
+    return command_line("done", "--all", typed_names.shortest(project, workflow))

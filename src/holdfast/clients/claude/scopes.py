@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from holdfast.errors import StateError
+from holdfast.errors import StateError, command_line
 from holdfast.files import document
 from holdfast.frozen import NamedTuple, frozen
 
@@ -60,9 +59,9 @@ class Target:
 
     def _command(self, verb: str) -> str:
         usual = target(self.scope, self.root).settings
-        named = "" if self.settings == usual else f" --settings {shlex.quote(str(self.settings))}"
-        project = "" if self.scope == "user" else f" --project {shlex.quote(str(self.root))}"
-        return f"holdfast {verb} --scope {self.scope}{named}{project}"
+        named = [] if self.settings == usual else ["--settings", str(self.settings)]
+        project = [] if self.scope == "user" else ["--project", str(self.root)]
+        return command_line(verb, "--scope", self.scope, *named, *project)
 
 
 def claude_dir() -> Path:

@@ -6,6 +6,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from holdfast.checks import notice, states
+from holdfast.errors import command_line
 from holdfast.formats.compaction import adapter, file
 from holdfast.formats.compaction.detection import memory
 from holdfast.formats.compaction.detection.detect import detect
@@ -37,7 +38,7 @@ def _piled_up(project: Workspace, kept: Iterable[Workflow]) -> Iterator[Finding]
             yield notice(text, f"rm {shlex.quote(str(workflow.path))}")
         elif workflow.finished:
             text = f"{workflow.path}: {quoted(workflow.title)} is finished, but its file is still there"
-            yield notice(text, shlex.join(["holdfast", "done", "--all", workflow.id]))
+            yield notice(text, command_line("done", "--all", workflow.id))
 
 
 def _said(project: Workspace) -> Iterator[Finding]:

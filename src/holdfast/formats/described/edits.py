@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING, Any
 
-from holdfast.errors import TransitionError
+from holdfast.errors import TransitionError, command_line
 from holdfast.formats.described import fields, view
 from holdfast.formats.described.description import meaning
 from holdfast.workflow import values
@@ -134,7 +133,7 @@ def refusal(rules: Description, phase: Phase, new: Status) -> str:
 
 def again(which: object) -> str:
     """Return the command with which a person makes a unit, named by number or id, active again."""
-    return shlex.join(["holdfast", "update", "--phase", str(which), "--status", "active"])
+    return command_line("update", "--phase", str(which), "--status", "active")
 
 
 def _place(rules: Description, name: str) -> str:

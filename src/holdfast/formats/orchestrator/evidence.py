@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.errors import StateError
+from holdfast.errors import StateError, command_line
 from holdfast.files.document import leads_out
 from holdfast.formats.orchestrator import bounds, commit, plan, schema, snapshots
 from holdfast.workflow import values
@@ -63,7 +63,7 @@ def _checkpoint(project: Records, run: Run, done: set[str]) -> Iterator[str]:
         there = {schema.task_of(each) for each in schema.objects(snapshot.document.data.get("completed_tasks"))}
         if ahead := sorted(there - done, key=schema.key):
             name = snapshot.document.path.name
-            back = f"`holdfast orchestrator restore {name}` goes back to it"
+            back = f"`{command_line('orchestrator', 'restore', name)}` goes back to it"
             yield f"{', '.join(ahead[:5])} {_is(ahead)} completed in {name}; {back}"
         return
 

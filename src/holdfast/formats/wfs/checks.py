@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from functools import partial
 from typing import TYPE_CHECKING
 
 from holdfast.checks import folders, notice, ok, problem
+from holdfast.errors import command_line
 from holdfast.formats.wfs import check, places, store
 from holdfast.formats.wfs import repair as wfs_repair
 from holdfast.workflow.wording import count
@@ -65,4 +65,4 @@ def _tasks(project: Workspace, folder: Path, repairs: Sequence[str]) -> Iterator
     wrong = [each for each in broken if each.field]
     if wrong:
         more = f"; +{len(wrong) - 1} more" if len(wrong) > 1 else ""
-        yield notice(f"{folder.name}/{wrong[0].text}{more}", shlex.join(["holdfast", "wfs", "check", folder.name]))
+        yield notice(f"{folder.name}/{wrong[0].text}{more}", command_line("wfs", "check", folder.name))

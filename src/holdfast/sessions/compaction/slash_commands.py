@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from holdfast.errors import command_line
 from holdfast.patterns import regex
 from holdfast.sessions.compaction import hints
 from holdfast.sessions.ownership import owners, sessions
@@ -48,9 +49,9 @@ def _given(event: Event, context: Context, project: Workspace, workflow: Workflo
     session = event.session_id
     owner = owners.owner(project, workflow)
     if owner in sessions.live_others(project, session):
-        moves = f"`holdfast resume {workflow.id} --session {session[:8]} --anyway` moves it here"
+        move = command_line("resume", workflow.id, "--session", session[:8], "--anyway")
         whose = f"{quoted(workflow.title)} belongs to session {str(owner)[:8]}, which is live"
-        return [Message(f"Holdfast: {whose}; {moves}.", to_user=True)]
+        return [Message(f"Holdfast: {whose}; `{move}` moves it here.", to_user=True)]
     from holdfast.sessions.compaction import session_guidance
     from holdfast.sessions.ownership.arbitration import Verdict
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
-from holdfast.errors import HoldfastError, LedgerError
+from holdfast.errors import HoldfastError, LedgerError, command_line
 from holdfast.sessions.history import archive, extracts, generations
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
@@ -48,5 +47,4 @@ def way(project: OpenProject, path: Path) -> str:
     except LedgerError:
         return ""
     place = path.relative_to(project.root).as_posix() if path.is_relative_to(project.root) else str(path)
-    command = ["holdfast", "log", "restore", str(kept[0]["number"]), "--of", one_line(place)] if kept else []
-    return f"`{shlex.join(command)}`" if kept else ""
+    return f"`{command_line('log', 'restore', str(kept[0]['number']), '--of', one_line(place))}`" if kept else ""

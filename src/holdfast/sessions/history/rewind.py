@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import difflib
-import shlex
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast.errors import HoldfastError, SchemaMismatch, StateError
+from holdfast.errors import HoldfastError, SchemaMismatch, StateError, command_line
 from holdfast.files import document
 from holdfast.files.lock import locked
 from holdfast.frozen import frozen
@@ -160,7 +159,7 @@ def _clear(project: Workspace, name: str, path: Path, number: str, *, replace: b
 
 def putting_back(path: Path, number: str) -> str:
     """Return the command that restores a generation over a file that is no workflow's state."""
-    return shlex.join(["holdfast", "log", "restore", number, "--replace", "--of", str(path)])
+    return command_line("log", "restore", number, "--replace", "--of", str(path))
 
 
 def _formerly(project: Workspace, wanted: str | None) -> Path | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, command_line
 from holdfast.formats import RECORDS
 from holdfast.frozen import frozen
 from holdfast.sessions.compaction import hints
@@ -60,13 +60,12 @@ def claim(
     if workflow.finished:
         reopening = RECORDS[workflow.format].REOPENING.format(id=workflow.id)
         raise HoldfastError(
-            f"{quoted(workflow.title)} is completed, so there is nothing to resume; `holdfast show {workflow.id}` "
-            f"shows it, and {reopening}"
+            f"{quoted(workflow.title)} is completed, so there is nothing to resume; "
+            f"`{command_line('show', workflow.id)}` shows it, and {reopening}"
         )
     if workflow.paused:
-        raise HoldfastError(
-            f"{quoted(workflow.title)} is paused; `holdfast {workflow.format} resume {workflow.id}` continues it"
-        )
+        resume = command_line(workflow.format, "resume", workflow.id)
+        raise HoldfastError(f"{quoted(workflow.title)} is paused; `{resume}` continues it")
     live = sessions.live_others(project, session or "")
     before = owners.owner(project, workflow)
     if session is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import paths
 from holdfast.config import Config
+from holdfast.errors import command_line
 from holdfast.project import OpenProject, Project
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def notice(project: OpenProject) -> str:
 def command(project: OpenProject) -> str:
     """Return the command that trusts the project's `holdfast.toml`."""
     place = paths.project_config(project.root)
-    return shlex.join(["holdfast", "handlers", "trust", "--project", str(project.root), str(place)])
+    return command_line("handlers", "trust", "--project", str(project.root), str(place))
 
 
 def _worktrees(connection: sqlite3.Connection, project: str) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.errors import ChoiceError, HoldfastError, LedgerError
+from holdfast.errors import ChoiceError, HoldfastError, LedgerError, command_line
 from holdfast.sessions.history import archive
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.workflow import registry, wording
@@ -135,7 +135,7 @@ def _named(project: Workspace, workflows: Sequence[Workflow], wanted: str, whole
     if over is not None:
         raise HoldfastError(
             f"{quoted(over.workflow.title)} was completed at {clock.minute(over.completed_at)}; "
-            f"`holdfast show {over.workflow.id}` shows it"
+            f"`{command_line('show', over.workflow.id)}` shows it"
         )
     if whole and found and not named(found, wanted, whole=True):
         raise _choice(f"no workflow is named {quoted(wanted)}; did you mean", found, wanted, workflows)

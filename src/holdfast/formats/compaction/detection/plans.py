@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import shlex
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from holdfast import clock
+from holdfast.errors import command_line
 from holdfast.files.file_memo import Stamp, settled, stamp
 from holdfast.formats.compaction.detection import idleplans, plantext
 from holdfast.formats.compaction.detection.extract import Candidate, Extract
@@ -74,7 +74,7 @@ def aged(plan: Extract) -> str:
 
 def way(plan: Extract) -> str:
     """Say which command makes a plan a session's workflow, however old the plan is."""
-    command = shlex.join(["holdfast", "start", one_line(plan.name), "--read", one_line(plan.reading[0][1:])])
+    command = command_line("start", one_line(plan.name), "--read", one_line(plan.reading[0][1:]))
     return f"To take it up: `{command}`"
 
 

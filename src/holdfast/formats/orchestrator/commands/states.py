@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ import click
 
 from holdfast import paths
 from holdfast.commands import options, verbs
+from holdfast.errors import command_line
 from holdfast.formats.orchestrator import check as checks
 from holdfast.formats.orchestrator import commit, evidence, queries, restoration, schema, store
 from holdfast.formats.orchestrator import repair as repairs
@@ -147,7 +147,7 @@ def restore(name: str, dry_run: bool, replace: bool, as_json: bool, project_dir:
         )
         return
     lines = [f"{'Would restore' if dry_run else 'Restored'} {what}."]
-    again = shlex.join(["holdfast", "orchestrator", "restore", *([name] if name else [])])
+    again = command_line("orchestrator", "restore", *([name] if name else []))
     lines += [f"`{again}` does it."] if dry_run else []
     if not dry_run:
         undo = "`holdfast log` shows what the state held before, and `holdfast log restore N` puts it back."
