@@ -46,7 +46,7 @@ _ASSIGNED = regex(
 _RUN = regex(r"(?:[^\s\"'`\\\x1b]|\\(?![abefnrtvux0\"'\\]))*+")
 _ENDS = {True: regex("[,<&;|)]"), False: regex("[,<]")}  # of a value after `=`, and after another operator
 _TOKENS = {"alphanumeric": r"[A-Za-z0-9]{16,}+[\w+/=-]*+", "dashed": r"[\w-]{16,}+[\w.+/=-]*+"}
-_MIXED = regex(r"\d|\w[!#$%^*]++\w")  # unlike a word in any language
+_MIXED = regex(r"\d|\w[!$%^]++\w")  # unlike a word in any language
 
 
 class _Rule(NamedTuple):
@@ -221,7 +221,7 @@ def _secret(name: re.Match[str], found: re.Match[str]) -> str:
     variable = (stem + text[name.start() : name.end()]).isupper()
     sure = option and quoted or (found["sign"] == "=" and (option or variable) and found["quote"] != "`")
     if not quoted and not sure:
-        if _rules().code.fullmatch(value):
+        if _rules().code.fullmatch(value) or (name[0] in value.lower() and value.isidentifier()):
             return ""
         value = _ENDS[operator == "="].split(value, 1)[0].rstrip(".:;!?)]}>")
     mixed = len(value) >= _SHORTEST_CHARS and len(value.split()) == 1 and _MIXED.search(value)
