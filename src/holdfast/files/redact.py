@@ -8,12 +8,13 @@ first, mask what is left of it, and then drop the part in which the cut could ha
 from __future__ import annotations
 
 import re
+import string
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast.frozen import NamedTuple
-from holdfast import patterns
 from holdfast.patterns import regex
 
 if TYPE_CHECKING:
@@ -26,20 +27,19 @@ MARGIN_CHARS = 10_000
 """Characters at a cut in which half a secret can be; only exotic key blocks are longer."""
 
 _DEEPEST = 200  # levels of a structure; anything deeper is masked as a whole
-_EDGE_CHARS = 12  # characters before a token that are looked at
-_NAME_CHARS = 64  # characters of a name before its end that are looked at
+_BEFORE_CHARS = 64  # characters before a match that are looked at: escapes, and the beginning of a name
 _VALUE_CHARS = 100  # characters of a value without quotes that decide whether it is a secret
 _SHORTEST_CHARS = 6  # the fewest characters of a secret, unless its name leaves no doubt
-_WORD = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$-"
+_LETTERS = f"{string.ascii_letters}{string.digits}_-"
 
-_EDGE = regex(  # what comes before a word: also an escape (\n, \u000a, \x0a, %0A) or a terminal's colour (ESC[0m)
-    r"(?:\A|[^\w-]|\\(?:[abefnrtv0]|x[0-9a-f]{2}|u[0-9a-f]{4})|%[0-9A-F]{2}|\[[0-9;]*+[mK])\Z"
-)
-_COLOUR = r"(?:\x1b|\\+(?:x1b|u001b|e|033))\[[0-9;]*+[mK]"
+_COLOUR = r"(?:\x1b|\\++(?:x1b|u001b|e|033))\[[0-9;]*+[mK]"
+# What ends in a letter or digit but isn't part of the word after it: \n, \u000a, %0A, a terminal's colour.
+_ESCAPE = regex(rf"{_COLOUR}|\\(?:[abefnrtv0]|x[0-9a-f]{{2}}|u[0-9a-f]{{4}})|%[0-9A-F]{{2}}")
 _BLANK = rf"(?:[ \t]|{_COLOUR})*+"
 # What follows a name: a closing quote, an operator, and the value in quotes, in escaped quotes, or up to a space.
 _ASSIGNED = regex(
-    rf"(?i)(?P<close>\\*+[\"'`])?+\]?+(?P<sign>{_BLANK}(?P<operator>=>|:=|!?={{1,3}}|[:：,>]|%3[AD]|is\b|was\b)?+{_BLANK})"
+    rf"(?i)(?P<close>\\*+[\"'`])?+\]?+"
+    rf"(?P<sign>{_BLANK}(?P<operator>=>|:=|!?={{1,3}}|[:：,>]|%3[AD]|is\b|was\b)?+{_BLANK})"
     r"(?:(?P<quote>[\"'`])(?P<quoted>(?:(?!(?P=quote))[^\\\n]|\\[^nr])*+)|\\++[\"'`](?P<escaped>[^\"'`\\\n]*+)"
     rf"|(?P<bare>[^\s\"'`\\\x1b]{{1,{_VALUE_CHARS}}}+))"
 )
@@ -74,7 +74,7 @@ class _Rule(NamedTuple):
         group, start = self.pattern.groups, found.start()
         if not found[group] or _rules().plain.fullmatch(found[group]):
             return found[0]
-        if self.edge and not _EDGE.search(found.string[max(0, start - _EDGE_CHARS) : start]):
+        if self.edge and _before(found.string, start).endswith(tuple(_LETTERS)):
             return found[0]
         return found[0][: found.start(group) - start] + MASK + found[0][found.end(group) - start :]
 
@@ -108,9 +108,9 @@ def _rules() -> _Rules:
     return _Rules(tuple(rules), regex(rf"(?:{'|'.join(names)})(?:[_-]?[0-9]{{1,3}})?(?![a-z0-9])"), plain, code)
 
 
-def _rule(keywords: Sequence[str], regex: Sequence[str], command: str = "", *, edge: bool = False) -> _Rule:
-    rest = patterns.regex(rf"(?:{command})[^\n|;]*+") if command else None
-    return _Rule(tuple(map(str.lower, keywords)), patterns.regex("".join(regex)), edge, rest)
+def _rule(keywords: Sequence[str], pattern: Sequence[str], command: str = "", *, edge: bool = False) -> _Rule:
+    rest = regex(rf"(?:{command})[^\n|;]*+") if command else None
+    return _Rule(tuple(map(str.lower, keywords)), regex("".join(pattern)), edge, rest)
 
 
 def secret_name(name: str) -> bool:
@@ -176,9 +176,18 @@ def _walk(value: Any, *, secret: bool, depth: int) -> Any:
             for key, item in value.items()
         }
     if isinstance(value, list | tuple):
-        options = [False, *(isinstance(each, str) and each.startswith("-") and secret_name(each) for each in value)]
-        return [_walk(item, secret=secret or after, depth=depth + 1) for item, after in zip(value, options, strict=False)]
+        pairs = pairwise((None, *value))
+        return [_walk(each, secret=secret or _secret_option(before), depth=depth + 1) for before, each in pairs]
     return MASK if secret and isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def _before(text: str, start: int) -> str:
+    """Return what comes before an offset in a text, with spaces for escapes."""
+    return _ESCAPE.sub(" ", text[max(0, start - _BEFORE_CHARS) : start])
+
+
+def _secret_option(argument: Any) -> bool:
+    return isinstance(argument, str) and argument.startswith("-") and secret_name(argument)
 
 
 def _lower(text: str) -> str:
@@ -205,21 +214,18 @@ def _with_values_masked(text: str) -> str:
 def _secret(name: re.Match[str], found: re.Match[str]) -> str:
     """Return the secret that a name is assigned, or "" if its value is none."""
     text, operator, value = found.string, found["operator"], found[str(found.lastgroup)]
-    before = text[max(0, name.start() - _NAME_CHARS) : name.start()]
-    stem = before[len(before.rstrip(_WORD)) :]
-    if before.removesuffix(stem).endswith("\\"):
-        stem = stem[1:]  # the first letter belongs to an escape: \nDB_PASSWORD=…
-    option = stem.startswith("-") or "--" in stem
+    before = _before(text, name.start())
+    stem = before[len(before.rstrip(f"{_LETTERS}.$")) :]
+    option, variable = stem.startswith("-"), (stem + text[name.start() : name.end()]).isupper()
     quoted = found["bare"] is None
     if before.removesuffix(stem).endswith("/"):  # /etc/passwd: …
         return ""
-    if not operator and not (found["sign"] and (option or quoted)):
+    if not operator and not (found["sign"] and (option or variable or quoted)):
         return ""
     if operator == "," and not (found["close"] and quoted):
         return ""
     # A variable of a shell or an .env file, or an option: any value counts, even a plain word.
-    variable = (stem + text[name.start() : name.end()]).isupper()
-    sure = option and quoted or (found["sign"] == "=" and (option or variable) and found["quote"] != "`")
+    sure = (option and quoted) or (found["sign"] == "=" and (option or variable) and found["quote"] != "`")
     if not quoted and not sure:
         if _rules().code.fullmatch(value) or (name[0] in value.lower() and value.isidentifier()):
             return ""
