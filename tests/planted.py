@@ -236,5 +236,6 @@ def assert_none_is_kept(root: Path) -> None:
 def assert_none_is_printed(root: Path) -> None:
     """Whatever people and programs are told of what happened."""
     for arguments in SHOWING:
-        assert found(holdfast(*arguments, root=root).out) == [], arguments
+        seen = found(holdfast(*arguments, root=root).out)
+        assert seen == [], (arguments, seen)
     assert found(holdfast("doctor", "-v", root=root, code=1).out) == []

@@ -11,7 +11,6 @@ import re
 import string
 from functools import cache
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast.frozen import NamedTuple
@@ -32,7 +31,7 @@ _VALUE_CHARS = 100  # characters of a value without quotes that decide whether i
 _SHORTEST_CHARS = 6  # the fewest characters of a secret, unless its name leaves no doubt
 _LETTERS = f"{string.ascii_letters}{string.digits}_-"
 
-_COLOUR = r"(?:\x1b|\\++(?:x1b|u001b|e|033))\[[0-9;]*+[mK]"
+_COLOUR = r"(?:\x1b|\\++(?:x1b|u001b|e|033))?+\[[0-9;]*+[mK]"  # cleaned text lacks the escape character
 # What ends in a letter or digit but isn't part of the word after it: \n, \u000a, %0A, a terminal's colour.
 _ESCAPE = regex(rf"{_COLOUR}|\\(?:[abefnrtv0]|x[0-9a-f]{{2}}|u[0-9a-f]{{4}})|%[0-9A-F]{{2}}")
 _BLANK = rf"(?:[ \t]|{_COLOUR})*+"
@@ -44,7 +43,7 @@ _ASSIGNED = regex(
     rf"|(?P<bare>[^\s\"'`\\\x1b]{{1,{_VALUE_CHARS}}}+))"
 )
 _RUN = regex(r"(?:[^\s\"'`\\\x1b]|\\(?![abefnrtvux0\"'\\]))*+")
-_ENDS = {True: regex("[,<&;|)]"), False: regex("[,<]")}  # of a value after `=`, and after another operator
+_ENDS = {True: regex(f"[,<&;|)]|{_COLOUR}"), False: regex(f"[,<]|{_COLOUR}")}  # of a value after `=`, and after another operator
 _TOKENS = {"alphanumeric": r"[A-Za-z0-9]{16,}+[\w+/=-]*+", "dashed": r"[\w-]{16,}+[\w.+/=-]*+"}
 _MIXED = regex(r"\d|\w[!$%^]++\w")  # unlike a word in any language
 
@@ -98,6 +97,7 @@ class _Rules(NamedTuple):
 @cache
 def _rules() -> _Rules:
     import tomllib
+    from pathlib import Path
 
     data = tomllib.loads(Path(__file__).with_name("secrets.toml").read_text("utf-8"))
     rules = [_rule(**each) for each in data["rules"].values()]
@@ -218,7 +218,7 @@ def _secret(name: re.Match[str], found: re.Match[str]) -> str:
     stem = before[len(before.rstrip(f"{_LETTERS}.$")) :]
     option, variable = stem.startswith("-"), (stem + text[name.start() : name.end()]).isupper()
     quoted = found["bare"] is None
-    if before.removesuffix(stem).endswith("/"):  # /etc/passwd: …
+    if operator == ":" and before.removesuffix(stem).endswith("/"):  # /etc/passwd: …
         return ""
     if not operator and not (found["sign"] and (option or variable or quoted)):
         return ""
@@ -227,9 +227,9 @@ def _secret(name: re.Match[str], found: re.Match[str]) -> str:
     # A variable of a shell or an .env file, or an option: any value counts, even a plain word.
     sure = (option and quoted) or (found["sign"] == "=" and (option or variable) and found["quote"] != "`")
     if not quoted and not sure:
+        value = _ENDS[operator == "="].split(value, 1)[0].rstrip(".:;!?)]}>")
         if _rules().code.fullmatch(value) or (name[0] in value.lower() and value.isidentifier()):
             return ""
-        value = _ENDS[operator == "="].split(value, 1)[0].rstrip(".:;!?)]}>")
     mixed = len(value) >= _SHORTEST_CHARS and len(value.split()) == 1 and _MIXED.search(value)
     if not value or _rules().plain.fullmatch(value) or not (sure or mixed):
         return ""
