@@ -43,11 +43,6 @@ class Token(NamedTuple):
         return self.prefix + self.rest
 
 
-def _uuid(seed: str) -> str:
-    drawn = made_up(32, HEX, seed=seed)
-    return f"{drawn[:8]}-{drawn[8:12]}-4{drawn[13:16]}-a{drawn[17:20]}-{drawn[20:]}"
-
-
 def _token(service: str, prefix: str, length: int, letters: str = MIXED, end: str = "") -> Token:
     return Token(service, prefix, made_up(length, letters, seed=prefix) + end)
 
@@ -56,7 +51,6 @@ TOKENS = (
     _token("Anthropic", "sk-ant-" + "api03-", 93, end="AA"),
     _token("OpenAI and OpenRouter", "sk-" + "proj-", 64),
     _token("OpenAI's early keys and others like them", "sk-", 48),
-    Token("OpenAI's marker", "sk-" + "None-", made_up(20) + "T3Blbk" + "FJ" + made_up(20)),
     *(_token("GitHub", f"gh{kind}" + "_", 36) for kind in "pousr"),
     _token("GitHub, fine-grained", "github" + "_pat_", 22, end="_" + made_up(59)),
     *(_token("GitLab", f"gl{kind}" + "-", 20) for kind in ("pat", "dt", "rt", "cbt", "ptt", "ft", "soat", "agent")),
@@ -64,40 +58,30 @@ TOKENS = (
     _token("AWS key id", "AK" + "IA", 16, UPPER),
     _token("AWS key id", "AS" + "IA", 16, UPPER),
     _token("AWS Bedrock", "AB" + "SK", 110),
-    _token("AWS Bedrock, short-lived", "bedrock-" + "api-key-", 60),
     _token("Google API key", "AI" + "zaSy", 33),
     _token("Google OAuth client", "GOC" + "SPX-", 28),
     _token("Google OAuth token", "ya" + "29.", 60),
     Token("Azure AD client", "aB" + "~8Q~", made_up(34)),
-    Token("Azure identifiable keys", "", made_up(52) + "JQ" + "QJ99" + made_up(26)),
     _token("Slack", "xox" + "b-", 12, "0123456789", end="-1234567890123-" + made_up(24)),
     _token("Slack", "xox" + "p-", 12, "0123456789", end="-" + made_up(32)),
     _token("Slack configuration", "xoxe.xox" + "p-1-", 60),
     _token("Slack app", "xapp-1-" + "A0", 20),
-    Token("Discord bot", "MT", made_up(24) + "." + made_up(6, seed="x") + "." + made_up(38)),
     Token("Telegram bot", "7391582640:", "AA" + made_up(33)),
     Token("SendGrid", "SG" + ".", made_up(22) + "." + made_up(43)),
     _token("Brevo", "xkey" + "sib-", 64, HEX),
     _token("Twilio", "S" + "K", 32, HEX),
-    _token("Mailgun", "key" + "-", 32, HEX),
-    Token("Mailchimp", "", made_up(32, HEX) + "-us" + "12"),
     _token("Stripe", "sk_" + "live_", 24),
     _token("Stripe", "rk_" + "test_", 24),
     _token("Stripe webhook and others", "whs" + "ec_", 32),
     *(_token("Shopify", f"shp{kind}" + "_", 32, HEX) for kind in ("at", "ca", "pa", "ss")),
     _token("Square", "sq0" + "atp-", 22),
-    _token("Square access token", "EA" + "AA", 60),
-    _token("Facebook", "EA" + "AC", 110),
     _token("npm", "np" + "m_", 36),
-    _token("PyPI", "py" + "pi-AgEIcHlwaS5vcmc", 60),
+    _token("PyPI", "py" + "pi-AgE", 70),
     _token("RubyGems", "ruby" + "gems_", 48, HEX),
-    _token("Clojars", "CLO" + "JARS_", 60),
     _token("Docker", "dckr" + "_pat_", 27),
     _token("Artifactory", "AK" + "Cp", 69),
     _token("Vault", "hv" + "s.", 95),
     _token("Vault", "hv" + "b.", 140),
-    Token("Vault's early tokens", "s" + ".", "a1B2" + made_up(20)),
-    Token("Terraform Cloud", "", made_up(14) + ".atlas" + "v1." + made_up(64)),
     *(_token("DigitalOcean", f"do{kind}" + "_v1_", 64, HEX) for kind in "por"),
     _token("Heroku", "HRKU" + "-AA", 58),
     _token("Databricks", "da" + "pi", 32, HEX),
@@ -114,59 +98,34 @@ TOKENS = (
     _token("Bitbucket", "BB" + "DC-", 44),
     _token("Linear", "lin" + "_api_", 40),
     _token("Notion", "nt" + "n_", 46),
-    Token("Notion's early tokens", "secret" + "_", "a1B" + made_up(40)),
-    Token("Airtable", "pa" + "t", made_up(14) + "." + made_up(64, HEX)),
-    Token("HubSpot", "pat-" + "na1-", _uuid("hubspot")),
     _token("Figma", "fig" + "d_", 40),
-    _token("Typeform", "tf" + "p_", 59),
     _token("Sentry", "sntr" + "yu_", 64, HEX),
     _token("Grafana", "gl" + "sa_", 32, end="_" + made_up(8, HEX)),
     _token("Grafana", "gl" + "c_", 60),
-    _token("Grafana's early keys", "eyJ" + "rIjoi", 70),
     _token("New Relic", "NR" + "AK-", 27, UPPER),
-    Token("New Relic license", "", made_up(32, HEX) + "FFFF" + "NRAL"),
-    Token("Dynatrace", "dt0" + "c01.", made_up(24, UPPER) + "." + made_up(64, UPPER)),
     _token("Doppler", "dp" + ".pt.", 43),
     _token("Fly", "fm" + "2_", 100),
     _token("Fly", "fo" + "1_", 43),
     _token("Cloudflare", "cf" + "ut_", 48),
-    Token("Cloudflare origin", "v1" + ".0-", made_up(24, HEX) + "-" + made_up(146, HEX)),
     _token("Supabase", "sb" + "p_", 40, HEX),
     _token("PlanetScale", "pscale" + "_pw_", 43),
     _token("Netlify", "nf" + "p_", 40),
     _token("Vercel", "vc" + "p_", 32),
     _token("Tailscale", "tskey" + "-auth-", 24),
     _token("Pulumi", "pu" + "l-", 40, HEX),
-    _token("Prefect", "pn" + "u_", 36),
     Token("Postman", "PM" + "AK-", made_up(24, HEX) + "-" + made_up(34, HEX)),
-    _token("ReadMe", "rd" + "me_", 70, "abcdefghijk0123456789"),
-    _token("Buildkite", "bk" + "ua_", 40, HEX),
     Token("CircleCI", "CCI" + "PAT_", made_up(22) + "_" + made_up(40, HEX)),
-    _token("Octopus Deploy", "AP" + "I-", 26, UPPER),
-    Token("Harness", "pa" + "t.", f"{made_up(22)}.{made_up(24)}.{made_up(20)}"),
     _token("OpenShift", "sha" + "256~", 43),
     _token("Sourcegraph", "sg" + "p_", 40, HEX),
     _token("Contentful", "CF" + "PAT-", 43),
     _token("PostHog", "ph" + "x_", 44),
-    _token("EasyPost", "EZ" + "AK", 54),
-    _token("Shippo", "shippo" + "_live_", 40, HEX),
-    _token("Duffel", "duffel" + "_live_", 43),
-    _token("Flutterwave", "FLW" + "SECK-", 32, end="-X"),
-    _token("Frame.io", "fio" + "-u-", 64),
-    _token("Infracost", "ic" + "o-", 32),
     _token("Alibaba", "LT" + "AI", 20),
-    _token("Yandex", "AQ" + "VN", 36),
-    Token("Salesforce", "00" + "D", made_up(12) + "!" + made_up(96)),
-    Token("MaxMind", "", made_up(6) + "_" + made_up(29) + "_m" + "mk"),
     _token("1Password service account", "ops" + "_eyJ", 250),
-    Token("1Password secret key", "A" + "3-", "-".join(made_up(n, UPPER) for n in (6, 11, 5, 5, 5))),
     _token("age", "AGE-SECRET" + "-KEY-1", 58, UPPER),
-    Token("private key block in base64", "LS0tLS1CRUdJTiB" + "SU0EgUFJJVkFURSBLRVktLS0tLQp", made_up(200)),
+    Token("private key block in base64", "LS0tLS1CRUdJTiB" + "SU0EgUFJJ", made_up(200)),
     Token("JWT", "ey" + "J", f"{made_up(17)}.ey" + f"J{made_up(24)}.{made_up(43)}"),
     Token("Slack webhook", "https://hooks.slack.com/" + "services/", f"T00000000/B00000000/{made_up(24)}"),
     Token("Discord webhook", "https://discord.com/api/" + "webhooks/998877665544332211/", made_up(68)),
-    Token("Microsoft Teams webhook", "https://x.webhook.office.com/" + "webhookb2/", f"{_uuid('t')}@{_uuid('u')}"),
-    Token("Zapier webhook", "https://hooks.zapier.com/" + "hooks/catch/", "1234567/" + made_up(8)),
 )
 
 
@@ -277,5 +236,6 @@ def assert_none_is_kept(root: Path) -> None:
 def assert_none_is_printed(root: Path) -> None:
     """Whatever people and programs are told of what happened."""
     for arguments in SHOWING:
-        assert found(holdfast(*arguments, root=root).out) == [], arguments
+        seen = found(holdfast(*arguments, root=root).out)
+        assert seen == [], (arguments, seen)
     assert found(holdfast("doctor", "-v", root=root, code=1).out) == []

@@ -104,7 +104,7 @@ def _keep_steps(made: HoldfastProject, text: str) -> None:
 def test_the_plants_can_be_found() -> None:
     """The test can fail: where nothing is redacted, each is found, and there are enough of them."""
     assert len(planted.found("\n".join(each.text for each in PLANTED))) == len(PLANTED)
-    assert len({each.kind for each in PLANTED}) >= 100
+    assert len({each.kind for each in PLANTED}) >= 80
 
 
 @pytest.mark.slow

@@ -659,3 +659,24 @@ def test_three_agents_that_finish_at_the_same_moment_all_count(tmp_path: Path) -
     said = "\n".join(each.advice for each in ended)
     assert [said.count(f'"{title}" is completed') for title, _ in titles] == [1, 1, 1]
     assert "error" not in place.log()
+
+
+def test_a_huge_result_is_recorded(tmp_path: Path) -> None:
+    """Two megabytes without a blank, made to look like the beginning of secrets, don't cost the agent's end."""
+    place = processes.make(tmp_path)
+    (place.home / ".config" / "holdfast" / "holdfast.toml").unlink()
+    functions.create_workflow_state("Huge result", [("First part", "a"), ("Second part", "b")], root=place.root)
+    call = {
+        "tool_use_id": "toolu_1",
+        "tool_input": {"description": "First part", "prompt": "Do it.", "subagent_type": "a"},
+    }
+    text = "nmcli wifi password" * (2_000_000 // 19)
+    assert place.fire(place.payload("PreToolUse-Agent", **call)).exit_code == 0
+
+    response = {"status": "completed", "agentId": "run1", "content": [{"type": "text", "text": text}]}
+    ended = place.fire(place.payload("PostToolUse-Agent", **call, tool_response=response))
+
+    state = json.loads((place.root / ".claude" / "state" / "workflow.json").read_bytes())
+    assert [phase["status"] for phase in state["phases"]] == ["completed", "active"]
+    assert '"First part" is completed' in ended.advice
+    assert "error" not in place.log()

@@ -366,7 +366,7 @@ def test_the_trail_is_light(tmp_path: Path) -> None:
         *(f"holdfast.trail{room}" for room in ("", ".text", ".words")),
         "holdfast.frozen",
         *(f"holdfast.clients.claude.{room}" for room in ("entries", "trail", "trail.tasks")),
-        *(f"holdfast.files{room}" for room in ("", ".redact", ".secretnames", ".tokenshapes", ".transcript")),
+        *(f"holdfast.files{room}" for room in ("", ".redact", ".transcript")),
         *("holdfast.workflow", "holdfast.workflow.wording"),
     }
     assert not loaded & {"pydantic", "pluggy", "json", "sqlite3", "subprocess", "asyncio", "logging", "pathlib"}

@@ -86,7 +86,7 @@ def join_texts(outcomes: Sequence[Outcome], kind: str) -> str:
 
 def _texts(outcomes: Sequence[Outcome], kind: str) -> list[str]:
     texts = list(dict.fromkeys(outcome.text for outcome in of(outcomes, kind) if outcome.text.strip()))
-    if kind != "tell_user" or all(text.isprintable() for text in texts):
+    if kind != "tell_user" or all(text.isascii() and text.isprintable() for text in texts):
         return texts
     from holdfast.process.terminal_text import printable  # the client prints these, and hardly any needs it
 

@@ -8,21 +8,15 @@ from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO, cast
 
-from holdfast.patterns import regex
+from holdfast.patterns import HIDDEN, regex
 
 if TYPE_CHECKING:
     import re
     from collections.abc import Iterable, Iterator
 
 _NOBODY_READS = 141  # 128 and the number of SIGPIPE
-# Control characters except tab and line break, line and paragraph separators, lone surrogates, and invisible
-# characters: direction marks, zero-width spaces, tags.
-_UNSEEN = (
-    "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e"
-    "\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff"
-)
-_JOINED = f"[^\x00-\u024f\u200c\u200d{_UNSEEN}]"  # what joiners may join: non-Latin letters and emoji
-_ESCAPED = regex(f"[{_UNSEEN}]|\r(?!\n)|(?<!{_JOINED})[\u200c\u200d]|[\u200c\u200d](?!{_JOINED})")
+# Also line and paragraph separators, lone surrogates, and a carriage return without a line break.
+_ESCAPED = regex(f"{HIDDEN.pattern}|[\u2028\u2029\ud800-\udfff]|\r(?!\n)")
 
 
 def printable(text: str) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from holdfast import clock
-from holdfast.files.redact import redact
-from holdfast.workflow.wording import VALUE_LIMIT_CHARS, one_line
+from holdfast.files.redact import beginning
+from holdfast.workflow.wording import LOOKED_AT_CHARS, VALUE_LIMIT_CHARS, one_line
 
 _STEPS = ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min"))
 ENDINGS = {
@@ -62,7 +62,7 @@ def brief(text: str, limit: int = VALUE_LIMIT_CHARS) -> str:
 
     Secrets are masked before it is cut, because half a secret isn't recognised as one.
     """
-    return one_line(redact(text), limit)
+    return one_line(beginning(text, LOOKED_AT_CHARS), limit)
 
 
 def session(name: str) -> str:

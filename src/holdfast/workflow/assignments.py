@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from holdfast.frozen import NamedTuple
-from holdfast.patterns import regex
+from holdfast.patterns import HIDDEN, regex
 from holdfast.workflow import markdown
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ def _letters(text: str) -> str:
     """Return a text of any language with a space for each character that separates or decorates words."""
     from unicodedata import category, normalize
 
-    kinds = ((each, category(each)) for each in normalize("NFKC", text).casefold())
+    kinds = ((each, category(each)) for each in normalize("NFKC", HIDDEN.sub("", text)).casefold())
     return "".join(" " if kind[0] in "PZC" or kind in ("Sk", "So") else each for each, kind in kinds)
 
 

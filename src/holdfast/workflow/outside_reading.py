@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast.patterns import regex
+from holdfast.patterns import CONTROL, INVISIBLE, regex
 from holdfast.project import contains
 from holdfast.workflow.wording import clean
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 OUTSIDE = "outside the project"
 # What a reader could take for a path in an entry, except after a bracket, as in `app/(admin)/page.tsx`.
 _WORD = regex(r"(?<![)\]}>\w])[\w.~$/{][\w.~$/{}\\+-]*")
+_INVISIBLE = regex(f"[{CONTROL}{INVISIBLE}]")
 
 
 def outside(root: Path, entry: str) -> bool:
@@ -36,11 +37,7 @@ def outside(root: Path, entry: str) -> bool:
 
 def _visible(text: str) -> str:
     """Return a text without invisible characters such as joiners: a reader sees only the rest."""
-    if text.isascii():
-        return text
-    import unicodedata
-
-    return "".join(each for each in text if unicodedata.category(each)[0] not in "CM")
+    return _INVISIBLE.sub("", text)
 
 
 def _words(text: str) -> Iterable[str]:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from holdfast.errors import MissingError, StateError
 from holdfast.files import document
 from holdfast.frozen import NamedTuple
+from holdfast.patterns import HIDDEN
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 LIMIT_BYTES = 256 * 1024  # bytes of one file that are read
-_ODD = {"\u2028": "\n", "\u2029": "\n", "\u200b": "", "\u2060": "", "\ufeff": ""}  # line ends, and invisible characters
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -84,6 +84,4 @@ def _plain_text(text: str) -> str:
     text = text.rstrip("\x00")  # zeros that a crash may leave
     if text.isascii():
         return text
-    for sign, instead in _ODD.items():
-        text = text.replace(sign, instead)
-    return text
+    return HIDDEN.sub("", text.replace("\u2028", "\n").replace("\u2029", "\n"))

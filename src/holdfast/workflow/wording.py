@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from holdfast.frozen import NamedTuple
-from holdfast.patterns import regex
+from holdfast.patterns import HIDDEN, INVISIBLE, regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -20,12 +20,10 @@ _REMEDY = f"{_DOCTOR}` says what to do"
 NAMED = 20  # existing names that an error says for one that doesn't exist
 LOOKED_AT_CHARS = 20_000  # characters of a text that are looked at to shorten it to a line
 
-# Control characters, and marks that change the direction of other text; joiners of letters and emoji stay.
-_DROPPED = regex("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]")
 _BREAKS = regex("\r\n?|[\u2028\u2029\x85]")
 _SURROGATES = regex("[\ud800-\udfff]")
 # Also with invisible characters in between, and with other kinds of brackets, slashes and hyphens.
-_GAP = r"\s\u00ad\u034f\u061c\u115f\u180e\u200b-\u200f\u2060-\u2064\ufe00-\ufe0f"
+_GAP = rf"\s{INVISIBLE}"
 _TAGS = regex(
     rf"[<＜﹤](?=[{_GAP}/／∕⁄\\]*(?:system|workflow|session)[{_GAP}_‐‑‒–—−－﹣-]*(?:reminder|data|trail))",
     re.IGNORECASE,
@@ -59,10 +57,13 @@ def without_remedy(said: str) -> str:
 
 
 def clean(text: str) -> str:
-    """Return text without control characters and lone surrogates, with tags of the client and of fences disarmed."""
+    """Return text without control and invisible characters, with tags of the client and of fences disarmed.
+
+    Joiners and selectors that emoji and non-Latin letters need stay; a lone surrogate becomes a replacement character.
+    """
     if is_plain(text):
         return text
-    text = _DROPPED.sub("", _BREAKS.sub("\n", text))
+    text = HIDDEN.sub("", _BREAKS.sub("\n", text))
     return _TAGS.sub("‹", _SURROGATES.sub("\ufffd", text))
 
 

@@ -11,8 +11,7 @@ import hashlib
 from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import capture, clock
-from holdfast.files.redact import beginning as redacted_beginning
-from holdfast.files.redact import redact
+from holdfast.files.redact import MARGIN_CHARS, redact
 from holdfast.sessions.agents import agent_status
 
 if TYPE_CHECKING:
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
 PROMPT_LIMIT_CHARS = 4_000  # characters of a launch's prompt that are kept
 RESULT_LIMIT_CHARS = 1_000_000  # of an agent's result that are kept
-_WINDOW_CHARS = 5_000  # characters beyond these in which secrets and excluded text are masked before the cut
 State = Literal["running", "missing", "stopped", "completed", "failed"]
 # A failure signal beats "completed" from the same run; a verdict beats a bare stop.
 _STATES: tuple[State, ...] = ("running", "missing", "stopped", "completed", "failed")
@@ -264,8 +262,13 @@ def _result(project: OpenProject, words: str) -> str:
 
 
 def beginning(project: OpenProject, said: str, most: int = PROMPT_LIMIT_CHARS) -> str:
-    """Return the first characters of `kept(said)`. Secrets are masked before the cut: half of one isn't recognised."""
-    return kept(project, redacted_beginning(said, most + _WINDOW_CHARS))[:most]
+    """Return the first characters of `kept(said)`, of which only as much as needed is looked at.
+
+    What a cut may have halved, so that it wasn't masked, is left out.
+    """
+    looked_at = said[: most + 2 * MARGIN_CHARS]
+    masked = kept(project, looked_at)
+    return (masked if looked_at == said else masked[:-MARGIN_CHARS])[:most]
 
 
 def kept(project: OpenProject, said: str) -> str:
