@@ -29,10 +29,11 @@ if [ -n "$failure" ]; then
 fi
 
 case $event in
-PreToolUse | PermissionRequest | UserPromptSubmit | UserPromptExpansion) ;;
+PreToolUse | PreSkillShellCommand | PermissionRequest | UserPromptSubmit | UserPromptExpansion) ;;
 *) exit 0 ;;
 esac
-[ -n "$CLAUDE_PROJECT_DIR" ] || exit 0 # another client's event
+[ -n "$CLAUDECODE" ] || case $AI_AGENT in claude-code*) ;; *) exit 0 ;; esac # another client's event
+[ -n "$CLAUDE_PROJECT_DIR" ] || exit 0
 
 memory=$state/holdfast/strict
 [ -e "$memory" ] || exit 0
@@ -93,7 +94,7 @@ text="$text $hint To lift this without Holdfast: $lift"
 
 specific='{"hookSpecificOutput": {"hookEventName": '
 case $event in
-PreToolUse) printf '%s"%s", "permissionDecision": "deny", "permissionDecisionReason": "%s"}}\n' "$specific" "$event" "$text" ;;
+PreToolUse | PreSkillShellCommand) printf '%s"%s", "permissionDecision": "deny", "permissionDecisionReason": "%s"}}\n' "$specific" "$event" "$text" ;;
 PermissionRequest) printf '%s"%s", "decision": {"behavior": "deny", "message": "%s"}}}\n' "$specific" "$event" "$text" ;;
 *) printf '{"decision": "block", "reason": "%s"}\n' "$text" ;;
 esac

@@ -303,13 +303,14 @@ def to_wire(answer: Answer) -> dict[str, Any]:
     """Return an answer as a message of JSON values."""
     said = [outcomes.to_wire(outcome) for outcome in answer.outcomes]
     named = {"answer": answer.label, "fault": answer.fault, "ran": answer.ran, "moments": answer.moments}
-    return {**named, "outcomes": said}
+    return {**named, "outcomes": said, "dropped": answer.dropped}
 
 
 def from_wire(message: dict[str, Any]) -> Answer:
     """Return the answer that a message (`to_wire`) holds. Raises KeyError, TypeError for any other."""
     said = tuple(outcomes.from_wire(values) for values in message["outcomes"])
-    return Answer(message["answer"], said, message["fault"], message["ran"], tuple(message["moments"]))
+    dropped = tuple((kind, reason) for kind, reason in message["dropped"])
+    return Answer(message["answer"], said, message["fault"], message["ran"], tuple(message["moments"]), dropped)
 
 
 def _heard(descriptor: int) -> list[dict[str, Any]]:
