@@ -84,7 +84,7 @@ def unexpected(project: Project, files: Sequence[HandlerFile]) -> list[tuple[Han
         found += [
             (file, f"{name} doesn't run: {event} is {silent[event]}")
             for event, name in routes.items()
-            if event in silent
+            if event in silent and claude.HOOK_NAMES[name] == event  # `holdfast doctor` tells what a guard misses
         ]
         for event, limit in registration.timeouts([file]).items():
             if limit > limits.get(event, limit):

@@ -92,7 +92,7 @@ def doubt(matcher: str | None, event: str) -> str:
         names = ", ".join(map(repr, odd))
         return f"match={matcher!r}: {names} is no {what}{_hint(odd[0], known | {SHELL} if known is TOOLS else known)}"
     if event == "PreToolUse" and "Bash" in listed and "PowerShell" not in listed:
-        wanted = "|".join(SHELL if name == "Bash" else name for name in listed if name != "Monitor")
+        wanted = "|".join(SHELL if name == "Bash" else name for name in listed if name not in ("", "Monitor"))
         return f'match={matcher!r} leaves out PowerShell. To check the commands of every shell, write match="{wanted}"'
     return ""
 
