@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.clients.claude.events import SINCE
+from holdfast.clients.claude.events import EVENTS, SINCE
+from tests.client.conftest import CLIENTS
 from tests.client.model import agent, bash, call, say
 
 if TYPE_CHECKING:
@@ -61,9 +63,9 @@ def test_a_guard_at_every_door(world: World, mode: str, handlers: str) -> None:
     assert ("PreSkillShellCommand" in world.settings.read_text()) is skills
 
     def doors() -> list[Turn]:
-        watch = {"command": "touch monitor.txt", "description": "Watch", "timeout_ms": 2000, "persistent": False}
+        watch = call("Monitor", command="touch monitor.txt", description="Watch", timeout_ms=2000)
         turns: list[Turn] = [bash("touch bash.txt")]
-        turns += [call("ToolSearch", query="select:Monitor", max_results=1), call("Monitor", **watch)] * monitors
+        turns += [call("ToolSearch", query="select:Monitor", max_results=1), watch] * monitors
         return turns + [call("Skill", skill="peek")] * skills
 
     agents = [agent("Front", "PROMPT-FRONT"), agent("Back", "PROMPT-BACK", background=True)]
@@ -83,3 +85,14 @@ def test_a_guard_at_every_door(world: World, mode: str, handlers: str) -> None:
     assert not [where for text, where in expected if f"GUARDED {where}." not in text]
     assert {path.name for path in world.project.glob("*.txt")} == (set() if skills else {"skill.txt"})
     assert not world.complaints
+
+
+@pytest.mark.scenario(13)
+def test_the_newest_sdk_has_the_same_events() -> None:
+    """An event that Holdfast doesn't know may be one more door; `make clients` fetches the declarations."""
+    file = CLIENTS / "types/package/sdk.d.ts"
+    if not file.exists():
+        pytest.skip("the newest agent SDK could not be fetched, so its events are not compared with ours")
+    found = re.search(r"HOOK_EVENTS: readonly \[([^]]*)\]", file.read_text("utf-8"))
+    assert found, f"{file} declares no HOOK_EVENTS"
+    assert set(re.findall(r"'(\w+)'", found[1])) == set(EVENTS)
