@@ -7,12 +7,12 @@ INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
 BIN := $(VENV)/bin
 
-CLIENTS := 2.1.329 2.1.197
+CLIENTS := 2.1.332 2.1.197
 # Without compiled files, every process of every run would compile all tests anew, 18 seconds each. Empty counts as unset.
 export PYTHONDONTWRITEBYTECODE :=
 PLATFORM := $(shell uname -s | tr A-Z a-z)-$(subst aarch64,arm64,$(subst x86_64,x64,$(shell uname -m)))
 
-.PHONY: demo test pytest lint matrix hooks simulate score bench client clients requirements plugin browser reference picture docs wheels release clean
+.PHONY: demo test pytest lint matrix hooks simulate score bench client clients sdk-types requirements plugin browser reference picture docs wheels release clean
 
 demo: $(INSTALLED)
 	@$(BIN)/holdfast demo
@@ -126,7 +126,14 @@ client: $(READY) clients
 	HOLDFAST_CLIENT_VERSIONS="$(CLIENTS)" tests/client/alone $(BIN)/python -m pytest tests/client -n 2 --timeout 200 -W default
 
 # Fetches them from the package registries; needs npm.
-clients: $(CLIENTS:%=.clients/%/package/claude) .clients/sdk/.ready
+clients: $(CLIENTS:%=.clients/%/package/claude) .clients/sdk/.ready sdk-types
+
+# The newest TypeScript SDK's declarations, each time: a test compares their list of events with ours.
+sdk-types:
+	@rm -rf .clients/types && mkdir -p .clients/types
+	@cd .clients/types && npm pack --silent @anthropic-ai/claude-agent-sdk@latest >/dev/null && \
+		tar xzf *.tgz package/sdk.d.ts package/package.json && rm *.tgz || \
+		echo "The newest agent SDK could not be fetched, so its events are not compared." >&2
 
 .clients/sdk/.ready:
 	@echo "The client's Python SDK …"

@@ -120,7 +120,7 @@ class _Again:
 
     def __init__(self, top: Path) -> None:
         self.place = places.made(places.at(top, "again"))
-        self.environ = {"CLAUDE_PROJECT_DIR": str(self.place.root), **places.COLD}
+        self.environ = {"CLAUDECODE": "1", "CLAUDE_PROJECT_DIR": str(self.place.root), **places.COLD}
         self._kept = top / "kept"
         shutil.copytree(self.place.root / ".claude", self._kept)
         self._numbers = itertools.count()

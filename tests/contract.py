@@ -12,6 +12,7 @@ _FENCE = re.compile(r"<(workflow-data-[0-9a-f]{12})>\n.*?\n</\1>", re.DOTALL)
 _ADVICE_ONLY = frozenset({"additionalContext"})
 SPECIFIC: dict[str, frozenset[str]] = {
     "PreToolUse": frozenset({"permissionDecision", "permissionDecisionReason", "updatedInput", "additionalContext"}),
+    "PreSkillShellCommand": frozenset({"permissionDecision", "permissionDecisionReason"}),  # updatedInput refuses it
     "UserPromptSubmit": frozenset({"additionalContext", "sessionTitle", "suppressOriginalPrompt"}),
     "UserPromptExpansion": frozenset({"additionalContext", "suppressOriginalPrompt"}),
     "SessionStart": frozenset(

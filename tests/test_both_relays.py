@@ -168,7 +168,7 @@ def stage(request: pytest.FixtureRequest, short_folder: Path) -> Iterator[Stage]
     made = Stage(request.param, short_folder)
     made.environ = {
         "HOME": str(short_folder), "XDG_STATE_HOME": str(short_folder / "state"), "PATH": os.defpath,
-        "CLAUDE_PROJECT_DIR": str(short_folder), "LANG": "C.UTF-8",
+        "CLAUDECODE": "1", "CLAUDE_PROJECT_DIR": str(short_folder), "LANG": "C.UTF-8",
     }  # fmt: skip
     made.limit()
     yield made

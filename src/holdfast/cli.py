@@ -174,10 +174,10 @@ def _answer(event: str | None) -> int:
     from holdfast.engine import CLIENT
     from holdfast.engine import main as answer
 
-    if not os.environ.get(CLIENT.ROOT_VARIABLE) and sys.stderr.isatty():  # a hook has no terminal, and stays silent
+    if sys.stderr.isatty() and (reason := CLIENT.foreign({}, os.environ)):  # a hook has no terminal, and stays silent
         words = command_line("dispatch", *([event] if event else []))
-        click.echo(f"The event is ignored, because {CLIENT.ROOT_VARIABLE} isn't set. Try:", err=True)
-        click.echo(f"  {CLIENT.ROOT_VARIABLE}=$PWD {words}", err=True)
+        click.echo(f"The event is ignored: {reason}. Try:", err=True)
+        click.echo(f"  CLAUDECODE=1 {CLIENT.ROOT_VARIABLE}=$PWD {words}", err=True)
     return answer(event)
 
 

@@ -317,8 +317,19 @@ def _read(argument: str | None, data: bytearray) -> dict[str, Any] | None:
         reason = f"unknown event {named!r}"
     if reason:
         log.write("info", f"{argument or 'event'} ignored: {reason}")
+        _note_unguarded(_name(payload, argument), payload, reason)
         return None
     return payload
+
+
+def _note_unguarded(name: str | None, payload: Mapping[str, Any], reason: str) -> None:
+    """Queue a message for the project's user if a strict handler would have been asked about an ignored event."""
+    if name is not None and name in CLIENT.STRICT_EVENTS:
+        from holdfast.plugins import strictness
+
+        root = paths.real_root(os.environ.get(CLIENT.ROOT_VARIABLE) or str(Path.cwd()))
+        for guard in strictness.guarding(CLIENT, name, CLIENT.matched(name, payload), root):
+            faults.queue(root, guard, f"{guard} doesn't guard other clients, and one was used here ({reason})")
 
 
 def _name(head: Mapping[str, Any], argument: str | None) -> str | None:
@@ -348,7 +359,7 @@ def _fail(error: BaseException, argument: str | None, data: bytearray, streams: 
         log.write("error", f"{what} failed inside Holdfast: {type(error).__name__}: {error}")
     head = intake.head(data)
     name = _name(head, argument)
-    if name is None or name not in CLIENT.STRICT_EVENTS or CLIENT.foreign(head, os.environ, whole=False):
+    if name is None or name not in CLIENT.STRICT_EVENTS or CLIENT.foreign(head, os.environ):
         return
     if streams and not streams.answerable():
         return

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from holdfast.clients.claude.events.models.post_tool_use_failure import PostToolUseFailure as PostToolUseFailure
     from holdfast.clients.claude.events.models.pre_compact import PreCompact as PreCompact
     from holdfast.clients.claude.events.models.pre_model_switch import PreModelSwitch as PreModelSwitch
+    from holdfast.clients.claude.events.models.pre_skill_shell_command import (
+        PreSkillShellCommand as PreSkillShellCommand,
+    )
     from holdfast.clients.claude.events.models.pre_tool_use import PreToolUse as PreToolUse
     from holdfast.clients.claude.events.models.session_end import SessionEnd as SessionEnd
     from holdfast.clients.claude.events.models.session_start import SessionStart as SessionStart

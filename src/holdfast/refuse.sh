@@ -76,11 +76,12 @@ elif [ -n "$missing" ]; then
 fi
 
 case $event in
-PreToolUse | PermissionRequest | UserPromptSubmit | UserPromptExpansion) ;;
+PreToolUse | PreSkillShellCommand | PermissionRequest | UserPromptSubmit | UserPromptExpansion) ;;
 SessionStart) [ -n "$gone" ] || exit 0 ;;
 *) exit 0 ;;
 esac
-[ -n "$CLAUDE_PROJECT_DIR" ] || exit 0 # another client's event
+[ -n "$CLAUDECODE" ] || case $AI_AGENT in claude-code*) ;; *) exit 0 ;; esac # another client's event
+[ -n "$CLAUDE_PROJECT_DIR" ] || exit 0
 
 if [ "$event" = SessionStart ]; then
     text="$reason${missing:+: $missing}. No handler runs, no workflow is saved, and what your strict handlers guard is"
@@ -120,7 +121,7 @@ text="$text $hint${end}To lift this without Holdfast: $lift"
 
 specific='{"hookSpecificOutput": {"hookEventName": '
 case $event in
-PreToolUse) printf '%s"%s", "permissionDecision": "deny", "permissionDecisionReason": "%s"}}\n' "$specific" "$event" "$text" ;;
+PreToolUse | PreSkillShellCommand) printf '%s"%s", "permissionDecision": "deny", "permissionDecisionReason": "%s"}}\n' "$specific" "$event" "$text" ;;
 PermissionRequest) printf '%s"%s", "decision": {"behavior": "deny", "message": "%s"}}}\n' "$specific" "$event" "$text" ;;
 *) printf '{"decision": "block", "reason": "%s"}\n' "$text" ;;
 esac

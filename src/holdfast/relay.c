@@ -554,9 +554,11 @@ static int status(void) {
 /* --- the program -------------------------------------------------------------------------------------------------- */
 
 static int is_strict(const char *event) {
-    static const char *const events[] = {"PreToolUse", "PermissionRequest", "UserPromptSubmit", "UserPromptExpansion"};
-    for (int each = 0; each < 4; each++)
-        if (!strcmp(event, events[each])) return 1;
+    static const char *const events[] = {
+        "PreToolUse", "PreSkillShellCommand", "PermissionRequest", "UserPromptSubmit", "UserPromptExpansion", NULL,
+    };
+    for (const char *const *each = events; *each; each++)
+        if (!strcmp(event, *each)) return 1;
     return 0;
 }
 

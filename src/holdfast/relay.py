@@ -32,7 +32,10 @@ LONGER = b"\xfe"
 WRITTEN = b"\xff"
 """The child's message, before its exit code, once the reply is written: from then on nobody else may refuse."""
 
-STRICT_EVENTS = ("PreToolUse", "PermissionRequest", "UserPromptSubmit", "UserPromptExpansion")
+STRICT_EVENTS = (
+    *("PreToolUse", "PreSkillShellCommand", "PermissionRequest"),
+    *("UserPromptSubmit", "UserPromptExpansion"),
+)
 """The events on which a handler may be strict: one that isn't answered may have to be refused."""
 
 LAST_WORD_S = 2.0

@@ -14,7 +14,7 @@ from holdfast.clients import claude
 from holdfast.clients.claude import scopes, versions
 from holdfast.errors import StateError
 from holdfast.events import EVENTS
-from holdfast.install import installer, installs, plugin_copies, registration, registrations, skillcopy
+from holdfast.install import installer, installs, plugin_copies, registration, registrations, seen_clients, skillcopy
 from holdfast.plugins import loader
 from holdfast.sessions.workspace import Workspace
 from tests import pluginhome
@@ -341,33 +341,20 @@ def test_the_skill_in_a_teams_project_is_the_teams(root: Path, monkeypatch: pyte
     assert target.skill.read_bytes() == before
 
 
-def test_events_that_the_client_knows_or_does_not(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The installed client is asked only where the answer matters; an older one than at the install is a problem."""
+def test_events_that_a_client_used_here_does_not_know(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the clients of the last 30 days know decides; as long as one is known, no program is asked."""
     handler("pre_model_switch")
-    monkeypatch.setattr(versions, "version", lambda: (2, 1, 197))
+    monkeypatch.setattr(versions, "version", lambda: (2, 1, 332))
     target = put(root)
-    healthy("registration", root)
-
-    monkeypatch.setattr(versions, "version", lambda: (2, 1, 400))
-    found = only("registration", root, "notice")
-    assert "doesn't register PreModelSwitch, which the installed client 2.1.400 knows" in found.text
-    assert len(mend("registration", root)) == 1
+    monkeypatch.setattr(versions, "version", lambda: pytest.fail("asked"))
     assert "PreModelSwitch" in json.loads(target.settings.read_text("utf-8"))["hooks"]
     healthy("registration", root)
 
-    monkeypatch.setattr(versions, "version", lambda: (2, 1, 197))
-    found = only("registration", root, "problem")
-    assert "which the installed client 2.1.197 doesn't know" in found.text
-    obey(found, root)
+    seen_clients.note((2, 1, 197))
+    assert "PreModelSwitch: no longer registered" in only("registration", root, "problem").text
+    mend("registration", root)
     healthy("registration", root)
     assert "PreModelSwitch" not in json.loads(target.settings.read_text("utf-8"))["hooks"]
-
-
-def test_no_client_is_asked_for_nothing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It costs a process of its own."""
-    put(root)
-    monkeypatch.setattr(versions, "version", lambda: pytest.fail("asked"))
-    healthy("registration", root)
 
 
 def test_an_enabled_plugin_registers_by_itself(root: Path) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 CLIENTS = Path(os.environ.get("HOLDFAST_CLIENTS", Path(__file__).resolve().parents[2] / ".clients"))
 PROGRAM = Path(os.environ.get("HOLDFAST_PROGRAM", Path(sys.executable).with_name("holdfast")))
 OUT = os.environ.get("HOLDFAST_RIG_OUT")
-VERSIONS = tuple(os.environ.get("HOLDFAST_CLIENT_VERSIONS", "2.1.329 2.1.197").split())
+VERSIONS = tuple(os.environ.get("HOLDFAST_CLIENT_VERSIONS", "2.1.332 2.1.197").split())
 """The versions to test; `make client CLIENTS=…` names others, such as one that just came out."""
 
 

@@ -23,6 +23,7 @@ from holdfast.plugins.context import Context
 from holdfast.plugins.loader import Call, HandlerFile
 from holdfast.plugins.scan import Route, scan
 from holdfast.sessions.workspace import Workspace
+from holdfast.testkit import recorded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -379,5 +380,6 @@ def test_an_error_without_words_or_place_is_still_named() -> None:
 
 def test_to_block_a_tool_call_is_to_deny_it(tmp_path: Path) -> None:
     """The client's own older word (client fact §1.3); on other events it stays what it is."""
-    assert claude.as_said("PreToolUse", [block("no"), advise("x")]) == (deny("no"), advise("x"))
-    assert claude.as_said("PostToolUse", [block("no")]) == (block("no"),)
+    call, done = (parse(recorded.load(f"{name}-Bash")) for name in ("PreToolUse", "PostToolUse"))
+    assert claude.as_said(call, call, [block("no"), advise("x")]) == ((deny("no"), advise("x")), ())
+    assert claude.as_said(done, done, [block("no")]) == ((block("no"),), ())

@@ -120,7 +120,10 @@ class Toy:
     def doubt(self, matcher: str | None, event: str) -> str:
         return ""
 
-    def foreign(self, payload: Mapping[str, Any], environ: Mapping[str, str], *, whole: bool = True) -> str:
+    def also_answers(self, event: str, matcher: str | None) -> str:
+        return ""
+
+    def foreign(self, payload: Mapping[str, Any], environ: Mapping[str, str]) -> str:
         return "" if "what" in payload else "not a toy's"
 
     def matched(self, event: str, payload: Mapping[str, Any]) -> str | None:
@@ -137,8 +140,13 @@ class Toy:
     def changed(self, event: Toggled, said: Sequence[Outcome]) -> Toggled:
         return replace(event, label=next((each.text for each in said if each.kind == "title"), event.label))
 
-    def as_said(self, event: str, said: Sequence[Outcome]) -> tuple[Outcome, ...]:
-        return tuple(said)
+    def as_called(self, event: Toggled, matcher: str | None) -> Toggled:
+        return event
+
+    def as_said(
+        self, event: Toggled, called: Toggled, said: Sequence[Outcome]
+    ) -> tuple[tuple[Outcome, ...], tuple[tuple[str, str], ...]]:
+        return tuple(said), ()
 
     def refusal(self, event: str, reason: str) -> Outcome:
         return deny(reason)

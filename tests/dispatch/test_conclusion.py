@@ -68,7 +68,7 @@ def test_a_strict_handlers_fault_is_said_in_its_place_among_the_others(ran: bool
 @pytest.mark.parametrize("event", sorted(STRICT_EVENTS))
 def test_a_refusal_has_the_form_of_its_event(event: str) -> None:
     """Tool calls and permissions are denied, prompts blocked."""
-    wanted = "deny" if event in ("PreToolUse", "PermissionRequest") else "block"
+    wanted = "block" if event.startswith("UserPrompt") else "deny"
 
     refusal = conclusion.refusal(claude, event, "user/a.py: on_x raised ValueError", "/x")
 

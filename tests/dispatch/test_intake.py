@@ -228,10 +228,10 @@ CODEX = {"session_id": "s", "turn_id": "t", "hook_event_name": "PreToolUse", "to
         (CURSOR, CLAUDE, "cursor_version"),
         (COPILOT, CLAUDE, "sessionId"),
         (COPILOT_COMPATIBLE, CLAUDE, "sessionId"),
-        (CODEX, {"CLAUDE_PROJECT_DIR": "/p"}, "Codex"),
-        (EVENT, {}, "CLAUDE_PROJECT_DIR"),
+        (CODEX, {"CLAUDE_PROJECT_DIR": "/p"}, "CLAUDECODE"),
+        (EVENT, {"CLAUDE_PROJECT_DIR": "/p", "AI_AGENT": "other_1-2-3_agent"}, "CLAUDECODE"),
+        (EVENT, {"CLAUDECODE": "1"}, "CLAUDE_PROJECT_DIR"),
         (EVENT, {"CLAUDE_PROJECT_DIR": "", "CLAUDECODE": "1"}, "CLAUDE_PROJECT_DIR"),
-        ({"hook_event_name": "PreToolUse"}, {"CLAUDE_PROJECT_DIR": "/p"}, "session_id"),
     ],
 )
 def test_another_clients_event_is_told_apart(payload: dict[str, Any], environ: dict[str, str], words: str) -> None:
@@ -243,30 +243,31 @@ def test_another_clients_event_is_told_apart(payload: dict[str, Any], environ: d
 def test_one_more_key_makes_no_other_client(key: str) -> None:
     """An event of Claude Code's with a key that other clients use, too, is still Claude Code's: a guard judges it."""
     assert foreign({**EVENT, key: "x"}, CLAUDE) == ""
-    assert foreign({**EVENT, key: "x"}, {"CLAUDE_PROJECT_DIR": "/p"}) == ""
 
 
 @pytest.mark.parametrize("session", [None, 5, ["s"], {}])
 def test_a_malformed_session_makes_no_other_client(session: object) -> None:
     """A field of the wrong type is a fault to be refused, not a reason to stay silent."""
-    assert foreign({**EVENT, "session_id": session}, {"CLAUDE_PROJECT_DIR": "/p"}) == ""
+    assert foreign({**EVENT, "session_id": session}, CLAUDE) == ""
     assert foreign({"hook_event_name": "PreToolUse"}, CLAUDE) == ""
 
 
 def test_what_is_missing_in_unreadable_input_tells_nothing() -> None:
     """Of input that could be read in part only what is there counts."""
-    assert foreign({}, {"CLAUDE_PROJECT_DIR": "/p"}, whole=False) == ""
-    assert "cursor_version" in foreign({"cursor_version": "2"}, CLAUDE, whole=False)
+    assert foreign({}, CLAUDE) == ""
+    assert "cursor_version" in foreign({"cursor_version": "2"}, CLAUDE)
+
+
+def test_either_variable_tells_claude_code() -> None:
+    """All supported clients set both for a hook, but somebody may have removed one of them."""
+    assert foreign(EVENT, {"CLAUDE_PROJECT_DIR": "/p", "AI_AGENT": "claude-code_2-1-332_harness"}) == ""
+    assert foreign(EVENT, CLAUDE) == ""
 
 
 def test_claudes_own_events_are_its_own() -> None:
-    """MessageDisplay has a turn_id itself, and no other key of ours is taken for another client's."""
-    display = recorded.load("MessageDisplay")
-
-    assert "turn_id" in display
-    assert foreign(display, {"CLAUDE_PROJECT_DIR": "/p"}) == ""
-    assert foreign({**EVENT, "turn_id": "t"}, CLAUDE) == ""
-    assert foreign(EVENT, CLAUDE) == ""
+    """MessageDisplay has a turn_id itself, as Codex's events have."""
+    assert "turn_id" in recorded.load("MessageDisplay")
+    assert foreign(recorded.load("MessageDisplay"), CLAUDE) == ""
 
 
 def test_a_file_as_stdin_is_read_too(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 GOOD = """
     from holdfast import hookimpl
 
-    @hookimpl(match="Bash")
+    @hookimpl(match="Glob")
     def on_pre_tool_use(event):
         return None
 """
@@ -142,7 +142,7 @@ def test_faults_of_the_past_are_told(project: Workspace) -> None:
 
 def test_a_guard_that_cannot_be_called_is_told_once(project: Workspace) -> None:
     """That it refused events since is no second fault."""
-    path = user_handler("guard", GOOD.replace('"Bash"', '"Bash", strict=True'))
+    path = user_handler("guard", GOOD.replace('"Glob"', '"Glob", strict=True'))
     loader.find(claude, project)
     path.write_text("def broken(:\n")
     faults.remember("PreToolUse", the_file(project, "guard"), "cannot be read")
@@ -174,7 +174,7 @@ def test_an_untrusted_file_is_read_and_never_loaded(project: Workspace, tmp_path
 def test_the_listing_says_what_runs_in_which_order(project: Workspace) -> None:
     """For each event, in calling order: file, place, function, matcher, limit, strictness."""
     user_handler("b_second")
-    user_handler("c_first", GOOD.replace('match="Bash"', 'match="Bash", tryfirst=True, timeout=1.5, strict=True'))
+    user_handler("c_first", GOOD.replace('match="Glob"', 'match="Glob", tryfirst=True, timeout=1.5, strict=True'))
     path = write(paths.project_handlers(project.root), "a_third")
     trust.grant(project.root, {trust.relative_name(project.root, path): trust.digest(path.read_bytes())})
 
@@ -184,14 +184,14 @@ def test_the_listing_says_what_runs_in_which_order(project: Workspace) -> None:
     names = [row["file"].rpartition("/")[2] for row in listed["PreToolUse"]]
     assert names == ["c_first.py", "b_second.py", "a_third.py"]
     first, second, third = listed["PreToolUse"]
-    assert (first["timeout"], first["strict"], first["match"]) == (1.5, True, "Bash")
+    assert (first["timeout"], first["strict"], first["match"]) == (1.5, True, "Glob")
     assert (second["place"], second["function"], second["timeout"]) == ("user", "on_pre_tool_use", None)
     assert (third["place"], third["trusted"]) == ("project", True)
 
 
 def test_events_stand_in_a_fixed_order(project: Workspace) -> None:
     """The listing follows the table of events and not the files."""
-    user_handler("both", GOOD + GOOD.replace("on_pre_tool_use", "on_setup").replace('(match="Bash")', ""))
+    user_handler("both", GOOD + GOOD.replace("on_pre_tool_use", "on_setup").replace('(match="Glob")', ""))
 
     listed = list(inspection.listing(loader.find(claude, project)))
     assert listed == [event for event in events.EVENTS if event in ("PreToolUse", "Setup")]
@@ -216,7 +216,7 @@ def test_an_event_is_missed_only_where_others_are_registered(
 ) -> None:
     """Where nothing of Holdfast's is, the reader has not installed it yet: each missing event is no news."""
     monkeypatch.setattr(versions, "version", lambda: (2, 1, 197))
-    newer = GOOD.replace("on_pre_tool_use", "on_pre_model_switch").replace('(match="Bash")', "")
+    newer = GOOD.replace("on_pre_tool_use", "on_pre_model_switch").replace('(match="Glob")', "")
     user_handler("mine", GOOD + newer)
     assert inspection.withheld(project, loader.find(claude, project)) == {}
     assert remarks(project) == []
@@ -224,7 +224,7 @@ def test_an_event_is_missed_only_where_others_are_registered(
     register(project, "Stop")
     assert list(inspection.withheld(project, loader.find(claude, project))) == ["PreModelSwitch"]
     newest, oldest = sorted(remarks(project), key=lambda said: "PreModelSwitch" not in said)
-    assert newest.startswith("on_pre_model_switch doesn't run: PreModelSwitch is not registered: the installed client")
+    assert newest.startswith("on_pre_model_switch doesn't run: PreModelSwitch is not registered: it needs Claude")
     assert oldest.startswith("on_pre_tool_use doesn't run: PreToolUse isn't registered. Run holdfast install")
 
     register(project, "PreToolUse", "PreModelSwitch")
@@ -239,7 +239,7 @@ def test_a_handler_that_the_client_does_not_wait_for_is_named(
     project: Workspace, limit: float | None, ours: bool, told: bool
 ) -> None:
     """The limit beside our command counts, else the client's own; one written by hand is no install's to raise."""
-    slow = GOOD.replace("on_pre_tool_use", "on_session_end").replace('match="Bash"', "timeout=10")
+    slow = GOOD.replace("on_pre_tool_use", "on_session_end").replace('match="Glob"', "timeout=10")
     user_handler("slow", slow)
     register(project, "SessionEnd", timeout=limit, command="" if ours else "holdfast dispatch SessionEnd")
     waits = (
@@ -250,7 +250,7 @@ def test_a_handler_that_the_client_does_not_wait_for_is_named(
 
 def test_the_shortest_limit_of_all_settings_counts(project: Workspace) -> None:
     """Whichever the client keeps to, the answer may come from that one."""
-    slow = GOOD.replace("on_pre_tool_use", "on_session_end").replace('match="Bash"', "timeout=10")
+    slow = GOOD.replace("on_pre_tool_use", "on_session_end").replace('match="Glob"', "timeout=10")
     user_handler("slow", slow)
     for first, second in ((20, 70), (70, 20)):
         register(project, "SessionEnd", timeout=first)
@@ -265,13 +265,13 @@ def test_one_settings_file_that_covers_a_handler_is_enough(project: Workspace) -
     user_handler("mine")
     settings = project.root / ".claude" / "settings.json"
     register(project, "PreToolUse")
-    for place, matcher in ((settings.with_name("settings.local.json"), "Bash|Read"), (settings, "Edit")):
+    for place, matcher in ((settings.with_name("settings.local.json"), "Glob|Read"), (settings, "Edit")):
         hooks = json.loads(settings.read_text())["hooks"]["PreToolUse"]
         place.write_text(json.dumps({"hooks": {"PreToolUse": [{**hooks[0], "matcher": matcher}]}}))
     assert remarks(project) == []
     settings.with_name("settings.local.json").unlink()
     (said,) = remarks(project)
-    assert said.startswith("on_pre_tool_use doesn't run for all of Bash: PreToolUse is registered only for Edit")
+    assert said.startswith("on_pre_tool_use doesn't run for all of Glob: PreToolUse is registered only for Edit")
 
 
 def test_what_a_plugin_registers_is_not_missed(project: Workspace, tmp_path: Path) -> None:
@@ -281,7 +281,7 @@ def test_what_a_plugin_registers_is_not_missed(project: Workspace, tmp_path: Pat
     assert len(remarks(project)) == 1
     hook = {"type": "command", "command": registration.plugin_command("PreToolUse")}
     (tmp_path / "plugin" / "hooks").mkdir(parents=True)
-    hooks = {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [hook]}]}}
+    hooks = {"hooks": {"PreToolUse": [{"matcher": "Glob", "hooks": [hook]}]}}
     (tmp_path / "plugin" / "hooks" / "hooks.json").write_text(json.dumps(hooks))
     scopes.claude_dir().mkdir(exist_ok=True)
     pluginhome.enable(tmp_path / "plugin", ready=False)
@@ -311,7 +311,7 @@ def test_what_does_not_run_is_said_to_who_asks(project: Workspace) -> None:
 
 def test_a_guard_that_is_gone_is_not_to_be_looked_at(project: Workspace) -> None:
     """There is nothing to trust; why events are refused is told elsewhere."""
-    path = write(paths.project_handlers(project.root), "guard", GOOD.replace('"Bash"', '"Bash", strict=True'))
+    path = write(paths.project_handlers(project.root), "guard", GOOD.replace('"Glob"', '"Glob", strict=True'))
     trust.grant(project.root, {trust.relative_name(project.root, path): trust.digest(path.read_bytes())})
     loader.find(claude, project)
     path.unlink()

@@ -95,16 +95,24 @@ def test_a_new_handler_is_registered_and_a_removed_one_is_not(project: Workspace
 def test_a_session_of_a_newer_client_registers_what_older_ones_lack(
     project: Workspace, scope: Scope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At the first session after the client's update; a session of an older client takes nothing out again."""
+    """Once every client that was used in the last 30 days knows an event; one that doesn't has it taken out."""
     settings = installed(scope, project)
     handler(paths.user_handlers(), "mine", "directory_added")
-    monkeypatch.setenv("AI_AGENT", "claude-code_2-1-250_harness")
-    assert upkeep.keep_registered(project) == []
-    monkeypatch.setenv("AI_AGENT", "claude-code_2-1-251_harness")
-    assert upkeep.keep_registered(project) == [f"{settings}: DirectoryAdded: registered"]
-    monkeypatch.setenv("AI_AGENT", "claude-code_2-1-197_harness")
-    assert upkeep.keep_registered(project) == []
-    assert "DirectoryAdded" in events(settings)
+    table = [
+        ("2026-11-01", "2-1-218", ""),
+        ("2026-11-20", "2-1-332", ""),  # the older one was used here
+        ("2026-12-01", "2-1-332", ""),
+        ("2026-12-02", "2-1-332", "registered"),
+        ("2026-12-03", "2-1-219", ""),
+        ("2026-12-04", "2-1-197", "no longer registered"),
+        ("2026-12-05", "2-1-332", ""),
+        ("2027-01-10", "2-1-332", "registered"),
+    ]
+    for day, version, change in table:
+        monkeypatch.setenv("HOLDFAST_NOW", f"{day}T12:00:00Z")
+        monkeypatch.setenv("AI_AGENT", f"claude-code_{version}_harness")
+        said = [line for line in upkeep.upkeep(project) if str(settings) in line]
+        assert said == ([f"{settings}: DirectoryAdded: {change}"] if change else []), day
 
 
 def refresh(settings: Path, project: Workspace) -> list[str]:

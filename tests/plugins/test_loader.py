@@ -107,7 +107,9 @@ def test_a_file_knows_itself(root: Path) -> None:
     assert (file.place, file.name, file.path) == ("user", "guard", path)
     assert file.source == path.read_bytes()
     assert file.digest == trust.digest(file.source)
-    assert file.routes == (Route("PreToolUse", "on_pre_tool_use", "Bash", strict=True, line=3),)
+    assert file.routes == tuple(
+        Route(event, "on_pre_tool_use", "Bash", strict=True, line=3) for event in ("PreToolUse", "PreSkillShellCommand")
+    )
     assert file.strict
 
 

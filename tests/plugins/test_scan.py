@@ -35,8 +35,9 @@ from holdfast import hookimpl
 def on_pre_tool_use(event, context):
     return None
 """
-    assert scan(text).routes == (
-        Route("PreToolUse", "on_pre_tool_use", "Bash|Edit", 2.5, strict=True, tryfirst=True, line=5),
+    assert scan(text).routes == tuple(
+        Route(event, "on_pre_tool_use", "Bash|Edit", 2.5, strict=True, tryfirst=True, line=5)
+        for event in ("PreToolUse", "PreSkillShellCommand")
     )
 
 
@@ -60,7 +61,8 @@ def test_every_event_has_its_function(function: str) -> None:
     """`on_<event>` is known for every event."""
     found = scan(f"@hookimpl\ndef {function}(event, context): ...\n".encode())
 
-    assert [route.event for route in found.routes] == [HOOK_NAMES[function]]
+    also = ["PreSkillShellCommand"] if function == "on_pre_tool_use" else []
+    assert [route.event for route in found.routes] == [HOOK_NAMES[function], *also]
 
 
 @pytest.mark.parametrize("arguments", ["", "event", "context", "event, context", "context, event", "event, /"])
@@ -207,13 +209,14 @@ def test_a_matcher_that_selects_no_tool_is_refused(match: str, words: str) -> No
     [
         *(
             ("pre_tool_use", match)
-            for match in ("Bash", " Bash ", "Edit | Write", "Task", "mcp__github__create", "*", "")
+            for match in ("shell", " shell ", "Edit | Write", "Task", "mcp__github__create", "*", "")
         ),
         *(
             ("pre_tool_use", match)
             for match in ("mcp__github__.*", "Task(Create|Update)", "^Notebook", "mcp__(a|b)__.*")
         ),
-        ("pre_tool_use", "Bash|"),
+        ("pre_tool_use", "Bash|PowerShell|"),
+        ("post_tool_use", "Bash"),
         ("session_start", "startup|compact"),
         ("session_start", "^comp"),
         ("notification", "anything"),
@@ -223,7 +226,7 @@ def test_a_matcher_that_selects_no_tool_is_refused(match: str, words: str) -> No
 def test_a_matcher_that_selects_something_is_not_doubted(event: str, match: str) -> None:
     """Known names, names of MCP tools, and expressions that select one of them."""
     found = scan(f"@hookimpl(match={match!r})\ndef on_{event}(event): ...\n".encode())
-    assert (len(found.routes), found.doubts) == (1, ())
+    assert (len({route.function for route in found.routes}), found.doubts) == (1, ())
 
 
 @pytest.mark.parametrize(
@@ -231,6 +234,7 @@ def test_a_matcher_that_selects_something_is_not_doubted(event: str, match: str)
     [
         ("pre_tool_use", "Bsh", "'Bsh' is no tool of Claude Code; did you mean Bash?"),
         ("pre_tool_use", "Bash|edit", "'edit' is no tool of Claude Code; did you mean Edit?"),
+        ("pre_tool_use", "Shell", "'Shell' is no tool of Claude Code; did you mean shell?"),
         ("pre_tool_use", "Frobnicate", "'Frobnicate' is no tool of Claude Code"),
         ("pre_tool_use", "mcp__github", "for all tools of a server write mcp__github__.*"),
         ("pre_tool_use", "^bash$", "match='^bash$' selects no tool of Claude Code"),
@@ -248,7 +252,7 @@ def test_a_matcher_that_selects_something_is_not_doubted(event: str, match: str)
 def test_a_matcher_that_may_be_meant_otherwise_is_doubted(event: str, match: str, words: str) -> None:
     """A tool or a value may be newer than this list, so the function stays; the doubt is said with its line."""
     found = scan(f"@hookimpl(match={match!r})\ndef on_{event}(event): ...\n".encode())
-    assert len(found.routes) == 1
+    assert len({route.function for route in found.routes}) == 1
     assert found.faults == {}
     (doubt,) = found.doubts
     assert doubt.startswith(f"line 2: on_{event}: match=")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.checks import folders, notice, ok, problem
 from holdfast.clients import claude
-from holdfast.clients.claude import settings_schema, versions
+from holdfast.clients.claude import settings_schema
 from holdfast.errors import MissingError, StateError
 from holdfast.files import access, document
 from holdfast.install import (
@@ -21,7 +21,6 @@ from holdfast.install import (
     settingsfile,
     skillcopy,
     upkeep,
-    wanted_events,
 )
 from holdfast.plugins import loader
 from holdfast.workflow.wording import count
@@ -66,7 +65,6 @@ def findings(project: Workspace) -> Iterator[Finding]:
     for target, listed in entries.items():
         if target not in unread and any(entry.ours for entry in listed):
             yield from _drifted(project, target, files, len({entry.event for entry in listed if entry.ours}))
-            yield from _events(project, target, files)
         yield from _by_hand(target, listed, {entry.event for entry in ours})
         record = installs.get(target.real)
         if record is not None and (record.allowed or record.skill):
@@ -116,33 +114,6 @@ def _drifted(project: Workspace, target: Target, files: Sequence[HandlerFile], n
 
 def _refresh(project: Workspace, target: Target) -> str:
     return "; ".join(upkeep.refresh(target.settings, project, loader.find(claude, project)))
-
-
-def _events(project: Workspace, target: Target, files: Sequence[HandlerFile]) -> Iterator[Finding]:
-    """Compare the registered events with those that the installed client knows.
-
-    An unknown event can silence the whole file. The client is asked for its version only if the answer matters.
-    """
-    record = installs.get(target.real)
-    if record is None or record.scope == "project":
-        return
-    others = record.others(project.root)
-    every, few = (wanted_events.personal(files, versions.known_events(each), others) for each in (True, False))
-    version = versions.version() if every.keys() != few.keys() else None
-    if version is None or (version >= versions.ALL_EVENTS_SINCE) == record.everything:
-        return
-    names, number = ", ".join(every.keys() - few.keys()), ".".join(map(str, version))
-    fix = partial(_install, target, allow_cli=False)
-    if record.everything:
-        text = f"{target.settings} registers {names}, which the installed client {number} doesn't know"
-        yield problem(f"{text}; it may ignore the whole file", target.redo, fix)
-    else:
-        text = f"{target.settings} doesn't register {names}, which the installed client {number} knows"
-        yield notice(f"{text} and a handler wants", target.redo, fix)
-
-
-def _install(target: Target, *, allow_cli: bool) -> str:
-    return installer.install(target, allow_cli=allow_cli)[0].removesuffix(":")
 
 
 def _by_hand(target: Target, listed: Sequence[Entry], events: set[str]) -> Iterator[Finding]:

@@ -13,11 +13,11 @@ def command(event: str | None) -> None:
     """Answer one event: read the payload from stdin, and print the reply.
 
     EVENT is the event's name. A name in the payload wins. The exit code is always 0. The entrypoint does the same and
-    starts faster. Claude Code sets CLAUDE_PROJECT_DIR for every hook; an event without it is ignored.
+    starts faster. Claude Code sets CLAUDECODE and CLAUDE_PROJECT_DIR for every hook; an event without them is ignored.
 
     \b
     Example:
-      export CLAUDE_PROJECT_DIR=$PWD
+      export CLAUDECODE=1 CLAUDE_PROJECT_DIR=$PWD
       holdfast dispatch Stop < payload.json
     """
     from holdfast.engine import main

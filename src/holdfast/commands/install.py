@@ -34,6 +34,7 @@ _NEXT = (
 @click.option("--dry-run", is_flag=True, help="Print what would change in the settings file, and change nothing.")
 @click.option("--allow-cli", is_flag=True, help="Let the model run holdfast commands unasked, and give it the skill.")
 @click.option("--statusline", "status_line", is_flag=True, help="Show workflow and phase in the client's status line.")
+@click.option("--all-events", is_flag=True, help="Register events that older clients don't know, too.")
 def command(
     scope: Scope,
     settings: Path | None,
@@ -42,11 +43,16 @@ def command(
     dry_run: bool,
     allow_cli: bool,
     status_line: bool,
+    all_events: bool,
 ) -> None:
     """Register Holdfast's handlers in Claude Code's settings.json.
 
     Only Holdfast's own entries change. Every other character of the file stays. A backup of the file is made first.
     `holdfast uninstall` undoes all of it. A status line of your own is never replaced.
+
+    A client shows a dialog at its start if settings name an event that it doesn't know. So your own settings get the
+    events that every client knows that you used in the last 30 days, and a project's settings those of the oldest
+    supported client. With --all-events only the installed client counts, and a project's settings get all events.
 
     \b
     Examples:
@@ -60,12 +66,13 @@ def command(
             f"{target.settings} leads out of the project through a symbolic link, which a repository can contain; to "
             f"change that file: {named}"
         )
+    asked = {"allow_cli": allow_cli, "status_line": status_line, "all_events": all_events}
     if printing:
         click.echo(wanted_events.printed(target.root), nl=False)
     elif dry_run:
-        click.echo(installer.preview(target, allow_cli=allow_cli, status_line=status_line), nl=False)
+        click.echo(installer.preview(target, **asked), nl=False)
     else:
-        click.echo(paths.shown("\n".join(installer.install(target, allow_cli=allow_cli, status_line=status_line))))
+        click.echo(paths.shown("\n".join(installer.install(target, **asked))))
         _warn_of_faults(target)
         for line in format_index.refresh():  # last, because it can fail: what was registered is printed by now
             click.echo(line)

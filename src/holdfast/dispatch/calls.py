@@ -19,13 +19,14 @@ from holdfast.plugins.markers import PROJECT_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from types import ModuleType
 
     from holdfast.dispatch.client import Client, Event
     from holdfast.plugins.context import Context
     from holdfast.plugins.loader import Call
     from holdfast.plugins.outcomes import Outcome
 
+Dropped = tuple[tuple[str, str], ...]
+"""Kinds of outcome that are left out of the reply, each with the reason."""
 REPEAT_S = 0.05  # the interrupt repeats, in case a handler swallows it
 
 
@@ -42,9 +43,9 @@ class Answer:
         outcomes: what it returned.
         fault: what prevented an answer; empty if nothing did.
         ran: False if its turn never came.
+        dropped: the kinds of its outcomes that are left out of the reply, each with the reason.
         moments: `time.monotonic()` at begin and end of loading its file, then at begin and end of calling it, as far as
             it came. Only two, begin and end, if it ended its process or had to be killed.
-        dropped: kind and reason of each outcome that doesn't count.
     """
 
     label: str
@@ -52,7 +53,7 @@ class Answer:
     fault: str = ""
     ran: bool = True
     moments: tuple[float, ...] = field(default=(), compare=False)
-    dropped: tuple[tuple[str, str], ...] = ()
+    dropped: Dropped = ()
 
 
 @dataclass(repr=False, eq=False)
@@ -85,20 +86,21 @@ class Caller:
         """
         if not plan:
             return
+        hook = plan[0].route.function  # an event may call functions of two names (`Hooks.also_answers`)
         manager = _manager(plan[0])
         modules: dict[str, Call] = {}
         loading: dict[str, tuple[float, float]] = {}
         with _surroundings() as restore:
             for call in _registration(plan):
                 began = time.monotonic()
-                fault = self._register(manager, call, modules)
+                fault = self._register(manager, hook, call, modules)
                 restore()
                 loading[call.label] = (began, time.monotonic())
                 if fault:
                     yield Answer(call.label, fault=fault, moments=loading[call.label])
             if not modules:
                 return
-            caller = getattr(manager.hook, plan[0].route.function)
+            caller = getattr(manager.hook, hook)
             for implementation in reversed(caller.get_hookimpls()):
                 began = time.monotonic()
                 given = self._answer(modules[implementation.plugin_name], implementation)
@@ -109,24 +111,25 @@ class Caller:
         """Load and register the planned functions without calling them; never raises."""
         for call in plan:
             manager = _manager(call)
-            yield Answer(call.label, fault=self._register(manager, call, {}))
+            yield Answer(call.label, fault=self._register(manager, call.route.function, call, {}))
 
-    def _register(self, manager: PluginManager, call: Call, modules: dict[str, Call]) -> str:
-        """Load a handler file and register it. Return what went wrong, or an empty string."""
+    def _register(self, manager: PluginManager, hook: str, call: Call, modules: dict[str, Call]) -> str:
+        """Load a handler file and register its function under a hook's name. Return what went wrong, or nothing."""
         kept = loader.is_kept(call.file)
         if not kept:
             self.begin(call.label)
-        name, limit = str(call.file.path), self.limit(call)
+        limit = self.limit(call)
         try:
             if call.route.broken:
                 return f"was not called: {call.route.broken}"
             with nullcontext() if kept else interrupted_after(limit):
-                manager.register(_Plugin(call.route.function, loader.load(call.file)), name=name)
-            if not manager.get_hookcallers(manager.get_plugin(name)):
+                plugin = _Plugin(hook, getattr(loader.load(call.file), call.route.function))
+                manager.register(plugin, name=call.label)
+            if not manager.get_hookcallers(plugin):
                 return f"{call.route.function} is not marked with holdfast's hookimpl"
         except BaseException as error:  # noqa: BLE001 - a handler file may raise anything, SystemExit included
             return f"does not load: {describe(error, limit)}"
-        modules[name] = call
+        modules[call.label] = call
         return ""
 
     def _answer(self, call: Call, implementation: Any) -> Answer:
@@ -134,7 +137,8 @@ class Caller:
         self.context.handler = call.file.path.name
         name, limit = self.event.hook_event_name, self.limit(call)
         try:
-            event = self.event if call.file.place == "shipped" else deepcopy(self.event)  # ours change nothing of it
+            called = self.client.as_called(self.event, call.route.match)
+            event = called if call.file.place == "shipped" else deepcopy(called)  # ours change nothing of it
         except RecursionError:
             return Answer(
                 call.label, fault="was not called: the event is nested too deeply to be handed over", ran=False
@@ -146,14 +150,14 @@ class Caller:
             returned = outcomes.flatten(returned)
             if not returned:
                 return Answer(call.label)
-            said = self.client.as_said(name, returned)
+            said, dropped = self.client.as_said(self.event, called, returned)
             for outcome in said:
                 outcomes.check(outcome, name, type(self.event).accepts)
             self.client.merge(name, said)  # fails here, not when it is merged with other answers
         except BaseException as error:  # noqa: BLE001 - a bad handler costs only itself
             return Answer(call.label, fault=describe(error, limit))
         self.event = self.client.changed(self.event, said)
-        return Answer(call.label, said)
+        return Answer(call.label, said, dropped=dropped)
 
 
 @contextmanager
@@ -212,8 +216,8 @@ class _Plugin:
     pluggy looks at all that `dir` names, and would take five times as long for a module.
     """
 
-    def __init__(self, function: str, module: ModuleType) -> None:
-        setattr(self, function, getattr(module, function))
+    def __init__(self, hook: str, function: Any) -> None:
+        setattr(self, hook, function)
 
     def __dir__(self) -> Iterable[str]:
         return vars(self)

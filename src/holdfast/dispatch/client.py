@@ -60,13 +60,12 @@ class Client(Hooks, SessionClient, Protocol):
     def modules(self, events: Collection[str], /) -> Collection[str]:
         """Return the modules that any of some events may need, for a server to load once."""
 
-    def foreign(self, payload: Mapping[str, Any], environ: Mapping[str, str], /, *, whole: bool = True) -> str:
+    def foreign(self, payload: Mapping[str, Any], environ: Mapping[str, str], /) -> str:
         """Say why an event is another client's; empty if it is this one's.
 
         Args:
-            payload: what came on stdin.
+            payload: what came on stdin, as far as it could be read.
             environ: the hook's environment.
-            whole: whether the payload could be read to its end; else a key that is missing tells nothing.
         """
 
     def matched(self, event: str, payload: Mapping[str, Any], /) -> str | None:
@@ -81,8 +80,19 @@ class Client(Hooks, SessionClient, Protocol):
     def changed(self, event: Any, said: Sequence[Outcome], /) -> Event:
         """Return an event as the next handler sees it: with every value that a handler replaced."""
 
-    def as_said(self, event: str, said: Sequence[Outcome], /) -> tuple[Outcome, ...]:
-        """Return what a handler said in the event's own words."""
+    def as_called(self, event: Any, matcher: str | None, /) -> Event:
+        """Return an event as the client hands it to a hook with this matcher."""
+
+    def as_said(
+        self, event: Any, called: Any, said: Sequence[Outcome], /
+    ) -> tuple[tuple[Outcome, ...], tuple[tuple[str, str], ...]]:
+        """Return a handler's outcomes as the event knows them, and the kinds of those to leave out, with the reasons.
+
+        Args:
+            event: the event as changed so far.
+            called: the event as the handler got it (`as_called`).
+            said: what the handler returned.
+        """
 
     def refusal(self, event: str, reason: str, /) -> Outcome:
         """Return the outcome that refuses what an event announces (only of `STRICT_EVENTS`)."""

@@ -159,11 +159,21 @@ def tell(
     return [Answer("holdfast", (tell_user(f"{text}\nMore: holdfast handlers check"),))]
 
 
+def queue(root: str, key: str, line: str) -> None:
+    """Queue a line for the user of the next session in a project, which gets each key's line once (`queued`)."""
+    _untold(root, {key: line}, now=False)
+
+
+def queued(root: str) -> list[str]:
+    """Return the lines that are queued for a project's user, and mark them as told."""
+    return _untold(root, {}, now=True)
+
+
 def _untold(session: str, found: Mapping[str, str], *, now: bool) -> list[str]:
     """Return the faults that a session's user wasn't told yet and mark them as told; or queue them for later.
 
     Args:
-        session: the session's id.
+        session: the session's id, or a project's root.
         found: the faults of this event, by path and digest of the file (`_key`).
         now: whether the user can be told with this event; if not, the result is empty.
     """
@@ -202,9 +212,12 @@ def _key(file: HandlerFile) -> str:
 
 
 def note_answers(event: Event, plan: Sequence[Call], answers: Sequence[Answer], project: Project | None = None) -> None:
-    """Log and remember the faults of handlers; called after the reply was written."""
+    """Log and remember the faults of handlers, and log what was dropped; called after the reply was written."""
     files = {call.label: call.file for call in plan}
     for given in answers:
+        for kind, reason in given.dropped:
+            text = f"{event.hook_event_name}: {given.label} returned {kind}, which is dropped: {reason}"
+            log.write("info", text, session=event.session_id)
         if given.fault:
             log.write("error", f"{event.hook_event_name}: {given.label} {given.fault}", session=event.session_id)
             if given.ran:  # if no time was left for it, that is another handler's fault

@@ -9,11 +9,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from holdfast.clients import claude
-from holdfast.clients.claude import events, versions
+from holdfast.clients.claude import events
 from holdfast.dispatch import faults
 from holdfast.dispatch.isolation import Isolated
 from holdfast.errors import StateError, command_line
-from holdfast.install import plugin_copies, registration, registrations
+from holdfast.install import plugin_copies, registration, registrations, seen_clients
 from holdfast.plugins import loader
 from holdfast.plugins.context import Context
 from holdfast.plugins.loader import Call
@@ -57,7 +57,7 @@ def withheld(project: Project, files: Sequence[HandlerFile]) -> dict[str, str]:
     wanted = registration.wanted(files, frozenset(events.EVENTS) - events.OLDEST_CLIENT_EVENTS)
     present = registered_events(project) if wanted else {}
     names = wanted.keys() - present.keys() if present else ()
-    return dict.fromkeys(names, f"not registered: {versions.why_not_registered()}") if names else {}
+    return {event: f"not registered: {seen_clients.why_not_registered(event)}" for event in names}
 
 
 def remarks(project: Project, files: Sequence[HandlerFile], *, asked: bool) -> list[tuple[HandlerFile, str]]:
@@ -83,7 +83,7 @@ def unexpected(project: Project, files: Sequence[HandlerFile]) -> list[tuple[Han
         found += [
             (file, f"{name} doesn't run: {event} is {silent[event]}")
             for event, name in routes.items()
-            if event in silent
+            if event in silent and claude.HOOK_NAMES[name] == event  # `holdfast doctor` tells what a guard misses
         ]
         for event, limit in registration.timeouts([file]).items():
             if limit > limits.get(event, limit):

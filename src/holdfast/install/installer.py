@@ -19,6 +19,7 @@ from holdfast.install import (
     plugin_copies,
     registration,
     registrations,
+    seen_clients,
     settingsfile,
     skillcopy,
     status_lines,
@@ -78,16 +79,23 @@ class Plan:
 
 
 def plan(
-    target: Target, files: Sequence[HandlerFile], record: Install, *, allow_cli: bool = False, status_line: bool = False
+    target: Target,
+    files: Sequence[HandlerFile],
+    record: Install,
+    *,
+    allow_cli: bool = False,
+    status_line: bool = False,
+    all_events: bool = False,
 ) -> Plan:
     """Return what an install would make of `target`; writes nothing.
 
     Args:
         target: the settings file.
         files: the project's handler files, as `loader.find` returns them.
-        record: what is known of an earlier install, with `everything` and `projects` up to date.
+        record: what is known of an earlier install, with `projects` up to date.
         allow_cli: whether to add the permission rules for the model.
         status_line: whether to make the client's status line Holdfast's, if there is none.
+        all_events: whether to register events in a project's settings that older clients don't know.
 
     Raises:
         StateError: the file can't be read, or isn't JSON in the shape of settings.
@@ -96,7 +104,7 @@ def plan(
     plugin = plugin_copies.registered(target)
     with settingsfile.explained(target.settings):
         text = SettingsText(file.text)
-        wanted = _wanted(target, files, record, text.matchers)
+        wanted = _wanted(target, files, record, text.matchers, all_events=all_events)
         allowed = [rule for rule in record.allowed if text.allows(rule)]
         had_ours, had_status_line = bool(text.registered or allowed), text.status_line == "ours"
         if had_ours and record.written:
@@ -113,22 +121,33 @@ def plan(
     return Plan(target, file, wanted, text, install, had_ours, had_status_line, plugin)
 
 
-def install(target: Target, *, allow_cli: bool = False, status_line: bool = False) -> list[str]:
+def install(
+    target: Target, *, allow_cli: bool = False, status_line: bool = False, all_events: bool = False
+) -> list[str]:
     """Install into one settings file and write this machine's launcher; return lines that say what was done.
 
-    Raises StateError or ConfigError; the settings are then unchanged.
+    Args:
+        target: the settings file.
+        allow_cli: whether to add the permission rules for the model, and the skill.
+        status_line: whether to make the client's status line Holdfast's, if there is none.
+        all_events: whether to register events although an older client, in a project's settings a teammate's, may not
+            know them; in your own settings only the installed client counts from now on.
+
+    Raises:
+        StateError, ConfigError: the settings are then unchanged.
     """
+    seen_clients.note(versions.version(), alone=all_events and target.scope != "project")
     with installs.held():
         files = _files(target)
         record = _fresh_record(target, files)
-        planned = plan(target, files, record, allow_cli=allow_cli, status_line=status_line)
+        planned = plan(target, files, record, allow_cli=allow_cli, status_line=status_line, all_events=all_events)
         _check_accepted(planned)
         skill = skillcopy.shipped() if allow_cli and not planned.plugin else b""
         if planned.changes:
             settingsfile.check_writable(planned.file)
         launcher.write()
         backup, record = carry_out(planned)
-        lines = [*_registered(planned), *_left_out(target, files, planned.install), *_backed_up(planned, backup)]
+        lines = [*_registered(planned), *_left_out(planned, files), *_backed_up(planned, backup)]
         if skill:
             lines.append(_copy_skill(target, skill, record))
         if status_line:
@@ -153,11 +172,11 @@ def recorded(target: Target) -> Install:
     return dataclasses.replace(fresh, allowed=ALLOW_RULES, skill=skill, skill_digest=digest)
 
 
-def preview(target: Target, *, allow_cli: bool = False, status_line: bool = False) -> str:
+def preview(target: Target, *, allow_cli: bool = False, status_line: bool = False, all_events: bool = False) -> str:
     """Return what `install` would change in the settings file as a unified diff, or an empty string."""
     files = _files(target)
     record = _fresh_record(target, files)
-    planned = plan(target, files, record, allow_cli=allow_cli, status_line=status_line)
+    planned = plan(target, files, record, allow_cli=allow_cli, status_line=status_line, all_events=all_events)
     _check_accepted(planned)
     before = None if planned.file.raw is None else planned.file.text
     return settingsfile.difference(str(target.settings), before, planned.text.text) if planned.changes else ""
@@ -201,23 +220,38 @@ def _files(target: Target) -> list[HandlerFile]:
 
 
 def _wanted(
-    target: Target, files: Sequence[HandlerFile], record: Install, present: Mapping[str, object]
+    target: Target,
+    files: Sequence[HandlerFile],
+    record: Install,
+    present: Mapping[str, object],
+    *,
+    all_events: bool = False,
 ) -> dict[str, str | None]:
-    if target.scope == "project":
-        return wanted_events.team(target.root, present)
-    return wanted_events.personal(files, versions.known_events(record.everything), record.others(target.root))
+    if target.scope != "project":
+        return wanted_events.personal(files, seen_clients.known(), record.others(target.root))
+    # Somebody asked for what is there already, and teammates have no record of that.
+    known = frozenset(EVENTS) if all_events else OLDEST_CLIENT_EVENTS.union(present)
+    return wanted_events.team(target.root, present, known)
 
 
-def _left_out(target: Target, files: Sequence[HandlerFile], record: Install) -> list[str]:
+def _left_out(planned: Plan, files: Sequence[HandlerFile]) -> list[str]:
     """Return a line for each event that handlers want but that isn't registered, because not every client knows it."""
+    target = planned.target
     if target.scope == "project":
-        left = wanted_events.team(target.root, known=frozenset(EVENTS)).keys() - OLDEST_CLIENT_EVENTS
-        why = "the oldest supported client lacks it. For yourself: holdfast install"
+        every = wanted_events.team(target.root, known=frozenset(EVENTS))
     else:
-        every = wanted_events.personal(files, frozenset(EVENTS), record.others(target.root))
-        left = every.keys() - versions.known_events(record.everything)
-        why = versions.why_not_registered() if left else ""
-    return [f"{event} is not registered: {why}" for event in EVENTS if event in left]
+        every = wanted_events.personal(files, frozenset(EVENTS), planned.install.others(target.root))
+    lines = []
+    for event in every.keys() - OLDEST_CLIENT_EVENTS - planned.wanted.keys():
+        why = _NOT_FOR_TEAMS if target.scope == "project" else seen_clients.why_not_registered(event)
+        lines.append(f"{event} is not registered: {why}")
+    return sorted(lines)
+
+
+_NOT_FOR_TEAMS = (
+    "older clients don't know it. If nobody in the team has one: holdfast install --scope project --all-events."
+    " For yourself: holdfast install"
+)
 
 
 def _timeouts(target: Target, files: Sequence[HandlerFile]) -> dict[str, int]:
@@ -225,11 +259,10 @@ def _timeouts(target: Target, files: Sequence[HandlerFile]) -> dict[str, int]:
 
 
 def _fresh_record(target: Target, files: Sequence[HandlerFile]) -> Install:
-    """Return the record to install with: the earlier one, updated for the installed client and this project."""
+    """Return the record to install with: the earlier one, updated for this project."""
     known = recorded(target)
-    everything = target.scope != "project" and versions.knows_all_events()
     there = {root: wishes for root, wishes in known.projects.items() if installs.is_there(root)}
-    known = dataclasses.replace(known, scope=target.scope, root=target.root, everything=everything, projects=there)
+    known = dataclasses.replace(known, scope=target.scope, root=target.root, projects=there)
     return known.with_project(target.root, wanted_events.of_project(files))
 
 

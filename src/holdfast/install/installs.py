@@ -41,7 +41,6 @@ class Install:
         skill: the copy of the skill, if Holdfast made one.
         skill_digest: its SHA-256.
         status_line: whether it was asked for the client's status line to be Holdfast's.
-        everything: whether the client knew all events when this was installed.
         projects: project root -> what its trusted handlers want registered here.
     """
 
@@ -57,7 +56,6 @@ class Install:
     skill: Path | None = None
     skill_digest: str = ""
     status_line: bool = False
-    everything: bool = False
     projects: dict[str, tuple[Wish, ...]] = dataclasses.field(default_factory=dict)
 
     def others(self, root: Path) -> list[Wish]:
@@ -187,7 +185,6 @@ def _install(row: Any) -> Install | None:
             skill=Path(row["skill"]) if row["skill"] else None,
             skill_digest=row["skill_digest"],
             status_line=bool(row.get("status_line")),  # records of earlier versions have none
-            everything=bool(row["everything"]),
             projects={
                 root: tuple((event, match) for event, match in wanted) for root, wanted in row["projects"].items()
             },

@@ -11,7 +11,7 @@ from holdfast.clients import claude
 from holdfast.clients.claude import STRICT_EVENTS
 from holdfast.clients.claude.events import EVENTS, model
 from holdfast.clients.claude.matchers import NO_MATCHER as NO_MATCHER
-from holdfast.clients.claude.matchers import TOOL_EVENTS, alternatives, matches, selects_all
+from holdfast.clients.claude.matchers import TOOL_EVENTS, alternatives, called_as, selects_all
 from holdfast.clients.claude.replies import EXIT_CODE_EVENTS as EXIT_CODE_EVENTS
 from holdfast.plugins.deadlines import needed_client_limit
 
@@ -84,7 +84,7 @@ def covers(event: str, registered: str | None, asked: str | None) -> bool:
     names = alternatives(asked, event)
     if names is None:
         return f"(?:{asked})" in registered
-    return all(matches(registered, name, event) for name in names if name)
+    return all(called_as(registered, name, event) == name for name in names if name)
 
 
 def visible(files: Iterable[HandlerFile], *places: str) -> list[HandlerFile]:

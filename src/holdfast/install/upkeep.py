@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from holdfast import log, paths
 from holdfast.clients import claude
 from holdfast.clients.claude import scopes, versions
+from holdfast.dispatch import faults
 from holdfast.errors import HoldfastError, command_line
 from holdfast.files import trust
-from holdfast.install import installs, plugin_copies, plugin_relay, settingsfile, wanted_events
+from holdfast.install import installs, plugin_copies, plugin_relay, seen_clients, settingsfile, wanted_events
 from holdfast.install.installer import Plan, carry_out, plan, recorded
 from holdfast.install.installs import Install
 from holdfast.plugins import loader, strictness
@@ -29,8 +30,16 @@ def upkeep(project: Project) -> list[str]:
     Returns:
         Lines for the user: what changed there, what a project's settings lack, and which handlers can't run.
     """
+    seen_clients.note(versions.of_session())
     files = loader.find(claude, project)
-    return [*_keep_registered(project, files), *distrusted(project, files), *unguarded(project), *faulty(files)]
+    queued = faults.queued(paths.real_root(str(project.root)))
+    return [
+        *_keep_registered(project, files),
+        *distrusted(project, files),
+        *unguarded(project),
+        *queued,
+        *faulty(files),
+    ]
 
 
 def refresh(settings: Path, project: Project, files: Sequence[HandlerFile]) -> list[str]:
@@ -56,8 +65,6 @@ def planned_for(settings: Path, project: Project, files: Sequence[HandlerFile]) 
     target = scopes.target_of(settings, project.root)
     record = recorded(target)
     target = dataclasses.replace(target, scope=record.scope)
-    if record.scope != "project" and versions.session_knows_all_events():
-        record = dataclasses.replace(record, everything=True)
     return plan(target, files, record.with_project(project.root, wanted_events.of_project(files)))
 
 
@@ -169,8 +176,7 @@ def _plugin_notice(project: Project, files: Sequence[HandlerFile]) -> list[str]:
     here = [planned_for(scopes.target(scope, project.root).settings, project, files) for scope in _PERSONAL]
     if any(planned.had_ours for planned in here):
         return []
-    known = versions.known_events(versions.session_knows_all_events())
-    left = plugin_copies.remainder(wanted_events.personal(files, known), plugin_copies.own(), {})
+    left = plugin_copies.remainder(wanted_events.personal(files, seen_clients.known()), plugin_copies.own(), {})
     if not left:
         return []
     program = paths.plugin_root() / "bin" / "holdfast"

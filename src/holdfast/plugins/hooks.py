@@ -29,6 +29,9 @@ class Hooks(Protocol):
     def matches(self, matcher: str | None, value: str | None, event: str, /) -> bool:
         """Return whether a matcher selects an event with this value; every matcher selects None."""
 
+    def also_answers(self, event: str, matcher: str | None, /) -> str:
+        """Return the other event that a handler of an event answers too, by its matcher; empty if there is none."""
+
     def valid(self, matcher: str | None, event: str, /) -> bool:
         """Return whether a matcher is valid; an invalid one selects nothing."""
 

@@ -301,7 +301,10 @@ def _entry(seen: Stamp, found: Found, *, parsed: bool) -> Entry:
         return Entry(seen, found.digest, {}, heeded=False, scan=None)
     read = found.scan
     heeded = bool(read.faults) or any(route.strict for route in read.routes)
-    return Entry(seen, found.digest, {route.event: route.match for route in read.routes}, heeded, _frozen(read))
+    wishes: dict[str, str | None] = {}
+    for route in read.routes:  # two functions may answer one event
+        wishes[route.event] = route.match if wishes.get(route.event, route.match) == route.match else None
+    return Entry(seen, found.digest, wishes, heeded, _frozen(read))
 
 
 def _from(entry: Entry) -> Found:

@@ -214,7 +214,8 @@ def _routes(bindings: Sequence[_Bound], hooks: Hooks) -> list[Route]:
 def _doubts(routes: Sequence[Route], hooks: Hooks) -> Iterator[str]:
     """Yield a sentence for each matcher that probably doesn't select what its author wants."""
     for route in routes:
-        if route.match is not None and (said := hooks.doubt(route.match, route.event)):
+        own = hooks.HOOK_NAMES[route.function] == route.event  # say it once for both events of a function
+        if own and route.match is not None and (said := hooks.doubt(route.match, route.event)):
             yield f"line {route.line}: {route.function}: {said}"
 
 
@@ -249,7 +250,8 @@ def _route(node: ast.FunctionDef | ast.AsyncFunctionDef, hooks: Hooks) -> list[R
         raise _Fault(f"never runs: {said}")
     if not hooks.valid(options.get("match"), event):
         raise _Fault(f"match={options['match']!r} is neither a list of names nor a regular expression of the client's")
-    return [Route(event=event, function=node.name, line=node.lineno, **options)]
+    events = filter(None, (event, hooks.also_answers(event, options.get("match"))))
+    return [Route(event=each, function=node.name, line=node.lineno, **options) for each in events]
 
 
 def _is_marker(node: ast.expr) -> bool:

@@ -61,23 +61,6 @@ def test_a_session_tells_its_clients_version(
     monkeypatch.setenv("AI_AGENT", agent)
     assert versions.of_session() == version
     assert versions.version() == (version or (2, 1, 5))
-    assert versions.session_knows_all_events() == (version is not None and version >= versions.ALL_EVENTS_SINCE)
-
-
-@pytest.mark.parametrize(
-    ("version", "words"),
-    [
-        (None, "there is no claude on PATH to ask for its version. With claude on PATH: holdfast install"),
-        ((2, 1, 197), "the installed client is 2.1.197. After an update to 2.1.251 or newer: holdfast install"),
-        ((2, 1, 329), "To register it: holdfast install"),
-    ],
-)
-def test_why_an_event_is_not_registered_names_what_registers_it(
-    monkeypatch: pytest.MonkeyPatch, version: versions.Version | None, words: str
-) -> None:
-    """A client that is too old, one that nobody knows, and one that was updated since."""
-    monkeypatch.setattr(versions, "version", lambda: version)
-    assert versions.why_not_registered().endswith(words)
 
 
 def test_a_client_that_is_not_there_or_does_not_start_has_no_version(claude: Path) -> None:
@@ -112,18 +95,15 @@ def test_a_client_that_does_not_answer_leaves_no_process(claude: Path, monkeypat
     os.close(reader)
 
 
-@pytest.mark.parametrize(
-    ("version", "everything"), [(None, False), ((2, 1, 250), False), ((2, 1, 251), True), ((3, 0, 0), True)]
-)
-def test_from_which_version_on_every_event_is_known(
-    monkeypatch: pytest.MonkeyPatch, version: tuple[int, int, int] | None, everything: bool
-) -> None:
-    """Pre- and PostModelSwitch came last (client fact §1.1)."""
-    monkeypatch.setattr(versions, "version", lambda: version)
-    assert versions.knows_all_events() is everything
-
-
-def test_the_known_events() -> None:
-    """Without that certainty only the oldest client's events may be registered."""
-    assert versions.known_events(True) == set(EVENTS)
-    assert versions.known_events(False) == OLDEST_CLIENT_EVENTS
+def test_the_events_that_a_client_knows() -> None:
+    """Each newer event since its own version; of a client that nobody knows only the oldest one's events."""
+    newer = {
+        None: set(),
+        (2, 1, 197): set(),
+        (2, 1, 219): {"DirectoryAdded"},
+        (2, 1, 250): {"DirectoryAdded"},
+        (2, 1, 331): {"DirectoryAdded", "PreModelSwitch", "PostModelSwitch"},
+        (2, 1, 332): set(EVENTS) - OLDEST_CLIENT_EVENTS,
+        (3, 0, 0): set(EVENTS) - OLDEST_CLIENT_EVENTS,
+    }
+    assert {each: versions.known_events(each) - OLDEST_CLIENT_EVENTS for each in newer} == newer

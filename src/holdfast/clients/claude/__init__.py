@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from holdfast.clients.claude.events.event import Event
+    from holdfast.dispatch.calls import Dropped
     from holdfast.dispatch.output import Reply
     from holdfast.files.agent_runs import AgentRuns
     from holdfast.files.transcript import Transcripts
@@ -31,7 +32,12 @@ CALL_EVENT = "PreToolUse"
 ROOT_VARIABLE = "CLAUDE_PROJECT_DIR"
 PLUGIN_VARIABLE = "CLAUDE_PLUGIN_ROOT"
 ENVIRONMENT_VARIABLE = "CLAUDE_ENV_FILE"
-STRICT_EVENTS = frozenset({"PreToolUse", "PermissionRequest", "UserPromptSubmit", "UserPromptExpansion"})
+STRICT_EVENTS = frozenset(
+    {
+        *("PreToolUse", "PreSkillShellCommand", "PermissionRequest"),
+        *("UserPromptSubmit", "UserPromptExpansion"),
+    }
+)
 _RUNS = tuple(f"workflow_runs.{name}" for name in ("answers", "chain", "journals", "scripts"))
 # `matchable` is not imported here: only the scan of a matcher needs it.
 SOURCES = (__file__, events.__file__, matchers.__file__, matchers.__file__.replace("matchers.py", "matchable.py"))
@@ -59,28 +65,23 @@ def longest_limit_s(event: str) -> float:
     return _LONGEST_LIMIT_OF_S.get(event, _LONGEST_LIMIT_S)
 
 
-def foreign(payload: Mapping[str, Any], environ: Mapping[str, str], *, whole: bool = True) -> str:
+def foreign(payload: Mapping[str, Any], environ: Mapping[str, str]) -> str:
     """Return why an event isn't Claude Code's, or an empty string if it is.
 
     Other clients run the hooks in Claude Code's settings too, with the same or nearly the same payloads. They get no
-    answer and exit code 0. A malformed field alone doesn't make a payload foreign.
+    answer and exit code 0. `refuse.sh` has the same rule for the environment.
 
     Args:
-        payload: what came on stdin.
+        payload: what came on stdin, as far as it could be read.
         environ: the hook's environment.
-        whole: whether the payload could be read to its end; if not, a missing key means nothing.
     """
     theirs = [key for key, ours in _FOREIGN_KEYS.items() if key in payload and ours not in payload]
     if theirs:
         return f"the payload has {theirs[0]!r}, which Claude Code does not send"
+    if not environ.get("CLAUDECODE") and not environ.get("AI_AGENT", "").startswith("claude-code"):
+        return "the environment has neither CLAUDECODE nor AI_AGENT=claude-code…, which Claude Code sets for every hook"
     if not environ.get(ROOT_VARIABLE):
         return f"the environment has no {ROOT_VARIABLE}, which Claude Code sets for every hook"
-    if environ.get("CLAUDECODE"):
-        return ""
-    if "turn_id" in payload and payload.get(EVENT_KEY) != "MessageDisplay":
-        return "the payload has 'turn_id' and the environment no CLAUDECODE, as from Codex"
-    if whole and SESSION_KEY not in payload:
-        return "the payload has no session_id"
     return ""
 
 
@@ -103,18 +104,38 @@ def changed(event: Event, said: Sequence[Outcome]) -> Event:
     return replies.changed(event, said)
 
 
-def as_said(event: str, said: Sequence[Outcome]) -> tuple[Outcome, ...]:
-    """Return a handler's outcomes as the event knows them: blocking a tool call means denying it (client fact §1.3)."""
+def also_answers(event: str, matcher: str | None) -> str:
+    """Return the other event that handlers of an event get, if their matcher selects it; else an empty string.
+
+    No PreToolUse fires for an inline shell command of a skill, so handlers of it get the event that does.
+    """
+    other = "PreSkillShellCommand"
+    shell = any(matches(matcher, name, other) for name in ("Bash", "PowerShell"))
+    return other if event == "PreToolUse" and shell else ""
+
+
+def as_called(event: Event, matcher: str | None) -> Event:
+    """Return an event as the client would hand it to a hook with this matcher (`matchers.called_as`)."""
+    name, value = event.hook_event_name, event.matcher_value
+    if value != "Monitor" or matchers.called_as(matcher, value, name) == value:
+        return event
+    asked = getattr(event, "tool_input", {})  # one that watches a WebSocket has no command
+    fields = {key: asked.get(key, "") for key in ("command", "description")}
+    return event.model_copy(update={"tool_name": "Bash", "tool_input": fields})
+
+
+def as_said(event: Event, called: Event, said: Sequence[Outcome]) -> tuple[tuple[Outcome, ...], Dropped]:
+    """Return a handler's outcomes as the event knows them, and those to leave out (`replies.as_said`)."""
     from holdfast.clients.claude import replies
 
-    return replies.as_said(event, said)
+    return replies.as_said(event, called, said)
 
 
 def refusal(event: str, reason: str) -> Outcome:
     """Return the outcome that refuses a tool call, a permission or a prompt."""
     from holdfast.plugins.outcomes import block, deny
 
-    return deny(reason) if event in ("PreToolUse", "PermissionRequest") else block(reason)
+    return block(reason) if event in ("UserPromptSubmit", "UserPromptExpansion") else deny(reason)
 
 
 def merge(event: str, outcomes: Sequence[Outcome]) -> Reply:

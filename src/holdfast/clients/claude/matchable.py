@@ -6,7 +6,15 @@ import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from holdfast.clients.claude.matchers import LEGACY_NAMES, NO_MATCHER, TOOL_EVENTS, alternatives, matches, selects_all
+from holdfast.clients.claude.matchers import (
+    LEGACY_NAMES,
+    NO_MATCHER,
+    SHELL,
+    TOOL_EVENTS,
+    alternatives,
+    matches,
+    selects_all,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -80,10 +88,13 @@ def doubt(matcher: str | None, event: str) -> str:
             return ""
         return f"match={matcher!r} selects no {what}"
     odd = [name for name in listed if name and not _plausible(name, known)]
-    if not odd:
-        return ""
-    names = ", ".join(map(repr, odd))
-    return f"match={matcher!r}: {names} is no {what}{_hint(odd[0], known)}"
+    if odd:
+        names = ", ".join(map(repr, odd))
+        return f"match={matcher!r}: {names} is no {what}{_hint(odd[0], known | {SHELL} if known is TOOLS else known)}"
+    if event == "PreToolUse" and "Bash" in listed and "PowerShell" not in listed:
+        wanted = "|".join(SHELL if name == "Bash" else name for name in listed if name not in ("", "Monitor"))
+        return f'match={matcher!r} leaves out PowerShell. To check the commands of every shell, write match="{wanted}"'
+    return ""
 
 
 def _plausible(name: str, known: frozenset[str]) -> bool:

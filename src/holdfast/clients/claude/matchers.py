@@ -19,7 +19,16 @@ LEGACY_NAMES = {
     "ReadMcpResourceDir": "ReadMcpResourceDirTool",
     "ProposeGoal": "SetGoal",
 }
-TOOL_EVENTS = frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied"})
+SHELL = "shell"
+"""In a handler's matcher: every tool that runs a shell command, with those that older clients lack."""
+SHELLS = ("Bash", "PowerShell", "Monitor")
+"""The tools that `SHELL` means. Settings name these, because the client doesn't know `SHELL`."""
+TOOL_EVENTS = frozenset(
+    {
+        *("PreToolUse", "PreSkillShellCommand", "PostToolUse", "PostToolUseFailure"),
+        *("PermissionRequest", "PermissionDenied"),
+    }
+)
 NO_MATCHER = frozenset(
     {
         "UserPromptSubmit",
@@ -35,6 +44,7 @@ NO_MATCHER = frozenset(
     }
 )
 """Events without a field a matcher could test (client fact §4.2)."""
+_MONITOR_AS_BASH = frozenset({"PreToolUse", "PermissionRequest"})  # client fact §4.2
 _NARROW_EVENTS = frozenset({"StopFailure", "FileChanged"})
 _PLAIN = regex(r"[A-Za-z0-9_|, -]*")
 _NARROW_PLAIN = regex(r"[A-Za-z0-9_|]*")
@@ -51,12 +61,16 @@ def alternatives(matcher: str, event: str) -> tuple[str, ...] | None:
         event: the event's name; on StopFailure and FileChanged fewer characters are plain, and only `|` separates.
 
     Returns:
-        The listed values, or `None` when the client would take the matcher for a regular expression.
+        The listed values, with the tools that `shell` means in its place, or `None` when the client would take the
+        matcher for a regular expression.
     """
     narrow = event in _NARROW_EVENTS
     if not (_NARROW_PLAIN if narrow else _PLAIN).fullmatch(matcher):
         return None
-    return tuple(part.strip() for part in re.split(r"\|" if narrow else r"[|,]", matcher))
+    parts = [part.strip() for part in re.split(r"\|" if narrow else r"[|,]", matcher)]
+    if event not in TOOL_EVENTS or SHELL not in parts:
+        return tuple(parts)
+    return tuple(name for part in parts for name in (SHELLS if part == SHELL else (part,)))
 
 
 def selects_all(matcher: str | None) -> bool:
@@ -65,10 +79,10 @@ def selects_all(matcher: str | None) -> bool:
 
 
 def matches(matcher: str | None, value: str | None, event: str) -> bool:
-    """Return whether the client's matcher selects an event (client fact §4.2).
+    """Return whether a handler's matcher selects an event (client fact §4.2).
 
     Args:
-        matcher: a matcher as in settings.json, or `None`.
+        matcher: a matcher as in settings.json, or `None`; on tool events it may name `shell`.
         value: the value of the event's matcher field; `None` if the event has none: then every matcher selects it,
             because the client ignores matchers there.
         event: the event's name.
@@ -76,10 +90,25 @@ def matches(matcher: str | None, value: str | None, event: str) -> bool:
     Returns:
         Whether it does. An invalid regular expression selects nothing.
     """
-    if matcher is None or selects_all(matcher) or value is None:
+    return value is None or called_as(matcher, value, event) is not None
+
+
+def called_as(matcher: str | None, value: str, event: str) -> str | None:
+    """Return the value with which the client would call a hook that has a matcher; None if it wouldn't call it.
+
+    The client hands the command of Monitor to a hook for Bash as a call of Bash, unless its matcher selects Monitor.
+    """
+    if _selects(matcher, value, event):
+        return value
+    monitored = value == "Monitor" and event in _MONITOR_AS_BASH
+    return "Bash" if monitored and _selects(matcher, "Bash", event) else None
+
+
+def _selects(matcher: str | None, value: str, event: str) -> bool:
+    if matcher is None or selects_all(matcher):
         return True
     names = _names(value, event)
-    if matcher.isidentifier() and matcher.isascii():  # most are one name: be quick
+    if matcher.isidentifier() and matcher.isascii() and matcher != SHELL:  # most are one name: be quick
         return matcher in names
     exact = alternatives(matcher, event)
     if exact is not None:

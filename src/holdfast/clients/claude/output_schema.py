@@ -10,6 +10,7 @@ from holdfast.dispatch.budget import units
 _ADVICE = frozenset({"additionalContext"})
 SPECIFIC: dict[str, frozenset[str]] = {
     "PreToolUse": _ADVICE | {"permissionDecision", "permissionDecisionReason", "updatedInput"},
+    "PreSkillShellCommand": frozenset({"permissionDecision", "permissionDecisionReason"}),
     "UserPromptSubmit": _ADVICE | {"sessionTitle", "suppressOriginalPrompt"},
     "UserPromptExpansion": _ADVICE | {"suppressOriginalPrompt"},
     "SessionStart": _ADVICE | {"initialUserMessage", "sessionTitle", "watchPaths", "reloadSkills"},

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from holdfast.clients.claude.events.event import Event
+    from holdfast.dispatch.calls import Dropped
 
 # Most restrictive first (client fact §1.3, PreToolUse).
 PRECEDENCE = ("deny", "defer", "ask", "allow")
@@ -23,7 +24,7 @@ PLAIN_EVENTS = {"PreCompact": "instruct_summary", "PostCompact": "tell_user", "W
 ANSWERS = ("decline", "cancel", "accept")
 # The events on which the model gets the reason; on others only the user sees it.
 REASONED = {
-    "deny": frozenset({"PreToolUse", "PermissionRequest"}),
+    "deny": frozenset({"PreToolUse", "PreSkillShellCommand", "PermissionRequest"}),
     "block": frozenset({"PostToolUse", "PostToolUseFailure", "PostToolBatch", "Stop", "SubagentStop", "TaskCreated"}),
 }
 _LIKE_JSON = regex(r"[\s\ufeff]*\{")
@@ -89,11 +90,27 @@ def changed(event: Event, said: Sequence[Outcome]) -> Event:
     return event.model_copy(update=values) if values else event
 
 
-def as_said(event: str, said: Sequence[Outcome]) -> tuple[Outcome, ...]:
-    """Return a handler's outcomes as the event knows them: blocking a tool call means denying it (client fact §1.3)."""
-    if event != "PreToolUse":
-        return tuple(said)
-    return tuple(deny(outcome.text) if outcome.kind == "block" else outcome for outcome in said)
+_MONITOR_INPUT = "the client ignores it where a handler for Bash checks the command of Monitor"
+
+
+def as_said(event: Event, called: Event, said: Sequence[Outcome]) -> tuple[tuple[Outcome, ...], Dropped]:
+    """Return a handler's outcomes as the event knows them, and those to leave out.
+
+    Args:
+        event: the event as changed so far.
+        called: the event as the handler got it (`as_called`).
+        said: what the handler returned.
+
+    Returns:
+        The outcomes, in which blocking a call is denying it (client fact §1.3); and the kind of each dropped outcome
+        with the reason.
+    """
+    drops = type(event).drops if called is event else {"change_input": _MONITOR_INPUT}
+    dropped = tuple((outcome.kind, drops[outcome.kind]) for outcome in said if outcome.kind in drops)
+    left = [outcome for outcome in said if outcome.kind not in drops]
+    if event.hook_event_name in ("PreToolUse", "PreSkillShellCommand"):
+        left = [deny(outcome.text) if outcome.kind == "block" else outcome for outcome in left]
+    return tuple(left), dropped
 
 
 def render(body: Mapping[str, Any]) -> str:

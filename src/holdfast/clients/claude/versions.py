@@ -9,10 +9,7 @@ import signal
 import subprocess
 from contextlib import suppress
 
-from holdfast.clients.claude.events import EVENTS, OLDEST_CLIENT_EVENTS
-
-ALL_EVENTS_SINCE = (2, 1, 251)
-"""The first client that has every event Holdfast knows (client fact §1.1)."""
+from holdfast.clients.claude.events import EVENTS, OLDEST_CLIENT_EVENTS, SINCE
 
 _TIMEOUT_S = 5.0
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
@@ -30,7 +27,7 @@ def version() -> Version | None:
     if here := of_session():
         return here
     program = shutil.which("claude")
-    return _read(_VERSION.search(_output([program, "--version"]))) if program else None
+    return read(_output([program, "--version"])) if program else None
 
 
 def of_session() -> Version | None:
@@ -38,44 +35,27 @@ def of_session() -> Version | None:
     return _read(_AGENT.match(os.environ.get("AI_AGENT", "")))
 
 
-def knows_all_events() -> bool:
-    """Return whether the installed client is new enough for every event."""
-    return _new(version())
+def read(text: str) -> Version | None:
+    """Return the first version in a text, or None if it has none."""
+    return _read(_VERSION.search(text))
 
 
-def session_knows_all_events() -> bool:
-    """Return whether this is a session of a client that is new enough for every event; starts no program."""
-    return _new(of_session())
+def shown(version: Version) -> str:
+    """Return a version as people write it: `2.1.332`."""
+    return ".".join(map(str, version))
 
 
-def why_not_registered() -> str:
-    """Return why an event that older clients lack isn't registered, and the command that registers it."""
-    installed, since = version(), _words(ALL_EVENTS_SINCE)
-    if installed is None:
-        return (
-            f"clients older than {since} don't know it, and there is no claude on PATH to ask for its version."
-            " With claude on PATH: holdfast install"
-        )
-    if not _new(installed):
-        return f"the installed client is {_words(installed)}. After an update to {since} or newer: holdfast install"
-    return "it wasn't when you ran the last install. To register it: holdfast install"
+def known_events(version: Version | None) -> frozenset[str]:
+    """Return the events that a client knows; for an unknown client, those of the oldest supported one.
 
-
-def _new(installed: Version | None) -> bool:
-    return installed is not None and installed >= ALL_EVENTS_SINCE
+    A settings file that names another event opens a dialog at a client's start, or is ignored as a whole.
+    """
+    newer = {name for name, since in SINCE.items() if version and version >= since}
+    return (OLDEST_CLIENT_EVENTS | newer).intersection(EVENTS)
 
 
 def _read(found: re.Match[str] | None) -> Version | None:
     return (int(found[1]), int(found[2]), int(found[3])) if found else None
-
-
-def _words(number: Version) -> str:
-    return ".".join(map(str, number))
-
-
-def known_events(everything: bool) -> frozenset[str]:
-    """Return the events that may be registered; with an older client, an unknown name can silence a whole file."""
-    return frozenset(EVENTS) if everything else OLDEST_CLIENT_EVENTS
 
 
 def _output(call: list[str]) -> str:

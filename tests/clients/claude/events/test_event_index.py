@@ -32,11 +32,14 @@ RULES: dict[str, tuple[str, set[str]]] = {
     "instruct_summary": ("§2.3: plain text is added to the summariser's instructions", {"PreCompact"}),
     "deny": (
         "§1.3: permissionDecision, or the permission's decision",
-        {"PreToolUse", "PermissionRequest", "PreModelSwitch"},
+        {"PreToolUse", "PreSkillShellCommand", "PermissionRequest", "PreModelSwitch"},
     ),
     "allow": ("§1.3: the same", {"PreToolUse", "PermissionRequest", "PreModelSwitch"}),
-    "ask": ("§1.3: permissionDecision; a permission's decision knows no question", {"PreToolUse", "PreModelSwitch"}),
-    "defer": ("§1.3: permissionDecision", {"PreToolUse"}),
+    "ask": (
+        "§1.3: permissionDecision; a permission's decision knows no question",
+        {"PreToolUse", "PreSkillShellCommand", "PreModelSwitch"},
+    ),
+    "defer": ("§1.3: permissionDecision", {"PreToolUse", "PreSkillShellCommand"}),
     "block": (
         "§1.4: what can be blocked, where no decision or action says it",
         {
@@ -48,7 +51,7 @@ RULES: dict[str, tuple[str, set[str]]] = {
         "§1.3, §1.6: continue is heeded in the conversation, but not on SessionStart and TaskCreated",
         {
             *("UserPromptSubmit", "UserPromptExpansion", "PreToolUse", "PostToolUse", "PostToolUseFailure"),
-            *("PostToolBatch", "Stop", "SubagentStop", "TaskCompleted", "TeammateIdle"),
+            *("PostToolBatch", "Stop", "SubagentStop", "TaskCompleted", "TeammateIdle", "PreSkillShellCommand"),
         },
     ),
     "change_input": ("§1.3: updatedInput", {"PreToolUse", "PermissionRequest"}),
@@ -62,7 +65,7 @@ RULES: dict[str, tuple[str, set[str]]] = {
             *("SessionStart", "Setup", "UserPromptSubmit", "UserPromptExpansion", "PreToolUse", "PermissionRequest"),
             *("PostToolUse", "PostToolUseFailure", "PostToolBatch", "Stop", "SubagentStart", "SubagentStop"),
             *("TaskCreated", "TaskCompleted", "TeammateIdle", "PreModelSwitch", "PostModelSwitch"),
-            *("CwdChanged", "FileChanged", "DirectoryAdded", "PostCompact"),
+            *("CwdChanged", "FileChanged", "DirectoryAdded", "PostCompact", "PreSkillShellCommand"),
         },
     ),
     "terminal": (
@@ -89,6 +92,7 @@ MATCHER_FIELDS = {
     "SessionEnd": "reason",
     "UserPromptExpansion": "command_name",
     "PreToolUse": "tool_name",
+    "PreSkillShellCommand": "tool_name",
     "PostToolUse": "tool_name",
     "PostToolUseFailure": "tool_name",
     "PermissionRequest": "tool_name",
@@ -115,7 +119,7 @@ DEADLINES = {
     "PostModelSwitch": 30.0,
     "SessionEnd": 1.5,
 }
-STRICTABLE = {"PreToolUse", "PermissionRequest", "UserPromptSubmit", "UserPromptExpansion"}
+STRICTABLE = {"PreToolUse", "PreSkillShellCommand", "PermissionRequest", "UserPromptSubmit", "UserPromptExpansion"}
 
 
 def loaded_by(statement: str) -> set[str]:
@@ -132,7 +136,7 @@ def test_there_are_exactly_the_events_of_the_contract() -> None:
 
 def test_the_oldest_client_knows_none_that_came_later() -> None:
     """Client 2.1.197 knows 30 events; a newer one would silence its whole settings file."""
-    assert not {"PreModelSwitch", "PostModelSwitch", "DirectoryAdded"} & OLDEST_CLIENT_EVENTS
+    assert not {"PreModelSwitch", "PostModelSwitch", "DirectoryAdded", "PreSkillShellCommand"} & OLDEST_CLIENT_EVENTS
     assert len(OLDEST_CLIENT_EVENTS) == 30
 
 

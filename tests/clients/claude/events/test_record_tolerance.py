@@ -15,6 +15,7 @@ from holdfast.testkit import recorded
 
 REQUIRED = {
     "PreToolUse": {"tool_name", "tool_input"},
+    "PreSkillShellCommand": {"tool_name", "tool_input"},
     "PermissionRequest": {"tool_name", "tool_input"},
     "PermissionDenied": {"tool_name"},
     "PostToolUse": {"tool_name"},

@@ -14,13 +14,21 @@ if TYPE_CHECKING:
 
 _IN_ORDER = (
     *("SessionStart", "Setup", "SessionEnd", "UserPromptSubmit", "UserPromptExpansion"),
-    *("PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch", "PermissionRequest", "PermissionDenied"),
+    *("PreToolUse", "PreSkillShellCommand", "PostToolUse", "PostToolUseFailure", "PostToolBatch"),
+    *("PermissionRequest", "PermissionDenied"),
     *("Stop", "StopFailure", "SubagentStart", "SubagentStop", "PreCompact", "PostCompact"),
     *("TaskCreated", "TaskCompleted", "TeammateIdle", "PreModelSwitch", "PostModelSwitch"),
     *("Notification", "MessageDisplay", "ConfigChange", "InstructionsLoaded", "CwdChanged", "FileChanged"),
     *("DirectoryAdded", "WorktreeCreate", "WorktreeRemove", "Elicitation", "ElicitationResult"),
 )
-OLDEST_CLIENT_EVENTS = frozenset(_IN_ORDER) - {"PreModelSwitch", "PostModelSwitch", "DirectoryAdded"}
+SINCE = {
+    "DirectoryAdded": (2, 1, 219),
+    "PreModelSwitch": (2, 1, 251),
+    "PostModelSwitch": (2, 1, 251),
+    "PreSkillShellCommand": (2, 1, 332),
+}
+"""The first client that knows each event, for those that the oldest supported client lacks (client fact §1.1)."""
+OLDEST_CLIENT_EVENTS = frozenset(_IN_ORDER) - SINCE.keys()
 """The events of client 2.1.197, the oldest supported one. An unknown name in a settings file can silence all of it."""
 
 

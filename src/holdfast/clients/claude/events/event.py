@@ -44,6 +44,8 @@ class Event(Record):
     """The field that a matcher is compared with; `None` if the client ignores matchers here (client fact §1.3)."""
     accepts: ClassVar[frozenset[str]] = frozenset()
     """The kinds of outcome the client honours on this event (client fact §1.3)."""
+    drops: ClassVar[dict[str, str]] = {}
+    """The kinds of outcome that are left out of the reply on this event, each with the reason."""
     strictable: ClassVar[bool] = False
     """Whether a handler of this event may be `strict`: its own failure becomes a refusal."""
     deadline: ClassVar[float] = 600.0
