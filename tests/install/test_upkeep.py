@@ -203,6 +203,8 @@ GUARD = "from holdfast import hookimpl\n\n@hookimpl(match='Bash', strict=True)\n
         "closed",
         "a namesake of the user's",
         "trusted and gone",
+        "trusted and cut short",
+        "trusted and for another tool",
     ],
 )
 def test_a_guard_of_the_team_stays_registered_whatever_it_is_here(project: Workspace, here: str) -> None:
@@ -229,10 +231,12 @@ def test_a_guard_of_the_team_stays_registered_whatever_it_is_here(project: Works
         guard.mkdir()
     elif here == "a namesake of the user's":
         handler(paths.user_handlers(), "guard", "stop")
-    elif here == "trusted and gone":
+    elif here.startswith("trusted"):
         trust.grant(project.root, {".claude/handlers/guard.py": trust.digest(guard.read_bytes())})
         loader.find(claude, project)
-        guard.unlink()
+        guard.write_text(GUARD.replace("'Bash'", "'Read'") if "another tool" in here else "# to do\n")
+        if here == "trusted and gone":
+            guard.unlink()
     project = Workspace.open(project.root)
 
     assert team_notice(project) == ""

@@ -14,7 +14,6 @@ from holdfast.clients import claude
 from holdfast.clients.claude import events
 from holdfast.commands import handler_registration, handler_trust, options, sheet
 from holdfast.errors import HoldfastError, StateError, because
-from holdfast.files import trust
 from holdfast.install import inspection
 from holdfast.plugins import loader, strictness, switches
 from holdfast.workflow import wording
@@ -255,7 +254,7 @@ def new(name: str, event: str, in_project: bool, project_dir: str | None) -> Non
     except OSError as error:
         raise StateError(path if folder.is_dir() else folder, f"can't be created: {because(error)}") from error
     if in_project:
-        trust.grant(project.root, {trust.relative_name(project.root, path): trust.digest(source)}, [source])
+        strictness.trust_files(claude, project.root, {path: source})
     _say(f"Wrote {path}.")
     handler_registration.refresh(options.open_project(project_dir))
     click.echo("Next: edit it, then check that it loads: holdfast handlers check")

@@ -65,7 +65,7 @@ def team(
 
     own, shipped = _of_team(root)
     events = merged([*routes(shipped), *((route.event, route.match) for file in own for route in file.routes)], known)
-    if any(file.faults for file in own) or loader.missing_strict_files(claude, paths.project_handlers(root.resolve())):
+    if any(file.faults for file in own) or loader.lacks_strict(paths.project_handlers(root.resolve()), own):
         for event, matcher in (present or {}).items():
             there = matcher if isinstance(matcher, str) else None
             if event not in events or covers(event, there, events[event]):

@@ -101,13 +101,13 @@ class _Look:
     Attributes:
         hooks: the client's hooks.
         project: the project whose handlers and configuration count.
-        strict: paths of handler files known to be strict.
+        strict: the remembered strict routes by the path of their handler file.
         everything: whether all files are asked for, and not only those for one event.
     """
 
     hooks: Hooks
     project: Project
-    strict: Collection[str]
+    strict: Mapping[str, tuple[Route, ...]]
     everything: bool
 
     @cached_property
@@ -234,10 +234,12 @@ def _offered(place: Place, folder: route_cache.Folder, name: str) -> HandlerFile
     return HandlerFile(place, path.stem, path, found.source, found.digest, True, off, read.routes, faults)
 
 
-def missing_strict_files(hooks: Hooks, folder: Path) -> list[Path]:
-    """Return the files of a folder that were strict and are gone."""
-    rules = route_cache.Rules(hooks, parsed=lambda name, digest: False)
-    return [folder / name for name in _gone(route_cache.look(folder, rules), strictness.remembered_routes())]
+def lacks_strict(folder: Path, files: Iterable[HandlerFile]) -> bool:
+    """Return whether a strict function that is remembered of a folder isn't in its `files` as it is remembered."""
+    there = {(str(file.path), route.function, route.match) for file in files for route in file.routes if route.strict}
+    known = strictness.remembered_routes().items()
+    lines = [(path, route.function, route.match) for path, routes in known for route in routes]
+    return any(line not in there for line in lines if line[0].rpartition("/")[0] == str(folder))
 
 
 def _gone(folder: route_cache.Folder, strict: Collection[str]) -> list[str]:
@@ -301,30 +303,37 @@ def _absent(place: Place, path: Path, fault: str, look: _Look) -> HandlerFile:
     """Return a file whose content isn't known: its functions don't run, and the strict ones it had refuse."""
     project = look.project
     changed = place == "project" and look.granted(path) is not None
-    known = _broken_strict(path, f"its file {fault}", place, project) if place == "user" or changed else ()
+    remembered = look.strict.get(str(path), ()) if place == "user" or changed else ()
+    said = _lifted(f"its file {fault}", path, place, project) if remembered else fault
+    broken = tuple(replace(route, broken=said) for route in remembered)
     off = _off(path.stem, scan.Scan(), project.config)
-    said = known[0].broken if known else fault
-    file = HandlerFile(place, path.stem, path, b"", "", place != "project", off, known, (said,), changed=changed)
-    file = _keep_strict_on(file, scan.Scan(), project)
-    if known and file.off:
+    file = HandlerFile(place, path.stem, path, b"", "", place != "project", off, broken, (said,), changed=changed)
+    file = _keep_strict_on(file, scan.Scan(), look)
+    if broken and file.off:
         _remember(file, project)
     return file
 
 
 def _made(place: Place, path: Path, found: Found, look: _Look) -> HandlerFile:
-    read, project, routes = found.scan, look.project, found.scan.routes
+    read, project = found.scan, look.project
     granted = look.granted(path) if place == "project" else found.digest
     trusted, off = granted == found.digest, _off(path.stem, read, project.config)
-    known = place != "shipped" and granted is not None and str(path) in look.strict
-    if known and not trusted:
-        routes = _broken_strict(path, f"its file {_trust_again(path, project)}", place, project) or routes
+    remembered = look.strict.get(str(path), ()) if place != "shipped" and granted is not None else ()
+    doubted = ""  # why no function of the file may be called
+    if remembered and not trusted:
+        doubted = f"its file {_trust_again(path, project)}"
         off = path.stem in project.config.handlers.off  # a changed file can't switch itself off
-    elif known and off and _unsettled(place, look):
+    elif remembered and off and _unsettled(place, look):
         config = paths.project_config(project.root)
-        routes = _broken_strict(path, f"{config} {_trust_again(config, project)}", place, project)
-        off = not routes
-    elif known:
-        routes = _with_broken(path, read, place, project)
+        doubted, off = f"{config} {_trust_again(config, project)}", False
+    why = _uncallable(read, remembered, doubted)
+    broken = [
+        replace(route, broken=_lifted(why[route.function], path, place, project))
+        for route in remembered
+        if route.function in why
+    ]
+    sound = () if doubted else (route for route in read.routes if route.function not in why)
+    lost = (f"{route.function}: {route.broken}" for route in broken if why[route.function] == _LOST)
     file = _keep_strict_on(
         HandlerFile(
             place=place,
@@ -334,23 +343,26 @@ def _made(place: Place, path: Path, found: Found, look: _Look) -> HandlerFile:
             digest=found.digest,
             trusted=trusted,
             off=off,
-            routes=routes,
-            faults=tuple(read.faults.values()),
+            routes=(*sound, *broken),
+            faults=(*read.faults.values(), *lost),
             runs_when=read.runs_when,
             doubts=read.doubts,
             changed=granted is not None and not trusted,
             again=None if found.source is not None else lambda: _anew(place, path, look),
         ),
         read,
-        project,
+        look,
     )
-    if trusted and place != "shipped" and (known or file.strict) and "" not in read.faults:
+    if trusted and place != "shipped" and (remembered or file.strict):
         _remember(file, project)
     return file
 
 
 def _remember(file: HandlerFile, project: Project) -> None:
-    """Remember a file's strict functions, or forget them if the configuration switches the file off by name."""
+    """Remember a file's strict functions, or forget them if the configuration switches the file off by name.
+
+    Those that it no longer has are remembered too, so no edit makes Holdfast forget a guard.
+    """
     if not file.off:
         strictness.remember(file.path, [replace(route, broken="") for route in file.routes])
     elif file.name in project.config.handlers.off:
@@ -365,22 +377,24 @@ def _unsettled(place: Place, look: _Look) -> bool:
     )
 
 
-def _with_broken(path: Path, found: scan.Scan, place: Place, project: Project) -> tuple[Route, ...]:
-    """Return the file's routes, and broken ones for strict functions that it had and that have a fault now."""
-    if "" in found.faults:
-        return _broken_strict(path, f"{found.faults['']}; correct it", place, project)
-    lost = [route for route in strictness.recall(path) if route.function in found.faults]
-    said = {route.function: f"{found.faults[route.function]}; correct it" for route in lost}
-    return (
-        *found.routes,
-        *(replace(route, broken=_lifted(said[route.function], path, place, project)) for route in lost),
-    )
+_LOST = "its file no longer defines it as a strict function; put it back"
 
 
-def _broken_strict(path: Path, reason: str, place: Place, project: Project) -> tuple[Route, ...]:
-    known = strictness.recall(path)
-    said = _lifted(reason, path, place, project) if known else ""
-    return tuple(replace(route, broken=said) for route in known)
+def _uncallable(found: scan.Scan, remembered: Iterable[Route], doubted: str) -> dict[str, str]:
+    """Return the remembered strict functions that can't be called now, each with the reason.
+
+    Args:
+        found: what the file declares now.
+        remembered: the strict functions that it had.
+        doubted: why none of its functions may be called; empty if they may.
+    """
+    present = {} if doubted else {route.function for route in found.routes if route.strict}
+    why = {}
+    for route in remembered:
+        if route.function not in present:
+            fault = found.faults.get("") or found.faults.get(route.function)
+            why[route.function] = doubted or (f"{fault}; correct it" if fault else _LOST)
+    return why
 
 
 def _lifted(reason: str, path: Path, place: Place, project: Project) -> str:
@@ -411,15 +425,21 @@ def _off(name: str, found: scan.Scan, config: Config) -> bool:
     return not runs(found.runs_when, config)
 
 
-def _keep_strict_on(file: HandlerFile, found: scan.Scan, project: Project) -> HandlerFile:
-    """Switch a user's strict handler on again unless the user's own configuration switches it off, not a project's."""
+def _keep_strict_on(file: HandlerFile, found: scan.Scan, look: _Look) -> HandlerFile:
+    """Switch a user's strict handler on again unless the user's own configuration switches it off, not a project's.
+
+    Once it is remembered, only its name in `handlers.off` does: an edit of its own conditions must not open it.
+    """
     if not (file.place == "user" and file.off and file.strict):
         return file
     from holdfast import config
 
-    if _off(file.name, found, config.load(None, trusted=False).config):
+    own, known = config.load(None, trusted=False).config, str(file.path) in look.strict
+    off = _off(file.name, found, own)
+    if off and (not known or file.name in own.handlers.off):
         return file
-    return replace(file, off=False, notice=f"it is strict, so {paths.project_config(project.root)} can't switch it off")
+    what = "its OFF_BY_DEFAULT or RUNS_WHEN" if off else paths.project_config(look.project.root)
+    return replace(file, off=False, notice=f"it is strict, so {what} can't switch it off")
 
 
 def _replace_farther(files: Sequence[HandlerFile]) -> list[HandlerFile]:
