@@ -25,7 +25,7 @@ from holdfast.install import (
 )
 from holdfast.install.installs import Install
 from holdfast.install.settingstext import SettingsText
-from holdfast.plugins import loader
+from holdfast.plugins import discovery, loader
 from holdfast.project import Project
 
 if TYPE_CHECKING:
@@ -119,6 +119,7 @@ def install(target: Target, *, allow_cli: bool = False, status_line: bool = Fals
     """
     with installs.held():
         files = _files(target)
+        discovery.newly_seen(target.root)
         record = _fresh_record(target, files)
         planned = plan(target, files, record, allow_cli=allow_cli, status_line=status_line)
         skill = skillcopy.shipped() if allow_cli and not planned.plugin else b""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from holdfast import paths
 from holdfast.errors import StateError
-from holdfast.files import document, trust
+from holdfast.files import cache, document, trust
 from holdfast.frozen import frozen
 from holdfast.plugins import route_cache, scan, strictness
 
@@ -92,6 +93,14 @@ class HandlerFile:
     def strict(self) -> bool:
         """Whether any of its functions is strict."""
         return any(route.strict for route in self.routes)
+
+    @property
+    def distrust(self) -> str:
+        """Why a project's file isn't trusted, and what follows; words to go after its name."""
+        if not self.changed:
+            return "of this project is not trusted, so it does not run"
+        how = "was changed since you trusted it" if self.path.exists() else "was trusted and is gone"
+        return f"{how}, so what it guarded is refused" if self.active else f"{how}, so it does not run"
 
 
 @dataclass(repr=False, eq=False)
@@ -177,7 +186,9 @@ def look_around(hooks: Hooks, project: Project, *, everything: bool = False) -> 
         "user": paths.user_handlers(),
         "project": paths.project_handlers(project.root),
     }
-    return Sight(look, {place: route_cache.look(path, look.rules(place, path)) for place, path in places.items()})
+    global _latest
+    _latest = Sight(look, {place: route_cache.look(path, look.rules(place, path)) for place, path in places.items()})
+    return _latest
 
 
 @dataclass(repr=False, eq=False)
@@ -186,6 +197,12 @@ class Sight:
 
     _look: _Look
     _folders: Mapping[Place, route_cache.Folder]
+
+    def state(self) -> bytes:
+        """Return a digest of all handler files' paths and contents."""
+        folders = self._folders.values()
+        lines = [f"{folder.path}/{name} {digest}" for folder in folders for name, digest in folder.digests().items()]
+        return trust.digest(os.fsencode("\n".join(sorted(lines)))).encode()
 
     def files(self, event: str | None, value: str | None) -> list[HandlerFile]:
         """Return the handler files as `find` does, which has the same arguments."""
@@ -198,7 +215,7 @@ class Sight:
         wanted: set[str] | None = None
         if event is not None:
             concerned = [folder.concerned(event, value, look.strict, look.hooks) for folder in folders.values()]
-            wanted = {name for each in concerned for name in each}
+            wanted = {name for each in concerned for name in each} | self._changed()
         files = []
         for place, folder in folders.items():
             names = folder.names() if wanted is None else wanted.intersection(folder.names())
@@ -209,6 +226,30 @@ class Sight:
             if folder.fault:
                 files.append(_whole_folder(place, folder))
         return _replace_farther(files)
+
+    def _changed(self) -> set[str]:
+        """Return the names of the project's files that were trusted with other content."""
+        folder = self._folders["project"]
+        digests = folder.digests()
+        return {name for name in digests if self._look.granted(f"{folder.path}/{name}") not in (None, digests[name])}
+
+
+_latest: Sight | None = None
+
+
+def newly_seen(root: Path) -> bool:
+    """Record the handler files as this process saw them last; return whether an earlier record differs.
+
+    So an event notices that handlers were added, edited or removed, and what is registered may have to change.
+
+    Args:
+        root: the project's root; each project has its own record.
+    """
+    file = cache.folder() / f"{trust.digest(os.fsencode(root))[:32]}.handlers"
+    before, now = cache.read(file), _latest.state() if _latest else None
+    if now is not None and before != now:
+        cache.write(file, now)
+    return None not in (before, now) and before != now
 
 
 def offered(hooks: Hooks, place: Place, folder: Path) -> list[HandlerFile]:

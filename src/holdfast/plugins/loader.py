@@ -12,7 +12,7 @@ from holdfast.errors import StateError
 from holdfast.files import trust
 from holdfast.frozen import frozen
 from holdfast.plugins import bytecode_cache, route_cache, strictness
-from holdfast.plugins.discovery import HandlerFile, Sight, find, lacks_strict, look_around, offered, runs
+from holdfast.plugins.discovery import HandlerFile, Sight, find, look_around, offered, runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,7 +29,6 @@ __all__ = [
     "find",
     "is_kept",
     "keep",
-    "lacks_strict",
     "load",
     "look_around",
     "module_name",
