@@ -54,7 +54,7 @@ BELOW: dict[str, frozenset[str]] = {
     "checks": frozenset((*LEFT, *RIGHT, "install", "testkit")),
     "commands": frozenset((*LEFT, *RIGHT, "install", "testkit", "survival", "profile", "report", "checks", "engine")),
     # The top level, for what is called by name.
-    "engine": frozenset(LEFT),
+    "engine": frozenset((*LEFT, "install")),
     "events": frozenset(("clients",)),
     "cli": frozenset(("engine", "commands")),
     "workflows": frozenset(RIGHT),

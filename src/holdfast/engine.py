@@ -12,7 +12,7 @@ from holdfast import log, paths
 from holdfast.clients import claude
 from holdfast.dispatch import costs, duplicates, faults, intake, output
 from holdfast.errors import EventError, HoldfastError
-from holdfast.plugins import deadlines, loader
+from holdfast.plugins import deadlines, discovery, loader
 from holdfast.process import reset_signals
 from holdfast.project import OpenProject
 
@@ -145,7 +145,14 @@ def answer(
     project = open_project(environ)
     plan, event = prepare(payload, project)
     passed("found")
+    session = payload.get(CLIENT.SESSION_KEY)
     if not plan or event is None:
+        if faults.waiting(session):
+            from holdfast.dispatch import conclusion
+
+            event = CLIENT.parse(payload)
+            streams.write(conclusion.conclude(CLIENT, event, (), faults.tell(event, (), (), {}))[0])
+        _keep_registered(project, session, streams, 0)
         return 0
     if spare and strict(plan):  # each strict handler's process is forked from this one, which loads no handler file
         spare.child.kill()
@@ -190,7 +197,27 @@ def answer(
     except BaseException:
         isolated.abandon()
         raise
+    _keep_registered(project, session, streams, reply.exit_code)
     return reply.exit_code
+
+
+def _keep_registered(project: OpenProject, session: object, streams: output.Streams, code: int) -> None:
+    """Register what new, changed or removed handler files want, after the reply. The user is told with a later event.
+
+    If no file changed, this only reads one small file.
+    """
+    if not discovery.newly_seen(project.root):
+        return
+    _unwatch()
+    streams.let_go(code)
+    try:
+        from holdfast.install import upkeep
+
+        lines = upkeep.keep_registered(project)
+        if isinstance(session, str):
+            faults.untold(session, {line: line for line in lines}, now=False)
+    except Exception as error:  # noqa: BLE001 - the event is answered, and must not be refused now
+        log.write("error", f"the registered events couldn't be updated: {type(error).__name__}: {error}")
 
 
 def strict(plan: Sequence[Call]) -> bool:
@@ -271,8 +298,10 @@ def prepare(payload: Mapping[str, Any], project: OpenProject) -> tuple[list[Call
         EventError: the payload lacks a field that its event requires.
     """
     name = payload[CLIENT.EVENT_KEY]
-    found = loader.find(CLIENT, project, name, CLIENT.matched(name, payload))
-    faults.note_unusable(name, found, project, payload.get(CLIENT.SESSION_KEY))
+    value, session = CLIENT.matched(name, payload), payload.get(CLIENT.SESSION_KEY)
+    found = loader.find(CLIENT, project, name, value)
+    faults.note_unusable(name, found, project, session)
+    faults.note_changed(CLIENT, name, value, found, session)
     return choose(payload, found)
 
 
@@ -329,7 +358,8 @@ def _note_unguarded(name: str | None, payload: Mapping[str, Any], reason: str) -
 
         root = paths.real_root(os.environ.get(CLIENT.ROOT_VARIABLE) or str(Path.cwd()))
         for guard in strictness.guarding(CLIENT, name, CLIENT.matched(name, payload), root):
-            faults.queue(root, guard, f"{guard} doesn't guard other clients, and one was used here ({reason})")
+            line = f"{guard} doesn't guard other clients, and one was used here ({reason})"
+            faults.untold(root, {guard: line}, now=False)
 
 
 def _name(head: Mapping[str, Any], argument: str | None) -> str | None:

@@ -104,14 +104,12 @@ class HoldfastProject:
 
     def trust(self) -> None:
         """Trust the project's handlers and configuration as they are now."""
-        from holdfast import paths
-        from holdfast.files import trust
+        from holdfast import engine, paths
+        from holdfast.plugins import strictness
 
         files = [*paths.project_handlers(self.root).glob("*.py"), paths.project_config(self.root)]
-        entries = {
-            trust.relative_name(self.root, path): trust.digest(path.read_bytes()) for path in files if path.is_file()
-        }
-        trust.grant(self.root, entries)
+        contents = {path: path.read_bytes() for path in files if path.is_file()}
+        strictness.trust_files(engine.CLIENT, self.root, contents)
 
     def fire(self, event: str, /, recorded: str | None = None, **changes: Any) -> Fired:
         """Send one event through the loader, the handlers and the merging.

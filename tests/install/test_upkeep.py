@@ -20,6 +20,7 @@ from holdfast.plugins.hooks import Hooks
 from holdfast.plugins.loader import HandlerFile
 from holdfast.project import Project
 from holdfast.sessions.workspace import Workspace
+from tests.commandline import holdfast
 
 TRUSTED = ".claude/handlers/known.py"
 
@@ -211,6 +212,7 @@ GUARD = "from holdfast import hookimpl\n\n@hookimpl(match='Bash', strict=True)\n
         "closed",
         "a namesake of the user's",
         "trusted and gone",
+        "trusted and cut short",
     ],
 )
 def test_a_guard_of_the_team_stays_registered_whatever_it_is_here(project: Workspace, here: str) -> None:
@@ -237,10 +239,12 @@ def test_a_guard_of_the_team_stays_registered_whatever_it_is_here(project: Works
         guard.mkdir()
     elif here == "a namesake of the user's":
         handler(paths.user_handlers(), "guard", "stop")
-    elif here == "trusted and gone":
+    elif here.startswith("trusted"):
         trust.grant(project.root, {".claude/handlers/guard.py": trust.digest(guard.read_bytes())})
         loader.find(claude, project)
-        guard.unlink()
+        guard.write_text("# to do\n")
+        if here == "trusted and gone":
+            guard.unlink()
     project = Workspace.open(project.root)
 
     assert team_notice(project) == ""
@@ -261,6 +265,45 @@ def test_a_broken_handler_keeps_what_is_registered_and_lets_more_be(project: Wor
     matcher = json.loads(settings.read_text())["hooks"]["PreToolUse"][0]["matcher"]
     assert [matches(matcher, tool, "PreToolUse") for tool in ("Bash", "Edit", "Read")] == [True, True, False]
     assert refresh(settings, project) == []
+
+
+def test_a_guard_that_changed_keeps_its_tool_registered(project: Workspace) -> None:
+    """What it guarded is refused until you trust it again, and then its new matcher counts alone."""
+    guard = project.root / ".claude" / "handlers" / "guard.py"
+    guard.write_text(GUARD)
+    holdfast("handlers", "trust", "--yes", root=project.root)
+    settings = installed("project", project)
+    guard.write_text(GUARD.replace("'Bash'", "'Read'"))
+    for matcher in ("Bash|Read", "Read"):
+        installed("project", project)
+        assert json.loads(settings.read_text())["hooks"]["PreToolUse"][0]["matcher"] == matcher
+        holdfast("handlers", "trust", "--yes", root=project.root)
+
+
+@pytest.mark.parametrize("where", ["user", "project"])
+@pytest.mark.parametrize("edit", ["", "# to do\n", GUARD.replace("strict=True", "strict=False"), "def x(:\n", None])
+def test_only_switching_a_guard_off_unregisters_its_event(project: Workspace, where: str, edit: str | None) -> None:
+    """Neither a refresh nor an install does, here or in another project."""
+    folder = paths.user_handlers() if where == "user" else paths.project_handlers(project.root)
+    guard = handler(folder, "guard", "stop")
+    guard.write_text(GUARD)
+    holdfast("handlers", "trust", "--yes", root=project.root)
+    settings = installed("user", project)
+    other = Workspace.open(project.root / "other")
+    other.root.mkdir()
+    if edit is None:
+        guard.rename(guard.with_name("guard.txt"))
+    else:
+        guard.write_text(edit)
+
+    for here in (project, other):
+        upkeep.keep_registered(here)
+        installed("user", here)
+        holdfast("handlers", "on", "basic", root=here.root)
+    assert json.loads(settings.read_text())["hooks"]["PreToolUse"][0]["matcher"] == "Bash"
+
+    holdfast("handlers", *(["off", "guard"] if where == "user" else ["untrust", "guard.py"]), root=project.root)
+    assert "PreToolUse" not in events(settings)
 
 
 def test_a_broken_handler_keeps_every_value_registered(project: Workspace) -> None:

@@ -42,6 +42,7 @@ def findings(project: Workspace) -> Iterator[Finding]:
         yield _complaint(file, said)
     for file in read:
         yield from _inactive(file, project)
+    yield from _unused(read, project)
     for file, said in inspection.unexpected(project, read):
         text, _, remedy = said.rpartition(". ")
         yield notice(f"{file.path}: {text}", remedy)
@@ -69,25 +70,29 @@ def _inactive(file: HandlerFile, project: Workspace) -> Iterator[Finding]:
             verb[0] = "trust"
         text = f"{file.path} is strict and can't run, so what it guards is refused: {file.routes[-1].broken}"
         yield problem(text, command_line("handlers", *verb))
-    elif not file.trusted and file.digest:  # a file that can't be read can't be trusted either
-        changed = "changed since you trusted it" if file.changed else "isn't trusted"
-        text = f"{file.path} {changed}, so it doesn't run"
-        yield notice(text, command_line("handlers", "trust", "--project", str(project.root), str(file.path)))
-    elif file.off and file.name in project.config.handlers.off:
-        lost = ", so Holdfast works without it" if file.place == "shipped" else ""
-        yield notice(f'{file.path} is switched off by "handlers.off"{lost}', _switch_on(file.name, project))
-    elif file.replaced_by is not None and file.place == "shipped":
+    elif file.place == "shipped" and file.off and file.name in project.config.handlers.off:
+        text = f'{file.path} is switched off by "handlers.off", so Holdfast works without it'
+        yield notice(text, _switch_on(file.name, project))
+    elif file.place == "shipped" and file.replaced_by is not None:
         yield notice(f"{file.path} doesn't run, because {file.replaced_by} replaces it", f"rename {file.replaced_by}")
-    elif file.active and not file.routes and not file.faults:
-        yield notice(
-            f"{file.path} answers no event, because none of its functions is marked with @hookimpl",
-            _CORRECT.format(file.path),
-        )
     if file.notice:
         off = command_line("handlers", "off", file.name)
         yield notice(f"{file.path}: {file.notice}", off if file.strict else f"rename {file.path}")
     for said in file.doubts:
         yield notice(f"{file.path}: {said}", _CORRECT.format(file.path))
+
+
+def _unused(files: Sequence[HandlerFile], project: Workspace) -> Iterator[Finding]:
+    """Yield what lies in your handlers folder and the project's and isn't used, but for helpers and what is told."""
+    known = {file.path: file for file in files}
+    for path, why in inspection.unused(project, files):
+        file = known.get(path)
+        if why == inspection.HELPER or (file and (file.place == "shipped" or file.faults or _lost(file))):
+            continue
+        reason, _, remedy = why.partition("; ")
+        if file and file.off and file.name in project.config.handlers.off:
+            remedy = _switch_on(file.name, project)
+        yield notice(f"{path} isn't used: {reason}", remedy.removeprefix("to run it: "))
 
 
 def _lost(file: HandlerFile) -> bool:

@@ -55,9 +55,8 @@ def grant(files: tuple[Path, ...], yes: bool, project_dir: str | None) -> None:
         _describe(project, path, content)
     if not yes and not _confirmed(len(chosen)):
         raise HoldfastError("nothing was trusted")
-    entries = {trust.relative_name(project.root, path): trust.digest(content) for path, content in chosen.items()}
-    trust.grant(project.root, entries, chosen.values())
-    click.echo(f"Trusted: {', '.join(entries)}. If a file changes, trust it again.")
+    names = strictness.trust_files(claude, project.root, chosen)
+    click.echo(f"Trusted: {', '.join(names)}. If a file changes, trust it again.")
     handler_registration.refresh(options.open_project(project_dir))
 
 

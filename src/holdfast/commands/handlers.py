@@ -14,7 +14,6 @@ from holdfast.clients import claude
 from holdfast.clients.claude import events
 from holdfast.commands import handler_registration, handler_trust, options, sheet
 from holdfast.errors import HoldfastError, StateError, because, command_line
-from holdfast.files import trust
 from holdfast.install import inspection
 from holdfast.plugins import loader, strictness, switches
 from holdfast.workflow import wording
@@ -58,12 +57,13 @@ def list_(as_json: bool, project_dir: str | None) -> None:
     project = options.open_project(project_dir)
     files = loader.find(claude, project)
     listed = inspection.listing(files, inspection.withheld(project, files))
-    mute = [(file, inspection.idle(file)) for file in files if file.off or not file.routes]
-    told = {(file.path, why) for file, why in mute}
-    remarks = [(file, said) for file in files for said in (*file.faults, *file.doubts) if (file.path, said) not in told]
+    rows = {row["file"] for each in listed.values() for row in each if not row["off"]}
+    unused = [(path, why) for path, why in inspection.unused(project, files) if str(path) not in rows]
+    remarks = [(file.path, said) for file in files for said in (*file.faults, *file.doubts)]
+    remarks = [remark for remark in remarks if remark not in unused]
     if as_json:
-        without = [{"file": str(file.path), "reason": why} for file, why in mute]
-        remarked = [{"file": str(file.path), "remark": said} for file, said in remarks]
+        without = [{"file": str(path), "reason": why} for path, why in unused]
+        remarked = [{"file": str(path), "remark": said} for path, said in remarks]
         options.print_json({"events": listed, "no_event": without, "remarks": remarked})
         return
     lines = []
@@ -73,7 +73,7 @@ def list_(as_json: bool, project_dir: str | None) -> None:
         for number, row in enumerate(shown, 1):
             place = "-" if row["inactive_reason"] else f"{number}."
             lines.append(f"  {place:<3}{row['place']:<8} {_named_file(Path(row['file']))}  {_marks(row)}".rstrip())
-    lines += [f"{_named_file(file.path)}: {said}" for file, said in (*mute, *remarks)]
+    lines += [f"{_named_file(path)}: {said}" for path, said in (*unused, *remarks)]
     if any(file.path.parent == paths.shipped("handlers") for file in files):
         lines.append(f"The shipped handlers are in {paths.shipped('handlers')}.")
     sheet.tell(map(paths.shown, lines))
@@ -194,8 +194,12 @@ def check(files: tuple[Path, ...], as_json: bool, project_dir: str | None) -> No
     else:
         for file, said in complaints:
             _say(f"{file.place}/{file.path.name}: {said}\n  {file.path}")
-        for file, said in inspection.remarks(project, chosen, asked=bool(files)):
+        for file, said in inspection.remarks(project, chosen):
             _say(f"{file.place}/{file.path.name}: note: {said}")
+        named = {file.path for file in chosen}
+        for path, why in inspection.unused(project, found):
+            if path in named if files else path.parent != paths.shipped("handlers"):
+                _say(f"{path}: not used: {why}")
         good = len(chosen) - len({file.path for file, _ in complaints})
         of = "" if good == len(chosen) else f"{good} of "
         click.echo(f"No faults in {of}{wording.count(len(chosen), 'handler')}.")
@@ -255,7 +259,7 @@ def new(name: str, event: str, in_project: bool, project_dir: str | None) -> Non
     except OSError as error:
         raise StateError(path if folder.is_dir() else folder, f"can't be created: {because(error)}") from error
     if in_project:
-        trust.grant(project.root, {trust.relative_name(project.root, path): trust.digest(source)}, [source])
+        strictness.trust_files(claude, project.root, {path: source})
     _say(f"Wrote {path}.")
     handler_registration.refresh(options.open_project(project_dir))
     click.echo("Next: edit it, then check that it loads: holdfast handlers check")

@@ -10,9 +10,10 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock, log, paths
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, command_line
 from holdfast.files import atomic, cache, lock, trust
 from holdfast.files.file_memo import Kept
+from holdfast.plugins import discovery, strictness
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from holdfast.dispatch.calls import Answer
     from holdfast.dispatch.client import Event
+    from holdfast.plugins.hooks import Hooks
     from holdfast.plugins.loader import Call, HandlerFile
     from holdfast.project import Project
 
@@ -121,7 +123,32 @@ def note_unusable(
             log.write("error", f"{event}: {file.place}/{file.path.name} {fault}")
             remember(event, file, fault, project)
             if isinstance(session, str):
-                _untold(session, {_key(file): f"{file.place}/{file.path.name}: {file.faults[0]}"}, now=False)
+                untold(session, {key(file): f"{file.place}/{file.path.name}: {file.faults[0]}"}, now=False)
+
+
+def note_changed(hooks: Hooks, event: str, value: str | None, files: Sequence[HandlerFile], session: object) -> None:
+    """Queue a message for the session's user about each trusted handler that changed and would have been called.
+
+    Args:
+        hooks: the client's hooks.
+        event: the event's name.
+        value: the value of its matcher field; None if it isn't known.
+        files: the handler files that matter for the event.
+        session: the session's id.
+    """
+    for file in files:
+        if file.changed and isinstance(session, str) and key(file) not in _told(_file_of(session))[0]:
+            routes = discovery.trusted_routes(hooks, file)
+            if any(strictness.selects(hooks, route, event, value) for route in routes):
+                root, name = str(file.path.parents[2]), file.path.name
+                command = command_line("handlers", "trust", "--project", root, name)
+                line = f"project/{name} {file.distrust}. To see the change and trust it: {command}"
+                untold(session, {key(file): line}, now=False)
+
+
+def waiting(session: object) -> bool:
+    """Return whether a message waits for a session's user."""
+    return isinstance(session, str) and bool(_told(_file_of(session))[1])
 
 
 def tell(
@@ -142,11 +169,11 @@ def tell(
     found: dict[str, str] = {}
     for given in answers:
         if given.fault and given.ran:
-            found.setdefault(_key(files[given.label]), f"{given.label} {given.fault}")
+            found.setdefault(key(files[given.label]), f"{given.label} {given.fault}")
     for label, output in printed.items():
         if label in files and output.strip():
-            found.setdefault(_key(files[label]), f"{label} printed, which nobody reads")
-    lines = _untold(event.session_id, found, now="tell_user" in type(event).accepts)
+            found.setdefault(key(files[label]), f"{label} printed, which nobody reads")
+    lines = untold(event.session_id, found, now="tell_user" in type(event).accepts)
     if not lines:
         return []
     from holdfast.dispatch.calls import Answer
@@ -154,32 +181,22 @@ def tell(
 
     shown = [f"Holdfast: {line}" for line in lines[:_TOLD_AT_ONCE]]
     if len(lines) > len(shown):
-        shown.append(f"Holdfast: {len(lines) - len(shown)} more handlers failed")
+        shown.append(f"Holdfast: {len(lines) - len(shown)} more messages")
     text = "\n".join(shown)
     return [Answer("holdfast", (tell_user(f"{text}\nMore: holdfast handlers check"),))]
 
 
-def queue(root: str, key: str, line: str) -> None:
-    """Queue a line for the user of the next session in a project, which gets each key's line once (`queued`)."""
-    _untold(root, {key: line}, now=False)
-
-
-def queued(root: str) -> list[str]:
-    """Return the lines that are queued for a project's user, and mark them as told."""
-    return _untold(root, {}, now=True)
-
-
-def _untold(session: str, found: Mapping[str, str], *, now: bool) -> list[str]:
-    """Return the faults that a session's user wasn't told yet and mark them as told; or queue them for later.
+def untold(session: str, found: Mapping[str, str], *, now: bool) -> list[str]:
+    """Return the messages that a session's user wasn't told yet and mark them as told; or queue them for later.
 
     Args:
         session: the session's id, or a project's root.
-        found: the faults of this event, by path and digest of the file (`_key`).
+        found: the messages of this event, by what each is about: for a handler file its `key`.
         now: whether the user can be told with this event; if not, the result is empty.
     """
     if not (found or now):
         return []
-    file = cache.folder() / f"{trust.digest(session.encode('utf-8', 'surrogatepass'))[:32]}.told"
+    file = _file_of(session)
     if not (found or _told(file)[1]):
         return []
     said = {key: log.written(line)[:_TOLD_LIMIT_CHARS] for key, line in found.items()}
@@ -207,7 +224,12 @@ def _told(file: Path) -> tuple[dict[str, str], dict[str, str]]:
     return told, owed
 
 
-def _key(file: HandlerFile) -> str:
+def _file_of(session: str) -> Path:
+    return cache.folder() / f"{trust.digest(session.encode('utf-8', 'surrogatepass'))[:32]}.told"
+
+
+def key(file: HandlerFile) -> str:
+    """Return what identifies a handler file with its present content."""
     return f"{file.path} {file.digest}"
 
 

@@ -8,6 +8,7 @@ from contextlib import suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from holdfast import paths
 from holdfast.clients import claude
 from holdfast.clients.claude import events
 from holdfast.dispatch import faults
@@ -20,6 +21,7 @@ from holdfast.plugins.loader import Call
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from holdfast.plugins.loader import HandlerFile
     from holdfast.project import OpenProject, Project
@@ -60,17 +62,16 @@ def withheld(project: Project, files: Sequence[HandlerFile]) -> dict[str, str]:
     return {event: f"not registered: {seen_clients.why_not_registered(event)}" for event in names}
 
 
-def remarks(project: Project, files: Sequence[HandlerFile], *, asked: bool) -> list[tuple[HandlerFile, str]]:
+def remarks(project: Project, files: Sequence[HandlerFile]) -> list[tuple[HandlerFile, str]]:
     """Return what the author of a valid handler may not expect, as pairs of a file and a sentence.
 
     Args:
         project: the project they belong to.
         files: what `loader.find` found, or a part of it.
-        asked: whether the user named these files; otherwise nothing is said of a file that is switched off.
     """
     known = registered_events(project)
     found = [(file, each) for file in files for each in filter(None, (file.notice, *file.doubts))]
-    found += [(file, each) for file in files if asked or not file.off for each in _inactive(project, file, known)]
+    found += [(file, each) for file in files if file.active for each in _unregistered(file, known)]
     return found + unexpected(project, files)
 
 
@@ -152,31 +153,54 @@ def idle(file: HandlerFile) -> str:
     if file.faults and not file.routes:
         return file.faults[0]
     if not file.trusted:
-        refuses = "; refuses what it guards" if file.active else ""
-        how = "changed or gone since you trusted it" if file.changed else "not trusted"
-        return f"{how}{refuses}; run holdfast handlers trust"
+        how, verb = ("changed since you trusted it" if file.changed else "not trusted"), "trust"
+        if not file.path.exists():
+            how, verb = "gone since you trusted it", "untrust"
+        refuses = ", so what it guarded is refused" if file.active else ""
+        command = command_line("handlers", verb, "--project", str(file.path.parents[2]), file.path.name)
+        return f"{how}{refuses}; {command}"
     if file.replaced_by:
         return f"replaced by {file.replaced_by}" + (f" ({file.notice})" if file.notice else "")
-    return "" if file.routes else "answers no event"
+    return "" if file.routes else "answers no event, because none of its functions is marked with @hookimpl"
 
 
-def _inactive(project: Project, file: HandlerFile, known: Mapping[str, Sequence[str | None]]) -> list[str]:
-    """Return a sentence for each part of a file that won't run, with the command that changes it.
-
-    Functions with a fault are left out.
+def unused(project: Project, files: Sequence[HandlerFile]) -> list[tuple[Path, str]]:
+    """Return the files that aren't used, each with the reason and, after a semicolon, what changes that.
 
     Args:
-        project: the project it belongs to.
+        project: the project they belong to.
+        files: what `loader.find` found; what else lies in your folder and the project's is included.
+    """
+    reasons = {file.path: idle(file) for file in files}
+    for folder in (paths.user_handlers(), paths.project_handlers(project.root)):
+        if folder not in reasons:  # otherwise the folder itself has a fault
+            with suppress(OSError):
+                reasons.update((path, _stray(path)) for path in sorted(folder.iterdir()) if path not in reasons)
+    return [(path, why) for path, why in reasons.items() if why]
+
+
+def _stray(path: Path) -> str:
+    """Return why something in a handlers folder is no handler; empty for a folder without Python files."""
+    if path.is_dir() and not any(path.glob("*.py")):
+        return ""
+    if path.name[0] in "_.":
+        return HELPER if path.name[0] == "_" else "hidden, because its name begins with a dot"
+    if path.is_dir():
+        return f"a folder, and handlers in it don't run; move them into {path.parent}"
+    return "" if path.suffix == ".py" else "its name doesn't end in .py"
+
+
+HELPER = "a helper file, because its name begins with _"
+
+
+def _unregistered(file: HandlerFile, known: Mapping[str, Sequence[str | None]]) -> list[str]:
+    """Return a sentence for each function of a file whose event or values aren't registered, with the command.
+
+    Args:
         file: the handler file.
         known: what `registered_events` returned; if empty, events are not compared.
     """
-    if file.off or file.replaced_by:
-        return [f"doesn't run: {idle(file)}"]
     said = []
-    if not file.trusted and file.path.exists():
-        how = "changed since you trusted it" if file.changed else "isn't trusted"
-        command = command_line("handlers", "trust", "--project", str(project.root), file.path.name)
-        said.append(f"doesn't run: it {how}. Read it, then run {command}")
     for route in file.routes if known else ():
         matchers = known.get(route.event, [])
         if not matchers and route.event not in events.OLDEST_CLIENT_EVENTS:

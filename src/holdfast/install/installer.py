@@ -27,7 +27,7 @@ from holdfast.install import (
 )
 from holdfast.install.installs import Install
 from holdfast.install.settingstext import SettingsText
-from holdfast.plugins import loader
+from holdfast.plugins import discovery, loader
 from holdfast.project import Project
 
 if TYPE_CHECKING:
@@ -139,6 +139,7 @@ def install(
     seen_clients.note(versions.version(), alone=all_events and target.scope != "project")
     with installs.held():
         files = _files(target)
+        discovery.newly_seen(target.root)
         record = _fresh_record(target, files)
         planned = plan(target, files, record, allow_cli=allow_cli, status_line=status_line, all_events=all_events)
         _check_accepted(planned)

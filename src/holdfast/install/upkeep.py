@@ -14,7 +14,7 @@ from holdfast.files import trust
 from holdfast.install import installs, plugin_copies, plugin_relay, seen_clients, settingsfile, wanted_events
 from holdfast.install.installer import Plan, carry_out, plan, recorded
 from holdfast.install.installs import Install
-from holdfast.plugins import loader, strictness
+from holdfast.plugins import discovery, loader, strictness
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
     from holdfast.project import Project
 
 
-def upkeep(project: Project) -> list[str]:
+def upkeep(project: Project, session: str) -> list[str]:
     """Bring Holdfast's entries in the user's own settings up to date.
+
+    Args:
+        project: the project.
+        session: the id of the session whose user is told the lines; no event tells about a changed handler again.
 
     Returns:
         Lines for the user: what changed there, what a project's settings lack, and which handlers can't run.
     """
     seen_clients.note(versions.of_session())
     files = loader.find(claude, project)
-    queued = faults.queued(paths.real_root(str(project.root)))
-    return [
-        *_keep_registered(project, files),
-        *distrusted(project, files),
-        *unguarded(project),
-        *queued,
-        *faulty(files),
-    ]
+    lines = [*_keep_registered(project, files), *distrusted(project, files), *unguarded(project), *faulty(files)]
+    named = {faults.key(file): "" for file in files if file.changed}
+    elsewhere = faults.untold(paths.real_root(str(project.root)), {}, now=True)
+    return [*lines, *elsewhere, *filter(None, faults.untold(session, named, now=True))]
 
 
 def refresh(settings: Path, project: Project, files: Sequence[HandlerFile]) -> list[str]:
@@ -78,6 +78,7 @@ def keep_registered(project: Project) -> list[str]:
 
 
 def _keep_registered(project: Project, files: Sequence[HandlerFile]) -> list[str]:
+    discovery.newly_seen(project.root)
     try:
         lines = []
         for scope in _PERSONAL:
@@ -99,7 +100,7 @@ def distrusted(project: Project, files: Sequence[HandlerFile]) -> list[str]:
     message at a session's start short.
     """
     ours = [file for file in files if file.place == "project"]
-    said = [f"{_named(file.path)} {_state(file)}" for file in ours if not file.trusted]
+    said = [f"{_named(file.path)} {file.distrust}" for file in ours if not file.trusted]
     known = {project.root / name for name in trust.granted(project.root)}
     folder, config = paths.project_handlers(project.root), paths.project_config(project.root)
     there = {file.path for file in ours}
@@ -150,13 +151,6 @@ def faulty(files: Sequence[HandlerFile]) -> list[str]:
 
 def _named(path: Path) -> str:
     return log.written(path.name)
-
-
-def _state(file: HandlerFile) -> str:
-    if not file.changed:
-        return "of this project is not trusted, so it does not run"
-    how = "was changed since you trusted it" if file.path.exists() else "was trusted and is gone"
-    return f"{how}, so what it guarded is refused" if file.active else f"{how}, so it does not run"
 
 
 _NAMED = 5  # handlers named at a session's start

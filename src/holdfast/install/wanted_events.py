@@ -61,11 +61,11 @@ def team(
             nobody knows what that one wants.
         known: the events that may be registered; by default the oldest client's, which teammates may have.
     """
-    from holdfast.plugins import loader
+    from holdfast.plugins import discovery
 
     own, shipped = _of_team(root)
     events = merged([*routes(shipped), *((route.event, route.match) for file in own for route in file.routes)], known)
-    if any(file.faults for file in own) or loader.missing_strict_files(claude, paths.project_handlers(root.resolve())):
+    if any(file.faults for file in own) or discovery.lacks_strict(paths.project_handlers(root.resolve()), own):
         for event, matcher in (present or {}).items():
             there = matcher if isinstance(matcher, str) else None
             if event not in events or covers(event, there, events[event]):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from holdfast import paths
 from holdfast.errors import StateError, command_line
-from holdfast.files import document, trust
+from holdfast.files import cache, document, trust
 from holdfast.frozen import frozen
 from holdfast.plugins import route_cache, scan, strictness
 
@@ -93,6 +94,14 @@ class HandlerFile:
         """Whether any of its functions is strict."""
         return any(route.strict for route in self.routes)
 
+    @property
+    def distrust(self) -> str:
+        """Why a project's file isn't trusted, and what follows; words to go after its name."""
+        if not self.changed:
+            return "of this project is not trusted, so it does not run"
+        how = "was changed since you trusted it" if self.path.exists() else "was trusted and is gone"
+        return f"{how}, so what it guarded is refused" if self.active else f"{how}, so it does not run"
+
 
 @dataclass(repr=False, eq=False)
 class _Look:
@@ -101,13 +110,13 @@ class _Look:
     Attributes:
         hooks: the client's hooks.
         project: the project whose handlers and configuration count.
-        strict: paths of handler files known to be strict.
+        strict: the remembered strict routes by the path of their handler file.
         everything: whether all files are asked for, and not only those for one event.
     """
 
     hooks: Hooks
     project: Project
-    strict: Collection[str]
+    strict: Mapping[str, tuple[Route, ...]]
     everything: bool
 
     @cached_property
@@ -177,7 +186,9 @@ def look_around(hooks: Hooks, project: Project, *, everything: bool = False) -> 
         "user": paths.user_handlers(),
         "project": paths.project_handlers(project.root),
     }
-    return Sight(look, {place: route_cache.look(path, look.rules(place, path)) for place, path in places.items()})
+    global _latest
+    _latest = Sight(look, {place: route_cache.look(path, look.rules(place, path)) for place, path in places.items()})
+    return _latest
 
 
 @dataclass(repr=False, eq=False)
@@ -186,6 +197,12 @@ class Sight:
 
     _look: _Look
     _folders: Mapping[Place, route_cache.Folder]
+
+    def state(self) -> bytes:
+        """Return a digest of all handler files' paths and contents."""
+        folders = self._folders.values()
+        lines = [f"{folder.path}/{name} {digest}" for folder in folders for name, digest in folder.digests().items()]
+        return trust.digest(os.fsencode("\n".join(sorted(lines)))).encode()
 
     def files(self, event: str | None, value: str | None) -> list[HandlerFile]:
         """Return the handler files as `find` does, which has the same arguments."""
@@ -198,7 +215,7 @@ class Sight:
         wanted: set[str] | None = None
         if event is not None:
             concerned = [folder.concerned(event, value, look.strict, look.hooks) for folder in folders.values()]
-            wanted = {name for each in concerned for name in each}
+            wanted = {name for each in concerned for name in each} | self._changed()
         files = []
         for place, folder in folders.items():
             names = folder.names() if wanted is None else wanted.intersection(folder.names())
@@ -209,6 +226,30 @@ class Sight:
             if folder.fault:
                 files.append(_whole_folder(place, folder))
         return _replace_farther(files)
+
+    def _changed(self) -> set[str]:
+        """Return the names of the project's files that were trusted with other content."""
+        folder = self._folders["project"]
+        digests = folder.digests()
+        return {name for name in digests if self._look.granted(f"{folder.path}/{name}") not in (None, digests[name])}
+
+
+_latest: Sight | None = None
+
+
+def newly_seen(root: Path) -> bool:
+    """Record the handler files as this process saw them last; return whether an earlier record differs.
+
+    So an event notices that handlers were added, edited or removed, and what is registered may have to change.
+
+    Args:
+        root: the project's root; each project has its own record.
+    """
+    file = cache.folder() / f"{trust.digest(os.fsencode(root))[:32]}.handlers"
+    before, now = cache.read(file), _latest.state() if _latest else None
+    if now is not None and before != now:
+        cache.write(file, now)
+    return None not in (before, now) and before != now
 
 
 def offered(hooks: Hooks, place: Place, folder: Path) -> list[HandlerFile]:
@@ -234,10 +275,12 @@ def _offered(place: Place, folder: route_cache.Folder, name: str) -> HandlerFile
     return HandlerFile(place, path.stem, path, found.source, found.digest, True, off, read.routes, faults)
 
 
-def missing_strict_files(hooks: Hooks, folder: Path) -> list[Path]:
-    """Return the files of a folder that were strict and are gone."""
-    rules = route_cache.Rules(hooks, parsed=lambda name, digest: False)
-    return [folder / name for name in _gone(route_cache.look(folder, rules), strictness.remembered_routes())]
+def lacks_strict(folder: Path, files: Iterable[HandlerFile]) -> bool:
+    """Return whether a strict function that is remembered of a folder isn't in its `files` as it is remembered."""
+    there = {(str(file.path), route.function, route.match) for file in files for route in file.routes if route.strict}
+    known = strictness.remembered_routes().items()
+    lines = [(path, route.function, route.match) for path, routes in known for route in routes]
+    return any(line not in there for line in lines if line[0].rpartition("/")[0] == str(folder))
 
 
 def _gone(folder: route_cache.Folder, strict: Collection[str]) -> list[str]:
@@ -301,30 +344,37 @@ def _absent(place: Place, path: Path, fault: str, look: _Look) -> HandlerFile:
     """Return a file whose content isn't known: its functions don't run, and the strict ones it had refuse."""
     project = look.project
     changed = place == "project" and look.granted(path) is not None
-    known = _broken_strict(path, f"its file {fault}", place, project) if place == "user" or changed else ()
+    remembered = look.strict.get(str(path), ()) if place == "user" or changed else ()
+    said = _lifted(f"its file {fault}", path, place, project) if remembered else fault
+    broken = tuple(replace(route, broken=said) for route in remembered)
     off = _off(path.stem, scan.Scan(), project.config)
-    said = known[0].broken if known else fault
-    file = HandlerFile(place, path.stem, path, b"", "", place != "project", off, known, (said,), changed=changed)
-    file = _keep_strict_on(file, scan.Scan(), project)
-    if known and file.off:
+    file = HandlerFile(place, path.stem, path, b"", "", place != "project", off, broken, (said,), changed=changed)
+    file = _keep_strict_on(file, scan.Scan(), look)
+    if broken and file.off:
         _remember(file, project)
     return file
 
 
 def _made(place: Place, path: Path, found: Found, look: _Look) -> HandlerFile:
-    read, project, routes = found.scan, look.project, found.scan.routes
+    read, project = found.scan, look.project
     granted = look.granted(path) if place == "project" else found.digest
     trusted, off = granted == found.digest, _off(path.stem, read, project.config)
-    known = place != "shipped" and granted is not None and str(path) in look.strict
-    if known and not trusted:
-        routes = _broken_strict(path, f"its file {_trust_again(path, project)}", place, project) or routes
+    remembered = look.strict.get(str(path), ()) if place != "shipped" and granted is not None else ()
+    doubted = ""  # why no function of the file may be called
+    if remembered and not trusted:
+        doubted = f"its file {_trust_again(path, project)}"
         off = path.stem in project.config.handlers.off  # a changed file can't switch itself off
-    elif known and off and _unsettled(place, look):
+    elif remembered and off and _unsettled(place, look):
         config = paths.project_config(project.root)
-        routes = _broken_strict(path, f"{config} {_trust_again(config, project)}", place, project)
-        off = not routes
-    elif known:
-        routes = _with_broken(path, read, place, project)
+        doubted, off = f"{config} {_trust_again(config, project)}", False
+    why = _uncallable(read, remembered, doubted)
+    broken = [
+        replace(route, broken=_lifted(why[route.function], path, place, project))
+        for route in remembered
+        if route.function in why
+    ]
+    sound = () if doubted else (route for route in read.routes if route.function not in why)
+    lost = (f"{route.function}: {route.broken}" for route in broken if why[route.function] == _LOST)
     file = _keep_strict_on(
         HandlerFile(
             place=place,
@@ -334,23 +384,26 @@ def _made(place: Place, path: Path, found: Found, look: _Look) -> HandlerFile:
             digest=found.digest,
             trusted=trusted,
             off=off,
-            routes=routes,
-            faults=tuple(read.faults.values()),
+            routes=(*sound, *broken),
+            faults=(*read.faults.values(), *lost),
             runs_when=read.runs_when,
             doubts=read.doubts,
             changed=granted is not None and not trusted,
             again=None if found.source is not None else lambda: _anew(place, path, look),
         ),
         read,
-        project,
+        look,
     )
-    if trusted and place != "shipped" and (known or file.strict) and "" not in read.faults:
+    if trusted and place != "shipped" and (remembered or file.strict):
         _remember(file, project)
     return file
 
 
 def _remember(file: HandlerFile, project: Project) -> None:
-    """Remember a file's strict functions, or forget them if the configuration switches the file off by name."""
+    """Remember a file's strict functions, or forget them if the configuration switches the file off by name.
+
+    Those that it no longer has are remembered too, so no edit makes Holdfast forget a guard.
+    """
     if not file.off:
         strictness.remember(file.path, [replace(route, broken="") for route in file.routes])
     elif file.name in project.config.handlers.off:
@@ -365,22 +418,24 @@ def _unsettled(place: Place, look: _Look) -> bool:
     )
 
 
-def _with_broken(path: Path, found: scan.Scan, place: Place, project: Project) -> tuple[Route, ...]:
-    """Return the file's routes, and broken ones for strict functions that it had and that have a fault now."""
-    if "" in found.faults:
-        return _broken_strict(path, f"{found.faults['']}; correct it", place, project)
-    lost = [route for route in strictness.recall(path) if route.function in found.faults]
-    said = {route.function: f"{found.faults[route.function]}; correct it" for route in lost}
-    return (
-        *found.routes,
-        *(replace(route, broken=_lifted(said[route.function], path, place, project)) for route in lost),
-    )
+_LOST = "its file no longer defines it as a strict function; put it back"
 
 
-def _broken_strict(path: Path, reason: str, place: Place, project: Project) -> tuple[Route, ...]:
-    known = strictness.recall(path)
-    said = _lifted(reason, path, place, project) if known else ""
-    return tuple(replace(route, broken=said) for route in known)
+def _uncallable(found: scan.Scan, remembered: Iterable[Route], doubted: str) -> dict[str, str]:
+    """Return the remembered strict functions that can't be called now, each with the reason.
+
+    Args:
+        found: what the file declares now.
+        remembered: the strict functions that it had.
+        doubted: why none of its functions may be called; empty if they may.
+    """
+    present = {} if doubted else {route.function for route in found.routes if route.strict}
+    why = {}
+    for route in remembered:
+        if route.function not in present:
+            fault = found.faults.get("") or found.faults.get(route.function)
+            why[route.function] = doubted or (f"{fault}; correct it" if fault else _LOST)
+    return why
 
 
 def _lifted(reason: str, path: Path, place: Place, project: Project) -> str:
@@ -409,15 +464,21 @@ def _off(name: str, found: scan.Scan, config: Config) -> bool:
     return not runs(found.runs_when, config)
 
 
-def _keep_strict_on(file: HandlerFile, found: scan.Scan, project: Project) -> HandlerFile:
-    """Switch a user's strict handler on again unless the user's own configuration switches it off, not a project's."""
+def _keep_strict_on(file: HandlerFile, found: scan.Scan, look: _Look) -> HandlerFile:
+    """Switch a user's strict handler on again unless the user's own configuration switches it off, not a project's.
+
+    Once it is remembered, only its name in `handlers.off` does: an edit of its own conditions must not open it.
+    """
     if not (file.place == "user" and file.off and file.strict):
         return file
     from holdfast import config
 
-    if _off(file.name, found, config.load(None, trusted=False).config):
+    own, known = config.load(None, trusted=False).config, str(file.path) in look.strict
+    off = _off(file.name, found, own)
+    if off and (not known or file.name in own.handlers.off):
         return file
-    return replace(file, off=False, notice=f"it is strict, so {paths.project_config(project.root)} can't switch it off")
+    what = "its OFF_BY_DEFAULT or RUNS_WHEN" if off else paths.project_config(look.project.root)
+    return replace(file, off=False, notice=f"it is strict, so {what} can't switch it off")
 
 
 def _replace_farther(files: Sequence[HandlerFile]) -> list[HandlerFile]:

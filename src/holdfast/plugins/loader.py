@@ -12,7 +12,7 @@ from holdfast.errors import StateError
 from holdfast.files import trust
 from holdfast.frozen import frozen
 from holdfast.plugins import bytecode_cache, route_cache, strictness
-from holdfast.plugins.discovery import HandlerFile, Sight, find, look_around, missing_strict_files, offered, runs
+from holdfast.plugins.discovery import HandlerFile, Sight, find, look_around, offered, runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,7 +31,6 @@ __all__ = [
     "keep",
     "load",
     "look_around",
-    "missing_strict_files",
     "module_name",
     "offered",
     "plan",

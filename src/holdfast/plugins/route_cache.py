@@ -114,6 +114,11 @@ class Folder:
         yield from self.fresh
         yield from self.unreadable
 
+    def digests(self) -> dict[str, str]:
+        """Return name → SHA-256 of each file; empty for one that can't be read."""
+        read = {name: each.digest for name, each in (self.known | self.fresh).items()}
+        return read | dict.fromkeys(self.unreadable, "")
+
     def concerned(self, event: str, value: str | None, strict: Container[str], hooks: Hooks) -> Iterator[str]:
         """Yield the names of the files that an event may concern.
 

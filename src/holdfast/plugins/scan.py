@@ -241,6 +241,8 @@ def _route(node: ast.FunctionDef | ast.AsyncFunctionDef, hooks: Hooks) -> list[R
     options = _options(marker)
     if options.get("strict") and event not in hooks.STRICT_EVENTS:
         raise _Fault(f"strict is not possible on {event}, only on {', '.join(sorted(hooks.STRICT_EVENTS))}")
+    if options.get("strict") and not any(map(_acts, ast.walk(node))):
+        raise _Fault("is strict but returns nothing, so it lets everything pass; it may have been cut short")
     longest = longest_timeout(hooks.longest_limit_s(event))
     if (asked := options.get("timeout")) and asked > longest:
         raise _Fault(f"timeout={asked!r} is more than {event} allows: at most {longest:g} seconds")
@@ -252,6 +254,15 @@ def _route(node: ast.FunctionDef | ast.AsyncFunctionDef, hooks: Hooks) -> list[R
         raise _Fault(f"match={options['match']!r} is neither a list of names nor a regular expression of the client's")
     events = filter(None, (event, hooks.also_answers(event, options.get("match"))))
     return [Route(event=each, function=node.name, line=node.lineno, **options) for each in events]
+
+
+def _acts(node: ast.AST) -> bool:
+    """Return whether a part of a function returns a value, may raise, or shows that it does nothing on purpose."""
+    if isinstance(node, ast.Return):
+        return node.value is not None
+    if isinstance(node, ast.Expr):
+        return not (isinstance(node.value, ast.Constant) and isinstance(node.value.value, str))  # no docstring
+    return isinstance(node, ast.Raise | ast.Assert | ast.Pass)
 
 
 def _is_marker(node: ast.expr) -> bool:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 from holdfast import log, paths
 from holdfast.errors import HoldfastError
-from holdfast.files import atomic, lock
+from holdfast.files import atomic, lock, trust
 from holdfast.files.file_memo import Kept
-from holdfast.plugins.scan import Route
+from holdfast.plugins.scan import Route, scan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -41,7 +41,7 @@ def remembered_routes() -> Mapping[str, tuple[Route, ...]]:
 
 
 def recall(path: Path) -> tuple[Route, ...]:
-    """Return the strict routes that a handler file had when it was last readable; empty if it had none.
+    """Return the strict routes that a handler file had, until you switched it off or trusted it again; empty if none.
 
     Only a route's event, function and matcher are remembered.
     """
@@ -54,7 +54,7 @@ def remember(path: Path, routes: Iterable[Route]) -> None:
     If the memory can't be written, that is logged. The guard still works, but would be forgotten if its file broke.
     """
     strict = tuple(Route(each.event, each.function, each.match, strict=True) for each in routes if each.strict)
-    if remembered_routes().get(str(path), ()) == strict and not _legacy_file().exists():
+    if recall(path) == strict and not _legacy_file().exists():
         return
     try:
         with lock.locked(paths.ensure_private(paths.state_dir()), timeout=LOCK_TIMEOUT_S):
@@ -67,6 +67,30 @@ def remember(path: Path, routes: Iterable[Route]) -> None:
                 _legacy_file().unlink()
     except (HoldfastError, OSError) as error:
         log.write("warning", f"the strict handlers of {path} couldn't be recorded: {error}")
+
+
+def trust_files(hooks: Hooks, root: Path, files: Mapping[Path, bytes]) -> list[str]:
+    """Trust files of a project with exactly these contents, instead of what is remembered of them.
+
+    What a file guarded that has a fault stays refused until it is corrected.
+
+    Args:
+        hooks: the client's hooks.
+        root: the project's root.
+        files: path → content.
+
+    Returns:
+        The files' paths inside the project.
+
+    Raises:
+        StateError: the trust file can't be read or written.
+    """
+    entries = {trust.relative_name(root, path): trust.digest(content) for path, content in files.items()}
+    trust.grant(root, entries, files.values())
+    for path, content in files.items():
+        if path.suffix == ".py" and not scan(content, hooks).faults:
+            remember(path, ())
+    return list(entries)
 
 
 def guarding(hooks: Hooks, event: str, value: str | None, root: str) -> list[str]:
