@@ -102,8 +102,8 @@ def test_a_refusal_without_a_known_guard_names_what_lifts_it(place: Place) -> No
 
 
 def test_what_cannot_be_read_whole_is_not_taken_for_another_clients(place: Place) -> None:
-    """Claude Code before it set CLAUDECODE: the session's id may stand behind what is at fault."""
-    environ = place.environ(CLAUDECODE=None)
+    """The environment tells whose it is: the session's id may stand behind what is at fault."""
+    environ = place.environ(CLAUDECODE=None, AI_AGENT="claude-code_2-1-197_harness")
     assert "user/guard.py" in reason(place.fire(b'{"tool_name": "Bash", "x": \xff', "PreToolUse", environ=environ))
 
 
@@ -311,7 +311,7 @@ def test_every_event_that_can_be_strict_is_refused_in_its_own_form(tmp_path: Pat
     for ended in (unreadable, unknown, shell):
         said = json.dumps(ended.reply)
         assert "guard.py" in said
-        assert '"deny"' in said if event in ("PreToolUse", "PermissionRequest") else '"block"' in said
+        assert ('"block"' if event.startswith("UserPrompt") else '"deny"') in said
         assert ended.specific.get("hookEventName", event) == event
 
 
