@@ -464,7 +464,7 @@ def test_each_event_is_refused_in_its_own_form(stage: Stage, event: str) -> None
     stage.serve(lambda connection: close(stage.go(connection)))
     said = stage.fire(event).reply
     text = json.dumps(said)
-    assert ('"deny"' if event in ("PreToolUse", "PermissionRequest") else '"block"') in text
+    assert ('"block"' if event.startswith("UserPrompt") else '"deny"') in text
     assert "guard.py" in text
     assert f"rm -r '{stage.top}/state/holdfast/strict'" in text
 

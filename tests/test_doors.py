@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -238,3 +239,27 @@ def test_a_guard_that_names_only_bash_is_advised_once(place: Place) -> None:
     assert not wrong, "\n".join(wrong)
     processes.run([*command, "new", "mine", "--event", "PreToolUse"], b"", environ, place.root)
     assert '@hookimpl(match="shell")' in (place.home / ".config/holdfast/handlers/mine.py").read_text()
+
+
+def test_doctor_shows_at_which_doors_a_guard_is_asked(place: Place) -> None:
+    """And the reason with a command where it isn't: here nobody knows the client's version, then it is new enough."""
+    write(place, "guard", "None", "match='shell', strict=True")
+    write(place, "half", "None", "match='Bash'")
+    environ = place.environ(PYTHONPATH=str(SOURCE), PATH="/usr/bin:/bin")
+    command = [processes.INTERPRETER[0], "-m", "holdfast"]
+
+    def doors(**changes: str) -> dict[str, str]:
+        for words in (["install"], ["doctor", "--verbose", "--json"]):
+            out = processes.run([*command, *words], b"", environ | changes, place.root).stdout
+        found = [each for each in json.loads(out)["findings"] if each["check"] == "doors"]
+        return {each["text"].partition(" guards ")[2]: each["level"] for each in found}
+
+    why = ". It isn't asked about commands in skills, because PreSkillShellCommand isn't registered: "
+    assert {text.partition(why)[0]: level for text, level in doors().items() if why in text} == {
+        "Bash, PowerShell, Monitor": "notice",
+        "Bash, Monitor; its matcher leaves out PowerShell": "notice",
+    }
+    assert doors(AI_AGENT="claude-code_2-1-332_harness") == {
+        "Bash, PowerShell, Monitor, commands in skills": "ok",
+        "Bash, Monitor, commands in skills; its matcher leaves out PowerShell": "ok",
+    }

@@ -100,6 +100,12 @@ def test_a_refusal_without_a_known_guard_names_what_lifts_it(place: Place) -> No
     )
 
 
+def test_what_cannot_be_read_whole_is_not_taken_for_another_clients(place: Place) -> None:
+    """The environment tells whose it is: the session's id may stand behind what is at fault."""
+    environ = place.environ(CLAUDECODE=None, AI_AGENT="claude-code_2-1-197_harness")
+    assert "user/guard.py" in reason(place.fire(b'{"tool_name": "Bash", "x": \xff', "PreToolUse", environ=environ))
+
+
 def test_a_slash_command_that_cannot_be_read_is_judged_by_its_name(tmp_path: Path) -> None:
     """As a call is by its tool's."""
     made = processes.make(tmp_path)
@@ -262,33 +268,21 @@ def test_a_reply_that_was_written_is_never_doubled(place: Place, tmp_path: Path)
     assert "failed inside Holdfast" in place.log()
 
 
-RELAYED: dict[str, tuple[str, str, str]] = {
-    "the client ends us": ("m.ask = lambda *_: os.kill(os.getpid(), 15)", "the client ended it", ""),
-    "nothing loads": (
-        "m.ask = lambda *_: None; sys.modules['holdfast.engine'] = None",
-        "Holdfast does not load",
-        "PreToolUse could not be dispatched: Holdfast does not load with",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", RELAYED)
-def test_the_relay_refuses_by_itself(place: Place, tmp_path: Path, name: str) -> None:
-    """Before the event is handed over, and where there is nobody to hand it to; it says why."""
-    fault, why, logged = RELAYED[name]
+def test_the_relay_refuses_what_the_client_ends(place: Place, tmp_path: Path) -> None:
+    """Before the event is handed over; the reason says so."""
     script = tmp_path / "run.py"
     script.write_text(
-        f"import os, sys; sys.path.insert(0, {str(SOURCE)!r}); import holdfast.relay as m; {fault}\n"
+        f"import os, sys; sys.path.insert(0, {str(SOURCE)!r}); import holdfast.relay as m\n"
+        "m.ask = lambda *_: os.kill(os.getpid(), 15)\n"
         f"sys.exit(m.main({str(script)!r}, {str(SOURCE)!r}, sys.argv[1]))\n"
     )
 
     def fire(event: str) -> Ended:
         return processes.run([INTERPRETER[0], str(script), event], b"{}", place.environ(), place.root)
 
-    ended = fire("PreToolUse")
-    assert f"the strict handler guard.py could not check this, because {why}." in reason(ended)
-    assert logged in place.log()
-    assert len(place.log().splitlines()) == (1 if logged else 0)
+    said = reason(fire("PreToolUse"))
+    assert "the strict handler guard.py could not check this, because the client ended it." in said
+    assert place.log() == ""
     assert fire("PermissionRequest").stdout == ""  # nobody guards it
 
 
@@ -304,7 +298,7 @@ def test_every_event_that_can_be_strict_is_refused_in_its_own_form(tmp_path: Pat
     for ended in (unreadable, unknown, shell):
         said = json.dumps(ended.reply)
         assert "guard.py" in said
-        assert '"block"' in said if event.startswith("UserPrompt") else '"deny"' in said
+        assert ('"block"' if event.startswith("UserPrompt") else '"deny"') in said
         assert ended.specific.get("hookEventName", event) == event
 
 
@@ -415,7 +409,9 @@ GONE = {
 def test_whatever_is_gone_guards_stay_closed_and_each_session_is_told(installed: Place, what: str) -> None:
     """However long ago; every other event is silence, and none fails."""
     take(installed, what)
-    assert GONE[what] in reason(registered(installed))
+    said = reason(registered(installed))
+    assert GONE[what] in said
+    assert "To install it again: " in said
     start = installed.payload("SessionStart-startup")
     ended = registered(installed, "SessionStart", processes.encoded(start))
     assert (ended.exit_code, ended.stderr, list(ended.reply)) == (0, "", ["systemMessage"])

@@ -129,26 +129,27 @@ def _catch_sigterm() -> None:
 
 
 def cold(entry: str, root: str, argument: str | None) -> int:
-    """Load Holdfast into this process and let it answer. If that fails, log it and `refuse`. Arguments: see `main`."""
-    try:
-        if sys.flags.no_site:
-            import site
+    """Load Holdfast into this process and let it answer. If that fails, log it and `refuse`. Arguments: see `main`.
 
-            site.main()  # restores a virtual environment's packages, which -S leaves out
-        if root not in sys.path:  # site-packages must not come before the standard library
-            sys.path.insert(0, root)
-        if argument not in PROGRAMS:
-            import gc
+    Raises:
+        BaseException: Holdfast doesn't load. The launcher then uses its own copy of `refuse.sh`, which knows how to
+            install Holdfast again.
+    """
+    if sys.flags.no_site:
+        import site
 
-            gc.disable()  # a process this short has little garbage, and each search takes time while modules load
-        name = PROGRAMS.get(argument or "", "holdfast.engine")
-        answer = __import__(name, fromlist=["main"]).main
-    except BaseException as error:  # noqa: BLE001 - nothing that is wrong with Holdfast may refuse a tool call
-        failure = f"Holdfast does not load with {sys.executable}: {type(error).__name__}: {error}"
-        return refuse(root, argument, "Holdfast does not load", f"could not be dispatched: {failure}")
+        site.main()  # restores a virtual environment's packages, which -S leaves out
+    if root not in sys.path:  # site-packages must not come before the standard library
+        sys.path.insert(0, root)
+    if argument not in PROGRAMS:
+        import gc
+
+        gc.disable()  # a process this short has little garbage, and each search takes time while modules load
+    name = PROGRAMS.get(argument or "", "holdfast.engine")
+    answer = __import__(name, fromlist=["main"]).main
     try:
         return int(answer(argument, entry))
-    except BaseException as error:  # noqa: BLE001 - see above; the engine has tried to refuse already
+    except BaseException as error:  # noqa: BLE001 - the engine has tried to refuse already
         failure = f"failed inside Holdfast: {type(error).__name__}: {error}"
         return refuse(root, argument, "Holdfast failed", failure)
 

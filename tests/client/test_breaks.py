@@ -60,7 +60,7 @@ def stop_half_way(venv: Path) -> None:
 @pytest.mark.scenario(10)
 @pytest.mark.parametrize("breaks", [delete_package, delete_interpreter, stop_half_way])
 def test_a_session_goes_on(apart: World, wheel: Path, tmp_path: Path, breaks: Callable[[Path], None]) -> None:
-    """Prompts, tools, agents and a compaction work on in silence; installed again, the workflow is restored."""
+    """Prompts, tools, agents and a compaction work on; only a session's start tells. Installed again, it restores."""
     begin(apart, "compaction")
     session = apart.client.session()
     session.prompt("Begin.")
@@ -71,8 +71,11 @@ def test_a_session_goes_on(apart: World, wheel: Path, tmp_path: Path, breaks: Ca
     ran = [session.prompt(text) for text in ("Work.", "/compact", "Go on.")]
     print(apart.hooks(session))
     assert ran[0].result == "Done." and ran[2].result == "Done."
-    assert not [a for a in answers_of(session, before) if a.get("exit_code") or a.get("stdout") or a.get("stderr")]
-    assert not session.errors and not session.junk and not [notice for each in ran for notice in each.notices]
+    spoken = [a for a in answers_of(session, before) if a.get("exit_code") or a.get("stdout") or a.get("stderr")]
+    assert [(a["hook_event"], a.get("exit_code"), "To install it again:" in str(a["stdout"])) for a in spoken] == [
+        ("SessionStart", 0, True)
+    ]
+    assert not session.errors and not session.junk
     assert HEADING not in apart.model.of("main")[-1].text
 
     if not (tmp_path / "venv").exists():
@@ -81,6 +84,39 @@ def test_a_session_goes_on(apart: World, wheel: Path, tmp_path: Path, breaks: Ca
     session.prompt("/compact")
     session.prompt("And on.")
     assert apart.model.of("main")[-1].text.count(HEADING) == 1
+
+
+GUARD = '''
+from holdfast import deny, hookimpl
+
+@hookimpl(match="shell", strict=True)
+def on_pre_tool_use(event):
+    """Refuse."""
+    return deny("NOT-HERE") if "touch" in event.tool_input["command"] else None
+'''
+
+
+@pytest.mark.scenario(10)
+@pytest.mark.parametrize("breaks", [delete_package, delete_interpreter, stop_half_way, None])
+def test_a_strict_guard_stays_closed(apart: World, breaks: Callable[[Path], None] | None) -> None:
+    """Whatever breaks, or where the guard's file is cut short, a call is refused, and the reason names a command."""
+    folder = apart.client.home / ".config/holdfast/handlers"
+    folder.mkdir(parents=True)
+    (folder / "guard.py").write_text(GUARD)
+    session = apart.client.session()
+    apart.model.turns = [bash("touch before"), say("Done.")]
+    session.prompt("Begin.")
+    assert "NOT-HERE (user/guard.py)" in apart.model.of("main")[-1].last
+    if breaks:
+        breaks(apart.program.parents[1])
+    else:
+        (folder / "guard.py").write_text("")
+    apart.model.turns = [bash("touch after"), say("Done.")]
+    session.prompt("Go on.")
+    refusal = apart.model.of("main")[-1].last
+    assert "guard.py" in refusal
+    assert ("holdfast uninstall" if breaks else "holdfast handlers off guard") in refusal
+    assert not {path.name for path in apart.project.iterdir()} & {"before", "after"}
 
 
 @pytest.mark.scenario(10)

@@ -169,7 +169,7 @@ def test_what_no_longer_holds_is_forgotten(known: Silence, tmp_path: Path) -> No
     silences.learn(known.message())
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        place = Place({b"CLAUDE_PROJECT_DIR": os.fsencode(known.root)}, b"/", 0o022, 1)
+        place = Place({b"CLAUDECODE": b"1", b"CLAUDE_PROJECT_DIR": os.fsencode(known.root)}, b"/", 0o022, 1)
         event = Held(ours, b"", turn.Request(b"event", known.event, place), known, 0.0, b"")
         event.data += json.dumps(PAYLOAD).encode()
         assert silences.silent(event)
