@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -30,6 +31,15 @@ def on_pre_tool_use(event):
     return deny(NOTE)
 '''
 CUTS = range(0, len(GUARD), 12)
+
+
+def replaced(guard: Path) -> Path:
+    """Put a folder in the place of a guard; return where the guard is now."""
+    guard.rename(guard.with_suffix(".txt"))
+    guard.mkdir()
+    return guard.with_suffix(".txt")
+
+
 RUNS: dict[str, Callable[[Path], object]] = {
     "a comment more": lambda guard: guard.write_text(GUARD + "# more\n"),
     "another matcher": lambda guard: guard.write_text(GUARD.replace('"Bash"', '"Bash|Read"')),
@@ -48,10 +58,10 @@ REFUSES: dict[str, Callable[[Path], object]] = {
     "no strict": lambda guard: guard.write_text(GUARD.replace("strict=True, ", "")),
     "no marker": lambda guard: guard.write_text(GUARD.replace("@hookimpl", "# hookimpl")),
     "another name of the file": lambda guard: guard.rename(guard.with_suffix(".txt")),
-    "another folder": lambda guard: (guard.with_suffix("").mkdir(), guard.rename(guard.with_suffix("") / guard.name)),
+    "another folder": lambda guard: replaced(guard).rename(guard / guard.name),
     "deleted": lambda guard: guard.unlink(),
-    "a folder in its place": lambda guard: (guard.unlink(), guard.mkdir()),
-    **{f"cut at {at}": lambda guard, at=at: guard.write_text(GUARD[:at]) for at in CUTS},
+    "a folder in its place": lambda guard: replaced(guard),
+    **{f"cut at {at}": partial(lambda at, guard: guard.write_text(GUARD[:at]), at) for at in CUTS},
 }
 
 

@@ -207,8 +207,8 @@ def register(project: Workspace, *events: str, timeout: float | None = None, com
     (project.root / ".claude" / "settings.json").write_text(json.dumps({"hooks": hooks}))
 
 
-def remarks(project: Workspace, *, asked: bool = True) -> list[str]:
-    return [said for _, said in inspection.remarks(project, loader.find(claude, project), asked=asked)]
+def remarks(project: Workspace) -> list[str]:
+    return [said for _, said in inspection.remarks(project, loader.find(claude, project))]
 
 
 def test_an_event_is_missed_only_where_others_are_registered(
