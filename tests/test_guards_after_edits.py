@@ -6,6 +6,8 @@ import re
 import shlex
 import shutil
 from functools import partial
+from pathlib import Path
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,10 +15,10 @@ import pytest
 from holdfast import paths
 from holdfast.testing import HoldfastProject
 from tests.commandline import holdfast
+from tests.processes import Place
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 
 GUARD = '''"""No command passes."""
@@ -124,3 +126,49 @@ def test_every_edit_of_a_guard_runs_it_or_refuses_with_a_command_that_lifts_it(t
         if (said := problem(project, folder / f"guard{number}.py", name))
     }
     assert not found, "\n".join(f"{name}: {said}" for name, said in found.items())
+
+
+@pytest.mark.slow
+def test_no_call_passes_while_an_editor_saves_a_guard(tmp_path: Path) -> None:
+    """It empties the file and writes it a moment later; between the two, calls are refused."""
+    place = Place(Path.home(), tmp_path)
+    guard, over = place.user_handler("guard", GUARD), Event()
+
+    def edit() -> None:
+        while not over.wait(0.01):
+            guard.write_text("")
+            over.wait(0.01)
+            guard.write_text(GUARD)
+
+    def said() -> str:
+        ended = place.fire(place.payload("PreToolUse-Bash"), "PreToolUse")
+        return str(ended.specific.get("permissionDecisionReason", "it passed"))
+
+    assert said() == "guarded"
+    editor = Thread(target=edit)
+    editor.start()
+    try:
+        found = {said() for _ in range(15)}
+    finally:
+        over.set()
+        editor.join()
+    assert "it passed" not in found
+    assert said() == "guarded"
+
+
+@pytest.mark.slow
+def test_a_session_that_starts_after_the_edit_keeps_the_guard_registered(tmp_path: Path) -> None:
+    """Its start names what is refused, and the command; that one command ends it, and then nothing is registered."""
+    place = Place(Path.home(), tmp_path)
+    guard = place.user_handler("guard", GUARD)
+    holdfast("install", root=tmp_path)
+    guard.write_text("")
+    settings = place.home / ".claude/settings.json"
+    said = place.fire(place.payload("SessionStart-startup"), "SessionStart").reply["systemMessage"]
+    assert "in a terminal: holdfast handlers off guard)" in said
+    assert "Bash" in settings.read_text()
+    guard.unlink()
+    holdfast("handlers", "on", "save_workflow", root=tmp_path)
+    assert "Bash" in settings.read_text()
+    holdfast("handlers", "off", "guard", root=tmp_path)
+    assert "Bash" not in settings.read_text()
