@@ -119,7 +119,6 @@ def install(target: Target, *, allow_cli: bool = False, status_line: bool = Fals
     """
     with installs.held():
         files = _files(target)
-        discovery.newly_seen(target.root)
         record = _fresh_record(target, files)
         planned = plan(target, files, record, allow_cli=allow_cli, status_line=status_line)
         skill = skillcopy.shipped() if allow_cli and not planned.plugin else b""
@@ -127,6 +126,7 @@ def install(target: Target, *, allow_cli: bool = False, status_line: bool = Fals
             settingsfile.check_writable(planned.file)
         launcher.write()
         backup, record = carry_out(planned)
+        discovery.newly_seen(target.root)
         lines = [*_registered(planned), *_left_out(target, files, planned.install), *_backed_up(planned, backup)]
         if skill:
             lines.append(_copy_skill(target, skill, record))
