@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
+from functools import partial
+from pathlib import Path
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,10 +15,10 @@ import pytest
 from holdfast import paths
 from holdfast.testing import HoldfastProject
 from tests.commandline import holdfast
+from tests.processes import Place
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 
 GUARD = '''"""No command passes."""
@@ -30,6 +33,15 @@ def on_pre_tool_use(event):
     return deny(NOTE)
 '''
 CUTS = range(0, len(GUARD), 12)
+
+
+def replaced(guard: Path) -> Path:
+    """Put a folder in the place of a guard; return where the guard is now."""
+    guard.rename(guard.with_suffix(".txt"))
+    guard.mkdir()
+    return guard.with_suffix(".txt")
+
+
 RUNS: dict[str, Callable[[Path], object]] = {
     "a comment more": lambda guard: guard.write_text(GUARD + "# more\n"),
     "another matcher": lambda guard: guard.write_text(GUARD.replace('"Bash"', '"Bash|Read"')),
@@ -48,10 +60,10 @@ REFUSES: dict[str, Callable[[Path], object]] = {
     "no strict": lambda guard: guard.write_text(GUARD.replace("strict=True, ", "")),
     "no marker": lambda guard: guard.write_text(GUARD.replace("@hookimpl", "# hookimpl")),
     "another name of the file": lambda guard: guard.rename(guard.with_suffix(".txt")),
-    "another folder": lambda guard: (guard.with_suffix("").mkdir(), guard.rename(guard.with_suffix("") / guard.name)),
+    "another folder": lambda guard: replaced(guard).rename(guard / guard.name),
     "deleted": lambda guard: guard.unlink(),
-    "a folder in its place": lambda guard: (guard.unlink(), guard.mkdir()),
-    **{f"cut at {at}": lambda guard, at=at: guard.write_text(GUARD[:at]) for at in CUTS},
+    "a folder in its place": lambda guard: replaced(guard),
+    **{f"cut at {at}": partial(lambda at, guard: guard.write_text(GUARD[:at]), at) for at in CUTS},
 }
 
 
@@ -114,3 +126,49 @@ def test_every_edit_of_a_guard_runs_it_or_refuses_with_a_command_that_lifts_it(t
         if (said := problem(project, folder / f"guard{number}.py", name))
     }
     assert not found, "\n".join(f"{name}: {said}" for name, said in found.items())
+
+
+@pytest.mark.slow
+def test_no_call_passes_while_an_editor_saves_a_guard(tmp_path: Path) -> None:
+    """It empties the file and writes it a moment later; between the two, calls are refused."""
+    place = Place(Path.home(), tmp_path)
+    guard, over = place.user_handler("guard", GUARD), Event()
+
+    def edit() -> None:
+        while not over.wait(0.01):
+            guard.write_text("")
+            over.wait(0.01)
+            guard.write_text(GUARD)
+
+    def said() -> str:
+        ended = place.fire(place.payload("PreToolUse-Bash"), "PreToolUse")
+        return str(ended.specific.get("permissionDecisionReason", "it passed"))
+
+    assert said() == "guarded"
+    editor = Thread(target=edit)
+    editor.start()
+    try:
+        found = {said() for _ in range(15)}
+    finally:
+        over.set()
+        editor.join()
+    assert "it passed" not in found
+    assert said() == "guarded"
+
+
+@pytest.mark.slow
+def test_a_session_that_starts_after_the_edit_keeps_the_guard_registered(tmp_path: Path) -> None:
+    """Its start names what is refused, and the command; that one command ends it, and then nothing is registered."""
+    place = Place(Path.home(), tmp_path)
+    guard = place.user_handler("guard", GUARD)
+    holdfast("install", root=tmp_path)
+    guard.write_text("")
+    settings = place.home / ".claude/settings.json"
+    said = place.fire(place.payload("SessionStart-startup"), "SessionStart").reply["systemMessage"]
+    assert "in a terminal: holdfast handlers off guard)" in said
+    assert "Bash" in settings.read_text()
+    guard.unlink()
+    holdfast("handlers", "on", "save_workflow", root=tmp_path)
+    assert "Bash" in settings.read_text()
+    holdfast("handlers", "off", "guard", root=tmp_path)
+    assert "Bash" not in settings.read_text()

@@ -93,7 +93,7 @@ def test_an_untrusted_handler_does_not_run(root: Path) -> None:
     """One may not know it; the command that trusts it is named. What is wrong with it is no problem until then."""
     file = write(paths.project_handlers(root) / "theirs.py")
     found = only("handlers", root, "notice")
-    assert f"{file} isn't trusted" in found.text
+    assert found.text == f"{file} isn't used: not trusted"
     obey(found, root)
     healthy("handlers", root)
 
@@ -128,7 +128,7 @@ def test_a_file_that_answers_nothing_is_told(root: Path, mine: Path) -> None:
     """One forgot the mark, or to write it at all."""
     write(mine, "x = 1\n")
     (found,) = (each for each in examine("handlers", root) if each.level != "ok")
-    assert f"{mine} answers no event" in found.text
+    assert found.text.startswith(f"{mine} isn't used: answers no event")
 
 
 STRICT = HEAD + "@hookimpl(match='Bash', strict=True)\ndef on_pre_tool_use(event): ...\n"
@@ -218,4 +218,4 @@ def test_a_folder_of_handlers_that_is_closed_to_us(root: Path) -> None:
         f"chmod u+rwx {folder}",
     )
     obey(found, root)
-    assert only("handlers", root, "notice").text.startswith(f"{folder / 'theirs.py'} isn't trusted")
+    assert only("handlers", root, "notice").text.startswith(f"{folder / 'theirs.py'} isn't used: not trusted")

@@ -442,7 +442,7 @@ def test_a_switch_keeps_the_rest_of_the_configuration(root: Path) -> None:
 def test_check_says_what_will_not_run_and_what_changes_that(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not trusted; an event, or a tool of it, that nobody registered; and nothing where all is well."""
     said = holdfast("handlers", "check", "mine", root=root).out
-    assert "project/mine.py: note: doesn't run: it isn't trusted. Read it, then run holdfast handlers trust --p" in said
+    assert f"mine.py: not used: not trusted; holdfast handlers trust --project {root} mine.py" in said
     assert (
         "No faults in 1 handler.\nNone of them runs, because Holdfast isn't registered. Run holdfast install." in said
     )

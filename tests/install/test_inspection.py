@@ -207,8 +207,8 @@ def register(project: Workspace, *events: str, timeout: float | None = None, com
     (project.root / ".claude" / "settings.json").write_text(json.dumps({"hooks": hooks}))
 
 
-def remarks(project: Workspace, *, asked: bool = True) -> list[str]:
-    return [said for _, said in inspection.remarks(project, loader.find(claude, project), asked=asked)]
+def remarks(project: Workspace) -> list[str]:
+    return [said for _, said in inspection.remarks(project, loader.find(claude, project))]
 
 
 def test_an_event_is_missed_only_where_others_are_registered(
@@ -295,20 +295,6 @@ def test_what_is_sound_in_a_file_runs(project: Workspace) -> None:
     assert [name for name, _ in complaints(project)] == ["half"]
 
 
-def test_what_does_not_run_is_said_to_who_asks(project: Workspace) -> None:
-    """What is switched off is news only to somebody who asks for that file; what is not trusted always is."""
-    user_handler("still", f"OFF_BY_DEFAULT = True\n{dedent(GOOD)}")
-    assert remarks(project, asked=False) == []
-    (said,) = remarks(project)
-    assert said.startswith("doesn't run: switched off")
-
-    path = write(paths.project_handlers(project.root), "theirs")
-    (said,) = remarks(project, asked=False)
-    assert said.endswith(f"run holdfast handlers trust --project {project.root} theirs.py")
-    trust.grant(project.root, {trust.relative_name(project.root, path): trust.digest(path.read_bytes())})
-    assert remarks(project, asked=False) == []
-
-
 def test_a_guard_that_is_gone_is_not_to_be_looked_at(project: Workspace) -> None:
     """There is nothing to trust; why events are refused is told elsewhere."""
     path = write(paths.project_handlers(project.root), "guard", GOOD.replace('"Glob"', '"Glob", strict=True'))
@@ -316,7 +302,8 @@ def test_a_guard_that_is_gone_is_not_to_be_looked_at(project: Workspace) -> None
     loader.find(claude, project)
     path.unlink()
     (gone,) = loader.find(claude, project)
-    assert "gone since you trusted it; refuses what it guards" in inspection.idle(gone)
+    command = f"holdfast handlers untrust --project {project.root} guard.py"
+    assert inspection.idle(gone) == f"gone since you trusted it, so what it guarded is refused; {command}"
     assert not any("look at it" in said for said in remarks(project))
 
 
@@ -355,7 +342,7 @@ def test_an_untrusted_and_a_replaced_file_say_so(project: Workspace) -> None:
     path = write(paths.project_handlers(project.root), "same")
     mine, theirs = loader.find(claude, project)
     assert inspection.idle(mine) == ""
-    assert inspection.idle(theirs) == "not trusted; run holdfast handlers trust"
+    assert inspection.idle(theirs) == f"not trusted; holdfast handlers trust --project {project.root} same.py"
 
     trust.grant(project.root, {trust.relative_name(project.root, path): trust.digest(path.read_bytes())})
     mine, theirs = loader.find(claude, project)

@@ -76,7 +76,7 @@ def test_a_start_of_a_session_looks_for_the_handlers_once(project: Workspace, mo
         return find(client, project)
 
     monkeypatch.setattr(loader, "find", counted)
-    assert upkeep.upkeep(project)
+    assert upkeep.upkeep(project, "session")
     assert len(looked) == 1
 
 
@@ -281,7 +281,9 @@ def test_a_guard_that_changed_keeps_its_tool_registered(project: Workspace) -> N
 
 
 @pytest.mark.parametrize("where", ["user", "project"])
-@pytest.mark.parametrize("edit", ["", "# to do\n", GUARD.replace("strict=True", "strict=False"), "def x(:\n", None])
+@pytest.mark.parametrize(
+    "edit", ["", "# to do\n", GUARD.replace("strict=True", "strict=False"), "def broken(:\n", None]
+)
 def test_only_switching_a_guard_off_unregisters_its_event(project: Workspace, where: str, edit: str | None) -> None:
     """Neither a refresh nor an install does, here or in another project."""
     folder = paths.user_handlers() if where == "user" else paths.project_handlers(project.root)

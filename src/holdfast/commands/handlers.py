@@ -57,8 +57,8 @@ def list_(as_json: bool, project_dir: str | None) -> None:
     project = options.open_project(project_dir)
     files = loader.find(claude, project)
     listed = inspection.listing(files, inspection.withheld(project, files))
-    rows = {row["file"] for each in listed.values() for row in each if not row["off"]}
-    unused = [(path, why) for path, why in inspection.unused(project, files) if str(path) not in rows]
+    named = {row["file"] for rows in listed.values() for row in rows if not row["off"]}
+    unused = [(path, why) for path, why in inspection.unused(project, files) if str(path) not in named]
     remarks = [(file.path, said) for file in files for said in (*file.faults, *file.doubts)]
     remarks = [remark for remark in remarks if remark not in unused]
     if as_json:

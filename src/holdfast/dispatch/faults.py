@@ -137,7 +137,8 @@ def note_changed(hooks: Hooks, event: str, value: str | None, files: Sequence[Ha
         session: the session's id.
     """
     for file in files:
-        if file.changed and isinstance(session, str) and key(file) not in _told(_file_of(session))[0]:
+        lost = file.changed and not file.active  # an active one refuses, and its refusal is told
+        if lost and isinstance(session, str) and key(file) not in _told(_file_of(session))[0]:
             routes = discovery.trusted_routes(hooks, file)
             if any(strictness.selects(hooks, route, event, value) for route in routes):
                 root, name = str(file.path.parents[2]), file.path.name

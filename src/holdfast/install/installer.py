@@ -139,7 +139,6 @@ def install(
     seen_clients.note(versions.version(), alone=all_events and target.scope != "project")
     with installs.held():
         files = _files(target)
-        discovery.newly_seen(target.root)
         record = _fresh_record(target, files)
         planned = plan(target, files, record, allow_cli=allow_cli, status_line=status_line, all_events=all_events)
         _check_accepted(planned)
@@ -148,6 +147,7 @@ def install(
             settingsfile.check_writable(planned.file)
         launcher.write()
         backup, record = carry_out(planned)
+        discovery.newly_seen(target.root)
         lines = [*_registered(planned), *_left_out(planned, files), *_backed_up(planned, backup)]
         if skill:
             lines.append(_copy_skill(target, skill, record))

@@ -29,7 +29,7 @@ def upkeep(project: Project, session: str) -> list[str]:
 
     Args:
         project: the project.
-        session: the id of the session whose user is told the lines; no event tells about a changed handler again.
+        session: the id of the session whose user is told the lines; no event tells about these handlers again.
 
     Returns:
         Lines for the user: what changed there, what a project's settings lack, and which handlers can't run.
@@ -37,7 +37,7 @@ def upkeep(project: Project, session: str) -> list[str]:
     seen_clients.note(versions.of_session())
     files = loader.find(claude, project)
     lines = [*_keep_registered(project, files), *distrusted(project, files), *unguarded(project), *faulty(files)]
-    named = {faults.key(file): "" for file in files if file.changed}
+    named = {faults.key(file): "" for file in files if file.changed or file.faults}
     elsewhere = faults.untold(paths.real_root(str(project.root)), {}, now=True)
     return [*lines, *elsewhere, *filter(None, faults.untold(session, named, now=True))]
 

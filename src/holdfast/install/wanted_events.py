@@ -35,16 +35,18 @@ def personal(files: Sequence[HandlerFile], known: frozenset[str], others: Iterab
 def of_project(files: Iterable[HandlerFile]) -> list[Wish]:
     """Return what a project's trusted handlers want, and other handlers that only its configuration switches on.
 
+    A handler that changed since it was trusted counts as it was, because an event that it wanted says that it changed.
     These wishes are recorded for the project, so that a session elsewhere doesn't remove them from the user's settings.
     """
     from holdfast import config
-    from holdfast.plugins import loader
+    from holdfast.plugins import discovery, loader
 
     files = list(files)
+    changed = [route for file in files if file.changed for route in discovery.trusted_routes(claude, file)]
     waiting = [file for file in visible(files, "shipped", "user") if file.active and file.runs_when]
     usual = config.load(None, trusted=False).config if waiting else None
     woken = [file for file in waiting if usual and not loader.runs(file.runs_when, usual)]
-    return routes([*visible(files, "project"), *woken])
+    return [*routes([*visible(files, "project"), *woken]), *((route.event, route.match) for route in changed)]
 
 
 def team(

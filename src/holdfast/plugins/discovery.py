@@ -252,6 +252,13 @@ def newly_seen(root: Path) -> bool:
     return None not in (before, now) and before != now
 
 
+def trusted_routes(hooks: Hooks, file: HandlerFile) -> tuple[Route, ...]:
+    """Return the functions that a project's file offered when it was trusted; its present ones if that is unknown."""
+    root = file.path.parents[2]
+    content = trust.content(root, trust.relative_name(root, file.path))
+    return file.routes if content is None else scan.scan(content, hooks).routes
+
+
 def offered(hooks: Hooks, place: Place, folder: Path) -> list[HandlerFile]:
     """Return the files of one folder, independently of what is trusted or configured on this machine.
 
