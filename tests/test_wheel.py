@@ -25,7 +25,12 @@ def test_the_wheel_carries_handlers_hooks_and_skills(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     wanted = {f"holdfast/_shipped/handlers/{name}.py" for name in SHIPPED}
     wanted |= {"holdfast/_shipped/hooks/dispatch.py", "holdfast/_shipped/skills/holdfast/SKILL.md"}
-    wanted |= {"holdfast/py.typed", "holdfast/ledger/schema.sql", "holdfast/files/secrets.toml", "holdfast/testkit/recorded/PreCompact-auto.json"}
+    wanted |= {
+        "holdfast/py.typed",
+        "holdfast/ledger/schema.sql",
+        "holdfast/files/secrets.toml",
+        "holdfast/testkit/recorded/PreCompact-auto.json",
+    }
     assert wanted <= names
     assert not [name for name in names if "__pycache__" in name or name.startswith(("tests/", "handlers/"))]
 
