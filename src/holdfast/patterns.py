@@ -64,8 +64,8 @@ CONTROL = "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
 # Emoji and letters that aren't Latin may be joined or followed by a selector of their style (👩‍💻, ❤️, می‌خواهم, 1️⃣).
 _JOINED = f"[^\x00-\u024f\u2028\u2029\ud800-\udfff{INVISIBLE}]"
 HIDDEN = regex(
-    f"[{CONTROL}]|(?![\u200c\u200d\ufe0e\ufe0f])[{INVISIBLE}]"
+    f"(?![\u200c\u200d\ufe0e\ufe0f])[{INVISIBLE}]"
     f"|(?<!{_JOINED})(?<!{_JOINED}[\ufe0e\ufe0f])[\u200c\u200d]|[\u200c\u200d](?!{_JOINED})"
     f"|(?<!{_JOINED})(?<![\xa9\xae])[\ufe0e\ufe0f](?!\u20e3)"
 )
-"""A control or invisible character, except the joiners and selectors that emoji and letters need."""
+"""An invisible character, except the joiners and selectors that emoji and letters need."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from typing import TYPE_CHECKING
@@ -184,3 +185,26 @@ def test_a_secret_and_what_a_terminal_acts_on_are_not_shown(project: HoldfastPro
     line = shown()
     assert token not in line and "\x1b" not in line and "\u202e" not in line
     assert "…" in line and line.endswith(" · phase 0/2")
+
+
+def test_what_nobody_sees_reaches_neither_model_nor_terminal(project: HoldfastProject) -> None:
+    """One list of invisible characters counts for guidance, commands and the status line; emoji stay whole."""
+    hidden = (
+        "\u00ad\u034f\u061c\u115f\u180e\u200b\u200d\u200f\u202e\u2060\u2066\u3164\ufe01\ufe0f\ufeff\U000e0041\U000e0100"
+    )
+    emoji = "\U0001f469\u200d\U0001f4bb \u2764\ufe0f 1\ufe0f\u20e3"
+    begin(project, ME, f"Ship{hidden} {emoji}")
+
+    project.fire("PreCompact", "PreCompact-auto", session_id=ME)
+    texts = {
+        "status line": shown(),
+        "command": holdfast("list", root=project.root).out,
+        "guidance": project.fire("SessionStart", "SessionStart-compact", session_id=ME).stdout,
+    }
+    texts["guidance"] = json.loads(texts["guidance"])["hookSpecificOutput"]["additionalContext"]
+
+    for where, text in texts.items():
+        assert emoji in text, where
+        assert not set(hidden) & set(text.replace(emoji, "")), where
+    assert f"Ship {emoji}" in texts["guidance"]
+    holdfast("done", f"Ship {emoji}", root=project.root, session=ME)

@@ -43,10 +43,8 @@ _ASSIGNED = regex(
     rf"|(?P<bare>[^\s\"'`\\\x1b]{{1,{_VALUE_CHARS}}}+))"
 )
 _RUN = regex(r"(?:[^\s\"'`\\\x1b]|\\(?![abefnrtvux0\"'\\]))*+")
-_ENDS = {
-    True: regex(f"[,<&;|)]|{_COLOUR}"),
-    False: regex(f"[,<]|{_COLOUR}"),
-}  # of a value after `=`, and after another operator
+# The end of a value after `=`, and after another operator.
+_ENDS = {True: regex(f"[,<&;|)]|{_COLOUR}"), False: regex(f"[,<]|{_COLOUR}")}
 _TOKENS = {"alphanumeric": r"[A-Za-z0-9]{16,}+[\w+/=-]*+", "dashed": r"[\w-]{16,}+[\w.+/=-]*+"}
 _MIXED = regex(r"\d|\w[!$%^]++\w")  # unlike a word in any language
 

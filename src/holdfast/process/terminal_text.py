@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO, cast
 
-from holdfast.patterns import HIDDEN, regex
+from holdfast.patterns import CONTROL, HIDDEN, regex
 
 if TYPE_CHECKING:
     import re
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _NOBODY_READS = 141  # 128 and the number of SIGPIPE
 # Also line and paragraph separators, lone surrogates, and a carriage return without a line break.
-_ESCAPED = regex(f"{HIDDEN.pattern}|[\u2028\u2029\ud800-\udfff]|\r(?!\n)")
+_ESCAPED = regex(f"[{CONTROL}\u2028\u2029\ud800-\udfff]|\r(?!\n)|{HIDDEN.pattern}")
 
 
 def printable(text: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from holdfast.dispatch.budget import units
 from holdfast.formats import RECORDS
 from holdfast.frozen import frozen
-from holdfast.patterns import HIDDEN
+from holdfast.patterns import CONTROL, HIDDEN
 from holdfast.survival.ordinary import CLIENTS_OWN, GOAL
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _SIDECAR = re.compile(r"^Full version: (?P<path>/.*) \(sha256 (?P<digest>[0-9a-f
 _STATE_FILE = re.compile(r"^- state file: (?P<path>\S.*)$", re.MULTILINE)
 _POSITION = r"^(?:{places}) (\d+/\d+)"
 _ELSEWHERE = re.compile(r'^- "[^"]*" \([a-z][a-z0-9_-]*\): ')  # a line that only names another workflow (I001-9)
-_DIRT = re.compile(f"{HIDDEN.pattern}|\r|</?\\s*system-reminder", re.IGNORECASE)
+_DIRT = re.compile(f"[{CONTROL}\r]|{HIDDEN.pattern}|</?\\s*system-reminder", re.IGNORECASE)
 _ONE_LINE = frozenset(
     {"reading", "reminder", "context", "decision", "request", "deliverable", "finished to-do", "agent"}
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.patterns import regex
+from holdfast.patterns import HIDDEN, regex
 
 _SLUG_LIMIT_CHARS = 50  # characters of a slug (I001-5)
 _UNSAFE = regex(r"[^a-z0-9]+")
@@ -25,7 +25,7 @@ def faithful(name: str) -> bool:
 
 def key(name: str) -> str:
     """Return a name's letters and digits in lower case, which are the same for all of its spellings."""
-    return "".join(c for c in name.casefold() if c.isalnum()) or name.strip().casefold()
+    return "".join(c for c in HIDDEN.sub("", name).casefold() if c.isalnum()) or name.strip().casefold()
 
 
 def words(name: str) -> str:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from holdfast.frozen import NamedTuple
-from holdfast.patterns import HIDDEN, INVISIBLE, regex
+from holdfast.patterns import CONTROL, HIDDEN, INVISIBLE, regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -20,6 +20,7 @@ _REMEDY = f"{_DOCTOR}` says what to do"
 NAMED = 20  # existing names that an error says for one that doesn't exist
 LOOKED_AT_CHARS = 20_000  # characters of a text that are looked at to shorten it to a line
 
+_DROPPED = regex(f"[{CONTROL}]|{HIDDEN.pattern}")
 _BREAKS = regex("\r\n?|[\u2028\u2029\x85]")
 _SURROGATES = regex("[\ud800-\udfff]")
 # Also with invisible characters in between, and with other kinds of brackets, slashes and hyphens.
@@ -63,7 +64,7 @@ def clean(text: str) -> str:
     """
     if is_plain(text):
         return text
-    text = HIDDEN.sub("", _BREAKS.sub("\n", text))
+    text = _DROPPED.sub("", _BREAKS.sub("\n", text))
     return _TAGS.sub("‹", _SURROGATES.sub("\ufffd", text))
 
 

@@ -299,9 +299,11 @@ def test_a_text_that_begins_like_json_is_never_taken_for_it(before: str) -> None
 def test_what_the_user_is_told_moves_no_cursor() -> None:
     """The client prints it, so a hostile name in it stands there as an escape; the model's text stays as it is."""
     name = "a\x1b[31m\u202eb\x9b\u2066"
+    filler = merge("SessionStart", [outcomes.tell_user("a\u3164b")])  # a letter to Unicode, but without a shape
     told = merge("SessionStart", [outcomes.tell_user("plain"), outcomes.tell_user(name), outcomes.advise(name)])
 
     body = json.loads(told.stdout)
+    assert json.loads(filler.stdout)["systemMessage"] == r"a\u3164b"
     assert body["systemMessage"] == "plain\n\n" + r"a\u001b[31m\u202eb\u009b\u2066"
     assert body["hookSpecificOutput"]["additionalContext"] == name
 
