@@ -112,7 +112,7 @@ def test_a_session_of_a_newer_client_registers_what_older_ones_lack(
     for day, version, change in table:
         monkeypatch.setenv("HOLDFAST_NOW", f"{day}T12:00:00Z")
         monkeypatch.setenv("AI_AGENT", f"claude-code_{version}_harness")
-        said = [line for line in upkeep.upkeep(project) if str(settings) in line]
+        said = [line for line in upkeep.upkeep(project, "s") if str(settings) in line]
         assert said == ([f"{settings}: DirectoryAdded: {change}"] if change else []), day
 
 
