@@ -70,4 +70,4 @@ def test_commands_print_both(tmp_path: Path) -> None:
     handlers = holdfast("handlers", "list", "--json", root=tmp_path).json
     assert all(row["idle"] == row["inactive_reason"] for rows in handlers["events"].values() for row in rows)
     (empty,) = (each for each in handlers["no_event"] if each["file"].endswith("empty.py"))
-    assert empty["why"] == empty["reason"] == "answers no event"
+    assert empty["why"] == empty["reason"] == "answers no event, because none of its functions is marked with @hookimpl"

@@ -109,8 +109,8 @@ def test_json_has_the_figures(project: HoldfastProject) -> None:
 def test_where_none_are_recorded_samples_stand_in(project: HoldfastProject, replayed: list[Any]) -> None:
     """Those that a process is started for; it says so, and how to record."""
     said = " ".join(holdfast("profile", root=project.root).out.split())
-    assert replayed == [(["Bash", "Bash", "Bash"], 3, True)]
-    assert said.startswith("3 sample events, each replayed 3 times")
+    assert replayed == [(["Bash", "Bash", "Bash", "Bash"], 3, True)]
+    assert said.startswith("4 sample events, each replayed 3 times")
     assert "No event of this project is recorded, so samples stood in." in said
     assert 'on = ["record_events"]' in said
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
 import time
 from contextlib import suppress
@@ -103,16 +102,6 @@ def test_a_failure_is_a_line_in_the_log_and_nothing_else(
     assert not standby.start("/run")
     assert f"the server didn't start: {type(error).__name__}" in paths.log_file().read_text()
     assert not started
-
-
-def test_who_ignores_its_childrens_ends_can_start_one(tmp_path: Path) -> None:
-    """Whoever started this process may have said so for it; the system buries them then."""
-    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    try:
-        standby.run(["/bin/sh", "-c", 'echo >"$0"', str(tmp_path / "said")])
-    finally:
-        signal.signal(signal.SIGCHLD, before)
-    warmth.Warm.until((tmp_path / "said").exists)
 
 
 def _open() -> list[int]:

@@ -258,9 +258,11 @@ def _route(node: ast.FunctionDef | ast.AsyncFunctionDef, hooks: Hooks) -> list[R
 
 def _acts(node: ast.AST) -> bool:
     """Return whether a part of a function returns a value, may raise, or shows that it does nothing on purpose."""
-    value = node.value if isinstance(node, ast.Return | ast.Expr) else None
-    docstring = isinstance(value, ast.Constant) and isinstance(value.value, str)
-    return isinstance(node, ast.Raise | ast.Assert | ast.Pass) or not (value is None or docstring)
+    if isinstance(node, ast.Expr):
+        return not (isinstance(node.value, ast.Constant) and isinstance(node.value.value, str))  # no docstring
+    if isinstance(node, ast.Return):
+        return node.value is not None
+    return isinstance(node, ast.Raise | ast.Assert | ast.Pass)
 
 
 def _is_marker(node: ast.expr) -> bool:
