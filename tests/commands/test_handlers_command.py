@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from holdfast import events, paths
+from holdfast.checks import fire
 from holdfast.clients import claude
 from holdfast.clients.claude import scopes, versions
 from holdfast.dispatch import faults
 from holdfast.files import trust
-from holdfast.install import installer
+from holdfast.install import installer, launcher
 from holdfast.plugins import loader, strictness
 from holdfast.sessions.workspace import Workspace
 from holdfast.testing import HoldfastProject
@@ -245,10 +246,17 @@ def test_a_wrong_name_or_event_is_a_usage_error(root: Path, arguments: tuple[str
     assert not paths.user_handlers().exists()
 
 
+def register_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let `holdfast install` write settings but no launcher, because these tests ship no entrypoint."""
+    monkeypatch.setattr(launcher, "write", paths.launcher)
+    monkeypatch.setattr(fire, "canary", lambda target: None)
+
+
 def test_a_handler_of_an_event_that_is_not_registered_is_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """list, check and new say that it never runs and what registers it; after that they say nothing of it."""
     write(paths.user_handlers() / "stop.py")
     write(paths.user_handlers() / "mine.py", GOOD.replace("on_stop", "on_pre_model_switch"))
+    register_only(monkeypatch)
     holdfast("install", root=root)
     why = "not registered: clients older than 2.1.251 don't know it"
 
@@ -278,6 +286,7 @@ def test_a_handler_that_makes_worktrees_is_told_what_that_means(root: Path) -> N
 def test_a_timeout_that_the_registered_hook_cuts_off_is_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Until an install tells the client to wait."""
     path = write(paths.user_handlers() / "mine.py", GOOD.replace("on_stop", "on_session_end"))
+    register_only(monkeypatch)
     holdfast("install", root=root)
     path.write_text(path.read_text().replace("@hookimpl", "@hookimpl(timeout=10)"))
 
