@@ -103,6 +103,7 @@ def test_a_strict_guard_stays_closed(apart: World, breaks: Callable[[Path], None
     folder = apart.client.home / ".config/holdfast/handlers"
     folder.mkdir(parents=True)
     (folder / "guard.py").write_text(GUARD)
+    apart.client.session().prompt("Let Holdfast see the guard, and register what it wants.")
     session = apart.client.session()
     apart.model.turns = [bash("touch before"), say("Done.")]
     session.prompt("Begin.")
