@@ -116,6 +116,19 @@ def test_a_session_of_a_newer_client_registers_what_older_ones_lack(
         assert said == ([f"{settings}: DirectoryAdded: {change}"] if change else []), day
 
 
+def test_an_older_client_unregisters_no_guard(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A guard on shell commands stays registered for skills' commands, although that client doesn't know the event."""
+    target = scopes.target("user", project.root)
+    paths.user_handlers().mkdir(parents=True, exist_ok=True)
+    (paths.user_handlers() / "guard.py").write_text(GUARD)
+    monkeypatch.setenv("AI_AGENT", "claude-code_2-1-332_harness")
+    installer.install(target)
+    assert "PreSkillShellCommand" in target.settings.read_text()
+    monkeypatch.setenv("AI_AGENT", "claude-code_2-1-197_harness")
+    upkeep.upkeep(project, "s")
+    assert "PreSkillShellCommand" in target.settings.read_text()
+
+
 def refresh(settings: Path, project: Workspace) -> list[str]:
     """Refresh with the handler files that are there now."""
     return upkeep.refresh(settings, project, loader.find(claude, project))

@@ -229,7 +229,10 @@ def _wanted(
     all_events: bool = False,
 ) -> dict[str, str | None]:
     if target.scope != "project":
-        return wanted_events.personal(files, seen_clients.known(), record.others(target.root))
+        # An older client that was used here again must not open a guard on the newer one.
+        guarded = {route.event for file in files if file.active for route in file.routes if route.strict}
+        known = seen_clients.known() | guarded.intersection(present)
+        return wanted_events.personal(files, known, record.others(target.root))
     # Somebody asked for what is there already, and teammates have no record of that.
     known = frozenset(EVENTS) if all_events else OLDEST_CLIENT_EVENTS.union(present)
     return wanted_events.team(target.root, present, known)
