@@ -94,7 +94,9 @@ def test_each_matcher_selects_the_doors_it_should(place: Place) -> None:
         "'Read, shell'": (bash, power, monitor, listen, command, read),
         "None": (bash, power, monitor, listen, command, read),
         "'Read'": ("", "", "", "", "", read),
-        "'^shell$'": ("", "", "", "", "", ""),
+        "'shell|^Read$'": (bash, power, monitor, listen, command, read),
+        "'mcp__.*|^shell$'": (bash, power, monitor, listen, command, ""),
+        "'mcp__shell__.*'": ("", "", "", "", "", ""),
     }
     wrong = []
     for matcher, row in table.items():
@@ -117,6 +119,7 @@ def test_a_permission_for_monitor_is_asked_of_a_bash_handler(place: Place) -> No
 def test_what_a_handler_may_answer_to_a_skills_command(place: Place) -> None:
     """A refusal counts; everything that the client ignores or takes for a refusal is dropped, and logged."""
     change = "change_input({'command': 'echo changed'})"
+    lost_change = "deny: Refused, because a strict handler could not check it"  # the command would run unchanged
     table = {
         "deny('R')": ("deny: R", ""),
         "block('R')": ("deny: R", ""),
@@ -124,8 +127,8 @@ def test_what_a_handler_may_answer_to_a_skills_command(place: Place) -> None:
         "defer()": ("defer: None", ""),
         "allow('R')": ("", "allow"),
         "advise('R')": ("", "advise"),
-        change: ("", "change_input"),
-        f"[{change}, allow('R'), advise('A')]": ("", "change_input allow advise"),
+        change: (lost_change, "change_input"),
+        f"[{change}, allow('R'), advise('A')]": (lost_change, "change_input allow advise"),
         f"[{change}, deny('R')]": ("deny: R", "change_input"),
         "advise_nothing()": ("deny: Refused, because a strict handler could not check it", ""),
         "title('T')": ("deny: Refused, because a strict handler could not check it", ""),
@@ -136,6 +139,7 @@ def test_what_a_handler_may_answer_to_a_skills_command(place: Place) -> None:
             ("match='shell', strict=True", "on_pre_tool_use"),
             ("strict=True", "on_pre_skill_shell_command"),
         ):
+            (place.home / ".local/state/holdfast/strict").unlink(missing_ok=True)
             write(place, "guard", answer, options, function)
             before = len(place.log())
             got = said(place, skill(place))

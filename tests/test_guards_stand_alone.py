@@ -147,6 +147,64 @@ def test_each_handler_beside_a_strict_one_runs_once(place: Place) -> None:
     assert (place.root / "runs").read_text() == "x" * 10
 
 
+SAYS = """
+    from holdfast import *
+    @hookimpl(strict=True, match="Bash")
+    def on_pre_tool_use(event):
+        return deny("{word}") if "{word}" in event.tool_input["command"] else None
+    """
+
+
+def test_a_guard_outlasts_namesakes_and_broken_files(tmp_path: Path) -> None:
+    """Nor does a command that lifts another guard open it."""
+    place = processes.make(tmp_path)
+
+    def reason(word: str) -> str:
+        return str(ask(place, word).specific.get("permissionDecisionReason", ""))
+
+    def holdfast(*words: str) -> str:
+        return processes.run([sys.executable, "-m", "holdfast", *words], b"", place.environ(), place.root).stdout
+
+    place.project_handler("guard", SAYS.format(word="curl"))
+    trust(place)
+    mine = place.user_handler("guard", SAYS.format(word="touch"))
+    assert (reason("curl")[:4], reason("touch")[:5]) == ("curl", "touch"), "a strict handler replaces no other"
+    mine.unlink()
+    assert "holdfast handlers off guard" in reason("ls")
+    assert ".claude/handlers/guard.py stays on" in holdfast("handlers", "off", "user/guard.py")
+    assert (reason("curl")[:4], reason("ls")) == ("curl", ""), "only the one that is gone is lifted"
+    (place.home / ".config/holdfast/trust.json").write_text("{")
+    assert "holdfast handlers trust" in reason("ls"), "nobody knows whether you still trust it"
+
+
+def test_a_guard_of_another_config_folder_isnt_lifted_by_an_empty_namesake(tmp_path: Path) -> None:
+    """It counts as moved only where a strict function is."""
+    place = processes.make(tmp_path)
+    place.user_handler("guard", SAYS.format(word="touch"))
+    ask(place)
+    other = place.home / "other"
+    place.write(other / "holdfast/handlers/guard.py", "")
+    event = place.payload("PreToolUse-Bash", tool_input={"command": "ls"})
+    ended = place.fire(event, "PreToolUse", environ=place.environ(XDG_CONFIG_HOME=str(other)))
+    assert "XDG_CONFIG_HOME" in ended.specific["permissionDecisionReason"]
+
+
+def test_a_new_guard_counts_where_no_process_can_be_started(tmp_path: Path) -> None:
+    """It is refused then, also when no event has seen the guard before."""
+    place = processes.make(tmp_path)
+    place.user_handler("guard", GUARD)
+    script = tmp_path / "run.py"
+    script.write_text(
+        f"import os, sys; sys.path.insert(0, {str(processes.SOURCE)!r})\n"
+        "def fork(): raise BlockingIOError(11, 'no process')\n"
+        "os.fork = fork\n"
+        "from holdfast import engine; sys.exit(engine.main('PreToolUse'))\n"
+    )
+    event = processes.encoded(place.payload("PreToolUse-Bash", tool_input={"command": "ls"}))
+    ended = processes.run([sys.executable, str(script)], event, place.environ(), place.root)
+    assert "user/guard.py" in ended.specific["permissionDecisionReason"]
+
+
 def test_an_ignored_sigchld_leaves_no_event_unanswered(tmp_path: Path) -> None:
     """A parent's `trap '' CHLD` is inherited. Neither a new guard nor `holdfast handlers check` may fail by it."""
     place = processes.make(tmp_path)

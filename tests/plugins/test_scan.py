@@ -186,11 +186,11 @@ def test_an_events_name_without_a_function_is_a_fault(how: str) -> None:
 @pytest.mark.parametrize(
     ("match", "words"),
     [
-        ("Bash(rm *)", 'Use match="Bash" and look at event.tool_input["command"]'),
-        ("Bash(git:*)", 'Use match="Bash"'),
+        ("Bash(rm *)", 'Use match="shell" and look at event.tool_input["command"]'),
+        ("Bash(git:*)", 'Use match="shell"'),
         ("Edit(*.py)", 'Use match="Edit" and look at event.tool_input["file_path"]'),
         ("WebFetch(domain:example.com)", 'event.tool_input["url"]'),
-        ("Bash(rm *)|Bash(mv *)", 'Use match="Bash"'),
+        ("Bash(rm *)|Bash(mv *)", 'Use match="shell"'),
         ("Skill(x)", 'Use match="Skill" and look at event.tool_input in the function'),
         ("bash", 'tool names are case-sensitive. Use match="Bash"'),
         ("edit | WRITE", 'Use match="Edit|Write"'),

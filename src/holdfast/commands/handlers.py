@@ -110,12 +110,16 @@ def off(name: str, project_dir: str | None) -> None:
     Example:
       holdfast handlers off guard
     """
-    name = name.removesuffix(".py")
+    name = Path(name).name.removesuffix(".py")
     files = _named(name, project_dir)
-    for file in files:
+    gone = [file for file in files if file.place == "user" and not file.path.exists()]
+    for file in gone or files:
         strictness.remember(file.path, ())
-    if not any(file.path.exists() for file in files):
-        _say(f"Forgot {files[0].path}, which is gone. It no longer refuses anything.")
+    if gone or not any(file.path.exists() for file in files):
+        _say(f"Forgot {(gone or files)[0].path}, which is gone. It no longer refuses anything.")
+        for file in files:
+            if file.path.exists():
+                _say(f"{file.path} stays on. To switch it off too: {command_line('handlers', 'off', name)}")
     elif switches.set_listed(name, off=True, on=False):
         _say(f"{name} is off, in {paths.user_config()}. To undo this: {command_line('handlers', 'on', name)}")
     else:
@@ -138,7 +142,7 @@ def on(name: str, project_dir: str | None) -> None:
     Example:
       holdfast handlers on guard
     """
-    name = name.removesuffix(".py")
+    name = Path(name).name.removesuffix(".py")
     project = options.open_project(project_dir)
     if all(file.name != name for file in loader.find(claude, project)) and switches.set_listed(name, off=False):
         _say(f"Took {name} out of handlers.off in {paths.user_config()}. No handler here has that name.")

@@ -81,12 +81,18 @@ def _said(
             if one.kind in DECISIONS:
                 decided.append(_Decision(name, one.kind, one.text))
         decided += [_Decision(name, kind, dropped=why) for kind, why in given.dropped]
-        if given.fault and given.label in strict:
+        fault = given.fault or ("changed the input, which it can't do here" if _lost_change(given) else "")
+        if fault and given.label in strict:
             root = strict[given.label].parent.parent.parent  # of ROOT/.claude/handlers/x.py
-            fault = f"{given.label} {given.fault}"
+            fault = f"{given.label} {fault}"
             said.append((given.label, refusal(client, event.hook_event_name, fault, str(root))))
-            decided.append(_Decision(name, "refusal", given.fault))
+            decided.append(_Decision(name, "refusal", fault))
     return said, decided
+
+
+def _lost_change(given: Answer) -> bool:
+    """Return whether a changed input was dropped, so that what a strict handler made safe would run as it was."""
+    return any(kind == "change_input" for kind, _ in given.dropped)
 
 
 def _name(label: str) -> str:

@@ -11,7 +11,7 @@ from holdfast.clients import claude
 from holdfast.clients.claude import STRICT_EVENTS
 from holdfast.clients.claude.events import EVENTS, model
 from holdfast.clients.claude.matchers import NO_MATCHER as NO_MATCHER
-from holdfast.clients.claude.matchers import TOOL_EVENTS, alternatives, called_as, selects_all
+from holdfast.clients.claude.matchers import TOOL_EVENTS, alternatives, as_regex, called_as, selects_all
 from holdfast.clients.claude.replies import EXIT_CODE_EVENTS as EXIT_CODE_EVENTS
 from holdfast.plugins.deadlines import needed_client_limit
 
@@ -83,7 +83,7 @@ def covers(event: str, registered: str | None, asked: str | None) -> bool:
         return set(asked.split("|")) <= set(registered.split("|"))
     names = alternatives(asked, event)
     if names is None:
-        return f"(?:{asked})" in registered
+        return f"(?:{as_regex(asked, event)})" in registered
     return all(called_as(registered, name, event) == name for name in names if name)
 
 
@@ -204,7 +204,8 @@ def _union(event: str, matchers: list[str | None]) -> str | None:
         return _bar_list(given)
     listed = [alternatives(matcher, event) for matcher in given]
     names = _named({name for part in listed if part is not None for name in part if name}, event)
-    patterns = list(dict.fromkeys(m for m, part in zip(given, listed, strict=True) if part is None))
+    regexes = (matcher for matcher, part in zip(given, listed, strict=True) if part is None)
+    patterns = list(dict.fromkeys(as_regex(matcher, event) for matcher in regexes))
     if not all(_joinable(pattern) for pattern in patterns):
         return None
     if not patterns:

@@ -79,6 +79,9 @@ def keep_registered(project: Project) -> list[str]:
 
 def _keep_registered(project: Project, files: Sequence[HandlerFile]) -> list[str]:
     discovery.newly_seen(project.root)
+    if not strictness.is_readable():
+        unread = f"{strictness.memory_file()}, which remembers strict handlers, can't be read"
+        return [f"{unread}, so what is registered stays as it is. To see why: {command_line('doctor')}"]
     try:
         lines = []
         for scope in _PERSONAL:

@@ -301,9 +301,15 @@ def _gone(folder: route_cache.Folder, strict: Collection[str]) -> list[str]:
 
 def _in_other_folders(folder: route_cache.Folder, strict: Collection[str]) -> list[str]:
     """Return the user's strict files of another handlers folder than the present one, unless they were moved here."""
-    there = folder.names()
     others = [path for path in strict if strictness.everywhere(path) and not path.startswith(f"{folder.path}/")]
-    return [path for path in others if path.rpartition("/")[2] not in there]
+    return [path for path in others if not _has_strict(folder, path.rpartition("/")[2])]
+
+
+def _has_strict(folder: route_cache.Folder, name: str) -> bool:
+    """Return whether a folder has a file of this name with a strict function."""
+    if name not in folder.names() or name in folder.unreadable:
+        return False
+    return any(route.strict for route in folder.found(name).scan.routes)
 
 
 def runs(conditions: Conditions, configuration: Config) -> bool:
@@ -366,7 +372,7 @@ def _made(place: Place, path: Path, found: Found, look: _Look) -> HandlerFile:
     read, project = found.scan, look.project
     granted = look.granted(path) if place == "project" else found.digest
     trusted, off = granted == found.digest, _off(path.stem, read, project.config)
-    remembered = look.strict.get(str(path), ()) if place != "shipped" and granted is not None else ()
+    remembered = look.strict.get(str(path), ()) if place != "shipped" else ()
     doubted = ""  # why no function of the file may be called
     if remembered and not trusted:
         doubted = f"its file {_trust_again(path, project)}"
@@ -498,9 +504,9 @@ def _replace_farther(files: Sequence[HandlerFile]) -> list[HandlerFile]:
 
 def _replaced(file: HandlerFile, namesakes: Sequence[HandlerFile]) -> HandlerFile:
     usable = [other for other in namesakes if (other.trusted or other.refuses) and not other.off]
-    if file not in usable:
+    if file not in usable or file.strict:
         return file
-    guard = next((other for other in usable if other.place == "user" and other.strict), None)
+    guard = next((other for other in usable if other.strict), None)
     winner = guard or usable[-1]
     if file is winner:
         return file

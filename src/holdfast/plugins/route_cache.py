@@ -261,8 +261,10 @@ def _parse(files: dict[str, Found], rules: Rules) -> dict[str, bool]:
     while rest and time.monotonic() < until:
         try:
             child = Child.fork(lambda report, captured, heard: _be_parser(rest.items(), rules.hooks, report))
-        except OSError:  # no process can be forked now
-            break
+        except OSError:  # no process can be started; these files may be guards, and their code may run here anyway
+            for name, found in rest.items():
+                files[name] = found._replace(scan=scan.scan(found.source or b"", rules.hooks))
+            return lasting | dict.fromkeys(rest, True)
         try:
             while rest and (message := child.receive(until, bytearray())) is not None:
                 name, plain = message["name"], message["scan"]

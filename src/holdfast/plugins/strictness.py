@@ -122,6 +122,15 @@ def guarding(hooks: Hooks, event: str, value: str | None, root: str) -> list[str
     ]
 
 
+def is_readable() -> bool:
+    """Return whether the memory can be read; otherwise nobody knows which handlers are strict."""
+    try:
+        _read(memory_file())
+    except (OSError, ValueError):
+        return False
+    return True
+
+
 def everywhere(path: str) -> bool:
     """Return whether a handler file is a user's own, in any folder, and so guards every project."""
     return _root(path) == _EVERY
@@ -188,11 +197,12 @@ def _read(file: Path) -> Memory:
     """Read the memory or, if it doesn't exist, the file of an earlier version.
 
     Raises:
-        OSError: it exists and can't be read, or its folder belongs to another user.
+        OSError: it exists and can't be read, or it or its folder belongs to another user.
         ValueError: it isn't in Holdfast's format.
     """
     try:
-        paths.check_own(file.parent)
+        for each in (file.parent, file):
+            paths.check_own(each)
         text = file.read_bytes().decode("utf-8", "surrogateescape")
     except FileNotFoundError:
         return _legacy()

@@ -58,7 +58,7 @@ def never(matcher: str, event: str) -> str:
         field = f'["{_FIELDS[tool]}"]' if tool in _FIELDS else ""
         return (
             f"match={matcher!r} is a permission rule, and a matcher is compared with the tool's name alone. "
-            f'Use match="{tool}" and look at event.tool_input{field} in the function'
+            f'Use match="{SHELL if tool == "Bash" else tool}" and look at event.tool_input{field} in the function'
         )
     names = [name for name in alternatives(matcher, event) or () if name]
     right = {name: _spelled(name) for name in names}

@@ -48,6 +48,7 @@ _MONITOR_AS_BASH = frozenset({"PreToolUse", "PermissionRequest"})  # client fact
 _NARROW_EVENTS = frozenset({"StopFailure", "FileChanged"})
 _PLAIN = regex(r"[A-Za-z0-9_|, -]*")
 _NARROW_PLAIN = regex(r"[A-Za-z0-9_|]*")
+_SHELL_WORD = regex(rf"(?<![\w.\\-]){SHELL}(?![\w.*+?{{-])")
 _JS_NAMED_GROUP = regex(r"\(\?<(?![=!])")
 _LITERAL = regex(r"\\.|\[(?:\\.|[^\]\\])*\]", re.DOTALL)
 _PYTHON_ONLY = regex(r"\(\?(?:P|#|>|\(|[aiLmsux]+\))|[*+?]\+")
@@ -71,6 +72,13 @@ def alternatives(matcher: str, event: str) -> tuple[str, ...] | None:
     if event not in TOOL_EVENTS or SHELL not in parts:
         return tuple(parts)
     return tuple(name for part in parts for name in (SHELLS if part == SHELL else (part,)))
+
+
+def as_regex(matcher: str, event: str) -> str:
+    """Return a matcher that is a regular expression as the client reads it, with tools for the word `shell`."""
+    if event not in TOOL_EVENTS:
+        return matcher
+    return _SHELL_WORD.sub(f"^(?:{'|'.join(SHELLS)})$", matcher)
 
 
 def selects_all(matcher: str | None) -> bool:
@@ -113,7 +121,7 @@ def _selects(matcher: str | None, value: str, event: str) -> bool:
     exact = alternatives(matcher, event)
     if exact is not None:
         return not names.isdisjoint(exact)
-    pattern = _pattern(matcher)
+    pattern = _pattern(as_regex(matcher, event))
     return pattern is not None and any(pattern.search(name) for name in names)
 
 

@@ -106,6 +106,8 @@ def as_said(event: Event, called: Event, said: Sequence[Outcome]) -> tuple[tuple
         with the reason.
     """
     drops = type(event).drops if called is event else {"change_input": _MONITOR_INPUT}
+    if any(outcome.kind == "change_input" for outcome in said) and "change_input" in drops:
+        drops = {"allow": "it approves a changed input, which is dropped"} | drops
     dropped = tuple((outcome.kind, drops[outcome.kind]) for outcome in said if outcome.kind in drops)
     left = [outcome for outcome in said if outcome.kind not in drops]
     if event.hook_event_name in ("PreToolUse", "PreSkillShellCommand"):
