@@ -131,7 +131,7 @@ def test_a_file_that_answers_nothing_is_told(root: Path, mine: Path) -> None:
     assert found.text.startswith(f"{mine} isn't used: answers no event")
 
 
-STRICT = HEAD + "@hookimpl(match='Bash', strict=True)\ndef on_pre_tool_use(event): ...\n"
+STRICT = HEAD + "@hookimpl(match='shell', strict=True)\ndef on_pre_tool_use(event): ...\n"
 
 
 def test_a_lost_guard_is_a_problem_until_it_is_let_go(root: Path, mine: Path) -> None:

@@ -15,7 +15,7 @@ from holdfast.errors import StateError
 from holdfast.files import trust
 from holdfast.install import installer, uninstall, upkeep, wanted_events
 from holdfast.install.registration import group
-from holdfast.plugins import loader
+from holdfast.plugins import loader, strictness
 from holdfast.plugins.hooks import Hooks
 from holdfast.plugins.loader import HandlerFile
 from holdfast.project import Project
@@ -127,6 +127,23 @@ def test_an_older_client_unregisters_no_guard(project: Workspace, monkeypatch: p
     monkeypatch.setenv("AI_AGENT", "claude-code_2-1-197_harness")
     upkeep.upkeep(project, "s")
     assert "PreSkillShellCommand" in target.settings.read_text()
+
+
+def test_nothing_is_unregistered_while_nobody_knows_the_guards(project: Workspace) -> None:
+    """The memory of strict handlers can't be read, and a guard's file is empty: you are told, and its event stays."""
+    target = scopes.target("user", project.root)
+    paths.user_handlers().mkdir(parents=True, exist_ok=True)
+    (paths.user_handlers() / "guard.py").write_text(GUARD)
+    installer.install(target)
+    before = target.settings.read_text()
+    strictness.memory_file().write_text("garbage")
+    (paths.user_handlers() / "guard.py").write_text("")
+    (line,) = (each for each in upkeep.upkeep(project, "s") if "strict handlers" in each)
+    assert line.endswith("can't be read, so what is registered stays as it is. To see why: holdfast doctor")
+    assert target.settings.read_text() == before
+    doctor = holdfast("doctor", root=project.root, code=1).out
+    assert "can't be read, so what a lost guard guarded isn't refused" in doctor
+    assert f"rm -r {paths.shown(str(strictness.memory_file()))}" in doctor
 
 
 def refresh(settings: Path, project: Workspace) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from holdfast.dispatch import faults
 from holdfast.errors import command_line
 from holdfast.files import access
 from holdfast.install import inspection
-from holdfast.plugins import loader
+from holdfast.plugins import loader, strictness
 from holdfast.workflow.wording import count
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ LATELY = timedelta(days=1)
 
 def findings(project: Workspace) -> Iterator[Finding]:
     """Load every active handler file, and look at the inactive ones."""
+    yield from _memory()
     files = loader.find(claude, project)
     folder = paths.project_handlers(project.root)
     if access.closed(folder) == folder:
@@ -60,6 +62,16 @@ def _complaint(file: HandlerFile, said: str) -> Finding:
     level = problem if moment is not None and clock.now() - moment <= LATELY else notice
     remedy = "holdfast status" if file.place == "shipped" else _CORRECT.format(file.path)
     return level(f"{file.path} failed when it ran: {said}", remedy)
+
+
+def _memory() -> Iterator[Finding]:
+    """Yield a problem if nobody can tell which handlers were strict; another user's folder is `folders`' to report."""
+    file = strictness.memory_file()
+    if file.parent.is_dir() and not paths.is_foreign(file.parent) and not strictness.is_readable():
+        text = (
+            f"{file} can't be read, so what a lost guard guarded isn't refused. Guards that exist are remembered anew"
+        )
+        yield problem(f"{text} once the file is gone", f"rm -r {shlex.quote(str(file))}")
 
 
 def _inactive(file: HandlerFile, project: Workspace) -> Iterator[Finding]:
