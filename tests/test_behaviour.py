@@ -21,7 +21,7 @@ FAULTS = {
     "an exit code": ("commands/doctor.py", "1 if problems else 0", "0"),
     "a row of the ledger": (
         "dispatch/costs.py",
-        "if not units:\n        return\n    from holdfast.errors import LedgerError",
+        "if not (units or decided):\n        return\n    from holdfast.errors import LedgerError",
         "return\n    from holdfast.errors import LedgerError",
     ),
     "a key of --json": ("commands/status.py", '"ledger": ', '"book": '),

@@ -637,7 +637,7 @@ def native(short_folder: Path) -> Stage:
     """A home with the native relay."""
     made = Stage("native", short_folder)
     made.environ = {"HOME": str(short_folder), "XDG_STATE_HOME": str(short_folder / "state"), "PATH": os.defpath}
-    made.environ["CLAUDE_PROJECT_DIR"] = str(short_folder)
+    made.environ |= {"CLAUDE_PROJECT_DIR": str(short_folder), "CLAUDECODE": "1"}
     made.limit()
     return made
 

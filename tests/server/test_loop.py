@@ -148,7 +148,7 @@ def test_both_kinds_of_no_reach_the_client(warm: Warm) -> None:
     blocked = warm.fire({"hook_event_name": "TeammateIdle", "session_id": "s", "teammate_name": "t"}, "TeammateIdle")
 
     assert refused.specific["permissionDecision"] == "deny"
-    assert (blocked.exit_code, blocked.stdout, blocked.stderr) == (2, "", "go on")
+    assert (blocked.exit_code, blocked.stdout, blocked.stderr) == (2, "", "go on (user/stays.py)")
 
 
 def test_the_server_has_nothing_of_the_session_that_started_it(warm: Warm) -> None:
