@@ -84,8 +84,8 @@ def _said(
         fault = given.fault or ("changed the input, which it can't do here" if _lost_change(given) else "")
         if fault and given.label in strict:
             root = strict[given.label].parent.parent.parent  # of ROOT/.claude/handlers/x.py
-            fault = f"{given.label} {fault}"
-            said.append((given.label, refusal(client, event.hook_event_name, fault, str(root))))
+            named = f"{given.label} {fault}"
+            said.append((given.label, refusal(client, event.hook_event_name, named, str(root))))
             decided.append(_Decision(name, "refusal", fault))
     return said, decided
 
