@@ -255,6 +255,11 @@ CREATE TABLE IF NOT EXISTS events (
     conversation TEXT NOT NULL, workflow TEXT NOT NULL DEFAULT '', phase TEXT NOT NULL DEFAULT '', data TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS events_at ON events (project, at);
 
+-- migration 6: what tells a process from another one of the same number, and whether a person sits at the session. The
+-- table exists, so only its missing columns are added.
+
+CREATE TABLE IF NOT EXISTS sessions (process_start TEXT, namespace TEXT, attended INTEGER);
+
 -- for the log: made when somebody first asks for it, so that no event pays for it before.
 
 CREATE INDEX IF NOT EXISTS agent_calls_called_at ON agent_calls (project, called_at);
