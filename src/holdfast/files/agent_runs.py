@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from holdfast.frozen import NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
 
@@ -19,24 +19,14 @@ class ScriptAgent(NamedTuple):
         agent_id: its id; empty if the client gave none.
         label: what the script calls it.
         state: `started`, `finished` or `failed`.
-        result: what it returned; None unless it has finished.
+        result: what it returned, as text; empty unless it has finished.
     """
 
     key: str
     agent_id: str
     label: str
     state: Literal["started", "finished", "failed"]
-    result: Any = None
-
-    @property
-    def useful(self) -> bool:
-        """Whether it has finished with a result that says something."""
-        return self.state == "finished" and says_something(self.result)
-
-
-def says_something(result: Any) -> bool:
-    """Return whether a result is worth using again; zero and false are."""
-    return result not in (None, "", [], {})
+    result: str = ""
 
 
 class Journal(NamedTuple):
@@ -55,7 +45,7 @@ class Journal(NamedTuple):
     @property
     def done(self) -> int:
         """How many agents have finished with a result."""
-        return sum(each.useful for each in self.agents)
+        return sum(each.state == "finished" for each in self.agents)
 
 
 class AgentRuns(Protocol):
@@ -77,22 +67,13 @@ class AgentRuns(Protocol):
         """Return how the client says that a run ended (`completed`, `failed`, …); empty while it has not."""
 
     def script(self, transcript: str, given: Mapping[str, Any], root: Path, /) -> str | None:
-        """Return the text of the script that a call asks for, without Holdfast's own line; None if it isn't known."""
+        """Return the text of the script that a call asks for; None if it isn't known."""
 
     def script_name(self, script: str, /) -> str:
         """Return the name that a script gives itself; empty if it gives none."""
 
     def carry(self, folder: Path, target: Path, /) -> bool:
         """Copy a run's journal, repaired, to a folder that doesn't exist yet; False if it could not be done."""
-
-    def in_stages(self, folder: Path, script: str, /) -> bool:
-        """Return whether a run's agents start others in turn, so that the client's cache may end before its results."""
-
-    def answered(self, script: str, folders: Sequence[Path], /) -> tuple[str, int, int] | None:
-        """Return a script that answers the calls that earlier runs finished, how many it knows, and how many don't fit.
-
-        None if it can't be made.
-        """
 
     def carry_agent(self, transcript: str, agent: str, target: str, /) -> bool:
         """Copy an agent's own transcript beside another session's, so that it can go on there."""
@@ -129,13 +110,6 @@ class NoRuns:
     def carry(self, folder: Path, target: Path) -> bool:
         """Return False."""
         return False
-
-    def in_stages(self, folder: Path, script: str) -> bool:
-        """Return False."""
-        return False
-
-    def answered(self, script: str, folders: Sequence[Path]) -> None:
-        """Return None."""
 
     def carry_agent(self, transcript: str, agent: str, target: str) -> bool:
         """Return False."""

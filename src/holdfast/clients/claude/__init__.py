@@ -38,7 +38,7 @@ STRICT_EVENTS = frozenset(
         *("UserPromptSubmit", "UserPromptExpansion"),
     }
 )
-_RUNS = tuple(f"workflow_runs.{name}" for name in ("answers", "chain", "journals", "scripts"))
+_RUNS = tuple(f"workflow_runs.{name}" for name in ("journals", "scripts"))
 # `matchable` is not imported here: only the scan of a matcher needs it.
 SOURCES = (__file__, events.__file__, matchers.__file__, matchers.__file__.replace("matchers.py", "matchable.py"))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
@@ -53,8 +52,17 @@ class Returned(NamedTuple):
     text: str
 
 
-def entries(project: OpenProject, most: int = -1) -> list[Entry]:
-    """Return the latest `most` agents and as many runs of a project, or all, the latest first. Raises LedgerError."""
+def entries(project: OpenProject, most: int = -1, prefix: str = "") -> list[Entry]:
+    """Return the latest `most` agents and as many runs of a project, or all, the latest first.
+
+    Args:
+        project: the project.
+        most: how many agents, and runs, to look at; -1 for all.
+        prefix: what the ids to return begin with. The journals of other runs aren't read.
+
+    Raises:
+        LedgerError: the ledger can't be read.
+    """
     runs = [
         Entry(
             run.run,
@@ -66,6 +74,7 @@ def entries(project: OpenProject, most: int = -1) -> list[Entry]:
             run.launched_at,
         )
         for run in script_runs.every(project, most)
+        if run.run.startswith(prefix)
     ]
     rows = project.ledger.rows(
         "SELECT agents.*, agent_calls.kind AS kind, agent_calls.rerun_at AS rerun_at, agent_calls.name AS mate"
@@ -86,6 +95,7 @@ def entries(project: OpenProject, most: int = -1) -> list[Entry]:
             row["launched_at"],
         )
         for row in rows
+        if (row["agent_id"] or row["tool_use_id"]).startswith(prefix)
     ]
     return sorted([*runs, *agents], key=lambda each: each.launched_at, reverse=True)
 
@@ -106,12 +116,11 @@ def find(project: OpenProject, name: str) -> Entry | None:
         HoldfastError: several begin so.
         LedgerError: the ledger can't be read.
     """
-    found = entries(project)
     run = script_runs.named(project, name, None)
-    exact = [each for each in found if each.name == name or (run and each.call == run.tool_use_id)]
-    if exact:
-        return exact[0]
-    begun = {each.name: each for each in reversed(found) if name and each.name.startswith(name)}
+    name = run.run if run else name
+    begun = {each.name: each for each in reversed(entries(project, prefix=name) if name else ())}
+    if name in begun:
+        return begun[name]
     if len(begun) > 1:
         some = ", ".join([*begun][:_NAMED]) + (" and more" if len(begun) > _NAMED else "")
         raise HoldfastError(f"several agents or runs begin with {name!r}; name one with more characters: {some}")
@@ -124,17 +133,7 @@ def results(project: OpenProject, entry: Entry) -> list[Returned]:
         run = script_runs.named(project, entry.name, None)
         if run and run.journal:
             script_runs.keep(run)
-            return [
-                Returned(
-                    *(each.agent_id, each.label, each.state),
-                    ""
-                    if each.result is None
-                    else each.result
-                    if isinstance(each.result, str)
-                    else json.dumps(each.result),
-                )
-                for each in run.journal.agents
-            ]
+            return [Returned(each.agent_id, each.label, each.state, each.result) for each in run.journal.agents]
         rows = project.ledger.rows(
             "SELECT script_agents.agent_id, label, state, words FROM script_agents LEFT JOIN runs"
             " ON runs.project = script_agents.project AND runs.session = script_agents.session"

@@ -62,7 +62,7 @@ def unused(context: Context, session: str, transcript: str) -> list[ScriptRun]:
         if names & seen or (not over and run.status == "elsewhere"):  # the status may need the client's files
             continue
         seen |= names
-        if run.used_at or run.rerun_at:
+        if run.used_at or run.rerun_at or run.status == "no journal":
             continue
         if run.status != "running" and run.session == session:
             if told is None:
@@ -75,11 +75,10 @@ def unused(context: Context, session: str, transcript: str) -> list[ScriptRun]:
 
 def _scripts(event: Event, context: Context) -> Iterator[str]:
     found = unused(context, event.session_id, event.transcript_path)
-    if found:
+    for run in found:
         from holdfast.sessions.agents import script_relaunch
 
-        script_relaunch.carry_all(found, event.transcript_path)
-    for run in found:
+        script_relaunch.carry(run, event.transcript_path, run.run)
         who = f"script {quoted(run.name or 'without a name', 60)}, run {run.run}"
         results = f"results: {wording.clean(run.folder)}/journal.jsonl"
         if run.status == "running":
@@ -88,8 +87,8 @@ def _scripts(event: Event, context: Context) -> Iterator[str]:
             yield f"{who} has finished, {run.counted}; nobody has used its result; {results}"
         else:
             how = "was interrupted" if run.status == "interrupted" else "ended with failed agents"
-            # The client refuses to resume a run without a journal.
-            resumed = f", resumeFromRunId: {run.run!r}" if run.journal else ""
+            # The client refuses to resume a run without a journal here.
+            resumed = f", resumeFromRunId: {run.run!r}" if run.journal and run.journal.known else ""
             call = f"Workflow({{scriptPath: {run.script!r}{resumed}}}), with the same args"
             yield f"{who} {how}, {run.counted}; to go on: {wording.clean(call)}; {results}"
 

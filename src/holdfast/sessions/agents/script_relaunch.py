@@ -1,25 +1,26 @@
-"""A script of agents that is launched again: refuse a twin, carry an interrupted run on, or answer a changed script."""
+"""A script of agents that is launched again: refuse a twin, or have the client resume the earlier run."""
 
 from __future__ import annotations
 
-import re
 import secrets
 from typing import TYPE_CHECKING
 
 from holdfast.sessions.agents import askings, script_runs
 from holdfast.sessions.agents.relaunch_answer import PASSED, Relaunch, said
-from holdfast.workflow.wording import Message, count, one_line
+from holdfast.workflow.wording import Message, one_line
 
 if TYPE_CHECKING:
-    from pathlib import Path
 
     from holdfast.sessions.agents.askings import Asking
     from holdfast.sessions.agents.script_runs import ScriptRun
     from holdfast.sessions.hook import Call, Context, Event
 
-_NESTED = re.compile(r"\bworkflow\s*\(")  # a call of another script, in which the client knows its own `agent` only
 _NAMED = 10  # runs that a prompt names and that are looked for
-_UNKNOWN = "unknown journal"  # the hint that a client notes results in a way that Holdfast doesn't know
+_UNKNOWN = "unknown journal"  # the hint that a journal can't be carried
+_SAME = "The client reuses their results and runs the others."
+_CHANGED = (
+    "The script or its args changed: calls after the first changed one run again; put changed or new agents last."
+)
 
 
 def judge(event: Call, context: Context) -> Relaunch:
@@ -35,7 +36,7 @@ def judge(event: Call, context: Context) -> Relaunch:
     named = isinstance(resumed, str) and bool(resumed)
     if named:
         found = script_runs.named(project, str(resumed), script_runs.process(context))
-        family = [found] if found and found.row["folder"] else []
+        family = [script_runs.newest(found)] if found and found.row["folder"] else []
     else:
         family = script_runs.latest(
             context, call=str(event.tool_use_id), name=name, digest=digest, path=path if isinstance(path, str) else ""
@@ -50,14 +51,14 @@ def judge(event: Call, context: Context) -> Relaunch:
     if earlier.row["rerun_at"]:
         return PASSED
     if earlier.journal and not earlier.journal.known:
-        return _unknown(context, event, earlier)
-    if not (earlier.done or earlier.handed_on):
+        return PASSED if named else _unknown(context, event, earlier)
+    if not earlier.done:
         return PASSED
     if not named and not _again(earlier, asking):
         return Relaunch(messages=_partial(earlier))
     if context.config.agents == "tell":
         return Relaunch(messages=(Message(_way(earlier)),))
-    return _reuse(event, context, earlier, script, same=same)
+    return _resume(event, context, earlier, same=same)
 
 
 def _again(earlier: ScriptRun, asking: Asking) -> bool:
@@ -72,58 +73,42 @@ def _again(earlier: ScriptRun, asking: Asking) -> bool:
     return mine and (earlier.status == "partial" or earlier.row["epoch"] != asking.epoch)
 
 
-def _reuse(event: Call, context: Context, earlier: ScriptRun, script: str | None, *, same: bool) -> Relaunch:
-    project, given = context.project, dict(event.tool_input)
-    runs = project.client.agent_runs()
-    about = f"{earlier.counted} in run {earlier.run} of the script {one_line(earlier.name or 'without a name', 60)}"
-    by_journal = same and not earlier.row["answers"]
-    if script is not None and (not by_journal or _has_holes(context, earlier, script)):
-        lineage = [each for each in earlier.lineage if each.is_dir()]
-        made = runs.answered(script, lineage)
-        if made is not None and not (by_journal and made[2]):
-            text, known, left_out = made
-            changed = {**given, "script": text}
-            changed.pop("resumeFromRunId", None)
-            line = f"{about}; each call with the same prompt and options gets its earlier result ({known} known)"
-            if left_out:
-                line += f"; {count(left_out, 'result')} didn't fit into the script and will be made anew"
-            if _NESTED.search(script):
-                line += "; agents of scripts that it runs with workflow() start anew"
-            script_runs.reuses(event, project, earlier, line, lineage)
-            return Relaunch(tool_input=changed, messages=said(context, event, f"{line}.", _note(earlier, line)))
-        if not by_journal:
-            return PASSED
+def _resume(event: Call, context: Context, earlier: ScriptRun, *, same: bool) -> Relaunch:
+    """Have the client resume an earlier run: carry its journal here if need be, and name it in the call.
+
+    Nothing else of the call changes: the client itself knows which results it can serve.
+    """
     target = _target(event, context, earlier)
     if target is None:
         return PASSED
-    asked = given.get("resumeFromRunId") == target
-    if asked and runs.folder(event.transcript_path, target) == earlier.path:
+    named = event.tool_input.get("resumeFromRunId") == target
+    if named and same and context.project.client.agent_runs().folder(event.transcript_path, target) == earlier.path:
         return PASSED  # the client does all of it
-    line = f"{about}; the client serves their results and runs the others"
-    script_runs.reuses(event, project, earlier, line, [])
-    if asked:
-        return Relaunch(messages=said(context, event, f"{line}."))
-    note = _note(earlier, line) + (f" It goes on as run {target}." if target != earlier.run else "")
-    return Relaunch(tool_input={**given, "resumeFromRunId": target}, messages=said(context, event, f"{line}.", note))
-
-
-def _has_holes(context: Context, earlier: ScriptRun, script: str) -> bool:
-    """Return whether the client would run finished agents again that come after one which never started."""
-    return context.project.client.agent_runs().in_stages(earlier.path, script)
+    line = f"{earlier.counted} in run {earlier.run} of the script {one_line(earlier.name or 'without a name', 60)}, "
+    line += f"which this call resumes. {_SAME if same else _CHANGED}"
+    script_runs.reuses(event, context.project, earlier, line)
+    if named:
+        return Relaunch(messages=said(context, event, line, "" if same else f"Holdfast: {line}"))
+    note = (
+        f"Holdfast set resumeFromRunId to {target!r}: {line} To start all agents from scratch instead, stop the task, "
+        f"run `holdfast agents rerun {target}`, and launch the script again."
+    )
+    resumed = {**event.tool_input, "resumeFromRunId": target}
+    return Relaunch(tool_input=resumed, messages=said(context, event, line, note))
 
 
 def _target(event: Call, context: Context, earlier: ScriptRun) -> str | None:
     """Return the run id to resume from, in this session, carrying the journal there if need be; None if that fails."""
     runs = context.project.client.agent_runs()
-    here = runs.folder(event.transcript_path, earlier.run)
+    for run in filter(None, (event.tool_input.get("resumeFromRunId"), earlier.run)):
+        here = runs.folder(event.transcript_path, run)
+        found = runs.journal(here) if here else None
+        if found and found.whole and found.done >= earlier.done:
+            return str(run)
+    run = str(earlier.run)
+    here = runs.folder(event.transcript_path, run)
     if here is None:
         return None
-    if here == earlier.path and earlier.journal and earlier.journal.whole:
-        return str(earlier.run)
-    found = runs.journal(here)
-    if here != earlier.path and found and found.whole and found.done >= earlier.done:
-        return str(earlier.run)  # carried before, when the session began
-    run = str(earlier.run)
     if here.exists():
         run = f"wf_{secrets.token_hex(4)}-{secrets.token_hex(2)[:3]}"
         here = here.with_name(run)
@@ -147,17 +132,8 @@ def _unknown(context: Context, event: Call, earlier: ScriptRun) -> Relaunch:
     if hints.was_told(context.project, event.session_id, _UNKNOWN):
         return PASSED
     hints.tell(context.project, event.session_id, _UNKNOWN)
-    text = (
-        f"this client notes the results of run {earlier.run} in a way that Holdfast doesn't know, so it left them alone"
-    )
-    return Relaunch(messages=said(context, event, f"{text}."))
-
-
-def _note(earlier: ScriptRun, line: str) -> str:
-    return (
-        f"Holdfast changed this call: {line}. To start all agents anew instead, stop the task, run "
-        f"`holdfast agents rerun {earlier.run}`, and launch the script again."
-    )
+    text = f"can't resume run {earlier.run}: the client hides its script, or its journal has an unknown format."
+    return Relaunch(messages=said(context, event, text))
 
 
 def _way(earlier: ScriptRun) -> str:
@@ -174,21 +150,21 @@ def _partial(earlier: ScriptRun) -> tuple[Message, ...]:
 
 
 def carry_named(event: Event, context: Context, prompt: str) -> None:
-    """Carry the runs here that a person's prompt names, so that the model can resume them (`carry_all`)."""
+    """Carry the runs here that a person's prompt names, so that the model can resume them (`carry`)."""
     process = script_runs.process(context)
-    ids = context.project.client.agent_runs().named_in(prompt)[:_NAMED]
-    found = [script_runs.named(context.project, each, process) for each in ids]
-    carry_all([run for run in found if run and run.folder and not run.rerun_at], event.transcript_path)
+    for each in context.project.client.agent_runs().named_in(prompt)[:_NAMED]:
+        run = script_runs.named(context.project, each, process)
+        if run and run.folder and not run.rerun_at:
+            carry(script_runs.newest(run), event.transcript_path, each)
 
 
-def carry_all(found: list[ScriptRun], transcript: str) -> None:
-    """Carry the journals of runs that no client works on to the session with a transcript.
+def carry(run: ScriptRun, transcript: str, name: str) -> None:
+    """Carry the journal of a run that no client works on to the session with a transcript, where `name` is its id.
 
     The client looks for the journal of `resumeFromRunId` before any hook hears of the call, and refuses without it.
     """
-    for run in found:
-        runs = run.project.client.agent_runs()
-        here: Path | None = runs.folder(transcript, run.run)
-        over = run.status not in ("running", "elsewhere")
-        if over and here is not None and here != run.path and run.journal and run.journal.known:
-            runs.carry(run.path, here)
+    runs = run.project.client.agent_runs()
+    here = runs.folder(transcript, name)
+    over = run.status not in ("running", "elsewhere")
+    if over and here is not None and here != run.path and run.journal and run.journal.known:
+        runs.carry(run.path, here)

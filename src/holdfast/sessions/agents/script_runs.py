@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.agents.askings import Asking
     from holdfast.sessions.hook import Call, Context, Event, Returned
 
-Status = Literal["running", "elsewhere", "interrupted", "partial", "completed"]
+Status = Literal["running", "elsewhere", "interrupted", "partial", "completed", "no journal"]
 FAMILY = 50  # earlier runs that are looked through for one of the same script
 _LAST = 64  # runs of a project that may still be open at a Stop
 
@@ -49,11 +49,6 @@ class ScriptRun:
         """The folder with its journal."""
         return Path(self.row["folder"])
 
-    @property
-    def lineage(self) -> list[Path]:
-        """Its folder and those of the earlier runs whose results its script was answered with, the latest first."""
-        return [self.path, *(Path(each) for each in json.loads(self.row["answers"] or "[]"))]
-
     @cached_property
     def journal(self) -> Journal | None:
         """What the client noted of its agents; None if that can't be read."""
@@ -63,12 +58,6 @@ class ScriptRun:
     def done(self) -> int:
         """How many of its agents have finished with a result."""
         return self.journal.done if self.journal else 0
-
-    @cached_property
-    def handed_on(self) -> int:
-        """How many results of earlier runs its script was answered from; its own journal has none of them."""
-        runs = self.project.client.agent_runs()
-        return sum(found.done for each in self.lineage[1:] if (found := runs.journal(each)))
 
     @property
     def total(self) -> int:
@@ -80,24 +69,27 @@ class ScriptRun:
         """Where it stands, for the client process that asks.
 
         `running` in that process, `elsewhere` in another one that lives, `completed` with a result of each agent,
-        `partial` with agents that failed, `interrupted` if it was killed or stopped before its end.
+        `partial` with agents that failed, `interrupted` if it was killed or stopped before its end, `no journal` if it
+        is over and the client has deleted what it noted of the agents.
         """
         ending = self.row["ending"] or self.project.client.agent_runs().ended(self.path)
+        if not ending:
+            if self.row["host"] != self.project.host:
+                return "elsewhere"
+            if self.process is not None and self.row["process"] == self.process:
+                return "running"
+            if sessions.runs(self.row["process"]):
+                return "elsewhere"
+        if self.journal is None:
+            return "no journal"
         if ending == "completed":
             return "completed" if self.done == self.total else "partial"
-        if ending:
-            return "interrupted"
-        if self.row["host"] != self.project.host:
-            return "elsewhere"
-        if self.process is not None and self.row["process"] == self.process:
-            return "running"
-        return "elsewhere" if sessions.runs(self.row["process"]) else "interrupted"
+        return "interrupted"
 
     @property
     def counted(self) -> str:
         """How many of its agents have finished, in words."""
-        before = f" (and {self.handed_on} in runs before it)" if self.handed_on else ""
-        return f"{self.done} of {self.total} agents finished{before}"
+        return f"{self.done} of {self.total} agents finished" if self.journal else "its journal is gone"
 
 
 def digests(given: Mapping[str, Any], script: str | None) -> tuple[str, str]:
@@ -121,12 +113,11 @@ def asked(event: Call, context: Context, asking: Asking, script: str | None) -> 
     )
 
 
-def reuses(event: Call, project: OpenProject, earlier: ScriptRun, said: str, answers: list[Path]) -> None:
-    """Note that a run that is asked for uses what an earlier one left."""
+def reuses(event: Call, project: OpenProject, earlier: ScriptRun, said: str) -> None:
+    """Note that a run that is asked for uses what an earlier one left; `answers` has that one's folder."""
     project.ledger.run(
         "UPDATE script_runs SET reused = ?, answers = ? WHERE project = ? AND session = ? AND tool_use_id = ?",
-        *(said, json.dumps([str(each) for each in answers]) if answers else ""),
-        *(project.key, event.session_id, _call(event)),
+        *(said, earlier.folder, project.key, event.session_id, _call(event)),
     )
 
 
@@ -204,9 +195,8 @@ def keep(run: ScriptRun) -> None:
         if not agent.agent_id or agent.state == "started" or agent.agent_id in known:
             continue
         _agent(project, session, agent.agent_id, run.row["run"], agent.key, agent.label)
-        words = agent.result if isinstance(agent.result, str) else json.dumps(agent.result)
-        state: lifecycle.State = "completed" if agent.useful else "failed"
-        lifecycle.reported(project, session, agent.agent_id, "", state, words, used=True)
+        state: lifecycle.State = "completed" if agent.state == "finished" else "failed"
+        lifecycle.reported(project, session, agent.agent_id, "", state, agent.result, used=True)
 
 
 def named(project: OpenProject, run: str, process: int | None) -> ScriptRun | None:
@@ -218,6 +208,21 @@ def named(project: OpenProject, run: str, process: int | None) -> ScriptRun | No
         *(project.key, run),
     )
     return ScriptRun(project, row, process) if row else None
+
+
+def newest(run: ScriptRun) -> ScriptRun:
+    """Return the last run that a run was carried on in, which has all its results and more; the run itself if none."""
+    project = run.project
+    for _ in range(FAMILY):
+        later = project.ledger.one(
+            "SELECT run FROM script_runs WHERE project = ? AND answers = ? AND answers <> ''"
+            " AND folder NOT IN ('', answers) ORDER BY launched_at DESC LIMIT 1",
+            *(project.key, run.row["folder"]),
+        )
+        if not later:
+            break
+        run = named(project, later["run"], run.process) or run
+    return run
 
 
 def latest(context: Context, *, call: str, name: str, digest: str, path: str) -> list[ScriptRun]:

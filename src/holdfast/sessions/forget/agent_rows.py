@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from holdfast.project import OpenProject
 
@@ -59,25 +58,10 @@ def conditions(
                 yield table, f"project = ? AND session = ? AND ({where})", (project.key, session, *some * len(ids))
 
 
-def folders(project: OpenProject, known: Collection[str]) -> set[str]:
-    """Return the folders of the runs of scripts that the ledger knows. Raises LedgerError."""
-    if "script_runs" not in known:
-        return set()
-    rows = project.ledger.rows("SELECT folder FROM script_runs WHERE project = ? AND folder <> ''", project.key)
-    return {row["folder"] for row in rows}
-
-
-def use_no_more(project: OpenProject, gone: Collection[str]) -> None:
-    """Let no run of a script use the results in the folders of runs that were forgotten. Raises LedgerError."""
-    if not gone:
-        return
-    for row in project.ledger.rows(
-        "SELECT session, tool_use_id, answers FROM script_runs WHERE project = ? AND answers <> ''", project.key
-    ):
-        answers = json.loads(row["answers"])
-        left = [each for each in answers if each not in gone]
-        if left != answers:
-            project.ledger.run(
-                "UPDATE script_runs SET answers = ?, reused = '' WHERE project = ? AND session = ? AND tool_use_id = ?",
-                *(json.dumps(left) if left else "", project.key, row["session"], row["tool_use_id"]),
-            )
+def use_no_more(project: OpenProject) -> None:
+    """Let no run of a script stand for one that was forgotten. Raises LedgerError."""
+    project.ledger.run(
+        "UPDATE script_runs SET answers = '', reused = '' WHERE project = ?1 AND answers <> ''"
+        " AND answers NOT IN (SELECT folder FROM script_runs WHERE project = ?1)",
+        project.key,
+    )

@@ -102,7 +102,6 @@ def rows(project: Workspace, scope: Scope, known: Mapping[str, Sequence[str]], *
     if not dry:
         ledger.overwrite()
     with ledger.transaction():
-        runs = agent_rows.folders(project, known)
         for cut in _cuts(project, scope, known):
             if cut.table == "tombstones" and not scope.everything:
                 number = extracts.hide_tombstones(project, cut.where, cut.values, dry=dry)
@@ -116,7 +115,8 @@ def rows(project: Workspace, scope: Scope, known: Mapping[str, Sequence[str]], *
             counts[cut.table] = counts.get(cut.table, 0) + number
         if scope.workflow and "seals" in known:
             counts["seals"] = snapshots.forget(project, scope.workflow.key, scope.worktree, dry=dry)
-        agent_rows.use_no_more(project, runs - agent_rows.folders(project, known))
+        if counts.get("script_runs") and not dry:
+            agent_rows.use_no_more(project)
     return {name: number for name, number in sorted(counts.items()) if number}
 
 

@@ -5,8 +5,6 @@ The format is undocumented (client fact §8), so whatever is not exactly as expe
 
 from __future__ import annotations
 
-from holdfast.clients.claude.workflow_runs.answers import answered as answered
-from holdfast.clients.claude.workflow_runs.answers import in_stages as in_stages
 from holdfast.clients.claude.workflow_runs.journals import carry as carry
 from holdfast.clients.claude.workflow_runs.journals import carry_agent as carry_agent
 from holdfast.clients.claude.workflow_runs.journals import ended as ended

@@ -11,21 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import StateError
 from holdfast.files import atomic, document
-from holdfast.files.agent_runs import Journal, ScriptAgent, says_something
+from holdfast.files.agent_runs import Journal, ScriptAgent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 NAME = "journal.jsonl"
 LIMIT_BYTES = 64 << 20  # a longer journal is left alone
-PROMPT_LIMIT_BYTES = 1 << 20  # of an agent's transcript, which begins with its prompt
 _RUN = re.compile(r"/subagents/workflows/(wf_[a-z0-9-]{6,64})/")
 _SAFE_RUN = re.compile(r"wf_[a-z0-9-]{6,64}")
 _NAMED_RUN = re.compile(r"(?<![A-Za-z0-9_-])wf_[a-z0-9-]{6,64}(?![A-Za-z0-9_])")
 _SAFE_AGENT = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _KEY = re.compile(r"v2:[0-9a-f]{64}")  # the only version whose keys are known to mean the same call
-_FRAMED = "The computed task text follows:\n"
-_WAITING = ("launched", "resumed", "restoring", "restored")  # lines about the run, not about an agent
+_RUN_KINDS = ("launched", "resumed", "restoring", "restored")  # lines about the run, not about an agent
+_AGENT_KINDS = ("started", "result", "failed")
 
 
 def run_of(transcript: str) -> str:
@@ -54,25 +53,22 @@ def journal(folder: Path) -> Journal | None:
     lines = list(_lines(folder))
     if not lines:
         return None
-    agents, known, whole = dict[str, ScriptAgent](), True, True
+    agents, known = dict[str, ScriptAgent](), True
     for line in lines:
         kind, key = line.get("type"), line.get("key")
-        if kind in _WAITING:
+        if kind in _RUN_KINDS:
+            known = known and not line.get("hiddenScriptSha256")  # only the process that hid the script may resume it
             continue
-        if kind not in ("started", "result", "failed") or not isinstance(key, str) or not _KEY.fullmatch(key):
+        if kind not in _AGENT_KINDS or not isinstance(key, str) or not _KEY.fullmatch(key):
             known = False
             continue
         earlier = agents.get(key)
         agent, label = str(line.get("agentId") or ""), str(line.get("label") or (earlier.label if earlier else ""))
         if kind == "result":
-            told = ScriptAgent(key, agent, label, "finished", line.get("result"))
-            if told.useful or not (earlier and earlier.useful):
-                agents[key] = told
-            continue
-        whole = whole and kind == "started" and not (earlier and earlier.state == "finished")
-        if earlier is None or earlier.state != "finished":
+            agents[key] = ScriptAgent(key, agent, label, "finished", _text(line.get("result")))
+        elif earlier is None or earlier.state != "finished":
             agents[key] = ScriptAgent(key, agent, label, "started" if kind == "started" else "failed")
-    return Journal(tuple(agents.values()), known, whole)
+    return Journal(tuple(agents.values()), known, whole=len(_repaired(lines)) == len(lines))
 
 
 def ended(folder: Path) -> str:
@@ -86,19 +82,8 @@ def ended(folder: Path) -> str:
 
 
 def repaired(folder: Path) -> bytes:
-    """Return a journal in which every finished result counts, and no other agent ends the client's cache.
-
-    `failed` lines go, and so does each `started` that came after a result: an interrupted agent runs again, and those
-    after it are still served. Of an agent's results the last one that says something stays, as in `journal`.
-    """
-    lines = list(_lines(folder))
-    results = {str(line.get("key")): at for at, line in enumerate(lines) if _is_useful(line)}
-    kept = list[str]()
-    for at, line in enumerate(lines):
-        kind, result = line.get("type"), results.get(str(line.get("key")), len(lines))
-        late = kind == "started" and at > result
-        if not late and kind != "failed" and (kind != "result" or at == result):
-            kept.append(json.dumps(line, ensure_ascii=False, separators=(",", ":")))
+    """Return a journal from which the client serves every finished result."""
+    kept = (json.dumps(line, ensure_ascii=False, separators=(",", ":")) for line in _repaired(list(_lines(folder))))
     return "".join(f"{line}\n" for line in kept).encode("utf-8", "surrogatepass")
 
 
@@ -125,24 +110,6 @@ def carry(folder: Path, target: Path) -> bool:
     return True
 
 
-def prompt(folder: Path, agent: str) -> str | None:
-    """Return the prompt that a script gave an agent, without the client's frame around it; None if it isn't known."""
-    if not _SAFE_AGENT.fullmatch(agent):
-        return None
-    try:
-        data, _ = document.head(folder / f"agent-{agent}.jsonl", PROMPT_LIMIT_BYTES)
-        entry = json.loads(data.split(b"\n", 1)[0])
-        said = entry["message"]["content"]
-    except (OSError, ValueError, KeyError, TypeError, StateError):
-        return None
-    if isinstance(said, list):
-        said = "".join(each.get("text", "") for each in said if isinstance(each, dict))
-    if not isinstance(said, str):
-        return None
-    _, framed, text = said.partition(_FRAMED)
-    return "\n".join(line.removeprefix("  ") for line in text.split("\n")) if framed else said
-
-
 def carry_agent(transcript: str, agent: str, target: str) -> bool:
     """Copy an agent's own transcript beside another session's, so that it can go on there; True if it is there."""
     if not (transcript.endswith(".jsonl") and target.endswith(".jsonl") and _SAFE_AGENT.fullmatch(agent)):
@@ -160,8 +127,24 @@ def carry_agent(transcript: str, agent: str, target: str) -> bool:
         return False
 
 
-def _is_useful(line: dict[str, Any]) -> bool:
-    return line.get("type") == "result" and says_something(line.get("result"))
+def _text(result: Any) -> str:
+    return result if isinstance(result, str) else "" if result is None else json.dumps(result)
+
+
+def _repaired(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return a journal's lines without those that make the client run finished agents again.
+
+    After an agent's last result, its `started` and `failed` lines go. Of an agent without a result, the `failed` lines
+    go: it runs again, and the results after it are still served. What comes before a last result stays, because the
+    client derives the keys of later calls from whether a result replaced another one.
+    """
+    last = {line.get("key"): at for at, line in enumerate(lines) if line.get("type") == "result"}
+
+    def stays(at: int, line: dict[str, Any]) -> bool:
+        kind, key = line.get("type"), line.get("key")
+        return at <= last[key] or kind not in ("started", "failed") if key in last else kind != "failed"
+
+    return [line for at, line in enumerate(lines) if stays(at, line)]
 
 
 def _lines(folder: Path) -> Iterator[dict[str, Any]]:
