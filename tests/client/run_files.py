@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from holdfast.clients.claude.workflow_runs import chain, journals
+from holdfast.clients.claude.workflow_runs import journals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -74,14 +74,3 @@ def _of_agents(folder: Path, prompts: Mapping[str, str]) -> Iterator[str]:
     if {each.label for each in agents} != set(prompts):
         yield f"labels: {sorted({each.label for each in agents})} in place of {sorted(prompts)}"
         return
-    for each in (each for each in agents if each.state == "finished"):  # before, the transcript may not be there
-        said = journals.prompt(folder, each.agent_id)
-        if said != prompts[each.label]:
-            yield f"transcript: agent-<id>.jsonl begins with the prompt {said!r} in place of {prompts[each.label]!r}"
-            return
-        if not (folder / f"agent-{each.agent_id}.meta.json").is_file():
-            yield "transcript: no agent-<id>.meta.json beside it"
-            return
-    places = chain.Places([chain.Call(each.key, prompts[each.label]) for each in agents])
-    if unknown := [each.label for each in agents if each.key not in places.before]:
-        yield f"key: not the hash of the state before, the prompt and the options, for {unknown}"
