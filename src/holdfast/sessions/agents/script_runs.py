@@ -87,11 +87,9 @@ class ScriptRun:
             return "completed" if self.done == self.total else "partial"
         if ending:
             return "interrupted"
-        if self.row["host"] != self.project.host:
-            return "elsewhere"
-        if self.process is not None and self.row["process"] == self.process:
+        if sessions.is_in(self.project, self.row, self.process):
             return "running"
-        return "elsewhere" if sessions.runs(self.row["process"]) else "interrupted"
+        return "interrupted" if sessions.is_gone(self.project, self.row) else "elsewhere"
 
     @property
     def counted(self) -> str:
@@ -252,8 +250,7 @@ def every(project: OpenProject, most: int) -> list[ScriptRun]:
 
 def process(context: Context) -> int | None:
     """Return the number of the client's process that sent an event; None if unknown."""
-    found = context.project.client.process(context.environ)
-    return int(found) if found and found.isascii() and found.isdigit() else None
+    return sessions.client_process(context)
 
 
 def _agent(project: OpenProject, session: str, agent: str, run: str, key: str = "", label: str = "") -> None:
