@@ -23,6 +23,7 @@ __all__ = ["terminal"]
 SCRIPT = """export const meta = {name: 'pair', description: 'two agents', phases: [{title: 'Work'}]}
 return await parallel([1, 2].map(i => () => agent('SCRIPTED-' + i + ' do item', {label: 'a' + i, phase: 'Work'})))
 """
+TABLES = ("owners", "launches", "runs", "agent_calls", "script_runs", "script_agents")
 REPORT = "DELIVERABLES:\n- src/design.md\nCONTEXT_FOR_NEXT: build on it"
 
 
@@ -59,28 +60,36 @@ def test_what_is_at_work_goes_on(world: World, terminal: Callable[..., Terminal]
     there = terminal("--allowedTools", "Agent,Workflow,SendMessage")
     world.model.turns = [*launches()]
     there.prompt("Do it.")
-    there.until(lambda: len(asked) == 4 and "REPORT-1" in str(world.rows("runs")))
-    first = {row["id"] for row in world.rows("sessions")}
-    there.prompt("/clear")
-    there.until(lambda: {row["id"] for row in world.rows("sessions")} - first)
+    there.until(lambda: len(asked) == 4 and "REPORT-1" in str(world.rows("runs")) and "ONE" in str(world.rows("runs")))
     world.model.turns = [*launches()]
     requests = len(world.model.of("main"))
+    there.prompt("/clear")
+    there.until(lambda: len(world.rows("sessions")) == 2)
     there.prompt("Do it.")
-    there.until(lambda: len(world.model.of("main")) >= requests + 4)
-    print(world.model.of("main")[-1].text[-6000:])
-    print(asked)
+    there.until(lambda: not world.model.turns and len(world.model.of("main")) >= requests + 4)
+    told = "\n".join(each.text for each in world.model.of("main")[requests:])
+    assert "for phase_0 is running" in told, "the start names what runs"
+    assert "This agent is running already: general-purpose" in told
+    assert "This script is running already: run wf_" in told
+    assert "The teammate alice is there already" in told
+    assert len(asked) == 4, "nothing started twice"
+
     for _, held in answers.values():
         if held:
             held.set()
-    import time
+    there.until(lambda: world.state["phases"][0]["status"] == "completed")
+    assert world.state["phases"][0]["deliverables"] == ["src/design.md"]
+    there.until(lambda: world.rows("script_runs")[0]["ending"])
+    assert sorted(each["words"] for each in world.rows("runs") if each["words"] in ("ONE", "TWO")) == ["ONE", "TWO"]
+    assert len({each["session"] for table in TABLES for each in world.rows(table)}) == 1
+    assert world.recorded.index("SessionEnd") < world.recorded.index("SessionStart", 1)
 
-    time.sleep(8)
-    print(world.state)
-    print(world.recorded)
-    for row in world.rows("sessions"):
-        print(row)
-    for t in ("launches", "runs", "agent_calls", "script_runs", "script_agents", "owners"):
-        for row in world.rows(t):
-            print(t, {k: str(v)[:40] for k, v in row.items()})
-    print(world.complaints)
-    assert False
+    # Asked for anew in a conversation that was cleared, what has ended runs again.
+    world.model.turns = []
+    requests = len(world.model.of("main"))
+    there.prompt("/clear")
+    there.until(lambda: len(world.rows("sessions")) == 3)
+    world.model.turns = launches()[:2]
+    there.prompt("Do it.")
+    there.until(lambda: sorted(asked[4:]) == ["DESIGNER do", "SCRIPTED-1 do", "SCRIPTED-2 do"])
+    assert not world.complaints

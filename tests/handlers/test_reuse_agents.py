@@ -208,7 +208,7 @@ def test_of_results_in_sessions_that_broke_off_the_last_is_used(
     project: HoldfastProject, process: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A person had asked anew since the one before it."""
-    alive = [GONE, str(os.getpid())]
+    alive = [GONE]
     monkeypatch.setattr(liveness, "runs", lambda number, start: str(number) in alive)
     begin(project, "startup")
     finished(project, "Long ago.")
@@ -220,7 +220,7 @@ def test_of_results_in_sessions_that_broke_off_the_last_is_used(
     again.started()
     again.stopped("Since then.")
     again.returned("Since then.")
-    alive[:] = [str(os.getppid())]
+    alive.clear()
     project.session, process[0] = "33333333-3333-4333-8333-333333333333", str(os.getppid())
     begin(project, "startup")
     asked(project, "third")

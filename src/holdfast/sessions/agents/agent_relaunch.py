@@ -115,8 +115,9 @@ def _held(context: Context, event: Call, row: dict[str, Any], asking: Asking, pr
         why = f"This agent is running already: {who}. Its notification brings the result; don't start it again."
         return Relaunch(why, messages=said(context, event, f"{who} wasn't started twice; it is still running."))
     ended = agent.state in ("completed", "stopped")
+    wanted = bool(row["prompt"] and agent.words.strip())  # after /clear no prompt is left: the person starts over
     crashed = not alive and _broke_off(project, row["session"])
-    if ended and agent.words.strip() and (agent.unused or crashed or row["prompt"] == asking.prompt):
+    if ended and wanted and (agent.unused or crashed or row["prompt"] == asking.prompt):
         _answers(project, row, asking)
         lifecycle.reported(project, row["session"], agent.agent_id, "", "completed", agent.words, used=True)
         text = _result(context, agent, who)

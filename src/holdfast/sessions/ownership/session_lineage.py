@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
-from holdfast.sessions.agents import lifecycle
+from holdfast.sessions.agents import askings, lifecycle
 from holdfast.sessions.ownership import sessions
 
 if TYPE_CHECKING:
@@ -57,14 +57,10 @@ def inherit(project: OpenProject, before: str, session: str, *, cleared: bool = 
         lifecycle.still_there(project, before, ())
     ledger = project.ledger
     with ledger.transaction():
+        askings.rename(project, before, session, cleared=cleared)
         for table, columns in ledger.tables().items():
             if "session" in columns and table not in HISTORY and not (cleared and table in CONTEXT):
                 _move(project, table, before, session)
-                if "epoch" in columns and not cleared:  # the person's prompt under which an agent was launched
-                    ledger.run(
-                        f"UPDATE {table} SET prompt = replace(prompt, ?, ?) WHERE project = ? AND session = ?",
-                        *(f"{before}/", f"{session}/", project.key, session),
-                    )
         _succeed(project, before, session)
 
 

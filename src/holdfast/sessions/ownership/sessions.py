@@ -351,10 +351,11 @@ def is_gone(project: OpenProject, row: Mapping[str, Any]) -> bool:
 
 
 def is_in(project: OpenProject, row: Mapping[str, Any], process: int | None) -> bool:
-    """Return whether a session, or a call of it, was noted in a client process of this host that runs (`is_gone`)."""
+    """Return whether a session, or a call of it, was noted in a client process that runs on this host (`is_gone`)."""
     if process is None or row["process"] != process:
         return False
-    return _is_visible(project, _placed(project, row)) and not is_gone(project, row)
+    row = _placed(project, row)
+    return _is_visible(project, row) and row["process_start"] in (None, liveness.started_at(process))
 
 
 def _is_visible(project: OpenProject, row: Mapping[str, Any]) -> bool:
