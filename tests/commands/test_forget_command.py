@@ -658,9 +658,7 @@ def test_a_session_whose_id_changed_goes_under_either_name(project: HoldfastProj
     assert left == []
 
 
-def test_no_row_names_a_workflow_that_was_forgotten(
-    project: HoldfastProject, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_row_names_a_workflow_that_was_forgotten(project: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor an agent of it, whatever ids its session has had: `/clear` and a compaction changed them."""
     monkeypatch.setattr(claude, "process", lambda environ: str(os.getpid()))
     plant(project, "one", ME)
@@ -692,11 +690,12 @@ def test_no_row_names_a_workflow_that_was_forgotten(
     def left() -> dict[str, set[str]]:
         found = {}
         for table in there.ledger.tables():
-            rows = [json.dumps(row, ensure_ascii=False, default=str) for row in there.ledger.rows(f"SELECT * FROM {table}")]
+            rows = [
+                json.dumps(row, ensure_ascii=False, default=str) for row in there.ledger.rows(f"SELECT * FROM {table}")
+            ]
             found[table] = {name for name in names for row in rows if name in row}
         return {table: words for table, words in found.items() if words}
 
-    print(left())
     holdfast("forget", "--workflow", workflow.title, "--yes", root=project.root)
     assert left() == {}
 
