@@ -44,9 +44,12 @@ def on_stop_failure(event: StopFailure, context: Context) -> None:
     sessions.note_agent(event, context, "failed", event.last_assistant_message or event.error)
 
 
-@hookimpl(match="compact|resume", tryfirst=True)
+@hookimpl(match="compact|resume|clear", tryfirst=True)
 def on_session_start(event: SessionStart, context: Context) -> None:
-    """Note that the conversation begins anew, and that the agents of a client process that is gone ended with it."""
+    """Note that the conversation begins anew, and that the agents of a client process that is gone ended with it.
+
+    After `/clear`, agents go on in the same process, under another session id.
+    """
     if event.in_subagent:
         return
     sessions.begin_again(event, context)

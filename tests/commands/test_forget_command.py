@@ -658,6 +658,48 @@ def test_a_session_whose_id_changed_goes_under_either_name(project: HoldfastProj
     assert left == []
 
 
+def test_no_row_names_a_workflow_that_was_forgotten(project: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor an agent of it, whatever ids its session has had: `/clear` and a compaction changed them."""
+    monkeypatch.setattr(claude, "process", lambda environ: str(os.getpid()))
+    plant(project, "one", ME)
+    begin = {"--format": "hybrid", "--phase": canary("Phase", "two")}
+    more = [each for pair in begin.items() for each in pair]
+    holdfast("start", canary("Title", "two"), *more, root=project.root, session=ME)
+    agents = [
+        Agent(project, canary("Phase", "two"), "builder", f"{canary('Prompt', 'two')} {number}", number=number)
+        for number in (7, 8)
+    ]
+    for agent in agents:
+        agent.about_to(session_id=ME)
+        agent.launched(session_id=ME)
+        agent.started()
+    agents[0].stopped(canary("Words", "two"))
+    project.fire("SessionEnd", "SessionEnd-clear", session_id=ME)
+    project.session = OTHER
+    project.fire("SessionStart", "SessionStart-clear")
+    agents[1].about_to(session_id=OTHER)
+    agents[1].notified(words=canary("Words", "two"))
+    project.fire("PreCompact", "PreCompact-auto")
+    project.session = THIRD
+    project.fire("SessionStart", "SessionStart-compact")
+    names = {canary(kind, "two") for kind in KINDS} | {each for agent in agents for each in (agent.run, agent.use)}
+    there = Workspace.open(project.root)
+    (workflow,) = (each for each in registry.all_found(there).workflows if each.title == canary("Title", "two"))
+    names |= {workflow.id, workflow.key}
+
+    def left() -> dict[str, set[str]]:
+        found = {}
+        for table in there.ledger.tables():
+            rows = [
+                json.dumps(row, ensure_ascii=False, default=str) for row in there.ledger.rows(f"SELECT * FROM {table}")
+            ]
+            found[table] = {name for name in names for row in rows if name in row}
+        return {table: words for table, words in found.items() if words}
+
+    holdfast("forget", "--workflow", workflow.title, "--yes", root=project.root)
+    assert left() == {}
+
+
 def test_what_a_process_reads_of_the_disk(planted: HoldfastProject) -> None:
     """As a user runs it, in a process of its own, with a session's process holding the ledger open."""
     there = Workspace.open(planted.root)

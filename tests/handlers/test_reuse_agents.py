@@ -10,8 +10,8 @@ import pytest
 
 from holdfast import paths
 from holdfast.clients import claude
+from holdfast.process import liveness
 from holdfast.sessions.agents import agent_relaunch, askings
-from holdfast.sessions.ownership import sessions
 from tests.commandline import holdfast
 from tests.handlers.conftest import begin
 from tests.handmade import ME, OTHER
@@ -209,7 +209,7 @@ def test_of_results_in_sessions_that_broke_off_the_last_is_used(
 ) -> None:
     """A person had asked anew since the one before it."""
     alive = [GONE]
-    monkeypatch.setattr(sessions, "runs", lambda number: str(number) in alive)
+    monkeypatch.setattr(liveness, "runs", lambda number, start: str(number) in alive)
     begin(project, "startup")
     finished(project, "Long ago.")
     project.session, process[0] = OTHER, str(os.getpid())

@@ -176,12 +176,20 @@ class Scene(Cast):
         """Return a summary that keeps every fifth fact word for word."""
         return summary_of(fact.needle for fact in planted.facts()[::5])
 
-    def compact(self, client: Conversation, planted: Truth, *, pre: bool = True, post: bool = True) -> Reading:
-        """Compact a session as the client does, let it continue, and judge what the model got."""
+    def compact(
+        self, client: Conversation, planted: Truth, *, pre: bool = True, post: bool = True, renamed: bool = False
+    ) -> Reading:
+        """Compact a session as the client does, let it continue, and judge what the model got.
+
+        The compaction changes the session's id if it is `renamed`. Without PreCompact, only its transcript shows then
+        which session it was.
+        """
         self.found.quiet(client)
         summary = self.summary(planted)
         if pre:
             client.precompact()
+        if renamed:
+            client.becomes(self.session(), forked=not pre)
         client.summarised(summary)
         client.restarted()
         if post:
@@ -190,10 +198,10 @@ class Scene(Cast):
         return self.found.judge(client, planted)
 
     def cycle(self, client: Conversation, planted: Truth, **how: bool) -> None:
-        """Play all compactions of the row, with work before each, and repeat the last one."""
+        """Play all compactions of the row, with work before each, and repeat the last one, which changes the id."""
         for number in range(self.cycles):
             self.advance(client, planted, number, self.cycles)
-            self.compact(client, planted, **how)
+            self.compact(client, planted, renamed=number + 1 == self.cycles, **how)
         self.repeat(client, planted, **how)
 
     def repeat(self, client: Conversation, planted: Truth, **how: bool) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +44,6 @@ SOURCES = (__file__, events.__file__, matchers.__file__, matchers.__file__.repla
 # Cursor and Copilot run Claude Code's settings too. These are keys of theirs, with Claude Code's name for the same.
 _FOREIGN_KEYS = {"cursor_version": "", "sessionId": "session_id", "hookEventName": "hook_event_name"}
 _PROCESS_VARIABLE = "CLAUDE_PID"  # older clients set none
-_STAT_LIMIT_BYTES = 4096  # more than the system tells of a process
 _ANCESTORS = 5  # the handlers' process, the entrypoint, the shell, the client
 _LONGEST_LIMIT_S = 3_600.0
 _LONGEST_LIMIT_OF_S = {"SessionEnd": 60.0}  # the client grants no more (client fact §4.4)
@@ -178,20 +176,16 @@ def process(environ: Mapping[str, str]) -> str | None:
 
 @cache  # an event asks several times
 def _claude_above(process: int) -> str | None:
+    from holdfast.process import liveness
+
     for _ in range(_ANCESTORS):
-        try:
-            descriptor = os.open(f"/proc/{process}/stat", os.O_RDONLY | os.O_CLOEXEC)  # a `Path` would take ten calls
-        except OSError:  # no Linux, or gone
+        found = liveness.parent(process)
+        if found is None:
             return None
-        try:
-            name, _, rest = os.read(descriptor, _STAT_LIMIT_BYTES).rpartition(b")")
-        except OSError:  # gone just now
-            return None
-        finally:
-            os.close(descriptor)
-        if name.partition(b"(")[2] == b"claude":
+        name, above = found
+        if name == "claude":
             return str(process)
-        process = int(rest.split()[1])
+        process = above
     return None
 
 

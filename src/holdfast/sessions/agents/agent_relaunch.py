@@ -106,16 +106,18 @@ def _held(context: Context, event: Call, row: dict[str, Any], asking: Asking, pr
     if agent is None or row["host"] != project.host:
         return None
     who = f"{one_line(agent.agent_type, 60)} {agent.agent_id}".strip()
-    alive = row["process"] == process if process is not None else row["session"] == event.session_id
-    if not alive and sessions.runs(row["process"]):
+    asker = row["session"] == event.session_id
+    alive = sessions.is_in(project, row, process) if process is not None else asker
+    if not alive and not sessions.is_gone(project, row):
         return None  # another client's agent
     if agent.fate == "running" and alive:
         _answers(project, row, asking)
         why = f"This agent is running already: {who}. Its notification brings the result; don't start it again."
         return Relaunch(why, messages=said(context, event, f"{who} wasn't started twice; it is still running."))
     ended = agent.state in ("completed", "stopped")
+    wanted = bool(row["prompt"] and agent.words.strip())  # after /clear no prompt is left: the person starts over
     crashed = not alive and _broke_off(project, row["session"])
-    if ended and agent.words.strip() and (agent.unused or crashed or row["prompt"] == asking.prompt):
+    if ended and wanted and (agent.unused or crashed or row["prompt"] == asking.prompt):
         _answers(project, row, asking)
         lifecycle.reported(project, row["session"], agent.agent_id, "", "completed", agent.words, used=True)
         text = _result(context, agent, who)

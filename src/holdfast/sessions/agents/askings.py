@@ -48,6 +48,21 @@ def current(project: OpenProject, session: str) -> Asking:
     return Asking(f"{session}/{prompt}", f"{session}/{number}")
 
 
+def rename(project: OpenProject, before: str, session: str, *, cleared: bool) -> None:
+    """Rewrite the prompts and beginnings of an earlier id's launches for the id that the session goes on under.
+
+    Its beginnings come before those of the new id. After `/clear` they have no prompt: the person starts over.
+    """
+    prompt = "''" if cleared else "replace(prompt, ?1 || '/', ?2 || '/')"
+    for table in ("agent_calls", "script_runs"):
+        names = ("epoch", "answered") if table == "agent_calls" else ("epoch",)
+        earlier = [f"{each} = replace({each}, ?1 || '/', ?2 || '/-')" for each in names]
+        changes = ", ".join([f"prompt = {prompt}", *earlier])
+        project.ledger.run(
+            f"UPDATE {table} SET {changes} WHERE project = ?3 AND session = ?1", before, session, project.key
+        )
+
+
 def _note(project: OpenProject, session: str, change: str, prompt: str, beginnings: int) -> None:
     project.ledger.run(
         "INSERT INTO askings (project, session, worktree, host, client, prompt, beginnings, asked_at)"

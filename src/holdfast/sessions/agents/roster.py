@@ -108,7 +108,8 @@ def _agents(event: Event, context: Context) -> Iterator[str]:
     project, session = context.project, event.session_id
     mates = {agent.tool_use_id for _, agent in lifecycle.teammates(project, session, script_runs.process(context))}
     own = [each for each in agent_status.waiting(project, session) if each.tool_use_id not in mates]
-    if own and progress.session_workflow(project, session) is None:
+    cleared = getattr(event, "source", "") == "clear"  # no guidance is given then
+    if own and (cleared or progress.session_workflow(project, session) is None):
         yield from session_guidance.agent_lines(own)
     since = clock.stamp(clock.now() - timedelta(days=min(context.config.freshness_days, 36_500)))
     over = sessions.over_since(project, session, since, _AGENTS)

@@ -74,11 +74,9 @@ class ScriptRun:
         """
         ending = self.row["ending"] or self.project.client.agent_runs().ended(self.path)
         if not ending:
-            if self.row["host"] != self.project.host:
-                return "elsewhere"
-            if self.process is not None and self.row["process"] == self.process:
+            if sessions.is_in(self.project, self.row, self.process):
                 return "running"
-            if sessions.runs(self.row["process"]):
+            if not sessions.is_gone(self.project, self.row):
                 return "elsewhere"
         if self.journal is None:
             return "no journal"
@@ -257,8 +255,7 @@ def every(project: OpenProject, most: int) -> list[ScriptRun]:
 
 def process(context: Context) -> int | None:
     """Return the number of the client's process that sent an event; None if unknown."""
-    found = context.project.client.process(context.environ)
-    return int(found) if found and found.isascii() and found.isdigit() else None
+    return sessions.client_process(context)
 
 
 def _agent(project: OpenProject, session: str, agent: str, run: str, key: str = "", label: str = "") -> None:

@@ -89,12 +89,18 @@ def carry_runs(event: Event, context: Context, prompt: str) -> None:
 def begin_again(event: Event, context: Context) -> None:
     """Note that a session's conversation begins anew, so that the model doesn't know any more what it launched.
 
+    After `/clear`, the session keeps what the one before it has at work.
+
     Args:
-        event: a `SessionStart` after a compaction, or of a session that is resumed.
+        event: a `SessionStart` after a compaction or `/clear`, or of a session that is resumed.
         context: its context.
     """
     from holdfast.sessions.agents import askings
 
+    if getattr(event, "source", "") == "clear":
+        from holdfast.sessions.ownership import session_lineage
+
+        session_lineage.continue_cleared(event, context)
     askings.begin(event, context.project)
 
 

@@ -6,9 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from holdfast.frozen import frozen
-from holdfast.sessions.agents import session_lineage
 from holdfast.sessions.compaction import snapshots
-from holdfast.sessions.ownership import owners, sessions
+from holdfast.sessions.ownership import owners, session_lineage, sessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -69,11 +68,12 @@ def judge(project: OpenProject, session: str, workflows: Sequence[Workflow], *, 
     """
     snapshot = snapshots.claim(project, session, known=known) or snapshots.unanswered(project, session)
     saved = [each.key for each in snapshot.workflows] if snapshot else []
-    if snapshot and snapshot.session != session:  # the compaction changed the id, so the old one is no other session
-        _succeed(project, (snapshot.session,), session)
     holders = owners.holders(project, workflows)
+    if snapshot and snapshot.session != session:  # the compaction changed the id, so the old one is no other session
+        session_lineage.inherit(project, snapshot.session, session)
     verdict, before = _decide(project, session, workflows, holders, saved, snapshot.session if snapshot else "")
-    _succeed(project, before, session)
+    for each in before:
+        session_lineage.inherit(project, each, session)
     return replace(verdict, snapshot=snapshot)
 
 
@@ -170,13 +170,6 @@ def _ancestors(project: OpenProject, session: str, found: Iterable[str | None]) 
         and (before := sessions.transcript(project, each))
         and (before == path or project.transcripts.shares(path, before))
     }
-
-
-def _succeed(project: OpenProject, before: Iterable[str], session: str) -> None:
-    """End the earlier ids of a session and give it their agents."""
-    for each in before:
-        sessions.ended(project, each)
-        session_lineage.inherit(project, each, session)
 
 
 def _of_branch(project: OpenProject, candidates: Sequence[Workflow]) -> list[Workflow]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.errors import HoldfastError
+from holdfast.process import liveness
 from holdfast.sessions.history import timeline_event
 from holdfast.sessions.history.timeline_event import TimelineEvent
 
@@ -41,20 +40,24 @@ def note_event(project: OpenProject, session: str, process: str | None = None, t
         process: the client's process id, if it is known (`SessionClient.process`).
         transcript: where its transcript lies; empty if the event does not say.
     """
-    _note_event(project, session, _kept(project, session) or process, transcript)
+    _note_event(project, session, None if _stays(project, session) else _number(process), transcript)
 
 
-def _note_event(project: OpenProject, session: str, process: str | None, transcript: str) -> None:
+def _note_event(project: OpenProject, session: str, process: int | None, transcript: str) -> None:
+    """Note an event of a session, in the process that is noted already if `process` is None."""
     now = clock.stamp()
+    where = (process, liveness.started_at(process), liveness.namespace()) if process is not None else (None,) * 3
     project.ledger.run(
-        "INSERT INTO sessions (project, id, worktree, host, client, process, transcript, first_seen, last_seen)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        "INSERT INTO sessions (project, id, worktree, host, client, process, process_start, namespace, transcript,"
+        " first_seen, last_seen) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (project, id) DO UPDATE SET worktree = excluded.worktree, host = excluded.host,"
         " process = COALESCE(excluded.process, sessions.process),"
+        " process_start = CASE WHEN excluded.process IS NULL THEN sessions.process_start"
+        " ELSE excluded.process_start END,"
+        " namespace = CASE WHEN excluded.process IS NULL THEN sessions.namespace ELSE excluded.namespace END,"
         " transcript = CASE WHEN excluded.transcript = '' THEN sessions.transcript ELSE excluded.transcript END,"
         " last_seen = excluded.last_seen, ended_at = NULL, resting = 0",
-        *(project.key, session, project.worktree, project.host, project.client.NAME),
-        *(_number(process), transcript, now, now),
+        *(project.key, session, project.worktree, project.host, project.client.NAME, *where, transcript, now, now),
     )
 
 
@@ -69,10 +72,9 @@ def join(event: Event, context: Context) -> bool:
         Whether Holdfast knew the session before.
     """
     project, session = context.project, event.session_id
-    before = _row(project, session)
-    process = project.client.process(context.environ)
-    moved = before is not None and before["process"] not in (None, _number(process))
-    _note_event(project, session, (_kept(project, session) if moved else None) or process, event.transcript_path)
+    before, process = _row(project, session), client_process(context)
+    moved = before is not None and before["process"] not in (None, process)
+    _note_event(project, session, None if moved and _stays(project, session) else process, event.transcript_path)
     return before is not None
 
 
@@ -136,34 +138,33 @@ def crashed(event: Event, context: Context) -> bool:
 def has_crashed(project: OpenProject, session: str) -> bool:
     """Return whether a session broke off (`crashed`). One whose process was never noted may still run."""
     row = _row(project, session)
-    return row is not None and not row["ended_at"] and _is_gone(project, row)
+    return row is not None and not row["ended_at"] and is_gone(project, row)
 
 
 def process_gone(project: OpenProject, session: str) -> bool:
     """Return whether the process a session was last seen in, on this host, is gone; see `crashed` for when to ask."""
     row = _row(project, session)
-    return row is not None and _is_gone(project, row)
+    return row is not None and is_gone(project, row)
 
 
 def live_others(project: OpenProject, session: str) -> set[str]:
     """Return the other sessions of this worktree that are live.
 
     Live is a session with no SessionEnd and an event within 60 minutes, or a transcript that was written within them:
-    in a turn that takes hours most tools start no process of ours. Where its process was noted on this
-    host, that process must still run, and not run the asking session now: a client has one session at a time, and the
-    id it had before `/clear` or a fork is over, whether it said so or not.
+    in a turn that takes hours most tools start no process of ours. Where its process was noted on this host and can be
+    seen from here (`is_gone`), that process must still run, and not run the asking session now: a client has one
+    session at a time, and the id it had before `/clear` or a fork is over, whether it said so or not.
     """
     rows = project.ledger.rows(
-        "SELECT id, host, process, transcript, last_seen FROM sessions"
-        " WHERE project = ? AND worktree = ? AND id <> ? AND ended_at IS NULL AND last_seen >= ?"
+        "SELECT * FROM sessions WHERE project = ? AND worktree = ? AND id <> ? AND ended_at IS NULL AND last_seen >= ?"
         " ORDER BY last_seen DESC LIMIT ?",
         *(project.key, project.worktree, session, clock.stamp(clock.now() - _LONGEST_TURN), _LOOKED_AT),
     )
     if not rows:  # nearly always: most work alone
         return set()
     own = _row(project, session)
-    same = own["process"] if own and own["host"] == project.host else None
-    going = [row for row in rows if row["host"] != project.host or _goes_on(row["process"], same)]
+    same = own["process"] if own and _is_visible(project, own) else None
+    going = [row for row in rows if not is_gone(project, row) and not is_in(project, row, same)]
     return {row["id"] for row in going if not silent(row)}
 
 
@@ -188,21 +189,21 @@ def transcript(project: OpenProject, session: str) -> str:
 def superseded(project: OpenProject, session: str, by: str) -> bool:
     """Return whether a session can have become another one: it doesn't certainly run elsewhere, nor went on beside it.
 
-    A session whose process on this host runs, and does not run the other one, goes on. Where no process was noted,
-    one that had an event after the other was first seen goes on.
+    A session whose process runs, and does not run the other one, goes on. Where no process was noted, or it can't be
+    seen from here, a session that had an event after the other was first seen goes on.
     """
     row, other = _row(project, session), _row(project, by)
     if row is None or other is None or row["ended_at"]:
         return True
-    if row["process"] is not None and row["host"] == project.host:
-        return not _goes_on(row["process"], other["process"])
+    if row["process"] is not None and _is_visible(project, row):
+        return is_gone(project, row) or is_in(project, row, other["process"])
     return bool(row["last_seen"] <= other["first_seen"])
 
 
 def ended_ids(project: OpenProject) -> set[str]:
     """Return the sessions that can do nothing any more: they ended, or their process on this host did."""
-    rows = project.ledger.rows("SELECT id, host, process, ended_at FROM sessions WHERE project = ?", project.key)
-    return {row["id"] for row in rows if row["ended_at"] or _is_gone(project, row)}
+    rows = project.ledger.rows("SELECT * FROM sessions WHERE project = ?", project.key)
+    return {row["id"] for row in rows if row["ended_at"] or is_gone(project, row)}
 
 
 def over_since(project: OpenProject, session: str, since: str, most: int) -> list[str]:
@@ -211,12 +212,11 @@ def over_since(project: OpenProject, session: str, since: str, most: int) -> lis
         row
         for condition, order in (("ended_at IS NULL AND last_seen >= ?", "last_seen"), ("ended_at >= ?", "ended_at"))
         for row in project.ledger.rows(
-            "SELECT id, host, process, ended_at FROM sessions WHERE project = ? AND worktree = ? AND "
-            f"{condition} ORDER BY {order} DESC LIMIT ?",
+            f"SELECT * FROM sessions WHERE project = ? AND worktree = ? AND {condition} ORDER BY {order} DESC LIMIT ?",
             *(project.key, project.worktree, since, most),
         )
     ]
-    return [row["id"] for row in rows if row["id"] != session and (row["ended_at"] or _is_gone(project, row))]
+    return [row["id"] for row in rows if row["id"] != session and (row["ended_at"] or is_gone(project, row))]
 
 
 def all_of(project: OpenProject) -> list[dict[str, object]]:
@@ -273,7 +273,7 @@ def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
             session="id",
             workflow="",
         )
-        about = [row for row in rows if (_is_gone(project, row) if why else silent(row) or _is_gone(project, row))]
+        about = [row for row in rows if (is_gone(project, row) if why else silent(row) or is_gone(project, row))]
         found += [
             TimelineEvent(
                 row["last_seen"], "session", "session went silent", row["id"], detail=why, worktree=row["worktree"]
@@ -297,23 +297,21 @@ def _beginning(project: OpenProject, text: str) -> list[str]:
     return [str(row["id"]) for row in rows]
 
 
-def _is_gone(project: OpenProject, row: Mapping[str, Any]) -> bool:
-    """Return whether a session's process was noted on this host, and runs no more."""
-    return row["host"] == project.host and not runs(row["process"])
+def _stays(project: OpenProject, session: str) -> bool:
+    """Return whether a session goes on in the process that is noted, whichever one names it now.
 
-
-def _kept(project: OpenProject, session: str) -> str | None:
-    """Return the process in which a session goes on, whichever one names it now: it runs, and no later session in it.
-
-    A fork of 2.1.197 first sends an event under the id it comes from, while that session may go on elsewhere.
+    That process runs, and no later session is in it. A fork of 2.1.197 first sends an event under the id it comes from,
+    while that session may go on elsewhere.
     """
     row = project.ledger.one(
-        "SELECT process FROM sessions WHERE project = ? AND id = ? AND host = ? AND ended_at IS NULL"
+        "SELECT * FROM sessions WHERE project = ? AND id = ? AND host = ? AND ended_at IS NULL AND process IS NOT NULL"
         " AND NOT EXISTS (SELECT 1 FROM sessions AS later WHERE later.project = sessions.project"
-        " AND later.process = sessions.process AND later.first_seen >= sessions.last_seen AND later.id <> sessions.id)",
+        " AND later.process = sessions.process AND later.process_start IS sessions.process_start"
+        " AND later.namespace IS sessions.namespace"
+        " AND later.first_seen >= sessions.last_seen AND later.id <> sessions.id)",
         *(project.key, session, project.host),
     )
-    return str(row["process"]) if row and row["process"] is not None and runs(row["process"]) else None
+    return row is not None and _is_visible(project, row) and not is_gone(project, row)
 
 
 def _number(process: str | None) -> int | None:
@@ -321,17 +319,54 @@ def _number(process: str | None) -> int | None:
     return int(process) if process and process.isascii() and process.isdigit() and len(process) < 10 else None
 
 
-def _goes_on(process: int | None, same: int | None) -> bool:
-    return process is None or (process != same and runs(process))
+def client_process(context: Context) -> int | None:
+    """Return the number of the client's process that sent an event; None if unknown."""
+    return _number(context.project.client.process(context.environ))
 
 
-def runs(process: int | None) -> bool:
-    """Return whether a process runs; one that was not noted is taken to run."""
-    if process is None:
-        return True
-    with suppress(PermissionError, OverflowError):  # it runs, as somebody else's
-        try:
-            os.kill(process, 0)
-        except ProcessLookupError:
-            return False
-    return True
+def last_in(project: OpenProject, process: int | None, besides: str) -> str:
+    """Return the last session that was seen in a client process of this host, besides one; empty if none was."""
+    rows = project.ledger.rows(
+        "SELECT * FROM sessions WHERE project = ? AND process = ? AND id <> ? ORDER BY last_seen DESC",
+        *(project.key, process, besides),
+    )
+    return next((str(row["id"]) for row in rows if is_in(project, row, process)), "")
+
+
+def is_gone(project: OpenProject, row: Mapping[str, Any]) -> bool:
+    """Return whether the client process that a session, or a call of it, was noted in runs no more.
+
+    False if it was never noted, or can't be seen from here: it runs on another host or in another container.
+
+    Args:
+        project: the project.
+        row: a row with `host` and `process`, of table `sessions` or of one with a `session`.
+    """
+    row = _placed(project, row)
+    return (
+        row["process"] is not None
+        and _is_visible(project, row)
+        and not liveness.runs(row["process"], row["process_start"])
+    )
+
+
+def is_in(project: OpenProject, row: Mapping[str, Any], process: int | None) -> bool:
+    """Return whether a session, or a call of it, was noted in a client process that runs on this host (`is_gone`)."""
+    if process is None or row["process"] != process:
+        return False
+    row = _placed(project, row)
+    return _is_visible(project, row) and row["process_start"] in (None, liveness.started_at(process))
+
+
+def _is_visible(project: OpenProject, row: Mapping[str, Any]) -> bool:
+    """Return whether the number of a session's process means something here: same host, same container."""
+    return row["host"] == project.host and row["namespace"] in (None, liveness.namespace())
+
+
+def _placed(project: OpenProject, row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a call's row with the start and the namespace of its process, which its session's row has."""
+    if "namespace" in row:
+        return row
+    found = _row(project, row["session"]) or {"process": None, "process_start": None, "namespace": None}
+    start = found["process_start"] if found["process"] == row["process"] else None
+    return {**row, "process_start": start, "namespace": found["namespace"]}

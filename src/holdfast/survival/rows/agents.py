@@ -36,7 +36,10 @@ class _Fleet(NamedTuple):
 
 
 def agents(scene: Scene) -> None:
-    """Agents: some run, some were cut off by a crash, some have finished unused; what is launched again is known."""
+    """Agents: some run, some were cut off by a crash, some have finished unused; what is launched again is known.
+
+    Every second compaction changes the session's id, and so does `/clear` at the end, after which one still runs.
+    """
     client, planted = scene.begin()
     fleet = _plant(scene, client)
     for number in range(scene.cycles):
@@ -45,7 +48,7 @@ def agents(scene: Scene) -> None:
         done = _finished(client, "finder", words)
         client.delegates("reader", f"Read {used}", used)
         heard = len(client.told)
-        scene.compact(client, planted)
+        scene.compact(client, planted, renamed=number % 2 == 1)
         told = "".join(each.text for each in client.told[heard:])
         known = (done.run, words, fleet.running.run, fleet.cut.run, *fleet.script)
         for each in known:
@@ -57,6 +60,12 @@ def agents(scene: Scene) -> None:
         given = _launch(client, f"toolu_script_{number}").changed_input
         scene.found.note(given.get("resumeFromRunId") != _RUN, f"the script would have run all of its agents: {given}")
     scene.found.note(_carried(client).count('"result":') != 2, "the script's results weren't carried on")
+    client.ends("clear")
+    client.becomes(scene.session())
+    client.starts("clear")
+    client.asks()
+    scene.found.note(fleet.running.run not in client.told[-1].text, "nothing was said of a running agent after /clear")
+    _again(scene, client, fleet.running, "running already")
 
 
 def _plant(scene: Scene, client: Conversation) -> _Fleet:

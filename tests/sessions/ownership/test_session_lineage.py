@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.sessions.agents import agent_status, lifecycle, notices
-from holdfast.sessions.agents.session_lineage import inherit
 from holdfast.sessions.ownership import sessions
+from holdfast.sessions.ownership.session_lineage import inherit
 from holdfast.sessions.workspace import Workspace
 from tests.handmade import ME, OTHER, THIRD
 

@@ -1,0 +1,63 @@
+"""Tell whether a process still runs, and tell it from a later one that got the same number."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from functools import cache
+
+_STAT_LIMIT_BYTES = 4096  # more than the system tells of a process
+_PARENT, _START = 1, 19  # fields of /proc/PID/stat after the name, which is the second
+
+
+def runs(number: int, start: str | None = None) -> bool:
+    """Return whether a process of this namespace runs.
+
+    Args:
+        number: its id.
+        start: what `started_at` returned for it. A process of this number with another start is a later one.
+    """
+    with suppress(PermissionError, OverflowError):  # it runs, as another user's
+        try:
+            os.kill(number, 0)
+        except ProcessLookupError:
+            return False
+    return start is None or started_at(number) in (None, start)
+
+
+def started_at(number: int) -> str | None:
+    """Return when a process started, in the system's own ticks; None if it is gone, or where there is no /proc.
+
+    Elsewhere than on Linux only a program (`ps`) tells, which takes too long for an event.
+    """
+    found = _stat(number)
+    return found[1][_START] if found else None
+
+
+def parent(number: int) -> tuple[str, int] | None:
+    """Return a process's name and its parent's id; None if it is gone, or where there is no /proc."""
+    found = _stat(number)
+    return (found[0], int(found[1][_PARENT])) if found else None
+
+
+@cache  # a process can't leave it; the server answers only for callers of its own
+def namespace() -> str | None:
+    """Return the namespace in which this process's numbers hold, such as a container's; None where there is none."""
+    with suppress(OSError):
+        return os.readlink("/proc/self/ns/pid")  # noqa: PTH115 - for each event
+    return None
+
+
+def _stat(number: int) -> tuple[str, list[str]] | None:
+    """Return a process's name, and the fields of /proc/PID/stat after it."""
+    try:
+        descriptor = os.open(f"/proc/{number}/stat", os.O_RDONLY | os.O_CLOEXEC)  # a `Path` would take ten calls
+    except OSError:
+        return None
+    try:
+        name, _, rest = os.read(descriptor, _STAT_LIMIT_BYTES).decode("utf-8", "replace").rpartition(")")
+    except OSError:  # gone just now
+        return None
+    finally:
+        os.close(descriptor)
+    return name.partition("(")[2], rest.split()

@@ -1,0 +1,109 @@
+"""Move what belongs to a session to its next id: after `/clear`, or when a compaction or a fork changed the id.
+
+Every table of the ledger with a column `session` moves, so that a table added later isn't missed, except those that
+`HISTORY` and `CONTEXT` name.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from holdfast import clock
+from holdfast.sessions.agents import askings, lifecycle
+from holdfast.sessions.ownership import sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from holdfast.project import OpenProject
+    from holdfast.sessions.hook import Context, Event
+
+HISTORY = frozenset({"ownings", "seals", "deliveries", "losses", "costs", "reads", "readers", "agent_heirs"})
+"""Tables that say what happened under an id, and to which transcript. Their rows stay."""
+CONTEXT = frozenset({"askings", "hints", "summaries", "todo_lists", "todo_tasks"})
+"""Tables that say what the model knows, which `/clear` ends. Their rows move only at a compaction."""
+
+
+def continue_cleared(event: Event, context: Context) -> None:
+    """Give a session what the one that `/clear` ended has at work: workflows, agents, scripts, teammates.
+
+    The client goes on in the same process with another session id, and so do they. What the model knew is gone.
+
+    Args:
+        event: the `SessionStart` with the source `clear`.
+        context: its context.
+    """
+    project = context.project
+    before = sessions.last_in(project, sessions.client_process(context), besides=event.session_id)
+    if before:
+        inherit(project, before, event.session_id, cleared=True)
+
+
+def inherit(project: OpenProject, before: str, session: str, *, cleared: bool = False) -> None:
+    """End an earlier id of a session, and give the session what belongs to it.
+
+    Later reports of its agents count for the session too, whichever of the two ids they carry.
+
+    Args:
+        project: the project.
+        before: the earlier id.
+        session: the id it goes on under.
+        cleared: whether `/clear` changed the id; else the conversation goes on, and what the model knows moves too.
+    """
+    sessions.ended(project, before)
+    if before == session:
+        return
+    if sessions.process_gone(project, before):  # the agents ended with the process
+        lifecycle.still_there(project, before, ())
+    ledger = project.ledger
+    with ledger.transaction():
+        askings.rename(project, before, session, cleared=cleared)
+        for table, columns in ledger.tables().items():
+            if "session" in columns and table not in HISTORY and not (cleared and table in CONTEXT):
+                _move(project, table, before, session)
+        _succeed(project, before, session)
+
+
+def _move(project: OpenProject, table: str, before: str, session: str) -> None:
+    """Move a table's rows. Where both ids have a row, the later's values count, and the earlier's where it has none."""
+    ledger = project.ledger
+    keys = [row["name"] for row in ledger.rows(f"PRAGMA table_info({table})") if row["pk"]]
+    this = " AND ".join(f"{name} = ?" for name in keys)
+    same = " AND ".join(f"later.{name} = earlier.{name}" for name in keys if name != "session")
+    both = ledger.rows(
+        f"SELECT * FROM {table} AS earlier WHERE project = ? AND session = ?"
+        f" AND EXISTS (SELECT 1 FROM {table} AS later WHERE later.session = ? AND {same})",
+        *(project.key, before, session),
+    )
+    for earlier in both:
+        place = [(earlier | {"session": session})[name] for name in keys]
+        later = ledger.one(f"SELECT * FROM {table} WHERE {this}", *place) or {}
+        ledger.run(f"DELETE FROM {table} WHERE {this}", *(earlier[name] for name in keys))
+        if table == "runs":
+            _report(project, session, earlier)
+            continue
+        values = earlier | {name: value for name, value in later.items() if value not in (None, "")}
+        changes = ", ".join(f"{name} = ?" for name in values)
+        ledger.run(f"UPDATE {table} SET {changes} WHERE {this}", *values.values(), *place)
+    ledger.run(f"UPDATE {table} SET session = ? WHERE project = ? AND session = ?", session, project.key, before)
+
+
+def _report(project: OpenProject, session: str, run: Mapping[str, Any]) -> None:
+    """Report what a run of an agent had reported under an earlier id: the stronger signal counts."""
+    if run["state"] != "running":  # that it runs is known under the new id already
+        lifecycle.reported(
+            *(project, session, run["agent_id"], run["agent_type"], run["state"], run["words"]),
+            transcript=run["transcript"] or "",
+            used=run["consumed_at"] is not None,
+        )
+
+
+def _succeed(project: OpenProject, before: str, session: str) -> None:
+    """Note under which id an earlier one goes on, and every id that went on under that."""
+    ledger = project.ledger
+    ledger.run("UPDATE agent_heirs SET heir = ? WHERE project = ? AND heir = ?", *(session, project.key, before))
+    ledger.run(
+        "INSERT INTO agent_heirs (project, session, worktree, host, client, heir, since) VALUES (?, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (project, session) DO UPDATE SET heir = excluded.heir, since = excluded.since",
+        *(project.key, before, project.worktree, project.host, project.client.NAME, session, clock.stamp()),
+    )

@@ -1,0 +1,177 @@
+"""`/clear` and a compaction that changes the session's id: what goes on under the new id."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast.clients import claude
+from holdfast.process import liveness
+from holdfast.sessions.workspace import Workspace
+from tests.commandline import holdfast
+from tests.handlers.conftest import begin
+from tests.handmade import ME, OTHER, THIRD
+from tests.signals import Agent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holdfast.ledger.database import Ledger
+    from holdfast.testing import HoldfastProject
+
+# What becomes of a session's rows of each table when its id changes: at `/clear`, then at a compaction.
+GOES, STAYS, USED, NONE = "goes along", "stays under the old id", "is used up", "names no session"
+FATES = {
+    # what is at work, and whose it is
+    "owners": (GOES, GOES),
+    "launches": (GOES, GOES),
+    "runs": (GOES, GOES),
+    "agent_calls": (GOES, GOES),
+    "script_runs": (GOES, GOES),
+    "script_agents": (GOES, GOES),
+    # what the model knows and the person asked for: nothing of it after /clear
+    "askings": (STAYS, GOES),
+    "hints": (STAYS, GOES),
+    "summaries": (STAYS, USED),
+    "todo_lists": (STAYS, GOES),
+    "todo_tasks": (STAYS, GOES),
+    # what the model has read: a compaction takes that, too
+    "reads": (STAYS, STAYS),
+    "readers": (STAYS, STAYS),
+    # what happened under an id
+    "sessions": (STAYS, STAYS),
+    "ownings": (STAYS, STAYS),
+    "seals": (STAYS, STAYS),
+    "deliveries": (STAYS, STAYS),
+    "losses": (STAYS, STAYS),
+    "costs": (STAYS, STAYS),
+    "events": (STAYS, STAYS),
+    "agent_heirs": (STAYS, STAYS),
+    # what no session has to itself
+    **dict.fromkeys(("migrations", "phases_seen", "attempts", "step_runs", "generations"), (NONE, NONE)),
+    **dict.fromkeys(("archive", "extracts", "tombstones"), (NONE, NONE)),
+}
+SESSIONS = {"sessions": "id", "events": "conversation"}  # else the column is `session`
+VALUES = {"workflows": "[]", "counts": "{}", "data": "{}", "state": "completed", "kind": "agent"}
+PLANTED = "planted"
+WORK = (("Design", "builder", "Design it."), ("Look", "builder", "Look it."))
+
+
+@pytest.fixture
+def project(holdfast_project: Callable[..., HoldfastProject], monkeypatch: pytest.MonkeyPatch) -> HoldfastProject:
+    """A project whose client process runs, in which a session has a workflow."""
+    monkeypatch.setattr(claude, "process", lambda environ: str(os.getpid()))
+    made = holdfast_project({})
+    begin(made, "startup")
+    phases = ("--phase", "Design @builder", "--phase", "Build @builder")
+    holdfast("start", "Work", "--format", "hybrid", *phases, root=made.root, session=ME)
+    asked(made, "first")
+    return made
+
+
+def asked(project: HoldfastProject, prompt_id: str) -> None:
+    """Have a person give a prompt."""
+    project.fire("UserPromptSubmit", prompt="Do it.", prompt_id=prompt_id)
+
+
+def clear(project: HoldfastProject) -> None:
+    """Send what the client sends at `/clear`, in its order."""
+    project.fire("SessionEnd", "SessionEnd-clear")
+    project.session = OTHER
+    begin(project, "clear")
+
+
+def compact(project: HoldfastProject) -> None:
+    """Compact the session, which has another id afterwards."""
+    project.fire("PreCompact", "PreCompact-auto")
+    project.session = OTHER
+    begin(project, "compact")
+
+
+def plant(ledger: Ledger) -> None:
+    """Put a row of the session into each table."""
+    key = ledger.rows("SELECT project FROM sessions")[0]["project"]
+    for table in ledger.tables():
+        columns = ledger.rows(f"PRAGMA table_info({table})")
+        session = SESSIONS.get(table, "session")
+        if table == "sessions" or session not in {each["name"] for each in columns}:
+            continue
+        row: dict[str, Any] = {
+            each["name"]: VALUES.get(each["name"], 0 if each["type"] == "INTEGER" else PLANTED)
+            for each in columns
+            if each["notnull"] and (each["dflt_value"] is None or each["name"] == "prompt")
+        }
+        row |= {"project": key, session: ME}
+        marks = ", ".join("?" * len(row))
+        ledger.run(f"INSERT OR REPLACE INTO {table} ({', '.join(row)}) VALUES ({marks})", *row.values())
+
+
+def fate(ledger: Ledger, table: str) -> str:
+    """Return what became of the row in a table."""
+    session = SESSIONS.get(table, "session")
+    if session not in ledger.tables()[table]:
+        return NONE
+    rows = ledger.rows(f"SELECT * FROM {table}")
+    found = {row[session] for row in rows if PLANTED in row.values() or (table == "sessions" and row["id"] == ME)}
+    return {ME: STAYS, OTHER: GOES, "": USED}.get("".join(found), "is there twice")
+
+
+@pytest.mark.parametrize(("change", "which"), [(clear, 0), (compact, 1)])
+def test_what_becomes_of_each_table(
+    project: HoldfastProject, change: Callable[[HoldfastProject], None], which: int
+) -> None:
+    """A new table fails here until somebody decides about it."""
+    with Workspace.open(project.root).ledger as ledger:
+        plant(ledger)
+    change(project)
+    with Workspace.open(project.root).ledger as ledger:
+        found = {table: fate(ledger, table) for table in ledger.tables()}
+    assert found == {table: fates[which] for table, fates in FATES.items()}
+
+
+def at_work(project: HoldfastProject, description: str, number: int) -> Agent:
+    """Launch an agent in the background."""
+    made = Agent(project, description, prompt=f"{description} it.", number=number)
+    made.asked["run_in_background"] = True  # type: ignore[index]
+    made.about_to()
+    made.launched()
+    made.started()
+    return made
+
+
+def test_after_clear_what_runs_goes_on_and_what_has_ended_is_asked_for_anew(project: HoldfastProject) -> None:
+    """A running agent isn't started twice, and its end moves its phase, under whichever id; an ended one may run again.
+
+    Another `/clear` changes nothing about that.
+    """
+    running, ended = at_work(project, "Design", 1), at_work(project, "Look", 2)
+    ended.stopped("Nothing to be seen.")
+    for session in (OTHER, THIRD):
+        project.fire("SessionEnd", "SessionEnd-clear")
+        project.session = session
+        begin(project, "clear").assert_advised(f"builder ({running.run}) for phase_0 is running")
+        asked(project, session)
+        twin, anew = (Agent(project, *what, number=int(session[0]) + 10) for what in WORK)
+        twin.about_to().assert_denied("is running already", running.run)
+        assert "permissionDecision" not in anew.about_to().specific
+    words = "DELIVERABLES:\n- src/design.md\nCONTEXT_FOR_NEXT: Build on it."
+    running.stopped(words)
+    running.notified(words=words)
+    phase = json.loads((project.root / ".claude/state/workflow.json").read_text())["phases"][0]
+    assert (phase["status"], phase["deliverables"]) == ("completed", ["src/design.md"])
+
+
+def test_a_new_client_goes_on_with_nothing(project: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the process of the session that was cleared does, and none that got its number later."""
+    at_work(project, "Design", 1)
+    for number, start in ((os.getppid(), None), (os.getpid(), "1")):
+        monkeypatch.setattr(claude, "process", lambda environ, number=number: str(number))
+        if start:
+            monkeypatch.setattr(liveness, "started_at", lambda number, start=start: start)
+        project.session = f"{number:08x}-0000-4000-8000-000000000000"
+        begin(project, "clear")
+        with Workspace.open(project.root).ledger as ledger:
+            assert {row["session"] for row in ledger.rows("SELECT session FROM runs")} == {ME}
