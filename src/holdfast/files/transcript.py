@@ -285,6 +285,9 @@ class Transcripts(Protocol):
     def edited(self, path: str, /) -> Sequence[str]:
         """Return the files that an agent edited, in their order, from the end of its own transcript; never raises."""
 
+    def edited_since(self, path: str, since: str, /) -> bool:
+        """Return whether a session or one of its agents edited a file after a UTC stamp; never raises."""
+
     def usage(self, path: str, since: str = "", /) -> Mapping[str, Tokens] | None:
         """Return the tokens that each model used in an agent's own transcript after a UTC stamp; never raises.
 
@@ -353,6 +356,10 @@ class Unread:
     def edited(self, path: str) -> Sequence[str]:
         """Return no files."""
         return ()
+
+    def edited_since(self, path: str, since: str) -> bool:
+        """Return False."""
+        return False
 
     def usage(self, path: str, since: str = "") -> Mapping[str, Tokens] | None:
         """Return None."""

@@ -227,6 +227,11 @@ def any_unended(project: OpenProject, session: str) -> bool:
     return bool(_select(project, f"session = ? AND {where}", session))
 
 
+def ended_since(project: OpenProject, session: str, since: str) -> bool:
+    """Return whether an agent of a session started after a UTC stamp and has ended, whether or not a launch names it."""
+    return bool(_runs(project, session, "state IN ('stopped', 'completed', 'failed') AND started_at > ? LIMIT 1", since))
+
+
 def left_over(project: OpenProject, session: str) -> list[Agent]:
     """Return the named agents of a session that is over that never ended, or whose results nobody has, as launched."""
     return _of_session(project, session, f"{_PENDING} AND (fate IN ('running', 'finished') OR state = 'missing')")

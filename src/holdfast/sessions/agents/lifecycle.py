@@ -160,7 +160,9 @@ def reported(
         " ON CONFLICT (project, session, agent_id) DO UPDATE SET state = excluded.state,"
         " words = CASE WHEN excluded.words = '' THEN runs.words ELSE excluded.words END,"
         " digest = CASE WHEN excluded.words = '' THEN runs.digest ELSE excluded.digest END,"
-        f" changed_at = excluded.changed_at WHERE runs.state IN ({', '.join('?' * len(weaker))})",
+        # It ended at its stop, whenever the notification of that comes.
+        " changed_at = CASE WHEN excluded.state = 'completed' AND runs.state IN ('stopped', 'completed')"
+        f" THEN runs.changed_at ELSE excluded.changed_at END WHERE runs.state IN ({', '.join('?' * len(weaker))})",
         *(*run, project.worktree, project.host, project.client.NAME),
         *(agent_type, state, words, digest, now, now, *weaker),
     )

@@ -192,8 +192,10 @@ def end_agents(event: Event, context: Context) -> None:
 
     project, session = context.project, event.session_id
     if sessions.process_gone(project, session):
-        from holdfast.sessions.agents import notices
+        from holdfast.sessions.agents import agent_relaunch, notices
 
+        if agent_relaunch.broke_off(project, session):
+            agent_relaunch.free_calls(project, session)
         notices.catch_up(project, session, event.transcript_path)
         lifecycle.still_there(project, session, ())
 
