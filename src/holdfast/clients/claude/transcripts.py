@@ -215,16 +215,15 @@ def edited(path: str) -> Sequence[str]:
 
 def edited_since(path: str, since: str) -> bool:
     """Return whether a session or one of its agents edited a file after a UTC stamp (`Transcripts.edited_since`)."""
-    begun = clock.parse(since)
+    begun, main = clock.parse(since), Path(path)
     if not path or begun is None:
         return False
-    main = Path(path)
     for file in (main, *main.with_suffix("").glob("subagents/**/agent-*.jsonl")):
         with suppress(OSError):
-            if clock.from_mtime(file.stat().st_mtime) > begun:
-                ended = [clock.parse(each.at) for each in work(_as_own(str(file))) if each.path]
-                if any(at and at > begun for at in ended):
-                    return True
+            if clock.from_mtime(file.stat().st_mtime) > begun and any(
+                each.path and (clock.parse(each.at) or begun) > begun for each in work(_as_own(str(file)))
+            ):
+                return True
     return False
 
 

@@ -160,11 +160,8 @@ def _holds(context: Context, event: Call, row: dict[str, Any], agent: Agent, *, 
     if not agent.unused:
         if not cut_off and any(agent_status.ended_since(project, each, ended) for each in of):
             return False
-        for each in _identical(project, row, lifecycle.call_id(event.tool_use_id, event.tool_input)):
-            other = agent_status.find(project, each["session"], each["tool_use_id"])
-            after = other is not None and other.state in _ENDED and (other.ended_at or "") < agent.launched_at
-            if after or each["called_at"] > ended:
-                return False
+        if _is_repeated(project, row, agent, lifecycle.call_id(event.tool_use_id, event.tool_input)):
+            return False
     moment = clock.parse(ended)
     if moment is None or project.head_changed_at > moment.timestamp():
         return False
@@ -172,13 +169,16 @@ def _holds(context: Context, event: Call, row: dict[str, Any], agent: Agent, *, 
     return not any(project.transcripts.edited_since(each, ended) for each in paths)
 
 
-def _identical(project: OpenProject, row: dict[str, Any], call: str) -> list[dict[str, Any]]:
-    """Return the other calls of the same work that ran under the same prompt, but for the one that is judged."""
-    return project.ledger.rows(
-        "SELECT * FROM agent_calls WHERE project = ? AND fingerprint = ? AND prompt = ? AND refused = ''"
-        " AND tool_use_id NOT IN (?, ?) ORDER BY called_at DESC LIMIT ?",
-        *(project.key, row["fingerprint"], row["prompt"], row["tool_use_id"], call, _LOOKED_AT),
+def _is_repeated(project: OpenProject, row: dict[str, Any], agent: Agent, call: str) -> bool:
+    """Return whether an agent ran more than once under its prompt, one run after the other; `call` is the present."""
+    found = project.ledger.one(
+        "SELECT 1 FROM agent_calls JOIN agents USING (project, session, tool_use_id)"
+        " WHERE project = ? AND fingerprint = ? AND agent_calls.prompt = ? AND refused = ''"
+        " AND tool_use_id NOT IN (?, ?) AND (called_at > ? OR (state IN (?, ?) AND changed_at < ?)) LIMIT 1",
+        *(project.key, row["fingerprint"], row["prompt"], agent.tool_use_id, call),
+        *(agent.ended_at, *_ENDED, agent.launched_at),
     )
+    return found is not None
 
 
 def _interrupted(context: Context, event: Call, row: dict[str, Any], agent: Agent) -> str:

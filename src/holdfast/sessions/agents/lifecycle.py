@@ -184,7 +184,8 @@ def _home(project: OpenProject, session: str, agent_id: str) -> str:
     if home != session or agent_status.of_run(project, session, agent_id):
         return home
     launch = project.ledger.one(
-        "SELECT session, tool_use_id FROM launches WHERE project = ? AND agent_id = ? ORDER BY launched_at DESC LIMIT 1",
+        "SELECT session, tool_use_id FROM launches WHERE project = ? AND agent_id = ?"
+        " ORDER BY launched_at DESC LIMIT 1",
         *(project.key, agent_id),
     )
     if launch and sessions.process_gone(project, launch["session"]):
@@ -205,11 +206,11 @@ def _continue(project: OpenProject, session: str, agent_id: str) -> None:
         " WHERE project = ? AND session = ? AND agent_id = ? AND state = 'missing'",
         *(clock.stamp(), project.key, session, agent_id),
     )
-    agent = agent_status.of_run(project, session, agent_id) if changed else None
-    if agent:
+    if changed:
         project.ledger.run(
-            "UPDATE agent_calls SET prompt = '', answered = '' WHERE project = ? AND session = ? AND tool_use_id = ?",
-            *(project.key, session, agent.tool_use_id),
+            "UPDATE agent_calls SET prompt = '', answered = '' WHERE project = ?1 AND session = ?2 AND tool_use_id IN"
+            " (SELECT tool_use_id FROM launches WHERE project = ?1 AND session = ?2 AND agent_id = ?3)",
+            *(project.key, session, agent_id),
         )
 
 
@@ -245,7 +246,8 @@ def still_there(project: OpenProject, session: str, listed: Collection[str]) -> 
     for row in rows:
         if row["agent_id"] in listed:
             continue
-        if row["resumed"] and row["state"] != "running":  # resumed after its result was used, and it has brought no new result
+        # One that was resumed after its result was used keeps that result if it brings no new one.
+        if row["resumed"] and row["state"] != "running":
             project.ledger.run(
                 "UPDATE runs SET resumed = 0 WHERE project = ? AND session = ? AND agent_id = ?",
                 *(project.key, session, row["agent_id"]),

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from holdfast.sessions.agents.lifecycle import State
 
 _ENDINGS: dict[str, State] = {
-    **{"completed": "completed", "running": "running", "": "stopped"},
+    "completed": "completed",
+    "running": "running",
+    "": "stopped",
     **dict.fromkeys(("stopped", "killed"), "missing"),  # it can be continued
 }
 """The state that each status of a notification means; any other is a failure."""

@@ -49,9 +49,12 @@ def _results(entry: dict[str, Any], calls: dict[str, tuple[str, dict[str, Any]]]
         failed, output = result.get("is_error") is True, plain(result.get("content"))
         if name in SHELLS and not text(data, "backgroundTaskId") and (not failed or output.startswith(_EXIT)):
             yield Work(at, command=text(given, "command"), output=output, failed=failed)
-        elif name in _EDITORS and not failed:
-            if path := text(given, "file_path") or text(given, "notebook_path") or text(data, "filePath"):
-                yield Work(at, path=path, lines_added=_added(name, given, data))
+        elif name in _EDITORS and not failed and (path := _path(given, data)):
+            yield Work(at, path=path, lines_added=_added(name, given, data))
+
+
+def _path(given: dict[str, Any], data: dict[str, Any]) -> str:
+    return text(given, "file_path") or text(given, "notebook_path") or text(data, "filePath")
 
 
 def _added(name: str, given: dict[str, Any], data: dict[str, Any]) -> int:
