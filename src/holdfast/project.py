@@ -116,6 +116,14 @@ class Project:
         return head.removeprefix(_BRANCH) if head.startswith(_BRANCH) and not head.endswith("/.invalid") else None
 
     @property
+    def head_changed_at(self) -> float:
+        """When a commit or a checkout last changed what HEAD is, in seconds since 1970; 0 where git keeps no log."""
+        try:
+            return (self._git[1] / "logs" / "HEAD").stat().st_mtime if self._git else 0
+        except OSError:
+            return 0
+
+    @property
     def ledger_file(self) -> Path:
         """The path of the project's ledger; it may not exist."""
         return _ledger_file(self.identity)

@@ -53,23 +53,17 @@ class Answer(NamedTuple):
 
 @frozen
 class Job:
-    """An agent, or a command in the background.
+    """A command in the background.
 
     Attributes:
         id: what the client calls it.
-        text: its description, or the command.
-        kind: the agent's type; "" where it is not known, and for a command.
+        text: the command.
         output: the path of the file its output goes to; "" where it is not known.
-        status: `running`, or how it ended.
-        result: what an agent that ended said last.
     """
 
     id: str
     text: str
-    kind: str = ""
     output: str = ""
-    status: str = "running"
-    result: str = ""
 
 
 @frozen
@@ -110,30 +104,24 @@ class Trail:
         todos: the open to-dos, those in progress first, else in their order.
         completed: how many to-dos are completed.
         runs: the commands that were run, newest first.
-        agents: the agents that were launched and have not reported their end, newest first.
         commands: the commands that run in the background, newest first.
-        finished: the agents that ended, newest first.
         edits: the files that were created or edited, newest first.
         plan: the plan's file; "" without one.
         plan_title: the first line of the plan, where it is known.
         branch: the branch the last entry was written on; "" where there is none.
         statements: what the model said and the person answered, newest first.
-        reads: the files that were read and not edited, newest first.
     """
 
     requests: tuple[str, ...] = ()
     todos: tuple[Todo, ...] = ()
     completed: int = 0
     runs: tuple[Run, ...] = ()
-    agents: tuple[Job, ...] = ()
     commands: tuple[Job, ...] = ()
-    finished: tuple[Job, ...] = ()
     edits: tuple[Edit, ...] = ()
     plan: str = ""
     plan_title: str = ""
     branch: str = ""
     statements: tuple[str | Answer, ...] = ()
-    reads: tuple[str, ...] = ()
 
 
 class Result(Protocol):
@@ -285,6 +273,9 @@ class Transcripts(Protocol):
     def edited(self, path: str, /) -> Sequence[str]:
         """Return the files that an agent edited, in their order, from the end of its own transcript; never raises."""
 
+    def edited_since(self, path: str, since: str, /) -> bool:
+        """Return whether a session or one of its agents edited a file after a UTC stamp; never raises."""
+
     def usage(self, path: str, since: str = "", /) -> Mapping[str, Tokens] | None:
         """Return the tokens that each model used in an agent's own transcript after a UTC stamp; never raises.
 
@@ -353,6 +344,10 @@ class Unread:
     def edited(self, path: str) -> Sequence[str]:
         """Return no files."""
         return ()
+
+    def edited_since(self, path: str, since: str) -> bool:
+        """Return False."""
+        return False
 
     def usage(self, path: str, since: str = "") -> Mapping[str, Tokens] | None:
         """Return None."""

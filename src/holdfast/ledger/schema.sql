@@ -260,6 +260,9 @@ CREATE INDEX IF NOT EXISTS events_at ON events (project, at);
 
 CREATE TABLE IF NOT EXISTS sessions (process_start TEXT, namespace TEXT, attended INTEGER);
 
+-- an agent's launch, whichever session noted it
+CREATE INDEX IF NOT EXISTS launches_run ON launches (project, agent_id);
+
 -- for the log: made when somebody first asks for it, so that no event pays for it before.
 
 CREATE INDEX IF NOT EXISTS agent_calls_called_at ON agent_calls (project, called_at);

@@ -115,7 +115,6 @@ def _sections(trail: Trail, branch: str, root: str) -> list[_Section]:
         _Section("Last request (not a new one):", 1, trail.requests[-1:], _request),
         _Section(f"Open to-dos{completed}:", 4, trail.todos or ["none"] * bool(completed), _todo),
         _Section("Commands whose last run failed:", 2, words.failures(trail.runs), _failure),
-        _Section("Running agents (don't start them again):", 2, trail.agents, _job),
         _Section("Running background commands:", 2, trail.commands, _job),
         _Section("Files created or edited, newest first:", 4, trail.edits, lambda edit: _edit(edit, root)),
         _Section(_PLACE, 2, _place(trail, branch, root), str),
@@ -126,9 +125,7 @@ def _sections(trail: Trail, branch: str, root: str) -> list[_Section]:
             lambda number: _earlier(earlier[number]),
             order=lambda number: picked[number],
         ),
-        _Section("Agents that ended, newest first:", 1, trail.finished, _ended),
         _Section("Decided on the way, newest first:", 2, words.decided(trail.statements), _say),
-        _Section("Files read, newest first:", 2, trail.reads, lambda path: _path(path, root)),
     ]
 
 
@@ -165,13 +162,8 @@ def _failure(failure: Run) -> str:
 
 
 def _job(job: Job) -> str:
-    known = ", ".join(_say(word, 60) for word in (job.kind, job.id) if word)
     output = f", output {_path(job.output)}" if job.output else ""
-    return f"{_say(job.text)} ({known}){output}"
-
-
-def _ended(job: Job) -> str:
-    return f"{_say(job.text)} ({_say(job.id, 60)}), {_say(job.status, 20)}: {_say(job.result) or 'no result'}"
+    return f"{_say(job.text)} ({_say(job.id, 60)}){output}"
 
 
 def _edit(edit: Edit, root: str) -> str:

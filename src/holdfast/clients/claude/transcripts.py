@@ -12,8 +12,9 @@ import os
 import re
 import stat
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import clock
@@ -209,8 +210,26 @@ def work(entries: Sequence[dict[str, Any]]) -> Sequence[Work]:
 
 def edited(path: str) -> Sequence[str]:
     """Return the files that an agent edited, by its own transcript, whose entries all are a subagent's."""
-    entries = [{**each, "isSidechain": False} for each in tail(path) if isinstance(each, dict)]
-    return [each.path for each in reversed(trail(entries).edits)]
+    return [each.path for each in reversed(trail(_as_own(path)).edits)]
+
+
+def edited_since(path: str, since: str) -> bool:
+    """Return whether a session or one of its agents edited a file after a UTC stamp (`Transcripts.edited_since`)."""
+    begun, main = clock.parse(since), Path(path)
+    if not path or begun is None:
+        return False
+    for file in (main, *main.with_suffix("").glob("subagents/**/agent-*.jsonl")):
+        with suppress(OSError):
+            if clock.from_mtime(file.stat().st_mtime) > begun and any(
+                each.path and (clock.parse(each.at) or begun) > begun for each in work(_as_own(str(file)))
+            ):
+                return True
+    return False
+
+
+def _as_own(path: str) -> list[dict[str, Any]]:
+    """Return a transcript's entries, those of subagents as if they were the session's own."""
+    return [{**each, "isSidechain": False} for each in tail(path) if isinstance(each, dict)]
 
 
 def usage(path: str, since: str = "") -> Mapping[str, Tokens] | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.errors import StateError
+from holdfast.files import status_file
 from holdfast.sessions.agents import agent_status, askings, lifecycle, script_runs
 from holdfast.sessions.agents.relaunch_answer import PASSED, Relaunch, said
 from holdfast.sessions.ownership import sessions
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.hook import Call, Context, Returned
 
 RESULT_LIMIT_CHARS = 9_500  # of a refusal, as for any text that the client takes
+_ENDED = ("completed", "stopped")  # states of a run that has a result
 _LOOKED_AT = 200  # earlier identical calls
 _OPTIONS = ("model", "effort", "isolation", "mode")
 
@@ -114,10 +116,11 @@ def _held(context: Context, event: Call, row: dict[str, Any], asking: Asking, pr
         _answers(project, row, asking)
         why = f"This agent is running already: {who}. Its notification brings the result; don't start it again."
         return Relaunch(why, messages=said(context, event, f"{who} wasn't started twice; it is still running."))
-    ended = agent.state in ("completed", "stopped")
-    wanted = bool(row["prompt"] and agent.words.strip())  # after /clear no prompt is left: the person starts over
-    crashed = not alive and _broke_off(project, row["session"])
-    if ended and wanted and (agent.unused or crashed or row["prompt"] == asking.prompt):
+    ended = agent.state in _ENDED
+    cut_off = not row["prompt"] or (not alive and broke_off(project, row["session"]))
+    wanted = agent.unused or cut_off or row["prompt"] == asking.prompt
+    wanted = wanted and row["prompt"] != askings.CLEARED  # the person starts over
+    if ended and agent.words.strip() and wanted and _holds(context, event, row, agent, cut_off=cut_off):
         _answers(project, row, asking)
         lifecycle.reported(project, row["session"], agent.agent_id, "", "completed", agent.words, used=True)
         text = _result(context, agent, who)
@@ -132,11 +135,52 @@ def _held(context: Context, event: Call, row: dict[str, Any], asking: Asking, pr
     return None
 
 
-def _broke_off(project: OpenProject, session: str) -> bool:
+def broke_off(project: OpenProject, session: str) -> bool:
     """Return whether a session was cut off at work: in a turn of its own, or while agents of it were at work."""
     if not sessions.has_crashed(project, session):
         return False
     return not sessions.is_idle(project, session) or agent_status.any_unended(project, session)
+
+
+def free_calls(project: OpenProject, session: str) -> None:
+    """Let the results of the work that a session was cut off at answer its calls under any later prompt."""
+    project.ledger.run(
+        "UPDATE agent_calls SET prompt = '' WHERE project = ? AND session = ? AND prompt = ?",
+        *(project.key, session, askings.current(project, session).prompt),
+    )
+
+
+def _holds(context: Context, event: Call, row: dict[str, Any], agent: Agent, *, cut_off: bool) -> bool:
+    """Return whether an agent's result still holds: nothing was edited or committed since.
+
+    A result that the conversation has had holds only if its agent ran once under the prompt, and no agent that was
+    started later has ended: otherwise the agent is part of a loop. Work that was cut off is begun from its start, so
+    there agents that came later are no loop.
+    """
+    project, ended = context.project, agent.ended_at or ""
+    of = {row["session"], event.session_id}
+    if not agent.unused:
+        if not cut_off and any(agent_status.ended_since(project, each, ended) for each in of):
+            return False
+        if _is_repeated(project, row, agent, lifecycle.call_id(event.tool_use_id, event.tool_input)):
+            return False
+    moment = clock.parse(ended)
+    if moment is None or project.head_changed_at > moment.timestamp():
+        return False
+    paths = {event.transcript_path, *(sessions.transcript(project, each) for each in of)}
+    return not any(project.transcripts.edited_since(each, ended) for each in paths)
+
+
+def _is_repeated(project: OpenProject, row: dict[str, Any], agent: Agent, call: str) -> bool:
+    """Return whether an agent ran more than once under its prompt, one run after the other; `call` is the present."""
+    found = project.ledger.one(
+        "SELECT 1 FROM agent_calls JOIN agents USING (project, session, tool_use_id)"
+        " WHERE project = ? AND fingerprint = ? AND agent_calls.prompt = ? AND refused = ''"
+        " AND tool_use_id NOT IN (?, ?) AND (called_at > ? OR (state IN (?, ?) AND changed_at < ?)) LIMIT 1",
+        *(project.key, row["fingerprint"], row["prompt"], agent.tool_use_id, call),
+        *(agent.ended_at, *_ENDED, agent.launched_at),
+    )
+    return found is not None
 
 
 def _interrupted(context: Context, event: Call, row: dict[str, Any], agent: Agent) -> str:
@@ -154,7 +198,9 @@ def _interrupted(context: Context, event: Call, row: dict[str, Any], agent: Agen
 
 
 def _result(context: Context, agent: Agent, who: str) -> str:
-    lead = f"This agent has finished already ({who}); nothing was started."
+    moment = clock.parse(agent.ended_at or "")
+    when = status_file.age(int((clock.now() - moment).total_seconds())) if moment else "earlier"
+    lead = f"This agent has finished already ({who}, {when}); nothing was started."
     whole = fenced(f"{lead} Its result:", agent.words.split("\n")) if units(agent.words) <= RESULT_LIMIT_CHARS else ""
     if whole and units(whole) <= RESULT_LIMIT_CHARS:
         return whole

@@ -227,6 +227,19 @@ def any_unended(project: OpenProject, session: str) -> bool:
     return bool(_select(project, f"session = ? AND {where}", session))
 
 
+def ended_since(project: OpenProject, session: str, since: str) -> bool:
+    """Return whether an agent of a session started after a UTC stamp and has ended; agents of scripts count."""
+    where = "state IN ('stopped', 'completed', 'failed') AND started_at > ? LIMIT 1"
+    return bool(_runs(project, session, where, since))
+
+
+def used(project: OpenProject, session: str, most: int) -> list[Agent]:
+    """Return the agents of a session that finished last and whose results its conversation has had, newest first."""
+    newest = f"SELECT agent_id FROM runs WHERE {_OF_SESSION} AND state IN ('stopped', 'completed')"
+    newest += " AND consumed_at IS NOT NULL AND resumed = 0 ORDER BY changed_at DESC LIMIT ?3"
+    return _of_session(project, session, f"agent_id IN ({newest})", most, order="changed_at DESC, tool_use_id")
+
+
 def left_over(project: OpenProject, session: str) -> list[Agent]:
     """Return the named agents of a session that is over that never ended, or whose results nobody has, as launched."""
     return _of_session(project, session, f"{_PENDING} AND (fate IN ('running', 'finished') OR state = 'missing')")

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from holdfast.project import OpenProject
     from holdfast.sessions.hook import Event
 
+CLEARED = "cleared"  # the prompt of launches from before `/clear`
+
 
 class Asking(NamedTuple):
     """What a session works on.
@@ -51,9 +53,9 @@ def current(project: OpenProject, session: str) -> Asking:
 def rename(project: OpenProject, before: str, session: str, *, cleared: bool) -> None:
     """Rewrite the prompts and beginnings of an earlier id's launches for the id that the session goes on under.
 
-    Its beginnings come before those of the new id. After `/clear` they have no prompt: the person starts over.
+    Its beginnings come before those of the new id. After `/clear` the prompt is `CLEARED`: the person starts over.
     """
-    prompt = "''" if cleared else "replace(prompt, ?1 || '/', ?2 || '/')"
+    prompt = f"'{CLEARED}'" if cleared else "replace(prompt, ?1 || '/', ?2 || '/')"
     for table in ("agent_calls", "script_runs"):
         names = ("epoch", "answered") if table == "agent_calls" else ("epoch",)
         earlier = [f"{each} = replace({each}, ?1 || '/', ?2 || '/-')" for each in names]

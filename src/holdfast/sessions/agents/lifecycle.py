@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from holdfast import capture, clock
 from holdfast.files.redact import MARGIN_CHARS, redact
 from holdfast.sessions.agents import agent_status
+from holdfast.sessions.ownership import sessions
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -116,11 +117,11 @@ def reported(
 
     A weaker signal never replaces a stronger one: failed > completed > stopped > missing > running. An agent that is
     resumed or sent a message after a verdict keeps the verdict. If its result was used before, it counts as running
-    again, and its next result as a new one.
+    again, and its next result as a new one. An agent that was interrupted and goes on is judged again.
 
     Args:
         project: the project.
-        session: the main session.
+        session: the main session whose event it was. An agent of a session that is over belongs to it from now on.
         agent_id: the run.
         agent_type: the kind of agent; empty if the signal doesn't say.
         state: the state that the signal reports.
@@ -128,11 +129,19 @@ def reported(
         transcript: the path of the run's own transcript; empty if unknown.
         used: whether the main conversation has this result, from the call's return or from a notification.
     """
-    session = agent_status.home(project, session, agent_id)
+    session = _home(project, session, agent_id)
     words, now = _result(project, words), clock.stamp()
     digest = hashlib.sha256(words.encode()).hexdigest()[:12] if words else ""
     run = (project.key, session, agent_id)
+    if state not in ("missing", "failed"):
+        project.ledger.run(
+            f"UPDATE launches SET verdict = '{agent_status.UNWRITTEN}' WHERE project = ?1 AND session = ?2"
+            " AND agent_id = ?3 AND verdict = 'failed' AND EXISTS (SELECT 1 FROM runs WHERE project = ?1"
+            " AND session = ?2 AND agent_id = ?3 AND state = 'missing')",
+            *run,
+        )
     if state == "running":
+        _continue(project, *run[1:])
         project.ledger.run(
             "UPDATE runs SET resumed = 1, resumed_at = ? WHERE project = ? AND session = ? AND agent_id = ?"
             " AND consumed_at IS NOT NULL AND resumed = 0",
@@ -151,7 +160,9 @@ def reported(
         " ON CONFLICT (project, session, agent_id) DO UPDATE SET state = excluded.state,"
         " words = CASE WHEN excluded.words = '' THEN runs.words ELSE excluded.words END,"
         " digest = CASE WHEN excluded.words = '' THEN runs.digest ELSE excluded.digest END,"
-        f" changed_at = excluded.changed_at WHERE runs.state IN ({', '.join('?' * len(weaker))})",
+        # It ended at its stop, whenever the notification of that comes.
+        " changed_at = CASE WHEN excluded.state = 'completed' AND runs.state IN ('stopped', 'completed')"
+        f" THEN runs.changed_at ELSE excluded.changed_at END WHERE runs.state IN ({', '.join('?' * len(weaker))})",
         *(*run, project.worktree, project.host, project.client.NAME),
         *(agent_type, state, words, digest, now, now, *weaker),
     )
@@ -161,6 +172,45 @@ def reported(
             " consumed_at = CASE WHEN ? = 1 THEN COALESCE(consumed_at, ?) ELSE consumed_at END"
             " WHERE project = ? AND session = ? AND agent_id = ?",
             *(transcript, transcript, int(used), now, *run),
+        )
+
+
+def _home(project: OpenProject, session: str, agent_id: str) -> str:
+    """Return the session that an agent belongs to, after moving it to this one if the session that launched it is over.
+
+    SendMessage continues an interrupted agent in whichever session sends it, under the agent's own id, which is unique.
+    """
+    home = agent_status.home(project, session, agent_id)
+    if home != session or agent_status.of_run(project, session, agent_id):
+        return home
+    launch = project.ledger.one(
+        "SELECT session, tool_use_id FROM launches WHERE project = ? AND agent_id = ?"
+        " ORDER BY launched_at DESC LIMIT 1",
+        *(project.key, agent_id),
+    )
+    if launch and sessions.process_gone(project, launch["session"]):
+        still_there(project, launch["session"], ())
+        for table in ("launches", "agent_calls", "runs"):
+            column, value = ("agent_id", agent_id) if table == "runs" else ("tool_use_id", launch["tool_use_id"])
+            project.ledger.run(
+                f"UPDATE OR IGNORE {table} SET session = ? WHERE project = ? AND session = ? AND {column} = ?",
+                *(session, project.key, launch["session"], value),
+            )
+    return session
+
+
+def _continue(project: OpenProject, session: str, agent_id: str) -> None:
+    """Note that an interrupted agent runs again; its result then answers its call, whoever repeats that later."""
+    changed = project.ledger.run(
+        "UPDATE runs SET state = 'running', resumed = 1, resumed_at = ?, consumed_at = NULL"
+        " WHERE project = ? AND session = ? AND agent_id = ? AND state = 'missing'",
+        *(clock.stamp(), project.key, session, agent_id),
+    )
+    if changed:
+        project.ledger.run(
+            "UPDATE agent_calls SET prompt = '', answered = '' WHERE project = ?1 AND session = ?2 AND tool_use_id IN"
+            " (SELECT tool_use_id FROM launches WHERE project = ?1 AND session = ?2 AND agent_id = ?3)",
+            *(project.key, session, agent_id),
         )
 
 
@@ -188,7 +238,7 @@ def still_there(project: OpenProject, session: str, listed: Collection[str]) -> 
     start here.
     """
     rows = project.ledger.rows(
-        "SELECT agent_id, agent_type, resumed FROM runs WHERE project = ?1 AND session = ?2 AND agent_id IN ("
+        "SELECT agent_id, agent_type, state, resumed FROM runs WHERE project = ?1 AND session = ?2 AND agent_id IN ("
         "SELECT agent_id FROM runs WHERE project = ?1 AND session = ?2 AND state = 'running'"
         " UNION ALL SELECT agent_id FROM runs WHERE project = ?1 AND session = ?2 AND resumed = 1)",
         *(project.key, session),
@@ -196,7 +246,8 @@ def still_there(project: OpenProject, session: str, listed: Collection[str]) -> 
     for row in rows:
         if row["agent_id"] in listed:
             continue
-        if row["resumed"]:  # resumed after its result was used, and it has brought no new result
+        # One that was resumed after its result was used keeps that result if it brings no new one.
+        if row["resumed"] and row["state"] != "running":
             project.ledger.run(
                 "UPDATE runs SET resumed = 0 WHERE project = ? AND session = ? AND agent_id = ?",
                 *(project.key, session, row["agent_id"]),

@@ -13,7 +13,13 @@ if TYPE_CHECKING:
     from holdfast.sessions.agents.agent_status import Agent
     from holdfast.sessions.agents.lifecycle import State
 
-_ENDINGS: dict[str, State] = {"completed": "completed", "running": "running", "": "stopped"}  # else a failure
+_ENDINGS: dict[str, State] = {
+    "completed": "completed",
+    "running": "running",
+    "": "stopped",
+    **dict.fromkeys(("stopped", "killed"), "missing"),  # it can be continued
+}
+"""The state that each status of a notification means; any other is a failure."""
 
 
 TURN_BYTES = 1 << 20  # bytes at the end of a transcript that hold the last turn

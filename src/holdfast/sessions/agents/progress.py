@@ -222,6 +222,26 @@ def launch(
     return _judge(project, workflow, phase.id, "active")
 
 
+def restart(project: OpenProject, session: str, agent: Agent) -> None:
+    """Start the phase of an interrupted agent again that a session continues; its workflow then belongs to the session.
+
+    Args:
+        project: the project.
+        session: the session.
+        agent: the agent, which runs again.
+    """
+    from holdfast.sessions.ownership import owners
+    from holdfast.sessions.workspace import Workspace
+    from holdfast.workflow import registry
+
+    found = registry.agents_work_on(Workspace.of(project), session)
+    workflow, phase = _phase([*_usable(project, session, found), *_nobodys(project, session, found)], agent)
+    if workflow and phase:
+        owners.take(project, workflow, session)
+        if phase.status == "failed":
+            _judge(project, workflow, phase.id, "active")
+
+
 def settle(project: OpenProject, session: str) -> list[Moved]:
     """Judge every launch whose result is in, and move the phases they were for.
 

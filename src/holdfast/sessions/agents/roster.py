@@ -1,6 +1,6 @@
 """What a session is told of agents when its conversation begins anew: which run, which were cut off, which have ended.
 
-Only work whose results nobody has used is named: what somebody has used already would only be done again.
+Work whose results the conversation has had is named only after a compaction, where the model may have lost them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 LIMIT_CHARS = 2_400
 _AGENTS = 10  # agents, and runs, that are named
+_FINISHED = 5  # agents and runs whose results the conversation has had
 _LEAD = "Agents of earlier work in this project. Go on with them only if that work is still wanted."
+
+_USED = "Finished before the compaction, newest first. Use these results; run the work again only if it has changed."
 
 
 def roster(event: Event, context: Context) -> list[Message]:
@@ -34,13 +37,15 @@ def roster(event: Event, context: Context) -> list[Message]:
         context: its context.
 
     Returns:
-        A message for the model, or nothing.
+        Messages for the model.
     """
     if context.config.agents == "off" or context.project.ledger.problem:
         return []
+    finished = _finished(event, context) if _is_compaction(event) else []
+    told = [Message(wording.fenced(_USED, finished))] if finished else []
     lines = [*_scripts(event, context), *_teammates(event, context), *_agents(event, context)]
     if not lines:
-        return []
+        return told
     kept = list[str]()
     for line in lines:
         if wording.size([*kept, line]) > LIMIT_CHARS:
@@ -48,7 +53,28 @@ def roster(event: Event, context: Context) -> list[Message]:
             break
         kept.append(line)
     context.log(f"named {len(lines)} agents and runs that are left", session=event.session_id)
-    return [Message(wording.fenced(_LEAD, kept))]
+    return [*told, Message(wording.fenced(_LEAD, kept))]
+
+
+def _is_compaction(event: Event) -> bool:
+    return getattr(event, "source", "") == "compact"
+
+
+def _finished(event: Event, context: Context) -> list[str]:
+    """Name the conversation's last agents and runs whose results it has had, with the places of these."""
+    project, session = context.project, event.session_id
+    runs = script_runs.recent(project, script_runs.process(context), days=context.config.freshness_days)
+    found = [
+        (run.used_at, f"{_script(run)} has finished, {run.counted}; {_results(run)}")
+        for run in runs
+        if run.session == session and run.used_at and run.status in ("completed", "partial")
+    ]
+    for agent in agent_status.used(project, session, _FINISHED):
+        task = f" (launched for {quoted(agent.description)})" if agent.description.strip() else ""
+        place = f"transcript: {wording.clean(agent.transcript or agent.output)}"
+        who = f"{one_line(agent.agent_type, 60)} ({one_line(agent.agent_id, 60)})"
+        found.append((agent.changed_at or "", f"{who} has finished{task}; {place}"))
+    return [line for _, line in sorted(found, reverse=True)[:_FINISHED]]
 
 
 def unused(context: Context, session: str, transcript: str) -> list[ScriptRun]:
@@ -79,8 +105,7 @@ def _scripts(event: Event, context: Context) -> Iterator[str]:
         from holdfast.sessions.agents import script_relaunch
 
         script_relaunch.carry(run, event.transcript_path, run.run)
-        who = f"script {quoted(run.name or 'without a name', 60)}, run {run.run}"
-        results = f"results: {wording.clean(run.folder)}/journal.jsonl"
+        who, results = _script(run), _results(run)
         if run.status == "running":
             yield f"{who} (task {run.task}) is running, {run.counted}; don't start it again"
         elif run.status == "completed":
@@ -91,6 +116,14 @@ def _scripts(event: Event, context: Context) -> Iterator[str]:
             resumed = f", resumeFromRunId: {run.run!r}" if run.journal and run.journal.known else ""
             call = f"Workflow({{scriptPath: {run.script!r}{resumed}}}), with the same args"
             yield f"{who} {how}, {run.counted}; to go on: {wording.clean(call)}; {results}"
+
+
+def _script(run: ScriptRun) -> str:
+    return f"script {quoted(run.name or 'without a name', 60)}, run {run.run}"
+
+
+def _results(run: ScriptRun) -> str:
+    return f"results: {wording.clean(run.folder)}/journal.jsonl"
 
 
 def _teammates(event: Event, context: Context) -> Iterator[str]:
@@ -108,6 +141,8 @@ def _agents(event: Event, context: Context) -> Iterator[str]:
     project, session = context.project, event.session_id
     mates = {agent.tool_use_id for _, agent in lifecycle.teammates(project, session, script_runs.process(context))}
     own = [each for each in agent_status.waiting(project, session) if each.tool_use_id not in mates]
+    if _is_compaction(event):  # the client itself names those that run
+        own = [each for each in own if each.unused]
     cleared = getattr(event, "source", "") == "clear"  # no guidance is given then
     if own and (cleared or progress.session_workflow(project, session) is None):
         yield from session_guidance.agent_lines(own)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.sessions.agents import lifecycle
+from holdfast.sessions.agents import agent_status, lifecycle
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -31,6 +31,11 @@ def start_agent(event: Event, context: Context) -> list[Message]:
     from holdfast.workflow.wording import Message
 
     lifecycle.reported(project, session, agent, event.agent_type, "running")
+    continued = agent_status.of_run(project, session, agent)
+    if continued and continued.since != continued.launched_at and continued.verdict in (None, agent_status.UNWRITTEN):
+        from holdfast.sessions.agents import progress
+
+        progress.restart(project, session, continued)
     if lifecycle.reminded(project, session, agent):
         return []
     workflow, phase = _worked_for(event, context, agent)
@@ -168,7 +173,7 @@ def rest(event: Event, context: Context, listed: Collection[str] | None) -> None
         context: its context.
         listed: the ids of the background tasks that the client lists; None if the client doesn't list them.
     """
-    from holdfast.sessions.agents import agent_status, notices, script_runs
+    from holdfast.sessions.agents import notices, script_runs
     from holdfast.sessions.ownership import sessions
 
     project, session = context.project, event.session_id
@@ -193,8 +198,10 @@ def end_agents(event: Event, context: Context) -> None:
 
     project, session = context.project, event.session_id
     if sessions.process_gone(project, session):
-        from holdfast.sessions.agents import notices
+        from holdfast.sessions.agents import agent_relaunch, notices
 
+        if agent_relaunch.broke_off(project, session):
+            agent_relaunch.free_calls(project, session)
         notices.catch_up(project, session, event.transcript_path)
         lifecycle.still_there(project, session, ())
 

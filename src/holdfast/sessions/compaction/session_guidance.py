@@ -53,7 +53,9 @@ def compile(
         recap: the client's own summary; what it has word for word is shortened in the guidance.
     """
     known = required_files.states(project, session, workflow)
+    # The client itself names those that run, and says not to start them again.
     agents = [each for each in agent_status.waiting(project, session) if each.workflow in (None, workflow.key)]
+    agents = [each for each in agents if each.unused]
     made = guidance.compile(
         workflow,
         root=project.root,

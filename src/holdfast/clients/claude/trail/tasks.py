@@ -1,12 +1,11 @@
-"""A session's to-dos, agents and commands, as its transcript shows them: which are open, which run, which failed."""
+"""A session's to-dos and commands, as its transcript shows them: which are open, which run, which failed."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from holdfast.clients.claude.entries import mapping, mappings, plain, tag, text
+from holdfast.clients.claude.entries import mapping, mappings, tag, text
 from holdfast.files.transcript import Job, Run, Todo
 from holdfast.patterns import regex
 
@@ -17,7 +16,6 @@ TASK_TOOLS = frozenset({"TaskCreate", "TaskUpdate", "TaskGet", "TaskList"})
 SHELLS = frozenset({"Bash", "PowerShell"})
 STOPPERS = frozenset({"TaskStop", "KillShell", "KillBash"})
 
-_LAUNCHED = frozenset({"async_launched", "remote_launched"})
 _GOING_ON = frozenset({"", "running", "pending"})
 _NOTIFICATIONS = regex(r"<task-notification>(.*?)(?:</task-notification>|\Z)", re.DOTALL)
 _OUTPUT = regex(r"Output is being written to: (\S+?)\.?(?:\s|\Z)")
@@ -87,55 +85,35 @@ class Jobs:
     """What is known so far, the newest last: by id, failures by their command."""
 
     def __init__(self) -> None:
-        self.agents: dict[str, Job] = {}
         self.commands: dict[str, Job] = {}
-        self.finished: dict[str, Job] = {}
         self.runs: dict[str, Run] = {}
 
     def shell(self, command: str, output: str, data: dict[str, Any], *, failed: bool) -> None:
         """Note a command's result; one that was refused never ran, and is neither a failure nor a success."""
         if started := text(data, "backgroundTaskId"):
             place = _OUTPUT.search(output)
-            self.commands[started] = Job(started, command, output=place[1] if place else "")
+            self.commands[started] = Job(started, command, place[1] if place else "")
         elif run := ran(command, output, data, failed=failed):
             self._ran(run)
 
-    def agent(self, given: dict[str, Any], data: dict[str, Any]) -> None:
-        """Note an agent that was launched, or one that was waited for and has ended."""
-        id, status = text(data, "agentId") or text(data, "taskId"), text(data, "status")
-        words = text(data, "description") or text(given, "description") or text(data, "workflowName")
-        job = Job(id, words, text(given, "subagent_type") or text(data, "agentType"), text(data, "outputFile"))
-        if id and status in _LAUNCHED:
-            self.finished.pop(id, None)
-            self.agents[id] = job
-        elif id and status == "completed":
-            self._finish(replace(job, status=status, result=plain(data.get("content"))))
-
     def notified(self, message: str) -> None:
-        """Note what the client's notifications in a message say of agents and commands in the background."""
+        """Note what the client's notifications in a message say of commands in the background."""
         for found in _NOTIFICATIONS.findall(message):
-            id, status, summary = tag(found, "task-id"), tag(found, "status"), tag(found, "summary")
-            if id and status not in _GOING_ON and summary.startswith("Agent ") and id not in self.agents:
-                self.agents[id] = self.finished.get(id) or Job(id, summary)  # it went on, or began before what is read
-            self.ended(id, status, tag(found, "result") or summary)
+            self.ended(tag(found, "task-id"), tag(found, "status"), tag(found, "result") or tag(found, "summary"))
 
     def status(self, attachment: dict[str, Any]) -> None:
-        """Take over what the client says of a job that was started before a compaction."""
+        """Take over what the client says of a command that was started before a compaction."""
         id, status = text(attachment, "taskId"), text(attachment, "status")
-        jobs = self.agents if attachment.get("taskType") == "local_agent" else self.commands
-        if id and status == "running":
-            known = jobs.get(id) or self.finished.pop(id, None) or Job(id, "")
+        if id and status == "running" and attachment.get("taskType") != "local_agent":
+            known = self.commands.get(id) or Job(id, "")
             words = known.text or text(mapping(attachment, "shell"), "command") or text(attachment, "description")
-            output = known.output or text(attachment, "outputFilePath")
-            jobs[id] = replace(known, text=words, output=output, status=status, result="")
+            self.commands[id] = Job(id, words, known.output or text(attachment, "outputFilePath"))
         self.ended(id, status, text(attachment, "deltaSummary"))
 
     def ended(self, id: str, status: str, result: str = "") -> None:
-        """Note the end of a job; a status that says it goes on is none."""
+        """Note the end of a command; a status that says it goes on is none."""
         if status in _GOING_ON:
             return
-        if agent := self.agents.pop(id, None):
-            self._finish(replace(agent, status=status, result=result))
         if (command := self.commands.pop(id, None)) and status in ("failed", "completed"):
             self._ran(Run(command.text, result) if status == "failed" else Run(command.text, "", failed=False))
 
@@ -145,7 +123,3 @@ class Jobs:
         self.runs.pop(key, None)
         if key:
             self.runs[key] = run
-
-    def _finish(self, agent: Job) -> None:
-        self.finished.pop(agent.id, None)
-        self.finished[agent.id] = agent

@@ -11,7 +11,7 @@ from holdfast.files.transcript import Work
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_EDITORS = frozenset({"Write", "Edit", "MultiEdit"})
+_EDITORS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
 _EXIT = ("Exit code ", "Error: Exit code ")
 
 
@@ -49,8 +49,12 @@ def _results(entry: dict[str, Any], calls: dict[str, tuple[str, dict[str, Any]]]
         failed, output = result.get("is_error") is True, plain(result.get("content"))
         if name in SHELLS and not text(data, "backgroundTaskId") and (not failed or output.startswith(_EXIT)):
             yield Work(at, command=text(given, "command"), output=output, failed=failed)
-        elif name in _EDITORS and not failed and (path := text(given, "file_path") or text(data, "filePath")):
+        elif name in _EDITORS and not failed and (path := _path(given, data)):
             yield Work(at, path=path, lines_added=_added(name, given, data))
+
+
+def _path(given: dict[str, Any], data: dict[str, Any]) -> str:
+    return text(given, "file_path") or text(given, "notebook_path") or text(data, "filePath")
 
 
 def _added(name: str, given: dict[str, Any], data: dict[str, Any]) -> int:
