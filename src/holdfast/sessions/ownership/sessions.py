@@ -14,7 +14,7 @@ from holdfast.sessions.history import timeline_event
 from holdfast.sessions.history.timeline_event import TimelineEvent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from holdfast.project import OpenProject
     from holdfast.sessions.history.timeline_event import Asked
@@ -44,17 +44,20 @@ def note_event(project: OpenProject, session: str, process: str | None = None, t
     _note_event(project, session, _kept(project, session) or process, transcript)
 
 
-def _note_event(project: OpenProject, session: str, process: str | None, transcript: str) -> None:
+def _note_event(
+    project: OpenProject, session: str, process: str | None, transcript: str, attended: bool | None = None
+) -> None:
     now = clock.stamp()
     project.ledger.run(
-        "INSERT INTO sessions (project, id, worktree, host, client, process, transcript, first_seen, last_seen)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        "INSERT INTO sessions (project, id, worktree, host, client, process, transcript, attended, first_seen,"
+        " last_seen) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (project, id) DO UPDATE SET worktree = excluded.worktree, host = excluded.host,"
         " process = COALESCE(excluded.process, sessions.process),"
+        " attended = COALESCE(excluded.attended, sessions.attended),"
         " transcript = CASE WHEN excluded.transcript = '' THEN sessions.transcript ELSE excluded.transcript END,"
         " last_seen = excluded.last_seen, ended_at = NULL, resting = 0",
         *(project.key, session, project.worktree, project.host, project.client.NAME),
-        *(_number(process), transcript, now, now),
+        *(_number(process), transcript, attended, now, now),
     )
 
 
@@ -72,7 +75,8 @@ def join(event: Event, context: Context) -> bool:
     before = _row(project, session)
     process = project.client.process(context.environ)
     moved = before is not None and before["process"] not in (None, _number(process))
-    _note_event(project, session, (_kept(project, session) if moved else None) or process, event.transcript_path)
+    process = (_kept(project, session) if moved else None) or process
+    _note_event(project, session, process, event.transcript_path, project.client.attended(context.environ))
     return before is not None
 
 
@@ -165,6 +169,13 @@ def live_others(project: OpenProject, session: str) -> set[str]:
     same = own["process"] if own and own["host"] == project.host else None
     going = [row for row in rows if row["host"] != project.host or _goes_on(row["process"], same)]
     return {row["id"] for row in going if not silent(row)}
+
+
+def attended(project: OpenProject, among: Collection[str]) -> set[str]:
+    """Return those of some sessions at which a person sits, as far as Holdfast knows (`SessionClient.attended`)."""
+    sql = "SELECT id, attended FROM sessions WHERE project = ? AND id IN (*)"
+    rows = project.ledger.by_value("id", among, sql, project.key)
+    return {each for each in among if each not in rows or rows[each]["attended"] != 0}
 
 
 def silent(row: Mapping[str, Any]) -> bool:
