@@ -59,7 +59,7 @@ def _news(project: Workspace, claim: Claim, wanted: str | None) -> str:
     if claim.held and wanted and wanted != claim.session:
         return f"{name} still belongs to session {whose}, which is live. To take it from there, add --anyway."
     if claim.held:
-        return f"{name} belongs to session {whose}, which is live. A session that gets this text as its prompt takes it over."
+        return f"{name} belongs to session {whose}, which is live. A session with this text as its prompt takes it over."
     if claim.session:
         had = f" Session {claim.before[:8]} no longer has it." if claim.before and claim.live else ""
         return f"{name} belongs to session {whose} now. It gets this text after each compaction.{had}"
