@@ -57,9 +57,9 @@ def command(
 def _news(project: Workspace, claim: Claim, wanted: str | None) -> str:
     name, whose = quoted(claim.workflow.title), (claim.session or "")[:8]
     if claim.held and wanted and wanted != claim.session:
-        return f"{name} still belongs to session {whose}, which is live. To take it from there, add --anyway."
+        return f"{name} still belongs to session {whose}, which is live. To take it, add --anyway."
     if claim.held:
-        return f"{name} belongs to session {whose}, which is live. A session with this text as its prompt takes it over."
+        return f"{name} belongs to session {whose}, which is live. A session with this text as its prompt takes it."
     if claim.session:
         had = f" Session {claim.before[:8]} no longer has it." if claim.before and claim.live else ""
         return f"{name} belongs to session {whose} now. It gets this text after each compaction.{had}"
