@@ -35,7 +35,8 @@ class Terminal:
         alone = [] if panes else ["env", "-u", "TMUX", "-u", "TMUX_PANE"]
         command = shlex.join([*alone, str(client.binary), "--model", client.model, *arguments])
         place = ("-x", "160", "-y", "50", "-c", str(client.project))
-        self._tmux("-f", "/dev/null", "new-session", "-d", *place, command)
+        stays = ("set-option", "-s", "exit-empty", "off")  # so that it reaps a client that was killed
+        self._tmux("-f", "/dev/null", "new-session", "-d", *place, command, ";", *stays)
 
     def _tmux(self, *arguments: str) -> str:
         assert TMUX
