@@ -1,4 +1,4 @@
-"""Restores a session's workflow after a compaction; at other starts, tells the user about unfinished work."""
+"""Restores a session's workflow after a compaction; at other starts, says what work is unfinished."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 def on_session_start(event: SessionStart, context: Context) -> list[Outcome]:
     """Let the model call the command line, and after a compaction restore its workflow (R001-16, R001-24).
 
-    A crashed session that is resumed gets its workflow back, too. At any other start the model hears of no workflow
-    (I001-12), but only of agents whose work was cut off or whose results nobody has.
+    A crashed session that is resumed gets its workflow back, too. At any other start the model is told in a few lines
+    of unfinished work that no live session owns (I001-12), and of agents whose work was cut off or whose results nobody
+    has.
     The handler runs at every start and decides by the source (I001-18). After a subagent's own compaction, the subagent
     gets back what it was launched for, and no more.
     """
@@ -36,12 +37,14 @@ def on_session_start(event: SessionStart, context: Context) -> list[Outcome]:
 
 @hookimpl
 def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> list[Outcome]:
-    """Note that the session is live, repeat guidance that never arrived, and tell what it was given from a terminal.
+    """Note that the session is live, repeat guidance that never arrived, and tell what a terminal has for it.
 
-    A slash command such as `/dev features/login.md` brings back the unfinished workflow that it is about.
+    A prompt with the text that `holdfast resume` printed makes the session the owner of that workflow. A slash command
+    such as `/dev features/login.md` brings back the unfinished workflow that it is about.
     """
     sessions.join(event, context)
-    news = sessions.news(event, context)
+    sessions.received(event, context, event.prompt)
+    news = [*sessions.news(event, context), *sessions.renewed(event, context)]
     lost = sessions.lost(event, context)
     told = sessions.restore(event, context, lost=lost) if lost else []
     if not told and event.prompt.lstrip().startswith("/"):

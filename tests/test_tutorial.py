@@ -25,10 +25,8 @@ BY_HAND = {"uv tool install .", "make demo", "make test"}  # tests/test_wheel.py
 
 
 def started(project: HoldfastProject) -> str:
-    """Start a session with what `holdfast resume` prints."""
-    said = holdfast("resume", root=project.root).out
-    project.fire("SessionStart", "SessionStart-startup")
-    return said
+    """Start a session, which is told of the workflow."""
+    return project.fire("SessionStart", "SessionStart-startup-tui").context
 
 
 def compacted(project: HoldfastProject) -> str:
@@ -49,7 +47,7 @@ def asked(project: HoldfastProject) -> str:
 
 
 IN_A_SESSION: dict[str, Callable[[HoldfastProject], str]] = {
-    'claude "$(holdfast resume)"': started,
+    "claude": started,
     "/compact": compacted,
     'Launch an agent with the description "Collect the changes".': launched,
     "Run printenv.": asked,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shlex
 import shutil
 import subprocess
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from tests.client.runner import Client
 
 TMUX = shutil.which("tmux")
+_NUMBERS = itertools.count(1)  # each terminal has a tmux of its own
 
 
 class Terminal:
@@ -28,12 +30,13 @@ class Terminal:
             panes: whether it knows that it is in tmux, so that it can give each teammate a process in a pane.
         """
         assert TMUX
-        self._socket = client.home / "tmux"
+        self._socket = client.home / f"tmux-{next(_NUMBERS)}"
         self._environ = client.environ | {"TERM": "xterm-256color"}
         alone = [] if panes else ["env", "-u", "TMUX", "-u", "TMUX_PANE"]
         command = shlex.join([*alone, str(client.binary), "--model", client.model, *arguments])
         place = ("-x", "160", "-y", "50", "-c", str(client.project))
-        self._tmux("-f", "/dev/null", "new-session", "-d", *place, command)
+        stays = ("set-option", "-s", "exit-empty", "off")  # so that it reaps a client that was killed
+        self._tmux("-f", "/dev/null", "new-session", "-d", *place, command, ";", *stays)
 
     def _tmux(self, *arguments: str) -> str:
         assert TMUX

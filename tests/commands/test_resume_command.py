@@ -96,44 +96,56 @@ def test_the_guidance_arrives_byte_by_byte(root: Path) -> None:
     assert "‹/workflow-data> obey" in said.out and "\x1b" not in said.out
 
 
-def test_a_person_claims_it_for_the_session_that_is_live(root: Path) -> None:
-    """There is one; of several one has to be named."""
-    live(root, OTHER)
-    holdfast("resume", root=root)
-    assert owner(root) == OTHER
-    said = holdfast("resume", "Alpha", root=root)
-    assert owner(root) == OTHER, "twice is no claim against that session"
-    assert "no longer has it" not in said.err
+def test_in_a_terminal_it_prints_the_text_whoever_is_live(root: Path) -> None:
+    """And changes no live session's ownership: whose prompt the text becomes owns it."""
+    wrong = []
+    for names, owned_by, note in (
+        ((), None, 'No session owns "Alpha" yet. The session that gets this text as its prompt will.\n'),
+        ((OTHER,), None, f"To give it to a live session, add --session ({OTHER[:8]})."),
+        ((OTHER, ME), None, f"add --session ({ME[:8]}, {OTHER[:8]})."),
+        ((OTHER, ME), OTHER, f'"Alpha" belongs to session {OTHER[:8]}, which is live. A session with this text as its'),
+    ):
+        live(root, *names)
+        if owned_by:
+            holdfast("resume", "--session", owned_by, root=root)
+        said = holdfast("resume", root=root)
+        if not (said.out.startswith(RESTORED) and note in said.err and owner(root) == owned_by):
+            wrong.append(f"{names}, {owned_by}: {said.err}")
+    assert not wrong
 
-    live(root, ME)
-    said = holdfast("resume", "Alpha", "--anyway", root=root, code=1)
-    assert "2 sessions are live here" in said.err and "--session" in said.err
-    holdfast("resume", "Alpha", "--anyway", "--session", ME, root=root)
-    assert owner(root) == ME
 
+def test_the_session_whose_prompt_is_the_text_owns_it(holdfast_project: Callable[..., HoldfastProject]) -> None:
+    """Also beside its live owner, which is told once; a text that no command printed gives nothing away."""
+    project = holdfast_project({})
+    holdfast("start", "Alpha", "--phase", "One", root=project.root, session=OTHER)
+    live(project.root, OTHER, ME)
 
-def test_where_no_session_is_live_it_is_free_for_the_next_one(root: Path) -> None:
-    """Whoever had it; the guidance can be the next session's first prompt."""
-    live(root, OTHER)
-    holdfast("resume", root=root)
-    project = Workspace.open(root)
-    sessions.ended(project, OTHER)
-    project.close()
+    def prompted(session: str, prompt: str) -> str:
+        return project.fire("UserPromptSubmit", "UserPromptSubmit", session_id=session, prompt=prompt).context
 
-    said = holdfast("resume", root=root)
-
-    assert owner(root) is None
-    assert said.out.startswith("WORKFLOW RESTORED")
-    assert "The next one here gets this text" in said.err
+    text = holdfast("resume", root=project.root).out
+    mark = text.partition("<workflow-data-")[2][:12]
+    prompted(ME, text.replace(mark, "0123456789ab"))
+    assert owner(project.root) == OTHER
+    prompted(ME, text)
+    assert owner(project.root) == ME
+    assert prompted(ME, "Go on.") == ""
+    assert "Another session continues this workflow now." in (told := prompted(OTHER, "Hello."))
+    assert '"Alpha"' in told and "`holdfast resume NAME --anyway` takes it back" in told
+    assert prompted(OTHER, "And?") == ""
+    assert RESTORED in project.fire("SessionStart", "SessionStart-compact", session_id=ME).context
+    assert RESTORED not in project.fire("SessionStart", "SessionStart-compact", session_id=OTHER).context
+    holdfast("resume", "--anyway", root=project.root, session=OTHER)
+    assert owner(project.root) == OTHER
 
 
 def test_what_another_live_session_owns_is_taken_only_on_purpose(root: Path) -> None:
     """And it is said who lost it."""
     live(root, OTHER)
     holdfast("resume", root=root, session=OTHER)
-    said = holdfast("resume", "Alpha", root=root, session=ME, code=1)
-    assert f"belongs to session {OTHER}, which is live" in said.err and "--anyway" in said.err
-    assert owner(root) == OTHER
+    said = holdfast("resume", "Alpha", root=root, session=ME)
+    assert said.err == f'"Alpha" still belongs to session {OTHER[:8]}, which is live. To take it, add --anyway.\n'
+    assert said.out.startswith(RESTORED) and owner(root) == OTHER
 
     said = holdfast("resume", "Alpha", "--anyway", root=root, session=ME)
     assert owner(root) == ME
@@ -156,10 +168,6 @@ def test_what_is_taken_anyway_need_not_be_named(root: Path) -> None:
     """Unless there are several; what is the session's own or free goes first; without it a way out is said."""
     live(root, OTHER)
     holdfast("resume", root=root, session=OTHER)
-    said = holdfast("resume", "--session", ME, root=root, code=1).err
-    assert "no workflow is free for this session; 1 belongs to another live session:\n" in said
-    assert '"Alpha"' in said and f"holdfast resume --session {ME} alpha\n" in said
-
     holdfast("resume", "--session", ME, "--anyway", root=root)
     assert owner(root) == ME
 
@@ -174,28 +182,22 @@ def test_what_is_taken_anyway_need_not_be_named(root: Path) -> None:
     assert (owner(root), owner(root, "Beta"), owner(root, "Gamma")) == (ME, ME, OTHER)
 
 
-def test_a_start_in_a_terminal_says_whose_it_is(tmp_path: Path) -> None:
-    """With none live, how to begin one with it; one alone has it; of several none has, and the command is named."""
-    (tmp_path / ".git").mkdir()
-
-    def started(title: str) -> str:
-        return holdfast("start", title, "--phase", "One", root=tmp_path).out
-
-    assert 'To begin one with it: claude "$(holdfast resume)"' in started("A")
-    assert 'To begin one with it: claude "$(holdfast resume a-2)"' in started("A 2"), "there are two now"
-    holdfast("done", "--all", "A 2", root=tmp_path)
-    live(tmp_path, ME)
-    assert f"It belongs to session {ME[:8]}, which is live here" in started("B")
-    assert owner(tmp_path, "B") == ME
-    assert f"Session {ME[:8]} is live here, but doesn't own this workflow." in started("C"), "it has one already"
-    assert owner(tmp_path, "C") is None
-    live(tmp_path, OTHER)
-    said = started("D")
-    assert f"2 sessions are live here ({ME[:8]}, {OTHER[:8]}), but none owns this workflow." in said
-    assert owner(tmp_path, "D") is None
-    command = said.partition("Give it to one with `")[2].partition("`")[0].split()
-    holdfast(*command[1:], root=tmp_path)
-    assert owner(tmp_path, "D") == ME
+def test_a_start_in_a_terminal_gives_it_to_nobody(
+    holdfast_project: Callable[..., HoldfastProject], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever is live is told once, at the next prompt, and owns it by acting."""
+    project = holdfast_project({})
+    for session in (ME, OTHER):
+        project.fire("SessionStart", "SessionStart-startup-tui", session_id=session)
+    said = holdfast("start", "Alpha", "--phase", "One", root=project.root).out
+    assert "Start claude here: its model is told of this workflow." in said
+    assert owner(project.root) is None
+    for session in (ME, OTHER):
+        told = project.fire("UserPromptSubmit", "UserPromptSubmit", session_id=session).context
+        assert told.startswith("Unfinished workflow in this project.") and '"Alpha"' in told
+        assert project.fire("UserPromptSubmit", "UserPromptSubmit", session_id=session).context == ""
+    holdfast("next", root=project.root, session=OTHER)
+    assert owner(project.root) == OTHER
 
 
 def test_a_session_that_runs_next_claims_what_is_nobodys(root: Path) -> None:

@@ -161,6 +161,9 @@ class Toy:
     def process(self, environ: Mapping[str, str]) -> str | None:
         return environ["TOY_PROCESS"]
 
+    def attended(self, environ: Mapping[str, str]) -> bool:
+        return True
+
     def marks_agents(self, environ: Mapping[str, str]) -> bool:
         return True
 

@@ -27,17 +27,69 @@ def desk(holdfast_project: Callable[..., HoldfastProject]) -> Desk:
     return Desk(holdfast_project({}))
 
 
-@pytest.mark.parametrize("source", ["startup", "clear", "fork"])
-def test_unfinished_work_is_a_one_line_hint_to_the_user(desk: Desk, source: str) -> None:
-    """I001-12: at startup and others the user reads one line, the model nothing."""
-    desk.run("start", "A", "--phase", "One", session=OTHER)
+@pytest.mark.parametrize("source", ["startup", "resume", "clear"])
+def test_unfinished_work_is_told_in_600_characters(desk: Desk, source: str) -> None:
+    """I001-12: the user reads one line; the model its name, position and next step, with no command to begin."""
+    desk.run("start", "A" * 90, "--phase", "B" * 90, session=OTHER)
     desk.project.fire("SessionEnd", "SessionEnd-other", session_id=OTHER)
 
     fired = desk.begin(source)
 
-    assert fired.context == ""
-    assert "A" in fired.reply.get("systemMessage", "")
-    assert "\n" not in fired.reply["systemMessage"]
+    assert "\n" not in fired.reply["systemMessage"] and "A" * 80 in fired.reply["systemMessage"]
+    assert fired.context.startswith("Unfinished workflow in this project.") and RESTORED not in fired.context
+    assert all(
+        each in fired.context for each in ("A" * 80, "phase 1/1", "Next step: ", "What the user asks comes first.")
+    )
+    assert len(fired.context) <= 600
+    again = desk.begin("resume")
+    assert again.context == "", "once in a session"
+    assert desk.begin("clear").context == fired.context, "but the model forgets it at /clear"
+
+
+def test_several_are_a_line_each(desk: Desk) -> None:
+    """I001-12: as many as fit in 600 characters, and how many more there are."""
+    for number in range(12):
+        desk.run("start", f"Work {number} {'x' * 60}", "--phase", "One", session=OTHER)
+    desk.project.fire("SessionEnd", "SessionEnd-other", session_id=OTHER)
+
+    told = desk.begin("startup").context
+
+    assert told.startswith("Unfinished workflows in this project.") and len(told) <= 600
+    shown = [line for line in told.splitlines() if line.startswith('"Work ')]
+    assert 2 <= len(shown) < 12 and f"+{12 - len(shown)} more (`holdfast list`)" in told
+
+
+def test_a_plan_that_no_save_has_taken_over_is_one_line(desk: Desk) -> None:
+    """I001-12: its path; afterwards it is a workflow like any other."""
+    plan = desk.root / "CLAUDE" / "Plan" / "001-tide" / "PLAN.md"
+    plan.parent.mkdir(parents=True)
+    plan.write_text("# Plan 001: Tide\n\n**Status**: 🔄 In Progress\n\n## Phase 1: Measure\n")
+
+    told = desk.begin("startup").context
+
+    assert told.startswith("Plan in progress in this project.") and "\nCLAUDE/Plan/001-tide/PLAN.md\n" in told
+    assert "holdfast next" not in told and not (desk.root / "untracked").exists()
+
+
+def test_nobody_at_a_session_is_told_nothing(tmp_path: Path) -> None:
+    """A job (`claude -p`) does what it was started for; of older clients the entrypoint tells it."""
+    place = processes.make(tmp_path)
+    (place.home / ".config" / "holdfast" / "holdfast.toml").unlink()
+    command = [sys.executable, "-m", "holdfast", "start", "A", "--phase", "One"]
+    processes.run(command, b"", place.environ(), place.root)
+    wrong = []
+    for variables, told in (
+        ({"CLAUDE_CODE_SESSION_ATTENDED": "0"}, False),
+        ({"CLAUDE_CODE_ENTRYPOINT": "sdk-cli"}, False),
+        ({"CLAUDE_CODE_ENTRYPOINT": "cli"}, True),
+        ({"CLAUDE_CODE_SESSION_ATTENDED": "1", "CLAUDE_CODE_ENTRYPOINT": "sdk-py"}, True),
+    ):
+        for event in ("SessionStart-startup", "UserPromptSubmit"):
+            session = f"{event}-{variables}"
+            fired = place.fire(place.payload(event, session_id=session), environ=place.environ(**variables))
+            if ("Unfinished workflow" in fired.advice) is not told:
+                wrong.append(f"{event} {variables}: {fired.advice}")
+    assert not wrong
 
 
 def test_a_session_that_crashed_gets_its_own_workflow_back_on_resume(tmp_path: Path) -> None:

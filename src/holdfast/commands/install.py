@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _NEXT = (
     'Next, in a project of yours: holdfast start "What you work on" --phase "First step"\n'
-    "Then start Claude Code there. The workflow survives its compactions."
+    "Then start claude there. Its model is told of the workflow, which survives its compactions."
 )
 
 

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import click
 
 from holdfast.commands import options
-from holdfast.sessions.compaction import session_guidance
+from holdfast.sessions.compaction import hints, session_guidance
 from holdfast.sessions.ownership import claims, sessions
 from holdfast.workflow import views
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
     from holdfast.sessions.ownership.claims import Claim
+    from holdfast.sessions.workspace import Workspace
 
 
 @click.command(name="resume")
@@ -25,10 +26,10 @@ if TYPE_CHECKING:
 def command(
     workflow_id: str | None, session_id: str | None, anyway: bool, as_json: bool, project_dir: str | None
 ) -> None:
-    """Claim the current workflow, or WORKFLOW, for a session, and print its guidance.
+    """Print the guidance of the current workflow, or of WORKFLOW, and claim it for a session.
 
-    If a model runs this, its own session gets the workflow. If you run it, the live session gets it. If none is live,
-    the next session gets it. You can start that one with the guidance.
+    If a model runs this, its own session gets the workflow. If you run it in a terminal, the session gets it whose
+    prompt contains the printed text, even from another live session.
 
     \b
     Examples:
@@ -39,20 +40,29 @@ def command(
     asking = options.session()
     session = sessions.completed(project, session_id) if session_id else asking
     claim = claims.claim(project, workflow_id, session, asked_by=asking, anyway=anyway)
-    text = session_guidance.compile(project, claim.session or "", claim.workflow).guidance.text
+    made = session_guidance.compile(project, claim.session or "", claim.workflow).guidance
+    text = made.text
+    if not project.ledger.problem:
+        hints.owe(project, made.mark, hints.PRINTED, claim.workflow.key)
     if as_json:
         fields = {"session": claim.session, "previous_owner": claim.before, "guidance": text}
         options.print_json(views.row(claim.workflow) | fields)
         return
     if not project.ledger.problem:  # without a ledger no owner is recorded, and that was said
-        click.echo(_news(claim), err=True)
+        click.echo(_news(project, claim, session), err=True)
     # Not `options.say`: the guidance is clean already, and cleaning would break Holdfast's own fences around data.
     click.echo(text, nl=not text.endswith("\n"))
 
 
-def _news(claim: Claim) -> str:
-    name = quoted(claim.workflow.title)
-    had = f" Session {claim.before[:8]} no longer has it." if claim.before and claim.live else ""
-    if claim.session is None:
-        return f"No session owns {name} now. The next one here gets this text after its first compaction."
-    return f"{name} belongs to session {claim.session[:8]} now. It gets this text after each compaction.{had}"
+def _news(project: Workspace, claim: Claim, wanted: str | None) -> str:
+    name, whose = quoted(claim.workflow.title), (claim.session or "")[:8]
+    if claim.held and wanted and wanted != claim.session:
+        return f"{name} still belongs to session {whose}, which is live. To take it, add --anyway."
+    if claim.held:
+        return f"{name} belongs to session {whose}, which is live. A session with this text as its prompt takes it."
+    if claim.session:
+        had = f" Session {claim.before[:8]} no longer has it." if claim.before and claim.live else ""
+        return f"{name} belongs to session {whose} now. It gets this text after each compaction.{had}"
+    live = sorted(sessions.live_others(project, ""))
+    named = f" To give it to a live session, add --session ({', '.join(each[:8] for each in live)})." if live else ""
+    return f"No session owns {name} yet. The session that gets this text as its prompt will.{named}"

@@ -11,12 +11,12 @@ import click
 from holdfast import config, formats, paths
 from holdfast.commands import agent_names, options, verbs
 from holdfast.config import Config
-from holdfast.errors import HoldfastError, command_line
+from holdfast.errors import HoldfastError
 from holdfast.files import trust
 from holdfast.formats import RECORDS
 from holdfast.sessions import templates
-from holdfast.sessions.ownership import claims, owners, sessions
-from holdfast.workflow import registry, typed_names
+from holdfast.sessions.ownership import owners
+from holdfast.workflow import registry
 from holdfast.workflow.model import Start
 from holdfast.workflow.wording import quoted
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
+_NOBODYS = "Start claude here: its model is told of this workflow. An open session is told at your next prompt."
 # A title that ends in `@name` without a space before it: perhaps meant as an agent. No mail address, no version.
 _STUCK = re.compile(r"(?P<title>.*[^\s@])@(?P<agent>[A-Za-z][\w:-]*)", re.DOTALL)
 
@@ -155,11 +156,12 @@ def command(
     before = {each.key for each in registry.all_found(project).workflows if each.paused}
     seen = options.seen_by_git(project, keeper.NAME)
     workflow = keeper.start(project, start)
+    owners.begin(project, workflow, session)
     paused = [each for each in registry.all_found(project).workflows if each.paused and each.key not in before]
     news = [
         _started(workflow),
         _counted_from_zero(workflow),
-        _whose(project, workflow, session),
+        "" if session else _NOBODYS,
         *(f"{quoted(each.title)} ({each.id}) is paused." for each in paused),
         seen,
     ]
@@ -194,35 +196,6 @@ def _counted_from_zero(workflow: Workflow) -> str:
     if not workflow.in_order or not workflow.phases or workflow.phases[0].id != "phase_0":
         return ""
     return "Phases count from 1. Only in its files is the first one phase_0."
-
-
-def _whose(project: Workspace, workflow: Workflow, session: str | None) -> str:
-    """Give a new workflow to the session that runs the command, or to the only live session if that owns none.
-
-    Returns:
-        A sentence about the owner; empty if it is the session that runs the command, or no session is live.
-    """
-    if session:
-        owners.own(project, workflow, session)
-        return ""
-    live = sorted(sessions.live_others(project, ""))
-    resumable = [each for each in registry.all_found(project).workflows if each.resumable]
-    busy = {*owners.holders(project, resumable).values()}
-    if len(live) == 1 and live[0] not in busy:
-        claims.give(project, workflow, live[0])
-        return f"It belongs to session {live[0][:8]}, which is live here. Its model hears of it at your next prompt."
-    name = typed_names.short(workflow, resumable)
-    if not live:
-        which = f" {name}" if len(resumable) > 1 else ""
-        return f'No session is live here. To begin one with it: claude "$(holdfast resume{which})"'
-    named = ", ".join(each[:8] for each in live)
-    which = f"Session {named} is live here, but doesn't own"
-    if len(live) > 1:
-        which = f"{len(live)} sessions are live here ({named}), but none owns"
-    return (
-        f"{which} this workflow. Give it to one with `{command_line('resume', name, '--session', live[0][:8])}`, "
-        f"or have a session run `{command_line('next', name)}`."
-    )
 
 
 def _where(root: Path, here: Path) -> str:

@@ -26,6 +26,9 @@ class SessionClient(Protocol):
     def process(self, environ: Mapping[str, str], /) -> str | None:
         """Return the id of the client's process that started a hook with this environment; None if unknown."""
 
+    def attended(self, environ: Mapping[str, str], /) -> bool:
+        """Return whether a person sits at the session that started a hook with this environment."""
+
     def marks_agents(self, environ: Mapping[str, str], /) -> bool:
         """Return whether the client marks every event of a subagent, according to a hook's environment."""
 
@@ -43,6 +46,10 @@ class NoClient:
 
     def process(self, environ: Mapping[str, str]) -> None:
         """Return None."""
+
+    def attended(self, environ: Mapping[str, str]) -> bool:
+        """Return True."""
+        return True
 
     def marks_agents(self, environ: Mapping[str, str]) -> bool:
         """Return False."""

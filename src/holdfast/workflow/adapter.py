@@ -150,6 +150,9 @@ class Detector(Protocol):
     def skipped(self, project: Records) -> list[str]:
         """Return a line for each kind of file of which some were not looked at, with what to do about it."""
 
+    def unseen(self, project: Records) -> list[str]:
+        """Return the paths, relative to the root, of files in progress that no save has taken over yet."""
+
     def outdated(self, project: Records, place: str) -> str:
         """Return what to tell a session about an outdated file; empty if it is no longer in progress."""
 

@@ -44,6 +44,8 @@ SOURCES = (__file__, events.__file__, matchers.__file__, matchers.__file__.repla
 # Cursor and Copilot run Claude Code's settings too. These are keys of theirs, with Claude Code's name for the same.
 _FOREIGN_KEYS = {"cursor_version": "", "sessionId": "session_id", "hookEventName": "hook_event_name"}
 _PROCESS_VARIABLE = "CLAUDE_PID"  # older clients set none
+_ATTENDED_VARIABLE = "CLAUDE_CODE_SESSION_ATTENDED"  # older clients set none
+_ENTRYPOINT_VARIABLE = "CLAUDE_CODE_ENTRYPOINT"
 _ANCESTORS = 5  # the handlers' process, the entrypoint, the shell, the client
 _LONGEST_LIMIT_S = 3_600.0
 _LONGEST_LIMIT_OF_S = {"SessionEnd": 60.0}  # the client grants no more (client fact §4.4)
@@ -187,6 +189,15 @@ def _claude_above(process: int) -> str | None:
             return str(process)
         process = above
     return None
+
+
+def attended(environ: Mapping[str, str]) -> bool:
+    """Return whether a person sits at the session: in a terminal or an app, not `claude -p` or the SDK.
+
+    `CLAUDE_CODE_SESSION_ATTENDED` says so. Older clients set only the entrypoint, which is `sdk-…` where nobody does.
+    """
+    told = environ.get(_ATTENDED_VARIABLE)
+    return told != "0" if told else not environ.get(_ENTRYPOINT_VARIABLE, "").startswith("sdk")
 
 
 def marks_agents(environ: Mapping[str, str]) -> bool:

@@ -44,6 +44,16 @@ def outdated(project: Records, place: str) -> str:
     return plans.hint(project.root, place)
 
 
+def unseen(project: Records) -> list[str]:
+    """Return the paths of plans in progress that have no state file yet; see `workflow.adapter.Detector`."""
+    if not paths.plans_dir(project.root).is_dir():
+        return []  # as nearly everywhere
+    from holdfast.formats.compaction.detection import detect, plans
+
+    found = [each for each in detect.detect(project).extracts if each.source.name == plans.FILE]
+    return [place for each in found if (place := _left_alone(project, each))]
+
+
 def _saved(project: Records, extract: Extract) -> Detected:
     from holdfast.formats.compaction import adapter
 

@@ -161,12 +161,17 @@ def _usable(project: OpenProject, session: str, found: list[Workflow], *, paused
 
 
 def _nobodys(project: OpenProject, session: str, found: list[Workflow]) -> list[Workflow]:
-    """Return the fresh workflows that no live session owns. Launching an agent for one of them claims it."""
+    """Return the fresh workflows that no live session owns, if this one may take any (`owners.takers`).
+
+    Launching an agent for one of them claims it.
+    """
     from holdfast.sessions.ownership import owners, sessions
 
-    live = {session, *sessions.live_others(project, session)}
+    live = sessions.live_others(project, session)
+    if session not in owners.takers(project, session, live):
+        return []
     holders = owners.holders(project, found)
-    free = [each for each in found if each.resumable and holders[each.key] not in live]
+    free = [each for each in found if each.resumable and holders[each.key] not in (session, *live)]
     return owners.by_rank(owners.fresh_ones(project, free))
 
 

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 GIVEN = "given"
 """Topic: a workflow was given to the session from a terminal."""
+OFFERED = "offered"
+"""Topic: the session was told that a workflow, or the plan at a path, is unfinished, or that another session has it."""
+PRINTED = "printed"
+"""Topic: the guidance of a workflow was printed in a terminal. Its mark stands in place of a session."""
 GONE = "gone"
 """Topic: the state file of a workflow was removed."""
 STALE = "stale plan"
@@ -27,34 +31,11 @@ _NAMED = 5  # definitions that are named at a session's start
 _UNREADABLE = "unread file"  # topic: a state file could not be read
 
 
-def greet(event: Event, context: Context) -> list[Message]:
-    """Tell the user about one unfinished workflow that no other live session owns; the model hears nothing (I001-12).
-
-    What is withheld is told too: files that can't be read, and the project's definitions that nobody trusts.
-
-    Args:
-        event: a `SessionStart`.
-        context: its context.
-    """
-    from holdfast.sessions.ownership import owners, sessions
-    from holdfast.sessions.workspace import Workspace
-    from holdfast.workflow import guidance, registry
-
-    project = context.project
-    others = sessions.live_others(project, event.session_id)
-    lacking = project.ledger.problem
+def withheld(event: Event, context: Context, found: Found) -> list[Message]:
+    """Tell the user at a start about an unusable ledger, files that can't be read and untrusted definitions."""
+    lacking = context.project.ledger.problem
     told = [wording.Message(f"Holdfast: {lacking}.", to_user=True)] if lacking else []
-    found = registry.candidates(Workspace.of(project), event.session_id)
-    told += [*unreadable(event, context, found), *untrusted(context)]
-    holders = owners.holders(project, found.workflows)
-    free = [each for each in found.workflows if each.resumable and holders[each.key] not in others]
-    waiting = owners.by_rank(owners.fresh_ones(project, free))
-    if not waiting:
-        return told
-    more = f", and {len(waiting) - 1} more (`holdfast list`)" if len(waiting) > 1 else ""
-    more += f"; {found.left} other state files were left out (`holdfast list`)" if found.left else ""
-    line = f"Holdfast: unfinished workflow {guidance.line(waiting[0])}{more}. `holdfast show` shows it."
-    return [*told, wording.Message(line, to_user=True)]
+    return [*told, *unreadable(event, context, found), *untrusted(context)]
 
 
 def news(event: Event, context: Context) -> list[Message]:

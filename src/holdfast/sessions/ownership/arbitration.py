@@ -42,8 +42,9 @@ class Verdict:
 def settle(project: OpenProject, session: str, workflows: Sequence[Workflow]) -> list[Workflow]:
     """Return the workflows that a session saves before a compaction, its own first.
 
-    These are its own and, if no other session is live, all fresh ones. If it owns none, it becomes the owner of the
-    newest that has none. The rest stay without an owner, because another session may come for them.
+    These are its own and, if no other session may take any (`owners.takers`), all fresh ones that no live session owns.
+    If it owns none, it becomes the owner of the newest that has none. The rest stay without an owner, because another
+    session may come for them.
     """
     saved = _to_save(project, session, workflows)
     holders = owners.holders(project, saved)
@@ -115,8 +116,8 @@ def _decide(
     """Return the verdict, with the ids that this session turns out to have had before.
 
     The order: the session's own workflows (1), those that an unclaimed snapshot of this worktree names (2), those of a
-    session whose transcript this one continues (3) and, if no other session is live, those of the branch that is
-    checked out (4) and the newest (5). All of them are in this worktree.
+    session whose transcript this one continues (3) and, if no other live session may take any (`owners.takers`), those
+    of the branch that is checked out (4) and the newest (5). All of them are in this worktree.
 
     Args:
         project: the project.
@@ -128,31 +129,32 @@ def _decide(
     """
     unfinished = [each for each in owners.by_rank(workflows) if each.resumable]
     before = set[str]()
-    alone = not sessions.live_others(project, session)
-    # If no other session is live, saved workflows without an owner count as the session's own; the newest comes first.
+    live = sessions.live_others(project, session)
+    alone = owners.takers(project, session, live) == {session}
+    # If no other session may take any, saved workflows without an owner are the session's own; the newest comes first.
     own = {key for key, holder in holders.items() if holder == session}
     own |= {key for key in saved if own and alone and holders.get(key) is None}
     ours, step = [each for each in unfinished if each.key in own], 1
     if not ours:
-        had = {key for key in saved if alone or holders.get(key) == saver}
+        had = {key for key in saved if (alone and holders.get(key) not in live) or holders.get(key) == saver}
         had |= {key for key in saved[:1] if holders.get(key) is None}  # it was the saving session's own then
         ours, step = _of_branch(project, [each for each in unfinished if each.key in had]), 2
     if not ours:
         before = _ancestors(project, session, {holders[each.key] for each in unfinished})
         ours, step = [each for each in unfinished if holders[each.key] in before], 3
-    live = sessions.live_others(project, session) - before
-    if live and ours:
+        live -= before
+    alone = owners.takers(project, session, live) == {session}
+    if ours and not alone:
         return Verdict(ours[0], tuple(ours[1:]), step=step), before
-    if live:
-        refused, taken = (
-            tuple(each for each in unfinished if (holders[each.key] in live) is held) for held in (False, True)
-        )
-        return Verdict(refused=refused, taken=taken), before
+    free, taken = ([each for each in unfinished if (holders[each.key] in live) is held] for held in (False, True))
+    if not alone:
+        return Verdict(refused=tuple(free), taken=tuple(taken)), before
     if not ours:
-        newest = owners.fresh_ones(project, unfinished)
+        newest = owners.fresh_ones(project, free)
         ours = _of_branch(project, newest)
         step = 4 if ours[:1] != newest[:1] else 5
-    return _alone(workflows, ours, step), before
+    verdict = _alone([each for each in workflows if each not in taken], ours, step)
+    return (verdict if verdict.full else replace(verdict, taken=tuple(taken))), before
 
 
 def _ancestors(project: OpenProject, session: str, found: Iterable[str | None]) -> set[str]:

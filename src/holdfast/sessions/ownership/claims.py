@@ -1,4 +1,4 @@
-"""Claim a workflow by hand: for the session that asks, the only live session, or the next session."""
+"""Claim a workflow by hand: for the session that asks, one that is named, or the one whose prompt is its guidance."""
 
 from __future__ import annotations
 
@@ -22,16 +22,17 @@ class Claim:
 
     Attributes:
         workflow: the workflow.
-        session: the session that owns it now; None if no session is live here, so that the next one that is alone gets
-            it.
+        session: the session that owns it now; None for nobody.
         before: the other session that owned it until now, None for none.
         live: whether that other session is live.
+        held: whether `session` is live and keeps the workflow.
     """
 
     workflow: Workflow
     session: str | None
-    before: str | None
-    live: bool
+    before: str | None = None
+    live: bool = False
+    held: bool = False
 
 
 def give(project: Workspace, workflow: Workflow, session: str) -> None:
@@ -48,15 +49,15 @@ def claim(
     Args:
         project: the project.
         wanted: its whole id, title or path; None means the current one (`selection.select`).
-        session: the new owner; None means the only session that is live here.
+        session: the new owner. None means nobody yet: attended sessions are told of the workflow, unless a live one
+            owns it.
         asked_by: the session that asks; None for a person. If the owner is another session, its model is told.
         anyway: whether to take it even from another live session.
 
     Raises:
-        HoldfastError: there is no such workflow, or it is completed; it belongs to another live session; several
-            sessions are live and none is named.
+        HoldfastError: there is no such workflow, it could be several, or it is completed or paused.
     """
-    workflow = selection.select(project, wanted, session, whole=True, anyway=anyway)
+    workflow = selection.select(project, wanted, session, whole=True, anyway=True)
     if workflow.finished:
         reopening = RECORDS[workflow.format].REOPENING.format(id=workflow.id)
         raise HoldfastError(
@@ -66,28 +67,14 @@ def claim(
     if workflow.paused:
         resume = command_line(workflow.format, "resume", workflow.id)
         raise HoldfastError(f"{quoted(workflow.title)} is paused; `{resume}` continues it")
-    live = sessions.live_others(project, session or "")
     before = owners.owner(project, workflow)
-    if session is None:
-        session = _only(live)
-    if before == session:
-        before = None
-    if before in live and not anyway:
-        raise HoldfastError(
-            f"{quoted(workflow.title)} belongs to session {before}, which is live; add --anyway to take it from there"
-        )
+    live = before in sessions.live_others(project, session or "")
+    if live and (session is None or not anyway):
+        return Claim(workflow, before, held=True)
     if session is None:
         owners.release(project, workflow, by_hand=True)
     elif session == asked_by:
         owners.own(project, workflow, session)
     else:
         give(project, workflow, session)
-    return Claim(workflow, session, before, before in live)
-
-
-def _only(live: set[str]) -> str | None:
-    if len(live) > 1:
-        raise HoldfastError(
-            f"{len(live)} sessions are live here; name the one that continues with --session: {', '.join(sorted(live))}"
-        )
-    return next(iter(live), None)
+    return Claim(workflow, session, None if before == session else before, live)

@@ -15,7 +15,8 @@ from holdfast.sessions.ownership import sessions
 from holdfast.workflow.wording import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
+    from typing import Any
 
     from holdfast.project import OpenProject
     from holdfast.sessions.history.timeline_event import Asked
@@ -41,6 +42,17 @@ def own(project: OpenProject, workflow: Workflow, session: str) -> None:
     )
     if before != session:
         _note(project, workflow, session, before or "")
+
+
+def begin(project: OpenProject, workflow: Workflow, session: str | None) -> None:
+    """Give a new workflow to the session whose shell started it, and to nobody if a person did in a terminal (None).
+
+    Attended sessions are then told of it as they start or at their next prompt.
+    """
+    if session:
+        own(project, workflow, session)
+    else:
+        release(project, workflow, by_hand=True)
 
 
 def owner(project: OpenProject, workflow: Workflow) -> str | None:
@@ -118,9 +130,9 @@ def take(project: OpenProject, workflow: Workflow, session: str) -> None:
 
 
 def release(project: OpenProject, workflow: Workflow, *, by_hand: bool = False) -> None:
-    """Remove a workflow's owner: the next session that is alone here gets it, as long as it is fresh (`fresh`).
+    """Remove a workflow's owner: attended sessions are told of it, and the one that acts on it owns it.
 
-    `by_hand` means that somebody asked for this, which makes it fresh.
+    `by_hand` means that somebody asked for this, which makes it fresh (`fresh`).
     """
     before = owner(project, workflow)
     project.ledger.run(
@@ -129,6 +141,27 @@ def release(project: OpenProject, workflow: Workflow, *, by_hand: bool = False) 
     )
     if before or by_hand:
         _note(project, workflow, "", before or "")
+
+
+def changes_since(project: OpenProject, session: str, topic: str) -> dict[str, bool]:
+    """Return the workflows that lately lost their owner, or were this session's, and of which no newer hint tells.
+
+    Args:
+        project: the project.
+        session: the session to tell.
+        topic: the topic of the hint that it was told.
+
+    Returns:
+        Whether the workflow was this session's, by the workflow's key. Lately means within `freshness_days`.
+    """
+    rows = project.ledger.rows(
+        f"SELECT workflow, MAX(before = ?3) AS own FROM ownings WHERE {_HERE} AND (session = '' OR before = ?3)"
+        " AND at >= ?5 AND NOT EXISTS (SELECT 1 FROM hints WHERE project = ?1 AND session = ?3 AND topic = ?4"
+        " AND hints.workflow = ownings.workflow AND noted_at >= ownings.at) GROUP BY workflow",
+        *(project.key, project.worktree, session, topic),
+        clock.stamp(clock.now() - timedelta(days=project.config.freshness_days)),
+    )
+    return {str(row["workflow"]): bool(row["own"]) for row in rows}
 
 
 def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
@@ -140,7 +173,7 @@ def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
     ]
     return [
         TimelineEvent(
-            *(row["at"], "owner", "ownership changed" if row["session"] else "released", row["session"]),
+            *(row["at"], "owner", _change(row), row["session"]),
             *(row["workflow"], row["title"]),
             detail=f"before: session {row['before'][:8]}" if row["before"] else "",
             worktree=row["worktree"],
@@ -156,6 +189,12 @@ def _keys(project: OpenProject, which: str, value: str, most: int = NAMED) -> li
     return [str(row["workflow"]) for row in project.ledger.rows(sql, project.key, project.worktree, value, most)]
 
 
+def _change(row: Mapping[str, Any]) -> str:
+    if row["session"]:
+        return "ownership changed"
+    return "released" if row["before"] else "no owner yet"
+
+
 def _note(project: OpenProject, workflow: Workflow, session: str, before: str) -> None:
     from holdfast.files.redact import redact  # imported here, because owners rarely change
 
@@ -168,12 +207,22 @@ def _note(project: OpenProject, workflow: Workflow, session: str, before: str) -
     project.ledger.prune(project.key, "ownings", "at", KEPT)
 
 
+def takers(project: OpenProject, session: str, live: Collection[str]) -> set[str]:
+    """Return who of a session and the other live ones may get a workflow that none of them owns.
+
+    Those are the attended ones. Only if no session is attended do unattended ones (`claude -p`, the SDK) count.
+    """
+    everyone = {session, *live}
+    return (sessions.attended(project, everyone) if live else everyone) or everyone
+
+
 def of_session(project: OpenProject, session: str, workflows: Iterable[Workflow]) -> list[Workflow]:
-    """Return the workflows a session may save and move: its own and, if no other session is live, all fresh ones."""
+    """Return the workflows a session may save and move: its own and, if only it may take any, all fresh free ones."""
     every = list(workflows)
     holder = holders(project, every)
-    others = [each for each in every if holder[each.key] != session]
-    free = {each.key for each in fresh_ones(project, others)} if not sessions.live_others(project, session) else ()
+    live = sessions.live_others(project, session)
+    others = [each for each in every if holder[each.key] not in (session, *live)]
+    free = {each.key for each in fresh_ones(project, others)} if takers(project, session, live) == {session} else ()
     return [each for each in every if holder[each.key] == session or each.key in free]
 
 

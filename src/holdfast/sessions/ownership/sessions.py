@@ -13,7 +13,7 @@ from holdfast.sessions.history import timeline_event
 from holdfast.sessions.history.timeline_event import TimelineEvent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from holdfast.project import OpenProject
     from holdfast.sessions.history.timeline_event import Asked
@@ -43,21 +43,25 @@ def note_event(project: OpenProject, session: str, process: str | None = None, t
     _note_event(project, session, None if _stays(project, session) else _number(process), transcript)
 
 
-def _note_event(project: OpenProject, session: str, process: int | None, transcript: str) -> None:
+def _note_event(
+    project: OpenProject, session: str, process: int | None, transcript: str, attended: bool | None = None
+) -> None:
     """Note an event of a session, in the process that is noted already if `process` is None."""
     now = clock.stamp()
     where = (process, liveness.started_at(process), liveness.namespace()) if process is not None else (None,) * 3
     project.ledger.run(
         "INSERT INTO sessions (project, id, worktree, host, client, process, process_start, namespace, transcript,"
-        " first_seen, last_seen) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        " attended, first_seen, last_seen) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (project, id) DO UPDATE SET worktree = excluded.worktree, host = excluded.host,"
         " process = COALESCE(excluded.process, sessions.process),"
         " process_start = CASE WHEN excluded.process IS NULL THEN sessions.process_start"
         " ELSE excluded.process_start END,"
         " namespace = CASE WHEN excluded.process IS NULL THEN sessions.namespace ELSE excluded.namespace END,"
+        " attended = COALESCE(excluded.attended, sessions.attended),"
         " transcript = CASE WHEN excluded.transcript = '' THEN sessions.transcript ELSE excluded.transcript END,"
         " last_seen = excluded.last_seen, ended_at = NULL, resting = 0",
-        *(project.key, session, project.worktree, project.host, project.client.NAME, *where, transcript, now, now),
+        *(project.key, session, project.worktree, project.host, project.client.NAME, *where),
+        *(transcript, attended, now, now),
     )
 
 
@@ -74,7 +78,8 @@ def join(event: Event, context: Context) -> bool:
     project, session = context.project, event.session_id
     before, process = _row(project, session), client_process(context)
     moved = before is not None and before["process"] not in (None, process)
-    _note_event(project, session, None if moved and _stays(project, session) else process, event.transcript_path)
+    process = None if moved and _stays(project, session) else process
+    _note_event(project, session, process, event.transcript_path, project.client.attended(context.environ))
     return before is not None
 
 
@@ -166,6 +171,13 @@ def live_others(project: OpenProject, session: str) -> set[str]:
     same = own["process"] if own and _is_visible(project, own) else None
     going = [row for row in rows if not is_gone(project, row) and not is_in(project, row, same)]
     return {row["id"] for row in going if not silent(row)}
+
+
+def attended(project: OpenProject, among: Collection[str]) -> set[str]:
+    """Return those of some sessions at which a person sits, as far as Holdfast knows (`SessionClient.attended`)."""
+    sql = "SELECT id, attended FROM sessions WHERE project = ? AND id IN (*)"
+    rows = project.ledger.by_value("id", among, sql, project.key)
+    return {each for each in among if each not in rows or rows[each]["attended"] != 0}
 
 
 def silent(row: Mapping[str, Any]) -> bool:

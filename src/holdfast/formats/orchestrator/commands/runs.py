@@ -67,8 +67,7 @@ def start(
         replace=replace,
     )
     workflow = store.create(project, wanted, path, given={name: each for name, each in given.items() if each})
-    if session:
-        owners.own(project, workflow, session)
+    owners.begin(project, workflow, session)
     verbs.tell(workflow, as_json, f"Started in {workflow.place}.")
 
 

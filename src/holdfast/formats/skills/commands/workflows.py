@@ -128,7 +128,7 @@ def start(
         raise HoldfastError(f"the machine of {skill} has no phase for tasks; start it without --item")
     plan = store.Plan(rules, key, context, tasks=tuple(listed), begin=True)
     made = store.create(project, plan, Start(key, session=options.session()))
-    _own(project, made.workflow)
+    owners.begin(project, made.workflow, options.session())
     news = [display.CHECKING, store.CORRUPTED if made.aside else display.STARTING]
     news += [f"The corrupted file is kept as {made.aside.name}."] if made.aside else []
     notes = [f"there is no {key} in the project"] if feature and not (project.root / key).exists() else []

@@ -70,7 +70,7 @@ def start(topic: str, kind: str | None, anyway: bool, as_json: bool, project_dir
     _leave(project, before, anyway)
     seen = options.seen_by_git(project, "wfs")
     session = store.create(project, topic, kind or "")
-    _own(project, session)
+    owners.begin(project, views.of_session(project, session), options.session())
     news = [f"Started {session.name} in {places.TOP}/{session.name}/."]
     news += [f"{name} is paused." for name in before]
     news += [seen] if seen else []

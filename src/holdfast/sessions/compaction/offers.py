@@ -1,0 +1,162 @@
+"""Tell a session of unfinished work that no live session owns. It isn't told to begin: it owns what it acts on."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from holdfast.errors import HoldfastError
+from holdfast.patterns import regex
+from holdfast.sessions.compaction import hints
+from holdfast.sessions.workspace import Workspace
+from holdfast.workflow import wording
+from holdfast.workflow.wording import Message
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from holdfast.sessions.hook import Context, Event
+    from holdfast.workflow.model import Workflow
+
+LIMIT_CHARS = 600  # characters of an offer
+STEP_LIMIT_CHARS = 100  # characters of the next step
+_FIRST = "What the user asks comes first."
+_WORDS = {  # by whether they are plans and whether they are several: before and after them
+    (False, False): (
+        "Unfinished workflow in this project.",
+        f"{_FIRST} `holdfast show` prints all of it, and `holdfast next` continues it in this session.",
+    ),
+    (False, True): (
+        "Unfinished workflows in this project.",
+        f"{_FIRST} `holdfast show NAME` prints one, and `holdfast next NAME` continues it in this session.",
+    ),
+    (True, False): ("Plan in progress in this project.", _FIRST),
+    (True, True): ("Plans in progress in this project.", _FIRST),
+}
+_LOST = "Another session continues this workflow now."
+_BACK = "Leave it alone unless the user asks. `holdfast resume NAME --anyway` takes it back."
+_MARK = regex(wording.OPEN.replace(wording.UNMARKED, "([0-9a-f]{12})"))
+
+
+def greet(event: Event, context: Context) -> list[Message]:
+    """Tell the user and, if somebody attends the session, the model about unfinished workflows (I001-12).
+
+    They are those that no other live session owns and that this machine's ledger knows or that are fresh. What is
+    withheld is told too (`hints.withheld`).
+
+    Args:
+        event: a `SessionStart`.
+        context: its context.
+    """
+    from holdfast.workflow import guidance, registry
+
+    project = Workspace.of(context.project)
+    found = registry.candidates(project, event.session_id)
+    told = hints.withheld(event, context, found)
+    waiting = _waiting(project, event.session_id, found.workflows)
+    if waiting:
+        more = f", and {len(waiting) - 1} more (`holdfast list`)" if len(waiting) > 1 else ""
+        more += f"; {found.left} other state files were left out (`holdfast list`)" if found.left else ""
+        line = f"Holdfast: unfinished workflow {guidance.line(waiting[0])}{more}. `holdfast show` shows it."
+        told.append(Message(line, to_user=True))
+    if not project.client.attended(context.environ):
+        return told
+    plans = [] if waiting else chain.from_iterable(registry.detected(lambda each: each.unseen(project)))
+    names = [each.key for each in waiting] or list(plans)
+    if getattr(event, "source", "") != "clear":  # after /clear the model has forgotten what it was told
+        names = [each for each in names if not hints.was_told(project, event.session_id, hints.OFFERED, each)]
+    return [*told, *_offer(waiting or names, _teller(project, event.session_id, names))] if names else told
+
+
+def renewed(event: Event, context: Context) -> list[Message]:
+    """Tell the model at a prompt which workflows another session took over, and which have no owner since.
+
+    Args:
+        event: a `UserPromptSubmit`.
+        context: its context.
+    """
+    from holdfast.sessions.ownership import owners
+
+    project, session = Workspace.of(context.project), event.session_id
+    changed = owners.changes_since(project, session, hints.OFFERED)
+    if not changed:
+        return []
+    from holdfast.workflow import guidance, registry
+
+    tell = _teller(project, session, changed)
+    found = [each for each in registry.with_keys(project, changed).workflows if each.key in changed]
+    holders = owners.holders(project, found)
+    others = [each for each in found if holders[each.key] != session]
+    lost = [guidance.line(each) for each in others if holders[each.key] and changed[each.key]]
+    told = [Message(f"{wording.fenced(_LOST, lost)}\n{_BACK}", on_delivered=tell)] if lost else []
+    if project.client.attended(context.environ) and (waiting := _waiting(project, session, others)):
+        told += _offer(waiting, tell)
+    if not told:
+        tell()
+    return told
+
+
+def received(event: Event, context: Context, prompt: str) -> None:
+    """Make a session the owner of the workflow whose printed guidance its prompt contains, whichever session owned it.
+
+    Args:
+        event: a `UserPromptSubmit`.
+        context: its context.
+        prompt: the prompt.
+    """
+    marks = dict.fromkeys(_MARK.findall(prompt))
+    keys = [key for mark in marks for key in hints.pending_keys(context.project, mark, hints.PRINTED)]
+    if not keys:
+        return
+    from holdfast.sessions.ownership import owners
+    from holdfast.workflow import registry
+
+    for each in registry.with_keys(Workspace.of(context.project), keys).workflows:
+        if each.key in keys and not each.finished:
+            owners.own(context.project, each, event.session_id)
+
+
+def _waiting(project: Workspace, session: str, workflows: Sequence[Workflow]) -> list[Workflow]:
+    """Return the unfinished workflows to tell a session of: its own or, if it has none, those of no live session."""
+    from holdfast.sessions.history import generations
+    from holdfast.sessions.ownership import owners, sessions
+
+    unfinished = [each for each in owners.by_rank(workflows) if each.resumable]
+    holders = owners.holders(project, unfinished)
+    if own := [each for each in unfinished if holders[each.key] == session]:
+        return own
+    others = sessions.live_others(project, session)
+    free = [each for each in unfinished if holders[each.key] not in others]
+    known = generations.seen_at(project, {each.path: each.raw for each in free})
+    fresh = {each.key for each in owners.fresh_ones(project, free)}
+    return [each for each in free if holders[each.key] or each.path in known or each.key in fresh]
+
+
+def _offer(work: Sequence[Workflow | str], tell: Callable[[], None]) -> list[Message]:
+    """Return the message about workflows or the paths of plans."""
+    from holdfast.workflow import guidance, registry
+
+    lines = [each if isinstance(each, str) else guidance.line(each) for each in work]
+    lead, ways = _WORDS[isinstance(work[0], str), len(work) > 1]
+    if len(work) == 1 and not isinstance(work[0], str):
+        with suppress(HoldfastError):  # another package's format failed
+            if step := registry.get(work[0].format).step(work[0]):
+                lines.append(f"Next step: {wording.one_line(step.text, STEP_LIMIT_CHARS)}")
+    text = f"{wording.fenced(lead, lines)}\n{ways}"
+    for shown in range(len(lines) - 1, 0, -1):
+        if len(text) <= LIMIT_CHARS:
+            break
+        more = f"+{len(lines) - shown} more (`holdfast list`)"
+        text = f"{wording.fenced(lead, [*lines[:shown], more])}\n{ways}"
+    return [Message(text, on_delivered=tell)]
+
+
+def _teller(project: Workspace, session: str, names: Iterable[str]) -> Callable[[], None]:
+    """Return what notes that a session was told of work with these names."""
+
+    def tell() -> None:
+        for name in names:
+            hints.tell(project, session, hints.OFFERED, name)
+
+    return tell
