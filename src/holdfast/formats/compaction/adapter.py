@@ -40,6 +40,7 @@ __all__ = [
     "start",
     "step",
     "update",
+    "with_keys",
     "written",
 ]
 
@@ -56,9 +57,19 @@ def find(project: Records) -> Found:
 
 def candidates(project: Records, keys: Collection[str]) -> Found:
     """Return, as `find` does, the workflows whose files changed last, and those with these keys."""
-    places = [key.removeprefix(f"{NAME}:").rpartition("#")[0] for key in keys if key.startswith(f"{NAME}:")]
-    paths, left = compaction_near.places(files.folder(project), [project.root / place for place in places])
+    paths, left = compaction_near.places(files.folder(project), _places(project, keys))
     return replace(_found(*files.scan(project, paths)), left=left)
+
+
+def with_keys(project: Records, keys: Collection[str]) -> Found:
+    """Return the workflows with these keys, and no others."""
+    return _found(*files.scan(project, _places(project, keys)))
+
+
+def _places(project: Records, keys: Collection[str]) -> list[Path]:
+    """Return the paths of the state files with some keys, those included that are gone."""
+    places = [key.removeprefix(f"{NAME}:").rpartition("#")[0] for key in keys if key.startswith(f"{NAME}:")]
+    return [project.root / place for place in places if place.startswith(f"{files.FOLDER}/")]
 
 
 def foreign(project: Records) -> Iterator[Foreign]:

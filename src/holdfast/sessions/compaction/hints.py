@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.workflow import wording
+from holdfast.workflow import manyfiles, wording
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ UNREAD = "unread"
 """Topic: the file that names a workflow was not read to its end."""
 _NAMED = 5  # definitions that are named at a session's start
 _UNREADABLE = "unread file"  # topic: a state file could not be read
+_OMITTED = "omitted"  # topic: a search for workflows left state files out
 
 
 def greet(event: Event, context: Context) -> list[Message]:
@@ -45,14 +46,13 @@ def greet(event: Event, context: Context) -> list[Message]:
     lacking = project.ledger.problem
     told = [wording.Message(f"Holdfast: {lacking}.", to_user=True)] if lacking else []
     found = registry.candidates(Workspace.of(project), event.session_id)
-    told += [*unreadable(event, context, found), *untrusted(context)]
+    told += [*unreadable(event, context, found), *omitted(event, context, found), *untrusted(context)]
     holders = owners.holders(project, found.workflows)
     free = [each for each in found.workflows if each.resumable and holders[each.key] not in others]
     waiting = owners.by_rank(owners.fresh_ones(project, free))
     if not waiting:
         return told
     more = f", and {len(waiting) - 1} more (`holdfast list`)" if len(waiting) > 1 else ""
-    more += f"; {found.left} other state files were left out (`holdfast list`)" if found.left else ""
     line = f"Holdfast: unfinished workflow {guidance.line(waiting[0])}{more}. `holdfast show` shows it."
     return [*told, wording.Message(line, to_user=True)]
 
@@ -137,6 +137,20 @@ def unreadable(event: Event, context: Context, found: Found) -> list[Message]:
     else:
         said = wording.with_remedy(said)
     return [wording.Message(f"Holdfast: {said}.", to_user=True)]
+
+
+def omitted(event: Event, context: Context, found: Found) -> list[Message]:
+    """Tell the user, once in a session, how many state files an event left out, and why."""
+    project, session = context.project, event.session_id
+    if not found.left or was_told(project, session, _OMITTED):
+        return []
+    tell(project, session, _OMITTED)
+    left = wording.count(found.left, "other state file")
+    text = f"{left} {'was' if found.left == 1 else 'were'} left out at this event, because others changed later"
+    if found.cut:
+        text = f"the search for workflows ended after {manyfiles.SEARCH_TIMEOUT_S:g} s, with {left} left out"
+    text = f"Holdfast: {text}. This session's own workflow is always read. `holdfast list` shows all."
+    return [wording.Message(text, to_user=True)]
 
 
 def problem(project: OpenProject, each: Problem) -> str:

@@ -15,7 +15,7 @@ from holdfast.workflow.wording import Message, units
 if TYPE_CHECKING:
     from holdfast.sessions.compaction.snapshots import Lost, Snapshot
     from holdfast.sessions.hook import Context, Event
-    from holdfast.workflow.model import Found, Workflow
+    from holdfast.workflow.model import Workflow
 
 _TAKEN = "taken"  # the hint that a workflow is another live session's
 
@@ -75,19 +75,19 @@ def _restored(event: Event, context: Context, known: bool) -> list[Message]:
     found = registry.candidates(project, session)
     history.observe_all(project, found.workflows)
     verdict = arbitration.judge(project, session, found.workflows, known=known)
-    told = hints.unreadable(event, context, found)
+    told = hints.unreadable(event, context, found) + hints.omitted(event, context, found)
     if verdict.full is not None:
         from holdfast.sessions.compaction import session_guidance
 
         notes = [hints.problem(project, each) for each in found.problems]
-        notes += [*_left(found), *_skipped(context)]
+        notes += _skipped(context)
         guidance = session_guidance.give(event, context, _compacted(event, context, verdict.full), verdict, notes)
         return [guidance, *told, *_blind(context), *hints.vanished(event, context)]
     compactions.take_summary(project, session)
     if event.hook_event_name == project.client.PROMPT_EVENT:
         return told  # what the compaction took is finished by now, or another session's
     told += _refused(event, context, verdict.refused) + _taken(event, context, verdict.taken)
-    told += _mention(found, verdict.others)
+    told += _mention(verdict.others)
     told += [Message(f"Holdfast: {line}", to_user=True) for line in _skipped(context)]
     told += hints.vanished(event, context) + _outdated(event, context)
     return told + _trail(event, context, verdict.snapshot)
@@ -151,7 +151,7 @@ def _blind(context: Context) -> list[Message]:
     return [Message(text, to_user=True)] if problem else []
 
 
-def _mention(found: Found, others: tuple[Workflow, ...]) -> list[Message]:
+def _mention(others: tuple[Workflow, ...]) -> list[Message]:
     """Where nothing is restored, say in a line each what is there."""
     from holdfast.workflow import guidance
 
@@ -159,14 +159,7 @@ def _mention(found: Found, others: tuple[Workflow, ...]) -> list[Message]:
     if not lines:
         return []
     lead = "Too old to restore. To continue one, run `holdfast next NAME`."
-    return [Message(wording.fenced(lead, [*lines, *_left(found)]))]
-
-
-def _left(found: Found) -> list[str]:
-    """Say how many workflows nobody looked at, where there are any."""
-    if not found.left:
-        return []
-    return [f"{found.left} other state files were not looked at; `holdfast list` shows them."]
+    return [Message(wording.fenced(lead, lines))]
 
 
 def _skipped(context: Context) -> list[str]:
