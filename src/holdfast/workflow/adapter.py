@@ -55,8 +55,7 @@ class Format(Protocol):
     def candidates(self, project: Records, keys: Collection[str]) -> Found:
         """Return, as `find` does, the workflows that an event can be about: the last changed and those with these keys.
 
-        A key may end with its `#`, which means the workflow stored at that path. If somebody changed a file by hand,
-        the files generated from it may be updated.
+        A key may end with its `#`, which means the workflow stored at that path. Never writes.
         """
 
     def start(self, project: Records, start: Start) -> Workflow:
@@ -109,6 +108,13 @@ class FindsByKey(Protocol):
 
     def with_keys(self, project: Records, keys: Collection[str]) -> Found:
         """Return, as `find` does, the workflows with these keys and no others."""
+
+
+class FollowsEdits(Protocol):
+    """An optional ability of an adapter: to update what follows from a file that somebody changed by hand."""
+
+    def followed(self, project: Records, workflow: Workflow) -> Workflow:
+        """Return a workflow that the session of an event owns as it is after that; nothing is written without need."""
 
 
 class TakesEvidence(Protocol):

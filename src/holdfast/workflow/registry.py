@@ -10,12 +10,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from holdfast import formats, log
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, LedgerError
 from holdfast.formats import RECORDS
 from holdfast.workflow import manyfiles, wording
 from holdfast.workflow.adapter import (
     FindsByKey,
     FindsForeignFiles,
+    FollowsEdits,
     KnowsCommands,
     RecordsCompactions,
     StoresNotes,
@@ -94,7 +95,7 @@ def agents_work_on(project: Records, session: str, *, own: bool = False) -> list
     names = [name for name in _present(project) if RECORDS[name].AGENTS]
     if own:
         return owned(project, session, names)
-    return list(_searched(project, project.lately(session), names).workflows)
+    return _followed(project, session, _searched(project, project.lately(session), names).workflows)
 
 
 def any_able(project: Records, ability: type) -> bool:
@@ -118,7 +119,8 @@ def candidates(project: Records, session: str, path: Path | None = None) -> Foun
     names = _present(project)
     if path is not None and path.is_relative_to(project.root):
         keys = [*(f"{name}:{path.relative_to(project.root).as_posix()}#" for name in names), *keys]
-    return _searched(project, keys, names)
+    found = _searched(project, keys, names)
+    return replace(found, workflows=tuple(_followed(project, session, found.workflows)))
 
 
 def with_keys(project: Records, keys: Collection[str]) -> Found:
@@ -183,7 +185,20 @@ def owned(project: Records, session: str, names: Iterable[str] | None = None) ->
     if not keys:
         return []
     found = [_read(project, name, keys) for name in (_present(project) if names is None else names)]
-    return [each for one in found for each in one.workflows if each.key in keys]
+    return _followed(project, session, [each for one in found for each in one.workflows if each.key in keys])
+
+
+def _followed(project: Records, session: str, workflows: Iterable[Workflow]) -> list[Workflow]:
+    """Return workflows; what follows from a change by hand is updated in those that the session owns, in no others."""
+    every = list(workflows)
+    adapters = {each.key: adapter for each in every if able(adapter := _usable(each.format), FollowsEdits)}
+    own = set[str]()
+    with suppress(LedgerError):
+        own.update(project.owned(session) if adapters else ())
+    return [
+        adapters[each.key].followed(project, each) if each.key in adapters and each.key in own else each
+        for each in every
+    ]
 
 
 def _read(project: Records, name: str, keys: Collection[str]) -> Found:

@@ -302,9 +302,8 @@ def _read(project: Records, folders: Iterable[Path], total: int, room: Room | No
         problems += board.problems
         workflow = views.workflow(project, session, board)
         if len(going) > 1 and session.marked and session.standing != "completed":
-            said = (
-                f"several sessions are marked as active, and {going[0]} counts; `holdfast wfs repair` unmarks the others"
-            )
+            said = f"several sessions are marked as active, and {going[0]} counts"
+            said = f"{said}; `holdfast wfs repair` unmarks the others"
             rests = session.name != going[0]
             status: Status = "pending" if rests else workflow.status
             workflow = replace(workflow, paused=rests, status=status, warnings=(said, *workflow.warnings))
