@@ -147,17 +147,17 @@ class StoresNotes(Protocol):
 class Detector(Protocol):
     """The module `detector` in the folder of a format whose record has SOURCES."""
 
-    def save(self, project: Records, *, written: Path | None = None) -> Detected:
-        """Merge what the files say into a state file. Never raises for their contents.
+    def save(self, project: Records, session: str, *, written: Path | None = None) -> Detected:
+        """Merge what the files say about a session's work into a state file. Never raises for their contents.
 
-        A file that was just `written` is always looked at, and then none counts as outdated.
+        A file that the session has just `written` is always looked at, and then none is waiting.
         """
 
     def skipped(self, project: Records) -> list[str]:
         """Return a line for each kind of file of which some were not looked at, with what to do about it."""
 
-    def outdated(self, project: Records, place: str) -> str:
-        """Return what to tell a session about an outdated file; empty if it is no longer in progress."""
+    def waiting(self, project: Records, place: str) -> str:
+        """Return what to tell a session about a waiting file; empty if it is no longer in progress."""
 
 
 class AgentFormat(Format, Protocol):

@@ -420,7 +420,8 @@ class Detected(NamedTuple):
         failed: whether it could not be saved.
         unread: the key of the workflow if the file that describes it was not read to its end; else empty.
         removed: the key of the workflow if it isn't saved because its state file was removed; else empty.
-        outdated: a file in progress that is too old to be saved unasked, relative to the root; else empty.
+        waiting: files in progress that aren't saved unasked, relative to the root: they are too old, or nothing shows
+            which one the session works on.
     """
 
     path: Path | None = None
@@ -428,4 +429,4 @@ class Detected(NamedTuple):
     failed: bool = False
     unread: str = ""
     removed: str = ""
-    outdated: str = ""
+    waiting: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ from holdfast.formats.compaction import candidates as compaction_near
 from holdfast.formats.compaction import file as files
 from holdfast.formats.compaction.completion import complete
 from holdfast.formats.compaction.file import parsed, restore
-from holdfast.formats.compaction.save import Saved, intend, save
+from holdfast.formats.compaction.save import Saved, intend, may_save, save
 from holdfast.formats.compaction.spot import WORDS, Spot, changed_phase, spot
 from holdfast.workflow import names, statefile, values, views
 from holdfast.workflow.model import Changes, Foreign, Found, Problem, Start, Step, Workflow
@@ -33,6 +33,7 @@ __all__ = [
     "find",
     "foreign",
     "intend",
+    "may_save",
     "noted",
     "parsed",
     "restore",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from holdfast import capture
@@ -15,8 +16,10 @@ from holdfast.workflow.wording import Message, units
 if TYPE_CHECKING:
     from holdfast.sessions.compaction.snapshots import Lost, Snapshot
     from holdfast.sessions.hook import Context, Event
+    from holdfast.workflow.adapter import Detector
     from holdfast.workflow.model import Workflow
 
+PLANS = 20  # plans that are named
 _TAKEN = "taken"  # the hint that a workflow is another live session's
 
 
@@ -89,7 +92,7 @@ def _restored(event: Event, context: Context, known: bool) -> list[Message]:
     told += _refused(event, context, verdict.refused) + _taken(event, context, verdict.taken)
     told += _mention(verdict.others)
     told += [Message(f"Holdfast: {line}", to_user=True) for line in _skipped(context)]
-    told += hints.vanished(event, context) + _outdated(event, context)
+    told += hints.vanished(event, context) + _waiting(event, context)
     return told + _trail(event, context, verdict.snapshot)
 
 
@@ -158,7 +161,7 @@ def _mention(others: tuple[Workflow, ...]) -> list[Message]:
     lines = [guidance.line(other) for other in others if other.resumable]
     if not lines:
         return []
-    lead = "Too old to restore. To continue one, run `holdfast next NAME`."
+    lead = "Not restored: old, or nothing shows that you work on it. To continue one, run `holdfast next NAME`."
     return [Message(wording.fenced(lead, lines))]
 
 
@@ -168,14 +171,23 @@ def _skipped(context: Context) -> list[str]:
     return [line for lines in registry.detected(lambda detector: detector.skipped(project)) for line in lines]
 
 
-def _outdated(event: Event, context: Context) -> list[Message]:
-    """Name the model the old plan that the save before the compaction left alone."""
-    places = hints.take(context.project, event.session_id, hints.STALE)
-    if not places:
-        return []
+def _waiting(event: Event, context: Context) -> list[Message]:
+    """Name the model the plans that the save before the compaction left alone, a line each."""
     project = Workspace.of(context.project)
-    lines = [line for line in registry.detected(lambda each: each.outdated(project, places[-1])) if line]
-    return [Message(wording.fenced("An old plan wasn't loaded.", lines))] if lines else []
+    places = hints.take(project, event.session_id, hints.WAITING)
+    lines = [line for each in places for line in registry.detected(partial(_named, project, each)) if line]
+    if not lines:
+        return []
+    more = [f"+{len(lines) - PLANS} more"] if len(lines) > PLANS else []
+    lead = (
+        "Plans in progress that weren't loaded: they are old, or nothing shows that you work on one. "
+        'To take one up, run `holdfast start "TITLE" --read PATH`.'
+    )
+    return [Message(wording.fenced(lead, [*lines[:PLANS], *more]))]
+
+
+def _named(project: Workspace, place: str, detector: Detector) -> str:
+    return detector.waiting(project, place)
 
 
 def _refused(event: Event, context: Context, refused: tuple[Workflow, ...]) -> list[Message]:
