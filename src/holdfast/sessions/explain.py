@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast import clock
 from holdfast.errors import command_line
 from holdfast.sessions.history import removed_state
-from holdfast.sessions.ownership import preview
+from holdfast.sessions.ownership import preview, sessions
 from holdfast.workflow import guidance, outlook, registry
 from holdfast.workflow.outlook import Outlook
 from holdfast.workflow.wording import count, quoted
@@ -39,12 +39,15 @@ def explain(project: Workspace, session: str | None = None) -> dict[str, Any]:
     (what each unfinished workflow gets at the next compaction, of `session` if given, and why); would_restore (the refs
     that the model will see then, the one in full first).
     """
-    seen, found = outlook.outlooks(project), registry.all_found(project)
+    live = sessions.live_others(project, "")
+    session = next(iter(live)) if session is None and len(live) == 1 else session
+    seen, found = outlook.outlooks(project, session or ""), registry.all_found(project)
     piling = {workflow.path: workflow for each in seen for workflow in each.files}
     every = {workflow.path: workflow for workflow in found.workflows}
     every |= {path: workflow for path, workflow in piling.items() if path not in every}
     chosen = next((each for each in seen if each.detected), next(iter(seen), Outlook()))
-    prospects = preview.foresee(project, found.workflows, session, chosen.saved)
+    detected = [chosen.path] if chosen.path else []
+    prospects = preview.foresee(project, found.workflows, session, chosen.saved, detected)
     return {
         "root": str(project.root),
         "candidates": [candidate for each in seen for candidate in each.candidates],

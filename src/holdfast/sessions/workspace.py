@@ -58,7 +58,14 @@ class Workspace(OpenProject):
     lately = owners.lately
     owned = owners.owned
     owner = owners.owner
+    fresh = owners.fresh
     live_others = sessions.live_others
+
+    def mentions(self, session: str) -> list[str]:
+        """Return what a session named in its work (`evidence.mentions`)."""
+        from holdfast.sessions import evidence
+
+        return evidence.mentions(self, session)
 
     def observe(self, workflow: Workflow, *, error: str = "", at: str | None = None) -> None:
         """Note what moved in a workflow (`history.observe`)."""

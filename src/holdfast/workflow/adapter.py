@@ -55,8 +55,7 @@ class Format(Protocol):
     def candidates(self, project: Records, keys: Collection[str]) -> Found:
         """Return, as `find` does, the workflows that an event can be about: the last changed and those with these keys.
 
-        A key may end with its `#`, which means the workflow stored at that path. If somebody changed a file by hand,
-        the files generated from it may be updated.
+        A key may end with its `#`, which means the workflow stored at that path. Never writes.
         """
 
     def start(self, project: Records, start: Start) -> Workflow:
@@ -111,6 +110,13 @@ class FindsByKey(Protocol):
         """Return, as `find` does, the workflows with these keys and no others."""
 
 
+class FollowsEdits(Protocol):
+    """An optional ability of an adapter: to update what follows from a file that somebody changed by hand."""
+
+    def followed(self, project: Records, workflow: Workflow) -> Workflow:
+        """Return a workflow that the session of an event owns as it is after that; nothing is written without need."""
+
+
 class TakesEvidence(Protocol):
     """An optional ability of an adapter: to record what a session's transcript shows of its workflows."""
 
@@ -141,10 +147,10 @@ class StoresNotes(Protocol):
 class Detector(Protocol):
     """The module `detector` in the folder of a format whose record has SOURCES."""
 
-    def save(self, project: Records, *, written: Path | None = None) -> Detected:
-        """Merge what the files say into a state file. Never raises for their contents.
+    def save(self, project: Records, session: str, *, written: Path | None = None) -> Detected:
+        """Merge what the files say about a session's work into a state file. Never raises for their contents.
 
-        A file that was just `written` is always looked at, and then none counts as outdated.
+        A file that the session has just `written` is always looked at, and then none is waiting.
         """
 
     def skipped(self, project: Records) -> list[str]:
@@ -153,8 +159,8 @@ class Detector(Protocol):
     def unseen(self, project: Records) -> list[str]:
         """Return the paths, relative to the root, of files in progress that no save has taken over yet."""
 
-    def outdated(self, project: Records, place: str) -> str:
-        """Return what to tell a session about an outdated file; empty if it is no longer in progress."""
+    def waiting(self, project: Records, place: str) -> str:
+        """Return what to tell a session about a waiting file; empty if it is no longer in progress."""
 
 
 class AgentFormat(Format, Protocol):

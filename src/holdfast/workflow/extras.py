@@ -10,7 +10,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from holdfast.clock import from_mtime, stamp
 from holdfast.errors import MissingError, SchemaMismatch, StateError
 from holdfast.files import atomic
 from holdfast.workflow import places, statefile, values
@@ -51,7 +50,6 @@ def merged(project: Records, workflow: Workflow) -> tuple[Workflow, tuple[Proble
         reading=tuple(dict.fromkeys([*workflow.reading, *reading])),
         reminders=tuple(dict.fromkeys([*workflow.reminders, *reminders])),
         context={**workflow.context, **values.mapping(file.data.get(CONTEXT), CONTEXT, warnings)},
-        updated_at=max(workflow.updated_at, stamp(from_mtime(file.document.mtime))),
         warnings=tuple(warnings),
         beside=file.path.relative_to(project.root).as_posix(),
     )

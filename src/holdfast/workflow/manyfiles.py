@@ -1,23 +1,54 @@
-"""Choose which entries of a very large folder an event looks at."""
+"""Limit what an event looks at: which entries of a very large folder, and for how long it searches."""
 
 from __future__ import annotations
 
 import marshal
 import os
 from bisect import bisect_right
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import chain, islice
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from holdfast.files import cache
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
 MOST = 10_000  # entries that one event looks at
 HOT = 512  # last changed entries among them, as far as known
+SEARCH_TIMEOUT_S = 0.5  # seconds after which an event's search for workflows ends, in all formats together
 _FORMAT = 1
+
+
+class Search:
+    """A search that ends at a time of the monotonic clock; `cut` tells whether that time came before its end."""
+
+    def __init__(self) -> None:
+        self.ends = monotonic() + SEARCH_TIMEOUT_S
+        self.cut = False
+
+
+_searches: list[Search] = []
+
+
+@contextmanager
+def limited() -> Iterator[Search]:
+    """End the searches in the block, all of them together, after `SEARCH_TIMEOUT_S` seconds (`out_of_time`)."""
+    _searches.append(Search())
+    try:
+        yield _searches[-1]
+    finally:
+        _searches.pop()
+
+
+def out_of_time() -> bool:
+    """Return whether the present search has to end, and note that it was cut then; always False outside `limited`."""
+    if not _searches:
+        return False
+    _searches[-1].cut |= monotonic() >= _searches[-1].ends
+    return _searches[-1].cut
 
 
 def newest(
@@ -27,7 +58,8 @@ def newest(
 
     First come those that are wanted, those found to be the last changed at earlier events, those with the highest
     number at the beginning of their names, and those that were probably created last (by their inodes). The rest take
-    turns, so that every entry is looked at within a few events.
+    turns, so that every entry is looked at within a few events. Nothing more is looked at once the search is out of
+    time.
 
     Args:
         top: the folder.
@@ -39,7 +71,8 @@ def newest(
         The result of `changed` for each entry that was looked at, and how many were not.
     """
     if len(entries) <= MOST:
-        return {name: changed(name) for name in entries}, 0
+        found = _looked_at([*(name for name in wanted if name in entries), *entries], changed)
+        return found, len(entries) - len(found)
     import heapq  # only here: few folders have that many
 
     cursor, hot = _kept(top)
@@ -53,9 +86,21 @@ def newest(
     begin, room = bisect_right(names, cursor), MOST - len(chosen)
     others = (name for name in chain(names[begin:], names[:begin]) if name not in chosen)
     turn = list(islice(others, max(room, MOST // 8)))
-    found = {name: changed(name) for name in (*chosen, *turn)}
-    _keep(top, turn[-1] if turn else cursor, heapq.nlargest(HOT, found, key=found.__getitem__))
+    found = _looked_at([*chosen, *turn], changed)
+    last = next((name for name in reversed(turn) if name in found), cursor)
+    _keep(top, last, heapq.nlargest(HOT, found, key=found.__getitem__))
     return found, len(entries) - len(found)
+
+
+def _looked_at(names: Iterable[str], changed: Callable[[str], int]) -> dict[str, int]:
+    """Return the result of `changed` for each entry until the search is out of time."""
+    found: dict[str, int] = {}
+    for name in names:
+        if out_of_time():
+            break
+        if name not in found:
+            found[name] = changed(name)
+    return found
 
 
 def note_omitted(top: Path, left: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from holdfast.clock import from_mtime, stamp
+from holdfast.clock import from_mtime, now, parse, stamp
 from holdfast.formats import RECORDS
 from holdfast.frozen import NamedTuple, frozen
 
@@ -18,6 +18,23 @@ if TYPE_CHECKING:
 
 Status = Literal["pending", "active", "completed", "failed", "blocked"]
 Origin = Literal["agent", "plan"]
+
+
+_CHANGED = ("updated_at", "last_activity", "completed_at")
+
+
+def changed(data: Mapping[str, Any], mtime: float) -> str:
+    """Return when a state last changed (UTC stamp): what it says itself, else its file's `st_mtime`.
+
+    A state says so in `updated_at`, `last_activity` or `completed_at`, at its top or in an object there; the latest
+    counts. A clone or a copy gives an old file a new `st_mtime`. A time to come comes from a wrong clock and says
+    nothing.
+    """
+    groups = (data, *(each for each in data.values() if isinstance(each, dict)))
+    said = [parse(text) for each in groups for name in _CHANGED if isinstance(text := each.get(name), str)]
+    present = now()
+    past = [moment for moment in said if moment is not None and moment <= present]
+    return stamp(max(past) if past else from_mtime(mtime))
 
 
 class Phase(NamedTuple):
@@ -51,7 +68,7 @@ class Workflow:
         current: the number of the current phase from 1; None before the first and after the last.
         phase: the current phase's title, empty for none; `phase_status` likewise.
         reading: entries, each with a leading `@`.
-        updated_at: the file's `st_mtime` as a UTC stamp.
+        updated_at: when it last changed, as far as its file tells (`changed`).
         raw: the file's bytes (of the generation, if `recovered`).
         origin: `agent` if agents maintain it, `plan` if it was derived from a plan and not touched since (I001-9).
         plan_at: when that plan last changed (UTC stamp); empty without one.
@@ -137,7 +154,7 @@ class Workflow:
             reminders=reminders,
             context=context or {},
             created_at=created_at,
-            updated_at=stamp(from_mtime(document.mtime)),
+            updated_at=changed(document.data, document.mtime),
             path=document.path,
             raw=document.raw,
             root=root,
@@ -270,12 +287,14 @@ class Foreign(NamedTuple):
 class Found:
     """What a format found in a project, the newest first.
 
-    `left` is the number of workflows that were not looked at, because others changed later or used up the room.
+    `left` is the number of workflows that were not looked at, because others changed later or used up the room. `cut`
+    is whether the search was out of time (`manyfiles.SEARCH_TIMEOUT_S`).
     """
 
     workflows: tuple[Workflow, ...] = ()
     problems: tuple[Problem, ...] = ()
     left: int = 0
+    cut: bool = False
 
 
 class Step(NamedTuple):
@@ -401,7 +420,8 @@ class Detected(NamedTuple):
         failed: whether it could not be saved.
         unread: the key of the workflow if the file that describes it was not read to its end; else empty.
         removed: the key of the workflow if it isn't saved because its state file was removed; else empty.
-        outdated: a file in progress that is too old to be saved unasked, relative to the root; else empty.
+        waiting: files in progress that aren't saved unasked, relative to the root: they are too old, or nothing shows
+            which one the session works on.
     """
 
     path: Path | None = None
@@ -409,4 +429,4 @@ class Detected(NamedTuple):
     failed: bool = False
     unread: str = ""
     removed: str = ""
-    outdated: str = ""
+    waiting: tuple[str, ...] = ()

@@ -39,16 +39,16 @@ class Outlook(NamedTuple):
 class Forecaster(Protocol):
     """The module `outlook` in the folder of a format whose record has SOURCES."""
 
-    def outlook(self, project: Records) -> Outlook:
-        """Look at all files. Never writes, and never raises for their contents."""
+    def outlook(self, project: Records, session: str) -> Outlook:
+        """Look at all files, for a session. Never writes, and never raises for their contents."""
 
     def looked_at(self, candidates: Sequence[Mapping[str, Any]], root: str, *, everything: bool) -> list[str]:
         """Return a line for each candidate; of many, only for those that matter, unless `everything` is set."""
 
 
-def outlooks(project: Records) -> list[Outlook]:
-    """Return the outlook of each format that takes workflows over from people's own files."""
-    return [forecaster.outlook(project) for forecaster in _forecasters().values()]
+def outlooks(project: Records, session: str = "") -> list[Outlook]:
+    """Return a session's outlook of each format that takes workflows over from people's own files."""
+    return [forecaster.outlook(project, session) for forecaster in _forecasters().values()]
 
 
 def looked_at(candidates: Sequence[Mapping[str, Any]], root: str, *, everything: bool) -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from holdfast.frozen import NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from holdfast.config import Config
@@ -95,6 +95,12 @@ class Records(Protocol):
 
     def owner(self, workflow: Workflow) -> str | None:
         """Return the session that owns a workflow, None if none does. Raises LedgerError."""
+
+    def fresh(self, workflow: Workflow) -> bool:
+        """Return whether a workflow changed recently enough to be restored unasked. Raises LedgerError."""
+
+    def mentions(self, session: str) -> Sequence[str]:
+        """Return what a session named in its work: files it edited and read, its requests, its agents' prompts."""
 
     def live_others(self, session: str) -> set[str]:
         """Return the other sessions that are live. Raises LedgerError."""

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from holdfast import formats, log
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, LedgerError
 from holdfast.formats import RECORDS
-from holdfast.workflow import wording
+from holdfast.workflow import manyfiles, wording
 from holdfast.workflow.adapter import (
     FindsByKey,
     FindsForeignFiles,
+    FollowsEdits,
     KnowsCommands,
     RecordsCompactions,
     StoresNotes,
@@ -24,7 +26,7 @@ from holdfast.workflow.adapter import (
 from holdfast.workflow.model import Foreign, Found, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from pathlib import Path
     from types import ModuleType
 
@@ -75,7 +77,9 @@ def detected(ask: Callable[[Detector], Value]) -> Iterator[Value]:
     names = (name for name, record in RECORDS.items() if record.SOURCES)
     for name, module in formats.parts("detector", names).items():
         try:
-            yield ask(cast("Detector", module if name in formats.OURS else _Brought(name, module)))
+            with manyfiles.limited():
+                answer = ask(cast("Detector", module if name in formats.OURS else _Brought(name, module)))
+            yield answer
         except HoldfastError as error:
             if name in formats.OURS:
                 raise
@@ -91,9 +95,7 @@ def agents_work_on(project: Records, session: str, *, own: bool = False) -> list
     names = [name for name in _present(project) if RECORDS[name].AGENTS]
     if own:
         return owned(project, session, names)
-    keys = project.lately(session)
-    found = [_asked(project, name, lambda adapter: adapter.candidates(project, keys)) for name in names]
-    return [workflow for each in found for workflow in each.workflows]
+    return _followed(project, session, _searched(project, project.lately(session), names).workflows)
 
 
 def any_able(project: Records, ability: type) -> bool:
@@ -117,13 +119,25 @@ def candidates(project: Records, session: str, path: Path | None = None) -> Foun
     names = _present(project)
     if path is not None and path.is_relative_to(project.root):
         keys = [*(f"{name}:{path.relative_to(project.root).as_posix()}#" for name in names), *keys]
-    return with_keys(project, keys)
+    found = _searched(project, keys, names)
+    return replace(found, workflows=tuple(_followed(project, session, found.workflows)))
 
 
 def with_keys(project: Records, keys: Collection[str]) -> Found:
     """Return the workflows with these keys, and the last changed of each format."""
-    names = _present(project)
-    return _together([_asked(project, name, lambda adapter: adapter.candidates(project, keys)) for name in names])
+    return _searched(project, keys, _present(project))
+
+
+def _searched(project: Records, keys: Collection[str], names: Sequence[str]) -> Found:
+    """Return the workflows with these keys, and the last changed of some formats, as far as there is time.
+
+    If the search is cut, those with these keys are read by their paths, so that no number of others hides them.
+    """
+    with manyfiles.limited() as search:
+        found = [_asked(project, name, lambda adapter: adapter.candidates(project, keys)) for name in names]
+    if search.cut and keys:
+        found += [_read(project, name, keys) for name in names if able(_usable(name), FindsByKey)]
+    return replace(_together(found), cut=search.cut)
 
 
 def foreign(project: Records, *names: str) -> list[Foreign]:
@@ -170,12 +184,30 @@ def owned(project: Records, session: str, names: Iterable[str] | None = None) ->
     keys = set(project.owned(session))
     if not keys:
         return []
+    found = [_read(project, name, keys) for name in (_present(project) if names is None else names)]
+    return _followed(project, session, [each for one in found for each in one.workflows if each.key in keys])
+
+
+def _followed(project: Records, session: str, workflows: Iterable[Workflow]) -> list[Workflow]:
+    """Return workflows; what follows from a change by hand is updated in those that the session owns, in no others."""
+    every = list(workflows)
+    adapters = {each.key: adapter for each in every if able(adapter := _usable(each.format), FollowsEdits)}
+    own = set[str]()
+    with suppress(LedgerError):
+        own.update(project.owned(session) if adapters else ())
+    return [
+        adapters[each.key].followed(project, each) if each.key in adapters and each.key in own else each
+        for each in every
+    ]
+
+
+def _read(project: Records, name: str, keys: Collection[str]) -> Found:
+    """Return a format's workflows with these keys, and others only if the format can't be read without them."""
 
     def read(adapter: Format) -> Found:
         return (adapter.with_keys if able(adapter, FindsByKey) else adapter.candidates)(project, keys)
 
-    found = [_asked(project, name, read) for name in (_present(project) if names is None else names)]
-    return [each for one in found for each in one.workflows if each.key in keys]
+    return _asked(project, name, read)
 
 
 def _present(project: Records) -> list[str]:
@@ -257,10 +289,11 @@ def _there(path: str) -> bool:
 
 
 def _together(found: list[Found]) -> Found:
-    workflows = sorted((workflow for each in found for workflow in each.workflows), key=lambda each: each.ref)
+    every = {workflow.key: workflow for each in found for workflow in each.workflows}
+    workflows = sorted(every.values(), key=lambda each: each.ref)
     workflows.sort(key=lambda each: each.updated_at, reverse=True)
     return Found(
         tuple(workflows),
-        tuple(problem for each in found for problem in each.problems),
+        tuple(dict.fromkeys(problem for each in found for problem in each.problems)),
         sum(each.left for each in found),
     )

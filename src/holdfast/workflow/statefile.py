@@ -13,6 +13,7 @@ from holdfast.errors import BrokenError, ChangedError, LargeError, LedgerError, 
 from holdfast.files import atomic, document
 from holdfast.files.jsonvalue import same
 from holdfast.frozen import frozen
+from holdfast.workflow import manyfiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -50,9 +51,12 @@ class Room:
         self.left = left
 
     def take(self, sizes: Iterable[int]) -> bool:
-        """Return whether files of these sizes have room, and take it. Files too large to be read take none."""
+        """Return whether files of these sizes have room, and take it. Files too large to be read take none.
+
+        Nothing has room once the event's search is out of time.
+        """
         needed = sum(size for size in sizes if size <= LIMIT_BYTES)
-        if needed > self.left:
+        if needed > self.left or manyfiles.out_of_time():
             return False
         self.left -= needed
         return True

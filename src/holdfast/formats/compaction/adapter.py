@@ -12,7 +12,7 @@ from holdfast.formats.compaction import candidates as compaction_near
 from holdfast.formats.compaction import file as files
 from holdfast.formats.compaction.completion import complete
 from holdfast.formats.compaction.file import parsed, restore
-from holdfast.formats.compaction.save import Saved, intend, save
+from holdfast.formats.compaction.save import Saved, intend, may_save, save
 from holdfast.formats.compaction.spot import WORDS, Spot, changed_phase, spot
 from holdfast.workflow import names, statefile, values, views
 from holdfast.workflow.model import Changes, Foreign, Found, Problem, Start, Step, Workflow
@@ -33,6 +33,7 @@ __all__ = [
     "find",
     "foreign",
     "intend",
+    "may_save",
     "noted",
     "parsed",
     "restore",
@@ -40,6 +41,7 @@ __all__ = [
     "start",
     "step",
     "update",
+    "with_keys",
     "written",
 ]
 
@@ -56,9 +58,19 @@ def find(project: Records) -> Found:
 
 def candidates(project: Records, keys: Collection[str]) -> Found:
     """Return, as `find` does, the workflows whose files changed last, and those with these keys."""
-    places = [key.removeprefix(f"{NAME}:").rpartition("#")[0] for key in keys if key.startswith(f"{NAME}:")]
-    paths, left = compaction_near.places(files.folder(project), [project.root / place for place in places])
+    paths, left = compaction_near.places(files.folder(project), _places(project, keys))
     return replace(_found(*files.scan(project, paths)), left=left)
+
+
+def with_keys(project: Records, keys: Collection[str]) -> Found:
+    """Return the workflows with these keys, and no others."""
+    return _found(*files.scan(project, _places(project, keys)))
+
+
+def _places(project: Records, keys: Collection[str]) -> list[Path]:
+    """Return the paths of the state files with some keys, those included that are gone."""
+    places = [key.removeprefix(f"{NAME}:").rpartition("#")[0] for key in keys if key.startswith(f"{NAME}:")]
+    return [project.root / place for place in places if place.startswith(f"{files.FOLDER}/")]
 
 
 def foreign(project: Records) -> Iterator[Foreign]:

@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from holdfast.workflow.records import Records
 
 
-def save(project: Records, *, written: Path | None = None) -> Detected:
+def save(project: Records, session: str, *, written: Path | None = None) -> Detected:
     """Merge what CLAUDE.local.md or an active plan says into the state file; see `workflow.adapter.Detector`."""
     from holdfast.formats.compaction.detection import detect
 
-    found = detect.detect(project, written=written)
-    stale = "" if found.stale is None or written else _left_alone(project, found.stale)
-    return (_saved(project, found.extract) if found.extract else Detected())._replace(outdated=stale)
+    found = detect.detect(project, session, written=written)
+    waiting = () if written else tuple(filter(None, (_left_alone(project, plan) for plan in found.waiting)))
+    saved = _saved(project, session, found.extract, written) if found.extract else Detected()
+    return saved._replace(waiting=waiting)
 
 
 def skipped(project: Records) -> list[str]:
@@ -37,8 +38,8 @@ def skipped(project: Records) -> list[str]:
     ]
 
 
-def outdated(project: Records, place: str) -> str:
-    """Say how to take up an old plan; see `workflow.adapter.Detector`."""
+def waiting(project: Records, place: str) -> str:
+    """Name a plan that isn't loaded; see `workflow.adapter.Detector`."""
     from holdfast.formats.compaction.detection import plans
 
     return plans.hint(project.root, place)
@@ -54,9 +55,13 @@ def unseen(project: Records) -> list[str]:
     return [place for each in found if (place := _left_alone(project, each))]
 
 
-def _saved(project: Records, extract: Extract) -> Detected:
+def _saved(project: Records, session: str, extract: Extract, written: Path | None) -> Detected:
     from holdfast.formats.compaction import adapter
 
+    if not adapter.may_save(project, session, extract, written=written is not None):
+        return Detected(
+            report=f"{extract.name!r} from {extract.source} was not saved: its workflow isn't this session's"
+        )
     try:
         saved = adapter.save(project, extract)
     except HoldfastError as error:
@@ -71,7 +76,7 @@ def _saved(project: Records, extract: Extract) -> Detected:
 
 
 def _left_alone(project: Records, plan: Extract) -> str:
-    """Return the path of an old plan that would create a state file and waits until somebody takes it up; or empty."""
+    """Return the path of a plan that would create a state file and waits until somebody takes it up; or empty."""
     from holdfast.formats.compaction import adapter
 
     with suppress(HoldfastError):

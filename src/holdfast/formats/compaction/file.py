@@ -14,7 +14,7 @@ from holdfast.formats.compaction.spot import NEUTRAL, Spot, spot
 from holdfast.frozen import frozen
 from holdfast.patterns import regex
 from holdfast.workflow import names, statefile, values
-from holdfast.workflow.model import Phase, Problem, Restored, Status, Workflow
+from holdfast.workflow.model import Phase, Problem, Restored, Status, Workflow, changed
 from holdfast.workflow.statefile import StateFile
 from holdfast.workflow.wording import quoted
 
@@ -193,7 +193,7 @@ def view(project: Records, file: StateFile) -> Workflow:
         reminders=values.texts(data.get("key_reminders"), "key_reminders", warnings),
         context={key: value for key, value in context.items() if not _shown_as_phase(key, titles, notes)},
         created_at=_created(data, warnings),
-        updated_at=stamp(from_mtime(file.document.mtime)),
+        updated_at=changed(data, file.document.mtime),
         path=path,
         raw=file.document.raw,
         root=project.root,

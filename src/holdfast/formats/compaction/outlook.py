@@ -29,9 +29,9 @@ _ALIKE = 10  # plans that it lists for each kind of reason then
 _FAR = (planstatus.COMPLETED, planstatus.DROPPED, planstatus.SILENT)
 
 
-def outlook(project: Records) -> Outlook:
+def outlook(project: Records, session: str) -> Outlook:
     """Look at the memory file, every plan and every state file; nothing is written."""
-    detection = detect(project, everything=True)
+    detection = detect(project, session, everything=True)
     extract = detection.extract
     intent = _intent(project, extract)
     entries, _ = file.scan(project)

@@ -72,6 +72,21 @@ def save(project: Records, extract: Extract | None) -> Saved:
         return statefile.insist(lambda: _carry_out(project, extract, intend(project, extract)))
 
 
+def may_save(project: Records, session: str, extract: Extract, *, written: bool) -> bool:
+    """Return whether a session may write an extract into its workflow's state file, which nobody else owns then.
+
+    Its own always. If no other session is live, or the session has just `written` the file that says so, also another
+    one; but not one that is too old, unless the memory file names it, which every session is told.
+    """
+    entry = existing(project, extract)
+    if entry is None or (owner := project.owner(entry.workflow)) == session:
+        return True
+    others = project.live_others(session)
+    if written:
+        return owner not in others
+    return not others and (extract.origin != "plan" or project.fresh(entry.workflow))
+
+
 def intend(project: Records, extract: Extract | None) -> Intent:
     """Return what `save` would do now, without writing any file."""
     if extract is None:

@@ -30,6 +30,7 @@ __all__ = [
     "candidates",
     "done",
     "find",
+    "followed",
     "foreign",
     "generate_markdown",
     "judge",
@@ -68,11 +69,14 @@ def find(project: Records) -> Found:
 
 
 def candidates(project: Records, keys: Collection[str]) -> Found:
-    """Return what `find` does, since there is at most one workflow; redraw its view if the file was changed by hand."""
-    found = find(project)
-    for workflow in found.workflows:
-        redraw(project, workflow)
-    return found
+    """Return what `find` does, since there is at most one workflow."""
+    return find(project)
+
+
+def followed(project: Records, workflow: Workflow) -> Workflow:
+    """Redraw the workflow's view if its file was changed by hand."""
+    redraw(project, workflow)
+    return workflow
 
 
 def foreign(project: Records) -> Iterator[Foreign]:

@@ -6,12 +6,11 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from holdfast.clock import from_mtime, stamp
 from holdfast.errors import StateError
 from holdfast.formats.orchestrator import amounts, check, schema
 from holdfast.formats.orchestrator.run import EXECUTOR, Run
 from holdfast.workflow import extras, values
-from holdfast.workflow.model import Status, Workflow
+from holdfast.workflow.model import Status, Workflow, changed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -66,7 +65,7 @@ def _workflow(project: Records, file: StateFile, run: Run) -> Workflow:
     """Return a state as a workflow. An event reads the same state several times; it is looked through once."""
     known = _last[-1] if _last else None
     if known and known[:3] == (file.path, file.document.raw, run.notes) and known[3].recovered == bool(file.broken):
-        return replace(known[3], updated_at=stamp(from_mtime(file.document.mtime)))
+        return replace(known[3], updated_at=changed(file.data, file.document.mtime))
     found = _read(project, file, run)
     _last[:] = [(file.path, file.document.raw, run.notes, found)]
     return found

@@ -51,6 +51,7 @@ __all__ = [
     "step",
     "undoing",
     "update",
+    "with_keys",
     "written",
 ]
 
@@ -73,11 +74,22 @@ def candidates(project: Records, keys: Collection[str]) -> Found:
     The first is read whatever its size, the others as far as `statefile.BUDGET_BYTES` goes.
     """
     at = {each.name: each for each in store.folders(project)}
-    paths = [key.removeprefix(f"{NAME}:").rpartition("#")[0] for key in keys if key.startswith(f"{NAME}:")]
-    wanted = [parts[1] for path in paths if len(parts := path.split("/")) > 2] + markers.active(project)
+    wanted = [*_named(keys), *markers.newest_first(project, markers.active(project))[:MOST]]
     found, _ = manyfiles.newest(places.top(project), dict.fromkeys(at, 0), lambda name: _changed(at[name]), wanted)
     last = dict.fromkeys([*wanted, *heapq.nlargest(MOST, found, key=found.__getitem__)])
     return _read(project, [at[name] for name in last if name in at], len(at), statefile.Room())
+
+
+def with_keys(project: Records, keys: Collection[str]) -> Found:
+    """Return the sessions with these keys, and no others."""
+    there = [places.top(project) / name for name in _named(keys) if places.has(project, name)]
+    return _read(project, there, len(there), statefile.Room())
+
+
+def _named(keys: Collection[str]) -> list[str]:
+    """Return the names of the sessions with some keys."""
+    paths = [key.removeprefix(f"{NAME}:").rpartition("#")[0] for key in keys if key.startswith(f"{NAME}:")]
+    return list(dict.fromkeys(parts[1] for path in paths if len(parts := path.split("/")) > 2))
 
 
 def start(project: Records, start: Start) -> Workflow:
@@ -263,9 +275,11 @@ def undoing(phase_id: str) -> str:
 
 
 def _read(project: Records, folders: Iterable[Path], total: int, room: Room | None = None) -> Found:
-    marked = markers.active(project)
-    active = [each for each in sessions.active(project) if places.has(project, each)] if len(marked) > 1 else marked
-    last = markers.newest_first(project, active)[:1]
+    marked = markers.newest_first(project, markers.active(project))
+    going = marked
+    if len(marked) > 1:
+        there = (each for each in marked[:MOST] if places.has(project, each))
+        going = [each for each in there if not sessions.is_over(project, places.top(project) / each)]
     found, problems, left = list[Workflow](), list[Problem](), total
     for number, folder in enumerate(folders):
         spent = room if number else None
@@ -287,11 +301,10 @@ def _read(project: Records, folders: Iterable[Path], total: int, room: Room | No
             )
         problems += board.problems
         workflow = views.workflow(project, session, board)
-        if len(active) > 1 and session.name in active:
-            said = (
-                f"several sessions are marked as active, and {last[0]} counts; `holdfast wfs repair` unmarks the others"
-            )
-            rests = session.name not in last
+        if len(going) > 1 and session.marked and session.standing != "completed":
+            said = f"several sessions are marked as active, and {going[0]} counts"
+            said = f"{said}; `holdfast wfs repair` unmarks the others"
+            rests = session.name != going[0]
             status: Status = "pending" if rests else workflow.status
             workflow = replace(workflow, paused=rests, status=status, warnings=(said, *workflow.warnings))
         found.append(workflow)

@@ -6,12 +6,11 @@ from dataclasses import replace
 from itertools import count, repeat
 from typing import TYPE_CHECKING, Any
 
-from holdfast.clock import from_mtime, stamp
 from holdfast.formats.wfs import context as contexts
 from holdfast.formats.wfs import index, places
 from holdfast.formats.wfs import session as sessions
 from holdfast.workflow import extras
-from holdfast.workflow.model import Phase, Workflow
+from holdfast.workflow.model import Phase, Workflow, changed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,7 +54,7 @@ def workflow(project: Records, session: Session, board: Board) -> Workflow:
         reminders=(),
         context={} if over else _context(project, session, board, due),
         created_at="",
-        updated_at=stamp(from_mtime(max(session.file.document.mtime, board.changed))),
+        updated_at=changed(session.file.data, max(session.file.document.mtime, board.changed)),
         path=session.file.path,
         raw=session.file.document.raw,
         root=project.root,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.workflow import wording
+from holdfast.workflow import manyfiles, wording
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
@@ -22,20 +22,21 @@ PRINTED = "printed"
 """Topic: the guidance of a workflow was printed in a terminal. Its mark stands in place of a session."""
 GONE = "gone"
 """Topic: the state file of a workflow was removed."""
-STALE = "stale plan"
-"""Topic: a plan in progress is too old to be saved. Its path stands in place of a workflow's key."""
+WAITING = "stale plan"
+"""Topic: a plan in progress wasn't saved. Its path stands in place of a workflow's key."""
 KEPT = 1_000  # hints per project; the oldest go
 UNREAD = "unread"
 """Topic: the file that names a workflow was not read to its end."""
 _NAMED = 5  # definitions that are named at a session's start
 _UNREADABLE = "unread file"  # topic: a state file could not be read
+_OMITTED = "omitted"  # topic: a search for workflows left state files out
 
 
 def withheld(event: Event, context: Context, found: Found) -> list[Message]:
     """Tell the user at a start about an unusable ledger, files that can't be read and untrusted definitions."""
     lacking = context.project.ledger.problem
     told = [wording.Message(f"Holdfast: {lacking}.", to_user=True)] if lacking else []
-    return [*told, *unreadable(event, context, found), *untrusted(context)]
+    return [*told, *unreadable(event, context, found), *omitted(event, context, found), *untrusted(context)]
 
 
 def news(event: Event, context: Context) -> list[Message]:
@@ -118,6 +119,20 @@ def unreadable(event: Event, context: Context, found: Found) -> list[Message]:
     else:
         said = wording.with_remedy(said)
     return [wording.Message(f"Holdfast: {said}.", to_user=True)]
+
+
+def omitted(event: Event, context: Context, found: Found) -> list[Message]:
+    """Tell the user, once in a session, how many state files an event left out, and why."""
+    project, session = context.project, event.session_id
+    if not found.left or was_told(project, session, _OMITTED):
+        return []
+    tell(project, session, _OMITTED)
+    left = wording.count(found.left, "other state file")
+    text = f"{left} {'was' if found.left == 1 else 'were'} left out at this event, because others changed later"
+    if found.cut:
+        text = f"the search for workflows ended after {manyfiles.SEARCH_TIMEOUT_S:g} s, with {left} left out"
+    text = f"Holdfast: {text}. This session's own workflow is always read. `holdfast list` shows all."
+    return [wording.Message(text, to_user=True)]
 
 
 def problem(project: OpenProject, each: Problem) -> str:

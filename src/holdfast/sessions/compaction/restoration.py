@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from holdfast import capture
@@ -15,8 +16,10 @@ from holdfast.workflow.wording import Message, units
 if TYPE_CHECKING:
     from holdfast.sessions.compaction.snapshots import Lost, Snapshot
     from holdfast.sessions.hook import Context, Event
-    from holdfast.workflow.model import Found, Workflow
+    from holdfast.workflow.adapter import Detector
+    from holdfast.workflow.model import Workflow
 
+PLANS = 20  # plans that are named
 _TAKEN = "taken"  # the hint that a workflow is another live session's
 
 
@@ -75,21 +78,21 @@ def _restored(event: Event, context: Context, known: bool) -> list[Message]:
     found = registry.candidates(project, session)
     history.observe_all(project, found.workflows)
     verdict = arbitration.judge(project, session, found.workflows, known=known)
-    told = hints.unreadable(event, context, found)
+    told = hints.unreadable(event, context, found) + hints.omitted(event, context, found)
     if verdict.full is not None:
         from holdfast.sessions.compaction import session_guidance
 
         notes = [hints.problem(project, each) for each in found.problems]
-        notes += [*_left(found), *_skipped(context)]
+        notes += _skipped(context)
         guidance = session_guidance.give(event, context, _compacted(event, context, verdict.full), verdict, notes)
         return [guidance, *told, *_blind(context), *hints.vanished(event, context)]
     compactions.take_summary(project, session)
     if event.hook_event_name == project.client.PROMPT_EVENT:
         return told  # what the compaction took is finished by now, or another session's
     told += _refused(event, context, verdict.refused) + _taken(event, context, verdict.taken)
-    told += _mention(found, verdict.others)
+    told += _mention(verdict.others)
     told += [Message(f"Holdfast: {line}", to_user=True) for line in _skipped(context)]
-    told += hints.vanished(event, context) + _outdated(event, context)
+    told += hints.vanished(event, context) + _waiting(event, context)
     return told + _trail(event, context, verdict.snapshot)
 
 
@@ -151,22 +154,15 @@ def _blind(context: Context) -> list[Message]:
     return [Message(text, to_user=True)] if problem else []
 
 
-def _mention(found: Found, others: tuple[Workflow, ...]) -> list[Message]:
+def _mention(others: tuple[Workflow, ...]) -> list[Message]:
     """Where nothing is restored, say in a line each what is there."""
     from holdfast.workflow import guidance
 
     lines = [guidance.line(other) for other in others if other.resumable]
     if not lines:
         return []
-    lead = "Too old to restore. To continue one, run `holdfast next NAME`."
-    return [Message(wording.fenced(lead, [*lines, *_left(found)]))]
-
-
-def _left(found: Found) -> list[str]:
-    """Say how many workflows nobody looked at, where there are any."""
-    if not found.left:
-        return []
-    return [f"{found.left} other state files were not looked at; `holdfast list` shows them."]
+    lead = "Not restored: old, or nothing shows that you work on it. To continue one, run `holdfast next NAME`."
+    return [Message(wording.fenced(lead, lines))]
 
 
 def _skipped(context: Context) -> list[str]:
@@ -175,14 +171,23 @@ def _skipped(context: Context) -> list[str]:
     return [line for lines in registry.detected(lambda detector: detector.skipped(project)) for line in lines]
 
 
-def _outdated(event: Event, context: Context) -> list[Message]:
-    """Name the model the old plan that the save before the compaction left alone."""
-    places = hints.take(context.project, event.session_id, hints.STALE)
-    if not places:
-        return []
+def _waiting(event: Event, context: Context) -> list[Message]:
+    """Name the model the plans that the save before the compaction left alone, a line each."""
     project = Workspace.of(context.project)
-    lines = [line for line in registry.detected(lambda each: each.outdated(project, places[-1])) if line]
-    return [Message(wording.fenced("An old plan wasn't loaded.", lines))] if lines else []
+    places = hints.take(project, event.session_id, hints.WAITING)
+    lines = [line for each in places for line in registry.detected(partial(_named, project, each)) if line]
+    if not lines:
+        return []
+    more = [f"+{len(lines) - PLANS} more"] if len(lines) > PLANS else []
+    lead = (
+        "Plans in progress that weren't loaded: they are old, or nothing shows that you work on one. "
+        'To take one up, run `holdfast start "TITLE" --read PATH`.'
+    )
+    return [Message(wording.fenced(lead, [*lines[:PLANS], *more]))]
+
+
+def _named(project: Workspace, place: str, detector: Detector) -> str:
+    return detector.waiting(project, place)
 
 
 def _refused(event: Event, context: Context, refused: tuple[Workflow, ...]) -> list[Message]:

@@ -12,6 +12,8 @@ from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from holdfast.sessions.hook import Context, Event
 
 
@@ -30,7 +32,7 @@ def save(event: Event, context: Context, trigger: str) -> str:
     if trigger == "manual":  # started by a person, so no foreground agent runs any more
         lifecycle.abandon_open(project, session)
     compactions.take_summary(project, session)  # drop the summary of an earlier compaction that was never used
-    _detect(context, session)
+    detected = _detect(context, session)
     for key in owners.keys_without_file(project, session):
         _miss(context, session, key)
     found = registry.candidates(Workspace.of(project), session)
@@ -40,7 +42,7 @@ def save(event: Event, context: Context, trigger: str) -> str:
     for workflow in owners.of_session(project, session, found.workflows):
         if not workflow.finished and not workflow.recovered:
             generations.keep(project, workflow.path, workflow.raw, why=f"PreCompact {trigger}")
-    mine = arbitration.settle(project, session, found.workflows)
+    mine = arbitration.settle(project, session, found.workflows, detected)
     # Leave a snapshot even without a workflow: else, if the compaction changes the session's id, the new id would claim
     # the snapshot of another session's compaction.
     had = [snapshots.of(workflow) for workflow in mine]
@@ -50,20 +52,26 @@ def save(event: Event, context: Context, trigger: str) -> str:
     return guidance.summary(mine)
 
 
-def _detect(context: Context, session: str) -> None:
-    """Save what people describe in files of their own (I001-6). If merging fails, the snapshot is still left."""
+def _detect(context: Context, session: str) -> list[Path]:
+    """Save what people describe in files of their own (I001-6), and return the state files that have it now.
+
+    If merging fails, the snapshot is still left.
+    """
     project = Workspace.of(context.project)
-    for found in registry.detected(lambda detector: detector.save(project)):
+    saved = []
+    for found in registry.detected(lambda detector: detector.save(project, session)):
+        saved += [found.path] if found.path else []
         if found.report:
             context.log(found.report, level="warning" if found.failed else "info")
-        if found.outdated or found.unread:
+        if found.waiting or found.unread:
             from holdfast.sessions.compaction import hints
 
-            for topic, key in ((hints.STALE, found.outdated), (hints.UNREAD, found.unread)):
-                if key:
+            for topic, keys in ((hints.WAITING, found.waiting), (hints.UNREAD, filter(None, (found.unread,)))):
+                for key in keys:
                     hints.owe(context.project, session, topic, key)
         if found.removed:
             _miss(context, session, found.removed)
+    return saved
 
 
 def _miss(context: Context, session: str, workflow: str) -> None:

@@ -21,7 +21,7 @@ def save(event: Event, context: Context, path: Path, why: str) -> list[wording.M
     """Keep a generation of a written state file, or merge a memory file or plan; see `holdfast.workflows.save`."""
     project = Workspace.of(context.project)
     own = places.is_state(context.root, path) or places.is_list(context.root, path)
-    saved = path if own else _merged(context, path)
+    saved = path if own else _merged(event, context, path)
     said = list[str]()
     for workflow in registry.candidates(project, event.session_id, saved).workflows:
         now = _followed(context, workflow, saved, why) if saved and not workflow.recovered else None
@@ -44,11 +44,11 @@ def _followed(context: Context, workflow: Workflow, saved: Path, why: str) -> Wo
         return workflow
 
 
-def _merged(context: Context, written: Path) -> Path | None:
+def _merged(event: Event, context: Context, written: Path) -> Path | None:
     """Merge a memory file or plan that was just written, and return the state file that it was merged into, if any."""
     saved = None
     project = Workspace.of(context.project)
-    for found in registry.detected(lambda detector: detector.save(project, written=written)):
+    for found in registry.detected(lambda detector: detector.save(project, event.session_id, written=written)):
         if found.report:
             context.log(found.report, level="warning" if found.failed else "info")
         saved = saved or found.path

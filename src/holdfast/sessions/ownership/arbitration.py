@@ -10,7 +10,8 @@ from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.ownership import owners, session_lineage, sessions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from holdfast.project import OpenProject
     from holdfast.sessions.compaction.snapshots import Snapshot
@@ -39,16 +40,18 @@ class Verdict:
     snapshot: Snapshot | None = None
 
 
-def settle(project: OpenProject, session: str, workflows: Sequence[Workflow]) -> list[Workflow]:
+def settle(
+    project: OpenProject, session: str, workflows: Sequence[Workflow], detected: Collection[Path] = ()
+) -> list[Workflow]:
     """Return the workflows that a session saves before a compaction, its own first.
 
     These are its own and, if no other session may take any (`owners.takers`), all fresh ones that no live session owns.
-    If it owns none, it becomes the owner of the newest that has none. The rest stay without an owner, because another
-    session may come for them.
+    If it owns none, it becomes the owner of the newest that has none; of several from plans, only of one in the state
+    files that were `detected` for it. The rest stay without an owner, because another session may come for them.
     """
     saved = _to_save(project, session, workflows)
     holders = owners.holders(project, saved)
-    holders |= _owning(session, saved, holders)
+    holders |= _owning(project, session, saved, holders, detected)
     own = [each for each in saved if holders[each.key] == session]
     for each in own:
         owners.own(project, each, session)
@@ -78,7 +81,9 @@ def judge(project: OpenProject, session: str, workflows: Sequence[Workflow], *, 
     return replace(verdict, snapshot=snapshot)
 
 
-def foresee(project: OpenProject, session: str, workflows: Sequence[Workflow]) -> Verdict:
+def foresee(
+    project: OpenProject, session: str, workflows: Sequence[Workflow], detected: Collection[Path] = ()
+) -> Verdict:
     """Return what `judge` would decide if a session were compacted now; nothing is written.
 
     It assumes that PreCompact comes first, saves what the session may save, and makes it the owner of what `settle`
@@ -86,7 +91,7 @@ def foresee(project: OpenProject, session: str, workflows: Sequence[Workflow]) -
     """
     saved = _to_save(project, session, workflows)
     holders = owners.holders(project, workflows)
-    holders |= _owning(session, saved, holders)
+    holders |= _owning(project, session, saved, holders, detected)
     return _decide(project, session, workflows, holders, [each.key for each in saved], session)[0]
 
 
@@ -94,14 +99,31 @@ def _to_save(project: OpenProject, session: str, workflows: Sequence[Workflow]) 
     return [each for each in owners.of_session(project, session, workflows) if each.resumable]
 
 
-def _owning(session: str, saved: Sequence[Workflow], holders: Mapping[str, str | None]) -> dict[str, str | None]:
+def _unclear(
+    project: OpenProject, workflows: Sequence[Workflow], holders: Mapping[str, str | None], *known: str
+) -> set[str]:
+    """Return the keys of several fresh workflows from plans that none of the known sessions owns (I001-13)."""
+    plans = [each for each in workflows if each.origin == "plan" and holders[each.key] not in known]
+    keys = {each.key for each in owners.fresh_ones(project, plans)} if len(plans) > 1 else set[str]()
+    return keys if len(keys) > 1 else set()
+
+
+def _owning(
+    project: OpenProject,
+    session: str,
+    saved: Sequence[Workflow],
+    holders: Mapping[str, str | None],
+    detected: Collection[Path],
+) -> dict[str, str | None]:
     """Return the workflow without an owner that a session comes to own when it saves: the newest, if it owns none.
 
     The branch doesn't decide here, since it is known only for workflows with an owner.
     """
     if session in {holders[each.key] for each in saved}:
         return {}
+    unclear = _unclear(project, saved, holders, session)
     free = [each for each in owners.by_rank(saved) if holders[each.key] is None]
+    free = [each for each in free if each.key not in unclear or each.path in detected]
     return {each.key: session for each in free[:1]}
 
 
@@ -135,10 +157,11 @@ def _decide(
     own = {key for key, holder in holders.items() if holder == session}
     own |= {key for key in saved if own and alone and holders.get(key) is None}
     ours, step = [each for each in unfinished if each.key in own], 1
+    unclear = set[str]() if ours else _unclear(project, unfinished, holders, session, saver)
     if not ours:
         had = {key for key in saved if (alone and holders.get(key) not in live) or holders.get(key) == saver}
         had |= {key for key in saved[:1] if holders.get(key) is None}  # it was the saving session's own then
-        ours, step = _of_branch(project, [each for each in unfinished if each.key in had]), 2
+        ours, step = _of_branch(project, [each for each in unfinished if each.key in had - unclear]), 2
     if not ours:
         before = _ancestors(project, session, {holders[each.key] for each in unfinished})
         ours, step = [each for each in unfinished if holders[each.key] in before], 3
@@ -150,7 +173,7 @@ def _decide(
     if not alone:
         return Verdict(refused=tuple(free), taken=tuple(taken)), before
     if not ours:
-        newest = owners.fresh_ones(project, free)
+        newest = owners.fresh_ones(project, [each for each in free if each.key not in unclear])
         ours = _of_branch(project, newest)
         step = 4 if ours[:1] != newest[:1] else 5
     verdict = _alone([each for each in workflows if each not in taken], ours, step)

@@ -249,8 +249,8 @@ def fresh_ones(project: OpenProject, workflows: Iterable[Workflow]) -> list[Work
 def changed_at(project: OpenProject, workflow: Workflow) -> str:
     """Return when a workflow was last changed (UTC stamp).
 
-    This is when the ledger first saw its present content or, if it never did, the file's modification time (I001-10).
-    For an untouched copy of a plan, it is the plan's own time.
+    This is when the ledger first saw its present content or, if it never did, what the file tells (`model.changed`,
+    I001-10). For an untouched copy of a plan, it is the plan's own time.
     """
     return _changed_at(project, (workflow,))[0]
 

@@ -9,7 +9,8 @@ from holdfast.sessions.ownership import arbitration, owners, sessions
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
+    from pathlib import Path
 
     from holdfast.project import OpenProject
     from holdfast.sessions.ownership.arbitration import Verdict
@@ -32,7 +33,11 @@ class Prospect:
 
 
 def foresee(
-    project: OpenProject, workflows: Sequence[Workflow], session: str | None, saved: Workflow | None
+    project: OpenProject,
+    workflows: Sequence[Workflow],
+    session: str | None,
+    saved: Workflow | None,
+    detected: Collection[Path] = (),
 ) -> list[Prospect]:
     """Return what each unfinished workflow would get if a session were compacted now; nothing is written.
 
@@ -41,6 +46,7 @@ def foresee(
         workflows: all that could be read, of all formats.
         session: the session that is compacted; None means the only live one, or a new one if none is live.
         saved: the workflow that PreCompact would write first, which replaces the one of the same path; None for none.
+        detected: the state files that have what the session's own files say.
 
     Returns:
         The prospects: the workflow restored in full first, then the others, the newest first.
@@ -52,7 +58,7 @@ def foresee(
         workflows = [saved, *(each for each in workflows if each.path != saved.path)]
     unfinished = [each for each in owners.by_rank(workflows) if not each.finished]
     told = [session] if session is not None else sorted(live)
-    verdicts = {each: arbitration.foresee(project, each, workflows) for each in told}
+    verdicts = {each: arbitration.foresee(project, each, workflows, detected) for each in told}
     others = sessions.live_others(project, session) if session is not None else live
     if others:
         everyone = {*others, *told}

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from holdfast import clock
 from holdfast.formats.compaction.detection import memory, plans
 from holdfast.formats.compaction.detection.extract import Candidate, Detection, Extract
+from holdfast.formats.compaction.save import existing
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from holdfast.workflow.records import Records
@@ -18,45 +20,73 @@ if TYPE_CHECKING:
 __all__ = ["Candidate", "Detection", "Extract", "detect"]
 
 
-def detect(project: Records, *, everything: bool = False, written: Path | None = None) -> Detection:
-    """Return the extract of the project's memory file and active plan.
+def detect(project: Records, session: str = "", *, everything: bool = False, written: Path | None = None) -> Detection:
+    """Return the extract of the project's memory file and the plan that a session works on.
 
-    A workflow of any name and type counts (R001-23). The memory file (R001-21) names workflow and phase. The newest
-    active plan (R001-22) adds reading and context (I001-16), or stands alone if the memory file names no workflow.
+    A workflow of any name and type counts (R001-23). The memory file (R001-21) names workflow and phase. The plan
+    (R001-22) adds reading and context (I001-16), or stands alone if the memory file names no workflow.
 
-    A compaction waits for this, so it stops at the first plan in progress; of very many plans only some are looked at,
-    among them the one that was just `written`. With `everything`, each file is examined and is among the candidates
-    with its reasons, and the extracts are those of all plans in progress.
+    A plan that did not change for `freshness_days` doesn't count, whatever it says. Of several in progress, one counts
+    only if something shows that the session works on it (I001-13). Of very many plans, only some are looked at, among
+    them the one that was just `written`. With `everything`, each file is examined and is among the candidates with its
+    reasons, and the extracts are those of all plans in progress.
 
-    A plan that did not change for `freshness_days` doesn't count, whatever it says. Contents of files never raise.
+    Contents of files never raise.
     """
     candidate, remembered = _inside(project, *memory.look(project.root / memory.FILE))
-    if not everything:
-        planned = plans.active(project.root, written)
-        planned = planned if planned and project.contains(planned.source) else None
-        planned, stale = _by_age(project, planned)
-        single = tuple(extract for extract in (remembered, planned) if extract)
-        return Detection(_combined(remembered, planned), (candidate,), single, stale)
-    looked = [_inside(project, *each) for each in plans.look(project.root)]
-    extracts = tuple(extract for extract in (remembered, *(extract for _, extract in looked)) if extract)
-    planned, stale = _by_age(project, next((extract for _, extract in looked if extract), None))
-    candidates = tuple(_too_old(plan, stale) if stale else _beside(plan, planned, remembered) for plan, _ in looked)
-    return Detection(_combined(remembered, planned), (candidate, *candidates), extracts, stale)
+    since = clock.now().timestamp() - project.config.freshness_days * 24 * 3600
+    looked = [_inside(project, *each) for each in plans.look(project.root)] if everything else []
+    planned = [plan for _, plan in looked if plan] if everything else plans.active(project.root, since, written)
+    planned = [plan for plan in planned if project.contains(plan.source)]
+    fresh = [plan for plan in planned if plan.mtime >= since]
+    chosen = _chosen(project, session, fresh, remembered, written)
+    return Detection(
+        _combined(remembered, chosen),
+        (candidate, *(_judged(plan, extract, chosen, fresh, remembered) for plan, extract in looked)),
+        tuple(extract for extract in (remembered, *planned) if extract),
+        () if chosen else tuple(fresh or planned[:1]),
+    )
 
 
-def _by_age(project: Records, planned: Extract | None) -> tuple[Extract | None, Extract | None]:
-    """Return (plan, None) for a plan that counts, and (None, plan) for one that is too old."""
-    if planned is None or clock.now().timestamp() - planned.mtime <= project.config.freshness_days * 24 * 3600:
-        return planned, None
-    return None, planned
+def _chosen(
+    project: Records, session: str, fresh: Sequence[Extract], remembered: Extract | None, written: Path | None
+) -> Extract | None:
+    """Return the plan that a session works on: the only one, else the one that speaks for itself.
+
+    That is the one just written, else one whose state the session owns, else the one named in the memory file's reading
+    or, last, by the session's work (`Records.mentions`).
+    """
+    clear = [plan for plan in fresh if len(fresh) == 1 or plan.source == written]
+    if clear or not fresh:
+        return next(iter(clear), None)
+    own = [plan for plan in fresh if (entry := existing(project, plan)) and project.owner(entry.workflow) == session]
+    if len(own) == 1:
+        return own[0]
+    named = (*(remembered.reading if remembered else ()), *project.mentions(session))
+    return next((plan for text in named for plan in own or fresh if plans.names(text, plan)), None)
 
 
-def _too_old(plan: Candidate, stale: Extract) -> Candidate:
-    """Return an accepted plan's candidate as refused for its age; any other as it is."""
-    if not plan.accepted:
+def _judged(
+    plan: Candidate,
+    extract: Extract | None,
+    chosen: Extract | None,
+    fresh: Sequence[Extract],
+    remembered: Extract | None,
+) -> Candidate:
+    """Return a plan's candidate; one in progress that doesn't count is refused with the reason."""
+    if extract is None or not plan.accepted:
         return plan
-    reason = f"{plans.aged(stale)} (`freshness_days`). {plans.way(stale)}"
-    return replace(plan, accepted=False, reasons=(reason,), notable=True, kind="in progress, but too old")
+    if extract == chosen:
+        if remembered is None:
+            return plan
+        named = "the memory file names the workflow, this adds its reading to it"
+        return replace(plan, reasons=(f"is in progress ({quoted(extract.name)}); {named}",))
+    why = "too old to count unasked (`freshness_days`)"
+    if extract in fresh:
+        why = "but so are others, and the session works on another one"
+        why = why if chosen else "but so are others, and nothing shows which one the session works on"
+    reason = f"{plans.aged(extract)}, {why}. {plans.way(extract)}"
+    return replace(plan, accepted=False, reasons=(reason,), notable=True, kind=f"in progress, {why}")
 
 
 def _inside(project: Records, candidate: Candidate, extract: Extract | None) -> tuple[Candidate, Extract | None]:
@@ -65,14 +95,6 @@ def _inside(project: Records, candidate: Candidate, extract: Extract | None) -> 
         return candidate, extract
     why = "a symbolic link leads out of the project"
     return replace(candidate, accepted=False, reasons=(why,), notable=True, kind=why), None
-
-
-def _beside(plan: Candidate, planned: Extract | None, remembered: Extract | None) -> Candidate:
-    """Return an accepted plan's candidate, with what it adds as its reason if the memory file names the workflow."""
-    if not plan.accepted or planned is None or remembered is None:
-        return plan
-    reason = f"is in progress ({quoted(planned.name)}); the memory file names the workflow, this adds its reading to it"
-    return replace(plan, reasons=(reason,))
 
 
 def _combined(remembered: Extract | None, planned: Extract | None) -> Extract | None:

@@ -101,10 +101,11 @@ class Detection:
         extract: what is to be saved, None for nothing.
         candidates: every file that was looked at.
         extracts: the extracts of single files that `extract` is made of.
-        stale: the extract of the last changed plan in progress if it is too old to be used unasked.
+        waiting: the plans in progress if none is used: several of which nothing shows that the session works on one,
+            or the last changed one if all are too old.
     """
 
     extract: Extract | None
     candidates: tuple[Candidate, ...] = ()
     extracts: tuple[Extract, ...] = ()
-    stale: Extract | None = None
+    waiting: tuple[Extract, ...] = ()

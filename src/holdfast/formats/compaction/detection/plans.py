@@ -1,10 +1,10 @@
-"""Detection method 2: the most recently changed plan of a project that is in progress (R001-22, I001-13)."""
+"""Detection method 2: the plans of a project that are in progress (R001-22, I001-13)."""
 
 from __future__ import annotations
 
 import os
+import re
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from holdfast import clock
@@ -12,6 +12,7 @@ from holdfast.errors import command_line
 from holdfast.files.file_memo import Stamp, settled, stamp
 from holdfast.formats.compaction.detection import idleplans, plantext
 from holdfast.formats.compaction.detection.extract import Candidate, Extract
+from holdfast.patterns import regex
 from holdfast.workflow import manyfiles, prose
 from holdfast.workflow.wording import one_line, quoted
 
@@ -25,31 +26,34 @@ FEW = 32  # up to so many plans, each event reads them again and nothing is cach
 READ_BYTES = 16 * 1024 * 1024  # bytes of plans that one event reads
 
 
-def active(root: Path, written: Path | None = None) -> Extract | None:
-    """Return the extract of the most recently changed plan in progress, or None (I001-13).
+def active(root: Path, since: float, written: Path | None = None) -> list[Extract]:
+    """Return the extracts of the plans in progress that changed since a time, the last changed first (I001-13).
 
-    Plans that changed before it aren't read. Of the others, up to 256 KB each are read, except those that were not in
-    progress and did not change since (`idleplans`). Of very many plans, some are looked at (`manyfiles.newest`) and
-    some of those read, the last changed first; `manyfiles.omitted_count` then has the number of the rest.
+    If none did, only the last changed of the older ones is returned. Up to 256 KB of each plan are read, except of
+    those that were not in progress and did not change since (`idleplans`). Of very many plans, some are looked at
+    (`manyfiles.newest`) and some of those read, the last changed first; `manyfiles.omitted_count` then has the number
+    of the rest.
 
     Args:
         root: the project's root.
+        since: the time, in seconds since 1970.
         written: a plan that somebody has just written, which is always looked at.
     """
     now = time.time_ns()
     wanted = [written.parent.name] if written is not None and written.parent.parent == root / FOLDER else []
     top = root / FOLDER
     try:
-        names, records, left = _listed(root, wanted)
+        folders, records, left = _listed(root, wanted)
     except OSError:
-        return None
-    idle, whole = idleplans.known(top, names) if len(names) > FEW else (b"", True)
-    maybe = idleplans.changed(names, records, idle)
+        return []
+    idle, whole = idleplans.known(top, folders) if len(folders) > FEW else (b"", True)
+    maybe = idleplans.changed(folders, records, idle)
     others = left > 0
-    found = {}
-    extract, room = None, READ_BYTES
+    found, extracts, room = {}, list[Extract](), READ_BYTES
     for number, (path, seen) in enumerate(_ordered(root, maybe)):
-        if room <= 0:
+        if extracts and _mtime(seen) < since:
+            break
+        if room <= 0 or manyfiles.out_of_time():
             left += len(maybe) - number
             break
         room -= min(seen[1] if seen else 0, prose.LIMIT_BYTES)
@@ -58,18 +62,23 @@ def active(root: Path, written: Path | None = None) -> Extract | None:
         except OSError:
             continue
         if extract:
-            break
-        if seen and settled(seen, now):
+            extracts.append(extract)
+        elif seen and settled(seen, now):
             found[path.parent.name] = seen
     if len(found) > FEW or not (whole or others):
-        idleplans.keep(top, names, idle, found, others=others)
+        idleplans.keep(top, folders, idle, found, others=others)
     manyfiles.note_omitted(top, left)
-    return extract
+    return extracts
+
+
+def names(text: str, plan: Extract) -> bool:
+    """Return whether a path or another text names the folder of a plan."""
+    return regex(rf"{re.escape(f'{FOLDER}/{plan.source.parent.name}')}(?![\w-])").search(text) is not None
 
 
 def aged(plan: Extract) -> str:
     """Say that a plan is in progress, and when it was last changed."""
-    return f"is in progress ({quoted(plan.name)}), but last changed on {clock.stamp(clock.from_mtime(plan.mtime))[:10]}"
+    return f"is in progress ({quoted(plan.name)}), last changed on {clock.stamp(clock.from_mtime(plan.mtime))[:10]}"
 
 
 def way(plan: Extract) -> str:
@@ -79,36 +88,23 @@ def way(plan: Extract) -> str:
 
 
 def hint(root: Path, place: str) -> str:
-    """Return what to tell a session without a workflow about an old plan; empty if it is no longer in progress."""
+    """Return what to tell a session about a plan that isn't loaded; empty if it is no longer in progress."""
     path = root / place
     try:
         plan = _in_progress(path, root, stamp(path.stat()))
     except OSError:
         return ""
-    return f"{place} {aged(plan)}, so it is left alone. {way(plan)}." if plan else ""
+    return f"{place} {aged(plan)}" if plan else ""
 
 
 def look(root: Path) -> list[tuple[Candidate, Extract | None]]:
-    """Return every plan `CLAUDE/Plan/*/PLAN.md` with its extract, the most recently changed first.
-
-    Only the first in progress is accepted, but the others in progress have their extracts too.
-    """
-    looked: list[tuple[Candidate, Extract | None]] = []
-    chosen = ""
+    """Return every plan `CLAUDE/Plan/*/PLAN.md`, the most recently changed first; those in progress have an extract."""
     try:
-        names, records, _ = _listed(root, None)
+        folders, records, _ = _listed(root, None)
     except OSError as error:
         return [(_unreadable(root / FOLDER, error, 0.0), None)]
-    for path, seen in _ordered(root, idleplans.changed(names, records, b"")):
-        candidate, extract = _examine(root, path, _mtime(seen))
-        if extract and chosen:
-            reason = f"is in progress too ({quoted(extract.name)}), but {chosen} changed later; the last changed counts"
-            kind = "in progress too, but changed earlier"
-            candidate = replace(candidate, accepted=False, reasons=(reason,), notable=True, kind=kind)
-        elif extract:
-            chosen = path.relative_to(root).as_posix()
-        looked.append((candidate, extract))
-    return looked
+    ordered = _ordered(root, idleplans.changed(folders, records, b""))
+    return [_examine(root, path, _mtime(seen)) for path, seen in ordered]
 
 
 def _listed(root: Path, wanted: Collection[str] | None) -> tuple[list[str], bytes, int]:
