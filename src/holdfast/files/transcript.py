@@ -234,6 +234,9 @@ class Transcripts(Protocol):
     TAIL_BYTES: int
     """The number of bytes read at the end of a transcript."""
 
+    def find(self, path: str, /) -> str:
+        """Return the path of a transcript, or of the session's transcript in a sibling folder; empty if there is none."""
+
     def size(self, path: str, /) -> int:
         """Return a transcript's size in bytes; 0 if there is none."""
 
@@ -303,6 +306,10 @@ class Unread:
     """Reads nothing: the transcripts of a project that was opened without its client."""
 
     TAIL_BYTES = 0
+
+    def find(self, path: str) -> str:
+        """Return the path."""
+        return path
 
     def size(self, path: str) -> int:
         """Return 0."""
