@@ -235,7 +235,7 @@ class Transcripts(Protocol):
     """The number of bytes read at the end of a transcript."""
 
     def find(self, path: str, /) -> str:
-        """Return the path of a transcript, or of the session's transcript in a sibling folder; empty if there is none."""
+        """Return a transcript's path, or if it is missing, that of its namesake in a sibling folder; empty for none."""
 
     def size(self, path: str, /) -> int:
         """Return a transcript's size in bytes; 0 if there is none."""

@@ -7,7 +7,6 @@ PostCompact were answered.
 
 from __future__ import annotations
 
-import glob
 import json
 import os
 import re
@@ -15,6 +14,7 @@ import stat
 import time
 from contextlib import contextmanager
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import clock
@@ -71,9 +71,12 @@ def find(path: str) -> str:
     """
     if not path or os.path.lexists(path):
         return path
-    folder, name = os.path.split(path)
-    found = glob.glob(os.path.join(glob.escape(os.path.dirname(folder)), "*", glob.escape(name)))
-    return max(found, key=os.path.getmtime, default="")
+    place = Path(path)
+    try:
+        found = [each / place.name for each in place.parent.parent.iterdir() if (each / place.name).is_file()]
+        return str(max(found, key=lambda each: each.stat().st_mtime)) if found else ""
+    except OSError:
+        return ""
 
 
 def size(path: str) -> int:

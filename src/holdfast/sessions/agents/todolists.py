@@ -40,14 +40,19 @@ def correct_todos(event: Call, context: Context) -> Corrected | None:
     if workflow is None or not isinstance(given, list):
         return None
     corrected, titles = todos.correct(given, workflow)
-    if todos.covers(corrected, workflow):
-        tell(context.project, event.session_id, workflow.key, todos.digest(workflow))
+    digest = todos.digest(workflow) if todos.covers(corrected, workflow) else ""
+
+    def known() -> None:
+        if digest:
+            tell(context.project, event.session_id, workflow.key, digest)
+
     if not titles:
+        known()  # the model wrote it itself
         return None
     named = [f"- {wording.one_line(title)}" for title in titles[:NAMED]]
     named += [f"+{len(titles) - NAMED} more"] if len(titles) > NAMED else []
     lead = f"Holdfast set the status of these to-dos to their {workflow.unit}'s status."
-    return Corrected(corrected, [wording.Message(wording.fenced(lead, named))])
+    return Corrected(corrected, [wording.Message(wording.fenced(lead, named), on_delivered=known)])
 
 
 def note_task(event: Returned, context: Context) -> None:
