@@ -103,7 +103,11 @@ def open_phases(workflow: Workflow) -> Section:
 
 def own_todos(todos: Sequence[Todo]) -> Section:
     """Return the session's own open to-dos."""
-    return _section("This session's own to-dos:", todos, lambda each: Fact(each.text, "[ ]", _todo_mark(each)))
+    return _section(
+        "This session's own to-dos:",
+        todos,
+        lambda each: Fact(each.text, "[ ]", "" if each.status == "pending" else f" ({each.status})"),
+    )
 
 
 def finished_phases(workflow: Workflow) -> Section:
@@ -178,10 +182,6 @@ def _mark(phase: Phase) -> str:
     parts = [] if phase.status == "pending" else [status_word(phase.status)]
     parts += [f"agent {wording.one_line(phase.agent, 80)}"] if phase.agent else []
     return f" ({', '.join(parts)})" if parts else ""
-
-
-def _todo_mark(todo: Todo) -> str:
-    return "" if todo.status == "pending" else f" ({wording.one_line(todo.status, 20)})"
 
 
 def _flat(context: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Iterator[Fact]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import HoldfastError, command_line
 from holdfast.frozen import NamedTuple
@@ -68,40 +69,15 @@ class Guidance(NamedTuple):
     inlined: tuple[str, ...] = ()
 
 
-def compile(
-    workflow: Workflow,
-    *,
-    root: Path,
-    others: Sequence[Workflow] = (),
-    own_todos: Sequence[Todo] = (),
-    agents: Sequence[str] = (),
-    notes: Sequence[str] = (),
-    files: Callable[[str], str | None] | None = None,
-    contents: Sequence[tuple[str, str]] = (),
-    recap: str = "",
-    beside: bool = True,
-) -> Guidance:
+def compile(workflow: Workflow, *, root: Path, beside: bool = True, **facts: Any) -> Guidance:
     """Write the sidecar and return the guidance that points to it.
 
     There is no sidecar if it can't be written, or if `beside` is False because the user excludes the file from capture.
+    `facts` are further arguments of `build`.
     """
-
-    def made(sidecar: Path | None) -> Guidance:
-        return build(
-            workflow,
-            root=root,
-            sidecar=sidecar,
-            others=others,
-            own_todos=own_todos,
-            agents=agents,
-            notes=notes,
-            files=files,
-            contents=contents,
-            recap=recap,
-        )
-
-    guidance = made(sidecars.place(root, workflow) if beside else None)
-    return guidance if not beside or write_sidecar(root, workflow, guidance.sidecar_text) else made(None)
+    made = partial(build, workflow, root=root, **facts)
+    guidance = made(sidecar=sidecars.place(root, workflow) if beside else None)
+    return guidance if not beside or write_sidecar(root, workflow, guidance.sidecar_text) else made(sidecar=None)
 
 
 def build(

@@ -153,10 +153,10 @@ def vanished(event: Event, context: Context) -> list[Message]:
         return []
     from holdfast.sessions.history import removed_state
 
-    lines = {key: line for key in keys if (line := removed_state.line(project, key))}
     return [
         once(project, session, GONE, [key], wording.Message(f"Holdfast: {line}", to_user=True))
-        for key, line in lines.items()
+        for key in keys
+        if (line := removed_state.line(project, key))
     ]
 
 
