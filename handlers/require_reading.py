@@ -32,9 +32,12 @@ def on_session_start(event: SessionStart, context: Context) -> None:
         sessions.forget_reading(event, context)
 
 
-@hookimpl(trylast=True)
+@hookimpl(tryfirst=True)
 def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> Outcome | None:
-    """Name what was not read since the last compaction, once, at a prompt after the guidance was given."""
+    """Name what was not read since the last compaction, once, after the model had a turn to read it.
+
+    It runs first, because other handlers note that the next turn has begun.
+    """
     since = "" if event.in_subagent else sessions.reminder_due(event, context)
     if not since:
         return None

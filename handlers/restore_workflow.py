@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from holdfast.events import PostCompact, SessionEnd, SessionStart, SubagentStop, UserPromptSubmit
 
 
-@hookimpl
+@hookimpl(trylast=True)
 def on_session_start(event: SessionStart, context: Context) -> list[Outcome]:
     """Let the model call the command line, and after a compaction restore its workflow (R001-16, R001-24).
 
     A crashed session that is resumed gets its workflow back, too. At any other start the model is told in a few lines
     of unfinished work that no live session owns (I001-12), and of agents whose work was cut off or whose results nobody
     has.
-    The handler runs at every start and decides by the source (I001-18). After a subagent's own compaction, the subagent
-    gets back what it was launched for, and no more.
+    The handler runs at every start, after phases were moved, and decides by the source (I001-18). After a subagent's
+    own compaction, the subagent gets back what it was launched for, and no more.
     """
     compacted = event.source == "compact"
     told = [environment({"HOLDFAST_PROJECT_DIR": str(context.root)}, path=[command_dir()])]

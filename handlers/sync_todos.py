@@ -84,8 +84,8 @@ def on_pre_compact(event: PreCompact, context: Context) -> None:
         sessions.settle_agents(event, context)
 
 
-@hookimpl(match="compact|resume", tryfirst=True)
+@hookimpl(match="compact|resume")
 def on_session_start(event: SessionStart, context: Context) -> None:
-    """Update the workflow before it is restored."""
-    if not event.in_subagent:
+    """Update the workflow before it is restored; if it isn't, the next prompt tells what moved."""
+    if not event.in_subagent and (event.source == "compact" or sessions.crashed(event, context)):
         sessions.settle_agents(event, context)

@@ -23,7 +23,7 @@ class Reply:
         stdout: the printed text; empty if there is nothing to say, never `{}`.
         stderr: the reason, with exit code 2 or where silence is a failure; otherwise empty.
         exit_code: 0, or 2 for a refusal on events that know no JSON decision.
-        delivered: positions, among the merged outcomes, of advice that the reply contains in full.
+        delivered: positions, among the merged outcomes, of advice and messages that the reply contains in full.
         variables: environment variables for the model's commands.
         path: folders to append to the model's PATH.
         shares: position of a merged outcome → UTF-16 units that it puts into the model's context. What goes only to

@@ -222,6 +222,9 @@ class Transcripts(Protocol):
     TAIL_BYTES: int
     """The number of bytes read at the end of a transcript."""
 
+    def find(self, path: str, /) -> str:
+        """Return a transcript's path, or if it is missing, that of its namesake in a sibling folder; empty for none."""
+
     def size(self, path: str, /) -> int:
         """Return a transcript's size in bytes; 0 if there is none."""
 
@@ -294,6 +297,10 @@ class Unread:
     """Reads nothing: the transcripts of a project that was opened without its client."""
 
     TAIL_BYTES = 0
+
+    def find(self, path: str) -> str:
+        """Return the path."""
+        return path
 
     def size(self, path: str) -> int:
         """Return 0."""

@@ -61,8 +61,6 @@ class Record(Protocol):
     SHARED: str
     """The path that a team may commit, or empty. If that isn't TOP, `workflow.statefile` has git ignore TOP with the
     first file that it writes there."""
-    VERBS: tuple[str, ...]
-    """Lines of the guidance that name the commands that move a workflow; empty for the common ones."""
     REOPENING: str
     """The words that say how to reopen a completed workflow; `{id}` stands for its id."""
     DEFINITIONS: str

@@ -61,7 +61,7 @@ class Outcome:
         value: the data, if the kind has any (JSON values only).
         priority: advice of higher priority is kept first if the client's limit forces a choice.
         must_keep: keep this advice before any other, whatever the priorities.
-        on_delivered: called after a reply that contains this advice in full was written.
+        on_delivered: called after a reply that contains this advice or message in full was written.
     """
 
     kind: str
@@ -106,7 +106,7 @@ def deliver(messages: Iterable[Message]) -> list[Outcome]:
         Advice for the model, messages for the user, in the same order.
     """
     return [
-        tell_user(each.text)
+        tell_user(each.text, on_delivered=each.on_delivered)
         if each.to_user
         else advise(each.text, must_keep=each.must_keep, on_delivered=each.on_delivered)
         for each in messages
@@ -194,9 +194,15 @@ def stop(reason: str) -> Outcome:
     return Outcome("stop", _words("stop", reason))
 
 
-def tell_user(text: str) -> Outcome:
-    """Show the user a message; the model does not see it."""
-    return Outcome("tell_user", _words("tell_user", text))
+def tell_user(text: str, *, on_delivered: Callable[[], object] | None = None) -> Outcome:
+    """Show the user a message; the model does not see it.
+
+    Args:
+        text: the message.
+        on_delivered: called after a reply that contains the message was written; not on events whose reply is plain
+            text.
+    """
+    return Outcome("tell_user", _words("tell_user", text), on_delivered=on_delivered)
 
 
 def environment(variables: Mapping[str, str], *, path: Sequence[str | PathLike[str]] = ()) -> Outcome:

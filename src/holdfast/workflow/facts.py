@@ -14,6 +14,7 @@ from holdfast.workflow.outside_reading import OUTSIDE, outside
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+    from holdfast.files.transcript import Todo
     from holdfast.workflow.model import Phase, Workflow
 
 T = TypeVar("T")
@@ -100,6 +101,15 @@ def open_phases(workflow: Workflow) -> Section:
     )
 
 
+def own_todos(todos: Sequence[Todo]) -> Section:
+    """Return the session's own open to-dos."""
+    return _section(
+        "This session's own to-dos:",
+        todos,
+        lambda each: Fact(each.text, "[ ]", "" if each.status == "pending" else f" ({each.status})"),
+    )
+
+
 def finished_phases(workflow: Workflow) -> Section:
     """Return the deliverables and hand-overs of finished phases, the last phase first."""
     found: list[Fact] = []
@@ -120,6 +130,11 @@ def context(workflow: Workflow) -> Section:
     """Return the context variables. A large list or object gives a fact for each of its values."""
     found = list(islice(_flat(workflow.context), FACTS + 1))
     return Section("Context:", tuple(found[:FACTS]), max(len(workflow.context) - FACTS, len(found) - FACTS, 0))
+
+
+def is_inline(section: Section) -> bool:
+    """Return whether the short lines of all facts have everything that the full version has."""
+    return all(fact.line("") == fact.whole for fact in section.facts)
 
 
 def shorter(section: Section, recap: str) -> Section:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import HoldfastError, command_line
-from holdfast.formats import RECORDS
 from holdfast.frozen import NamedTuple
 from holdfast.workflow import facts, registry, sidecars, wording
 from holdfast.workflow.sidecars import write_sidecar
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
+    from holdfast.files.transcript import Todo
     from holdfast.workflow.facts import Section
     from holdfast.workflow.model import Phase, Step, Workflow
 
@@ -24,15 +25,11 @@ LIMIT_UNITS = 9_500  # UTF-16 units of the whole text; the client cuts at 10,000
 HEAD_UNITS = 2_000  # UTF-16 units that still reach the model if the client cuts the text
 _DIGITS = 12  # of the sidecar's SHA-256
 _BEFORE = 3  # phases whose hand-over is shown with the next step
-VERBS = (  # of a format whose record has none
-    'Commands: `holdfast next` (what to do), `holdfast done --note "hand-over"` ({unit} done),'
-    " `holdfast update --remind|--read|--set …` (add facts).",
-)
 SUMMARY_LIMIT_CHARS = 600  # characters of PreCompact's text
 
 _HEADING = "WORKFLOW RESTORED AFTER COMPACTION"
-_STANDING = f"Current state; ignore earlier copies. {wording.DATA}"
-_CONTENTS = "Required reading in full; no need to read these again:"
+_STANDING = f"Ignore earlier copies. {wording.DATA}"
+_CONTENTS = "Required reading, included in full:"
 _FENCE = (wording.OPEN, wording.CLOSE)
 SIDECAR_LIMIT_CHARS = 1_000_000  # approximate limit of the sidecar
 _MORE_UNITS = 80  # units reserved for the line that counts what was left out
@@ -72,38 +69,15 @@ class Guidance(NamedTuple):
     inlined: tuple[str, ...] = ()
 
 
-def compile(
-    workflow: Workflow,
-    *,
-    root: Path,
-    others: Sequence[Workflow] = (),
-    agents: Sequence[str] = (),
-    notes: Sequence[str] = (),
-    files: Callable[[str], str | None] | None = None,
-    contents: Sequence[tuple[str, str]] = (),
-    recap: str = "",
-    beside: bool = True,
-) -> Guidance:
+def compile(workflow: Workflow, *, root: Path, beside: bool = True, **facts: Any) -> Guidance:
     """Write the sidecar and return the guidance that points to it.
 
     There is no sidecar if it can't be written, or if `beside` is False because the user excludes the file from capture.
+    `facts` are further arguments of `build`.
     """
-
-    def made(sidecar: Path | None) -> Guidance:
-        return build(
-            workflow,
-            root=root,
-            sidecar=sidecar,
-            others=others,
-            agents=agents,
-            notes=notes,
-            files=files,
-            contents=contents,
-            recap=recap,
-        )
-
-    guidance = made(sidecars.place(root, workflow) if beside else None)
-    return guidance if not beside or write_sidecar(root, workflow, guidance.sidecar_text) else made(None)
+    made = partial(build, workflow, root=root, **facts)
+    guidance = made(sidecar=sidecars.place(root, workflow) if beside else None)
+    return guidance if not beside or write_sidecar(root, workflow, guidance.sidecar_text) else made(sidecar=None)
 
 
 def build(
@@ -112,6 +86,7 @@ def build(
     root: Path,
     sidecar: Path | None,
     others: Sequence[Workflow] = (),
+    own_todos: Sequence[Todo] = (),
     agents: Sequence[str] = (),
     notes: Sequence[str] = (),
     files: Callable[[str], str | None] | None = None,
@@ -120,15 +95,16 @@ def build(
 ) -> Guidance:
     """Return a workflow's guidance. Nothing is written, and the same state gives the same bytes.
 
-    The order is the document's, and a section without facts has no heading (I001-20). Workflow, phase, next step and
-    the sidecar's path and hash are always inline. Then come reminders, reading and open to-dos as far as whole lines
-    fit in 2,000 UTF-16 units, then the rest up to 9,500.
+    The order is the document's, and a section without facts has no heading (I001-20). Workflow, phase, next step and,
+    unless the text has everything in full, the sidecar's path and hash are always inline. Then come reminders, reading
+    and open to-dos as far as whole lines fit in 2,000 UTF-16 units, then the rest up to 9,500.
 
     Args:
         workflow: the workflow.
         root: the project's root.
         sidecar: the absolute path of the sidecar, None for none.
         others: workflows that get a line each.
+        own_todos: the session's to-dos that aren't the workflow's.
         agents: Holdfast's lines about agents.
         notes: Holdfast's further lines.
         files: returns a word about an `@path`, by default "missing" if it is (I001-21).
@@ -141,6 +117,7 @@ def build(
     step = _next(workflow)
     first = [facts.reminders(workflow), required, facts.open_phases(workflow)]
     rest = [
+        facts.own_todos(own_todos),
         facts.context(workflow),
         facts.finished_phases(workflow),
         facts.lines("Agents:", agents),
@@ -151,25 +128,27 @@ def build(
     whole = _whole(workflow, step, [*first, *rest])
     # What the first lines say isn't said again, and of a workflow with a full version nobody needs the state file.
     first[2] = first[2].without([step.known] if step.known else [])
-    rest[1] = rest[1].without([each.number for each in step.before[:_BEFORE]])
+    rest[2] = rest[2].without([each.number for each in step.before[:_BEFORE]])
     if sidecar and not workflow.recovered:
-        rest[3] = facts.lines("Notes:", [*_notes(workflow), *notes])
+        rest[4] = facts.lines("Notes:", [*_notes(workflow), *notes])
+    sections = [*first, *(facts.shorter(section, recap) for section in rest)]
     pointer = "… (see the full version)" if sidecar else f"… (see {wording.one_line(workflow.place)})"
     lead = [_HEADING, _STANDING, _FENCE[0], *_lead(workflow, step.short or step.text, step.before, pointer)]
-    lead += [_sidecar_line(sidecar, whole)] if sidecar else []
-    tail = [_acknowledgement(workflow), _FENCE[1], *_action(workflow, reads=bool(required.facts))]
-    page = _Page([*first, *(facts.shorter(section, recap) for section in rest)], pointer)
-    head = page.fill((1, 0, 2), by=(0, 1, 2), budget=HEAD_UNITS - wording.size(lead))
-    left = _left_out(workflow, [*first, *rest])
-    budget = (
-        LIMIT_UNITS - wording.size(lead) - wording.size(head) - wording.size(tail) - wording.size(left) - _MORE_UNITS
-    )
-    body = page.fill((1, 0, 2, 3, 4, 5, 6, 7, 8), by=range(9), budget=budget, fair=True)
-    more = [f"+{page.left} more in {'the full version' if sidecar else 'the state file'}"] if page.left else []
-    more += left
-    room = LIMIT_UNITS + 1 - sum(map(wording.size, (lead, head, body, tail)))  # the last line has no line break
+    more = [_sidecar_line(sidecar, whole)] if sidecar else []
+    tail = [_acknowledgement(workflow), _FENCE[1], *_action(workflow, required, ())]
+    left = _left_out(workflow, sections)
+    page = _Page(sections, pointer)
+    head = page.fill((1, 0, 2), by=(0, 1, 2), budget=HEAD_UNITS - wording.size([*lead, *more]))
+    budget = LIMIT_UNITS - wording.size([*lead, *more, *head, *tail, *left]) - _MORE_UNITS
+    body = page.fill((1, 0, *range(2, len(sections))), by=range(len(sections)), budget=budget, fair=True)
+    if page.left:
+        left = [f"+{page.left} more in {'the full version' if sidecar else 'the state file'}", *left]
+    elif not left and not any(pointer in each for each in lead) and all(map(facts.is_inline, sections)):
+        more = []
+    room = LIMIT_UNITS + 1 - wording.size([*lead, *more, *head, *body, *tail])  # the last line has no line break
     given, inlined = _contents(contents, room) if not page.left else ([], ())
-    text, mark = wording.with_mark([*lead, *head, *body, *more, *given, *tail])
+    tail = [*tail[:2], *_action(workflow, required, inlined)]
+    text, mark = wording.with_mark([*lead, *more, *head, *body, *left, *given, *tail])
     return Guidance(text, whole, page.left, mark, inlined)
 
 
@@ -279,13 +258,12 @@ def _contents(contents: Sequence[tuple[str, str]], room: int) -> tuple[list[str]
 
 
 def _lead(workflow: Workflow, step: str, before: Sequence[Phase], pointer: str) -> list[str]:
-    kind = ", ".join(filter(None, (wording.one_line(workflow.kind, 80), workflow.format)))
     status = facts.status_word(workflow.phase_status or workflow.status)
     phase = f" - {wording.one_line(workflow.current_name, pointer=pointer)}" if workflow.phase else ""
     unit = workflow.unit.capitalize()
     where = f"{unit}: {workflow.position}" if workflow.in_order else f"{unit}s: {workflow.position} completed"
     return [
-        f"Workflow: {wording.one_line(workflow.title, pointer=pointer)} ({kind})",
+        f"Workflow: {wording.one_line(workflow.title, pointer=pointer)}",
         f"{where}{phase} ({status})",
         f"Next step: {wording.one_line(step, 400, pointer)}",
         *(f"Context for it: {wording.one_line(each.handover, pointer=pointer)}" for each in before[:_BEFORE]),
@@ -345,7 +323,8 @@ def _whole(workflow: Workflow, step: _Next, sections: Sequence[Section]) -> str:
         wording.clean(workflow.phase[:SIDECAR_LIMIT_CHARS]),
     )
     lead = _lead(workflow, step.text, step.before, "…")
-    parts = ["\n".join([*lead, f"Full title: {title}", f"Full phase title: {phase}"])]
+    kind = wording.one_line(", ".join(filter(None, (workflow.kind, workflow.format))))
+    parts = ["\n".join([*lead, f"Type: {kind}", f"Full title: {title}", f"Full phase title: {phase}"])]
     room, cut = SIDECAR_LIMIT_CHARS, 0
     for section in sections:
         lines = []
@@ -364,15 +343,13 @@ def _acknowledgement(workflow: Workflow) -> str:
     return f"✅ Workflow restored: {wording.one_line(workflow.title)}, {wording.capitalized(workflow.progress_text)}"
 
 
-def _action(workflow: Workflow, *, reads: bool) -> list[str]:
-    """Return what to do first (R001-18) and the commands that move the workflow, in plain sentences (I001-20).
+def _action(workflow: Workflow, required: Section, inlined: Sequence[str]) -> list[str]:
+    """Return what to do first (R001-18), in plain sentences (I001-20).
 
-    No text here comes from a file. `reads` tells whether there is required reading.
+    No text here comes from a file. `inlined` are the entries of the required reading whose contents are included.
     """
-    read = ", read ALL files listed as required reading (with Read, without the @)," if reads else ""
-    return [
-        "ACTION REQUIRED",
-        f"First print the block's last line{read} and confirm the {workflow.unit} and its context."
-        " Don't assume; look it up.",
-        *(RECORDS[workflow.format].VERBS or (each.format(unit=workflow.unit) for each in VERBS)),
-    ]
+    read = "read ALL files listed, " if required.facts else ""
+    if inlined:
+        read = "read ALL files listed but not included, " if len(inlined) < len(required.facts) else ""
+    keep = " Keep the reminders." if workflow.reminders else ""
+    return ["ACTION REQUIRED", f"Print the ✅ line, {read}confirm {workflow.unit} and context.{keep} Don't assume."]

@@ -215,11 +215,11 @@ class Workflow:
     def position(self) -> str:
         """`2/5`: the current phase of all; `0/5` before the first.
 
-        At the end, and for tasks, which need not be done in order, the number of completed ones.
+        Without a current one, and for tasks, which need not be done in order, the number of completed ones.
         """
         if not self.in_order or self.status == "completed":
             return f"{self.completed}/{self.total}"
-        return f"{self.current or 0}/{self.total}"
+        return f"{self.current or self.completed}/{self.total}"
 
     @property
     def progress_text(self) -> str:

@@ -63,7 +63,10 @@ def merge(event: str, outcomes: Sequence[Outcome]) -> Reply:
     positions = [i for i, outcome in enumerate(outcomes) if outcome.kind in ("advise", "force_turn")]
     return Reply(
         stdout=render(body) if body else "",
-        delivered=tuple(positions[index] for index in advice.whole),
+        delivered=(
+            *(positions[index] for index in advice.whole),
+            *(i for i, outcome in enumerate(outcomes) if outcome.kind == "tell_user"),
+        ),
         variables=variables,
         path=path,
         shares=_shares(event, outcomes, dict(zip(positions, advice.shares, strict=True))),

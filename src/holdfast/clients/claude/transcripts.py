@@ -29,16 +29,19 @@ if TYPE_CHECKING:
     from holdfast.clients.claude.events.agents import Returned, TaskNotification
     from holdfast.files.transcript import Reached, Run, Tokens, Trail, Work
 
-TAIL_BYTES = 4 << 20  # bytes of a transcript's end that are read; one of hours has hundreds of megabytes
+TAIL_BYTES = 4 << 20  # bytes of a transcript's end that are parsed; one of hours has hundreds of megabytes
+READ_BYTES = 32 << 20  # bytes of it that are read at most, to make up for what isn't parsed
 # Lines of it that are parsed, the newest: the client's have some 150 bytes at least, and to parse millions of tiny ones
 # would take seconds. A count and not a time: a machine that stalls must not cost a session its requests.
 TAIL_LINES = TAIL_BYTES // 128
 REST_S = 2.0  # seconds after its last write in which a client writes no more of a compaction; it takes a tenth of one
 LINE_LIMIT_BYTES = 1 << 20  # bytes of a line that is still parsed; what hooks and people say is far shorter
+LONG_LINE_BYTES = 1 << 16  # bytes of a line from which on it is parsed without its images
 BOUNDARY = b'"subtype":"compact_boundary"'
 _BOUNDARIES = regex(BOUNDARY)
 _FILES = regex(rb'"(?:filePath|Read|is_error|compact_boundary)"')  # one alternative in quotes is found fastest
 _NOTICE = regex(rb"task-notification")  # stands in every entry that notes one (client fact §3.4)
+_IMAGE = regex(rb'(?:data|base64)": ?"[A-Za-z0-9+/=]{4096,}"?')  # in base64
 _SAFE = regex(r"[A-Za-z0-9_-]{1,128}")
 # What the client notes for itself: requests and prompts as it sent them, hundreds of kilobytes a turn, and no news.
 _NOISE = regex(
@@ -60,6 +63,22 @@ class Noted(NamedTuple):
     cut: bool = False
 
 
+def find(path: str) -> str:
+    """Return the path of a transcript: the given one, or if that is missing, its namesake in a sibling project folder.
+
+    The name is the session's id. Older clients name a folder that doesn't exist once they enter a worktree. Empty if
+    there is no such file.
+    """
+    if not path or os.path.lexists(path):
+        return path
+    place = Path(path)
+    try:
+        found = [each / place.name for each in place.parent.parent.iterdir() if (each / place.name).is_file()]
+        return str(max(found, key=lambda each: each.stat().st_mtime)) if found else ""
+    except OSError:
+        return ""
+
+
 def size(path: str) -> int:
     """Return a transcript's size in bytes; 0 where there is none, or it is no ordinary file."""
     with _open(path) as descriptor:
@@ -70,7 +89,8 @@ def tail(path: str, *, most: int = TAIL_BYTES, only: Pattern[bytes] | None = Non
     """Return the entries of a transcript's last `most` bytes, oldest first; empty where there is none.
 
     What is no entry is left out: half a line, broken JSON, a line that is far too long, the client's notes of its own
-    requests. Of more lines than the client fits into so many bytes, the newest are read (`TAIL_LINES`).
+    requests. Images and lines that are far too long don't count: where they take more than half of the bytes, more is
+    read, up to READ_BYTES. Of more lines than the client fits into so many bytes, the newest are read (`TAIL_LINES`).
 
     Args:
         path: the transcript.
@@ -123,9 +143,13 @@ def _divided(
     with _open(path) as descriptor:
         if descriptor is None:
             return [], [], 0
-        end = os.fstat(descriptor).st_size
-        start = max(since, end - most, 0)
-        data = _read(descriptor, start, end - start)
+        end = start = os.fstat(descriptor).st_size
+        first, data, parsed = max(since, end - READ_BYTES, 0), b"", 0
+        while start > first and parsed < most // 2:
+            begin = max(first, start - most)
+            part = _read(descriptor, begin, start - begin)
+            start, data = begin, part + data
+            parsed += sum(len(_without_images(line)) for line in part.split(b"\n")[1:])  # the first may be half a line
     end = start + data.rfind(b"\n") + 1
     if start:  # what comes before the first line break may be half a line
         start += data.find(b"\n") + 1 or len(data)
@@ -267,7 +291,8 @@ def runs(path: str, commands: Pattern[str], *, aside: bool = False) -> Sequence[
 def _open(path: str) -> Iterator[int | None]:
     """Open a transcript for reading; None where that cannot be done. A pipe, a folder or a link is none."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC) if path else None
+        place = find(path)
+        descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC) if place else None
     except (OSError, ValueError):
         descriptor = None
     try:
@@ -310,15 +335,22 @@ def _entries(lines: Iterable[bytes]) -> list[dict[str, Any]]:
     """Return the entries that lines are."""
     found: list[dict[str, Any]] = []
     for line in lines:
-        if not line.startswith(b"{") or len(line) > LINE_LIMIT_BYTES or _NOISE.search(line, 0, _HEAD_BYTES):
+        if not line.startswith(b"{") or _NOISE.search(line, 0, _HEAD_BYTES):
             continue
         try:
-            entry = json.loads(line)
+            entry = json.loads(_without_images(line))
         except (ValueError, RecursionError):
             continue
         if isinstance(entry, dict):
             found.append(entry)
     return found
+
+
+def _without_images(line: bytes) -> bytes:
+    """Return a line without its images; empty if it is far too long all the same."""
+    if len(line) >= LONG_LINE_BYTES:
+        line = _IMAGE.sub(b'data":""', line)
+    return line if len(line) <= LINE_LIMIT_BYTES else b""
 
 
 def _is_context(line: bytes, after: str) -> bool:

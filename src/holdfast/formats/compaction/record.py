@@ -17,7 +17,6 @@ VIEWS: tuple[str, ...] = ()
 LISTS: tuple[str, ...] = ()
 SOURCES: tuple[str, ...] = ("CLAUDE.local.md", "CLAUDE/Plan/*/PLAN.md")  # R001-21, R001-22
 SHARED = ""
-VERBS: tuple[str, ...] = ()
 REOPENING = "`holdfast log` shows what its file held, which `holdfast log restore` puts back"
 DEFINITIONS = ""
 COMMANDS = ""

@@ -18,7 +18,6 @@ VIEWS: tuple[str, ...] = (".claude/workflow_state_system.md",)
 LISTS: tuple[str, ...] = ()
 SOURCES: tuple[str, ...] = ()
 SHARED = ".claude/workflow_state_system.md"
-VERBS: tuple[str, ...] = ()
 REOPENING = "`holdfast hybrid reopen` undoes the completion of a hybrid phase"
 DEFINITIONS = ""
 COMMANDS = "Set and reopen phases, and print the to-do list."

@@ -23,9 +23,6 @@ VIEWS: tuple[str, ...] = (
 LISTS: tuple[str, ...] = ()
 SOURCES: tuple[str, ...] = ()
 SHARED = ".claude"
-VERBS: tuple[str, ...] = (
-    'Commands: `holdfast next`, `holdfast done --note "…"`, `holdfast orchestrator --help`, `holdfast update --help`.',
-)
 REOPENING = "`holdfast log restore` puts an earlier content of its file back"
 DEFINITIONS = ""
 COMMANDS = "Run a task document: tasks, bounds, learnings, checkpoints."

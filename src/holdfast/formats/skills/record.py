@@ -17,10 +17,6 @@ VIEWS: tuple[str, ...] = (".claude/workflow-state/completed/*.json", ".claude/wo
 LISTS: tuple[str, ...] = ()
 SOURCES: tuple[str, ...] = ()
 SHARED = ""
-VERBS: tuple[str, ...] = (
-    "Commands: `holdfast next`, `holdfast done` (step done), `holdfast skills phase NAME`, `holdfast skills --help`,"
-    " `holdfast update --help`.",
-)
 REOPENING = "its file in .claude/workflow-state/completed, which is kept for a day"
 DEFINITIONS = "machines"
 COMMANDS = "Manage workflows of skills such as /dev and /tdd."

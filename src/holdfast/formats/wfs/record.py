@@ -21,10 +21,6 @@ VIEWS: tuple[str, ...] = (".workflow/WFS-*/*.md", ".workflow/WFS-*/.*/*", ".work
 LISTS: tuple[str, ...] = (".workflow/WFS-*/TODO_LIST.md",)
 SOURCES: tuple[str, ...] = ()
 SHARED = ".workflow"
-VERBS: tuple[str, ...] = (
-    'Commands: `holdfast next`, `holdfast done --note "…"` (task done), `holdfast wfs task --help`,'
-    " `holdfast update --help`.",
-)
 REOPENING = "`holdfast wfs resume {id}` opens it again"
 DEFINITIONS = ""
 COMMANDS = "Manage sessions and their tasks."

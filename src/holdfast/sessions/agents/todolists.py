@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
@@ -40,14 +41,16 @@ def correct_todos(event: Call, context: Context) -> Corrected | None:
     if workflow is None or not isinstance(given, list):
         return None
     corrected, titles = todos.correct(given, workflow)
-    if todos.covers(corrected, workflow):
-        tell(context.project, event.session_id, workflow.key, todos.digest(workflow))
+    known = partial(tell, context.project, event.session_id, workflow.key, todos.digest(workflow))
+    covers = todos.covers(corrected, workflow)
     if not titles:
+        if covers:
+            known()
         return None
     named = [f"- {wording.one_line(title)}" for title in titles[:NAMED]]
     named += [f"+{len(titles) - NAMED} more"] if len(titles) > NAMED else []
     lead = f"Holdfast set the status of these to-dos to their {workflow.unit}'s status."
-    return Corrected(corrected, [wording.Message(wording.fenced(lead, named))])
+    return Corrected(corrected, [wording.Message(wording.fenced(lead, named), on_delivered=known if covers else None)])
 
 
 def note_task(event: Returned, context: Context) -> None:

@@ -119,7 +119,7 @@ def _answers(found: Sequence[Snapshot], all_of: Sequence[Delivery], prompt: str)
         snapshot = max(before, key=lambda each: each.claimed_at or "", default=None)
         if snapshot is None:
             continue
-        again = delivery.event == prompt  # the second attempt waits for the next prompt
+        again = delivery.repeats(prompt)  # the second attempt waits for the next prompt
         if again or _between(snapshot.claimed_at, delivery.made_at) <= _AT_ONCE_S:
             answers.setdefault(snapshot.id, []).append(delivery)
     return answers

@@ -75,6 +75,19 @@ class Delivery:
     made_at: str
     changed_at: str
 
+    @property
+    def arrived(self) -> bool:
+        """Whether the reply was written, and nothing proves that the model didn't get it."""
+        return self.state in ("delivered", "confirmed", "unconfirmed")
+
+    def repeats(self, prompt: str) -> bool:
+        """Return whether it makes up for a lost one: it came with a prompt, not because a slash command asked for it.
+
+        Args:
+            prompt: the client's event of a prompt.
+        """
+        return self.event == prompt and bool(self.step or not self.workflow)
+
 
 def begin(
     project: OpenProject,
@@ -268,10 +281,9 @@ _ENDS = {"confirmed": "confirmed", "absent": "never arrived", "unconfirmed": "wa
 
 
 def _what(row: dict[str, Any], prompt: str) -> str:
-    """Say what a row notes. Guidance that comes with a prompt is given again, once it never arrived."""
     if row["state"] == "refused":
         return "restore refused"
-    return "guidance given again" if row["event"] == prompt else "guidance given"
+    return "guidance given again" if _delivery(row).repeats(prompt) else "guidance given"
 
 
 def _how(row: dict[str, Any]) -> str:

@@ -9,6 +9,8 @@ from holdfast.workflow import manyfiles, wording
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from holdfast.project import OpenProject
     from holdfast.sessions.hook import Context, Event
     from holdfast.workflow.model import Found, Problem
@@ -61,17 +63,13 @@ def news(event: Event, context: Context) -> list[Message]:
     ]
     holders = owners.holders(project, found)
     mine = [each for each in found if holders[each.key] == session]
-
-    def told() -> None:
+    if not mine:
         for key in keys:
             tell(project, session, GIVEN, key)
-
-    if not mine:
-        told()
         return []
     listed = wording.fenced("The user gave you this from a terminal.", [guidance.line(each) for each in mine])
     ways = "Read it with `holdfast show`. Ask the user whether to begin; `holdfast next` then says what to do."
-    return [wording.Message(f"{listed}\n{ways}", on_delivered=told)]
+    return [once(project, session, GIVEN, keys, wording.Message(f"{listed}\n{ways}"))]
 
 
 def former_ledger(context: Context) -> list[Message]:
@@ -110,15 +108,14 @@ def unreadable(event: Event, context: Context, found: Found) -> list[Message]:
     new = [each for each in found.problems if not was_told(project, session, _UNREADABLE, str(each.path))]
     if not new:
         return []
-    for each in new:
-        tell(project, session, _UNREADABLE, str(each.path))
     said = problem(project, new[0])
     if len(new) > 1:
         others = wording.count(len(new) - 1, "other file")
         said = f"{said}. {others} could not be read; `holdfast doctor` names all"
     else:
         said = wording.with_remedy(said)
-    return [wording.Message(f"Holdfast: {said}.", to_user=True)]
+    message = wording.Message(f"Holdfast: {said}.", to_user=True)
+    return [once(project, session, _UNREADABLE, [str(each.path) for each in new], message)]
 
 
 def omitted(event: Event, context: Context, found: Found) -> list[Message]:
@@ -146,13 +143,17 @@ def vanished(event: Event, context: Context) -> list[Message]:
 
     The model isn't told: removing the file is the way in which the requirements have it complete a workflow (R001-19).
     """
-    keys = take(context.project, event.session_id, GONE)
+    project, session = context.project, event.session_id
+    keys = pending_keys(project, session, GONE)
     if not keys:
         return []
     from holdfast.sessions.history import removed_state
 
-    lines = [removed_state.line(context.project, key) for key in keys]
-    return [wording.Message(f"Holdfast: {line}", to_user=True) for line in lines if line]
+    return [
+        once(project, session, GONE, [key], wording.Message(f"Holdfast: {line}", to_user=True))
+        for key in keys
+        if (line := removed_state.line(project, key))
+    ]
 
 
 def was_told(project: OpenProject, session: str, topic: str, workflow: str = "") -> bool:
@@ -200,12 +201,18 @@ def unread_files(project: OpenProject, session: str) -> list[str]:
     return [str(row["workflow"]) for row in rows]
 
 
-def take(project: OpenProject, session: str, topic: str) -> list[str]:
-    """Return what `pending_keys` returns, and note that the session was told."""
-    keys = pending_keys(project, session, topic)
-    for key in keys:
-        tell(project, session, topic, key)
-    return keys
+def once(
+    project: OpenProject, session: str, topic: str, workflows: Sequence[str], message: wording.Message
+) -> wording.Message:
+    """Return a hint that counts as given (`tell`) once it is delivered, for each of the workflows by their keys."""
+
+    def delivered() -> None:
+        if message.on_delivered:
+            message.on_delivered()
+        for key in workflows:
+            tell(project, session, topic, key)
+
+    return message._replace(on_delivered=delivered)
 
 
 def _note(project: OpenProject, session: str, topic: str, workflow: str, told_at: str | None) -> None:

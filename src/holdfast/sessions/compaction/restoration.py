@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from holdfast import capture
 from holdfast.errors import HoldfastError
 from holdfast.sessions.compaction import compactions, deliveries, hints
 from holdfast.sessions.ownership import owners, sessions
@@ -71,13 +70,15 @@ def restore_agent(event: Event, context: Context) -> list[Message]:
 
 
 def _restored(event: Event, context: Context, known: bool) -> list[Message]:
+    from holdfast.sessions.compaction import snapshots
     from holdfast.sessions.history import history
     from holdfast.sessions.ownership import arbitration
 
     project, session = Workspace.of(context.project), event.session_id
     found = registry.candidates(project, session)
     history.observe_all(project, found.workflows)
-    verdict = arbitration.judge(project, session, found.workflows, known=known)
+    resumed = getattr(event, "source", "") == "resume" and not snapshots.missed(project, session)
+    verdict = arbitration.judge(project, session, found.workflows, known=known, compacted=not resumed)
     told = hints.unreadable(event, context, found) + hints.omitted(event, context, found)
     if verdict.full is not None:
         from holdfast.sessions.compaction import session_guidance
@@ -85,11 +86,12 @@ def _restored(event: Event, context: Context, known: bool) -> list[Message]:
         notes = [hints.problem(project, each) for each in found.problems]
         notes += _skipped(context)
         guidance = session_guidance.give(event, context, _compacted(event, context, verdict.full), verdict, notes)
+        told += _moved(event, context)
         return [guidance, *told, *_blind(context), *hints.vanished(event, context)]
     compactions.take_summary(project, session)
     if event.hook_event_name == project.client.PROMPT_EVENT:
         return told  # what the compaction took is finished by now, or another session's
-    told += _refused(event, context, verdict.refused) + _taken(event, context, verdict.taken)
+    told += _moved(event, context) + _refused(event, context, verdict.refused) + _taken(event, context, verdict.taken)
     told += _mention(verdict.others)
     told += [Message(f"Holdfast: {line}", to_user=True) for line in _skipped(context)]
     told += hints.vanished(event, context) + _waiting(event, context)
@@ -111,24 +113,15 @@ def _compacted(event: Event, context: Context, workflow: Workflow) -> Workflow:
 
 
 def _trail(event: Event, context: Context, snapshot: Snapshot | None = None) -> list[Message]:
-    """Give a session that got no workflow back what it did, as its own transcript tells it, unless `trail` is off.
-
-    Where the compaction changed the session's id or its transcript, or the event names none, it is the one that was
-    saved, or that was named before.
-    """
+    """Give a session that got no workflow back what it did, as its own transcript tells it, unless `trail` is off."""
     project, session = context.project, event.session_id
-    own = event.transcript_path or sessions.transcript(project, session)
-    before = snapshot.transcript if snapshot else ""
-    if not context.config.trail or not (own or before):
+    if not context.config.trail:
         return []
+    from holdfast.sessions.compaction import session_guidance
     from holdfast.trail import text as trail
 
-    entries = project.transcripts.tail(own)
-    if before and before != own:
-        entries = project.transcripts.tail(before) + entries
-    if context.config.exclude or context.config.exclude_patterns:
-        entries = [capture.event(context.config, entry) for entry in entries]
-    text = trail.text(project.transcripts.trail(entries), branch=project.branch, root=context.root)
+    found = session_guidance.trail(project, event, snapshot)
+    text = trail.text(found, branch=project.branch, root=context.root)
     if not text:
         return []
     delivery = deliveries.begin(
@@ -139,11 +132,24 @@ def _trail(event: Event, context: Context, snapshot: Snapshot | None = None) -> 
         title="the session's trail",
         mark=trail.mark(text),
         units=units(text),
-        transcript=own,
+        transcript=event.transcript_path or sessions.transcript(project, session),
         snapshot=snapshot,
     )
     context.log(f"restored the session's trail ({units(text)} characters)", session=session)
     return [Message(text, must_keep=True, on_delivered=lambda: deliveries.written(project, delivery))]
+
+
+def _moved(event: Event, context: Context) -> list[Message]:
+    """Report a transcript that isn't where the client says: to the user if another was read, else to the log."""
+    named = event.transcript_path or ""
+    found = context.project.transcripts.find(named)
+    if found == named:
+        return []
+    said = f"Claude Code named a transcript that doesn't exist: {named}"
+    if not found:
+        context.log(said, level="warning")
+        return []
+    return [Message(f"Holdfast: {said}. Your session's requests and to-dos were read from {found}.", to_user=True)]
 
 
 def _blind(context: Context) -> list[Message]:
@@ -173,8 +179,8 @@ def _skipped(context: Context) -> list[str]:
 
 def _waiting(event: Event, context: Context) -> list[Message]:
     """Name the model the plans that the save before the compaction left alone, a line each."""
-    project = Workspace.of(context.project)
-    places = hints.take(project, event.session_id, hints.WAITING)
+    project, session = Workspace.of(context.project), event.session_id
+    places = hints.pending_keys(project, session, hints.WAITING)
     lines = [line for each in places for line in registry.detected(partial(_named, project, each)) if line]
     if not lines:
         return []
@@ -183,7 +189,8 @@ def _waiting(event: Event, context: Context) -> list[Message]:
         "Plans in progress that weren't loaded: they are old, or nothing shows that you work on one. "
         'To take one up, run `holdfast start "TITLE" --read PATH`.'
     )
-    return [Message(wording.fenced(lead, [*lines[:PLANS], *more]))]
+    told = Message(wording.fenced(lead, [*lines[:PLANS], *more]))
+    return [hints.once(project, session, hints.WAITING, places, told)]
 
 
 def _named(project: Workspace, place: str, detector: Detector) -> str:
@@ -217,15 +224,12 @@ def _taken(event: Event, context: Context, taken: tuple[Workflow, ...]) -> list[
     new = [each for each in taken if not hints.was_told(project, session, _TAKEN, each.key)]
     if not new:
         return []
-    for each in new:
-        hints.tell(project, session, _TAKEN, each.key)
     holders = sorted({(session or "")[:8] for session in owners.holders(project, new).values()})
     belong, them = ("belongs", "it") if len(new) == 1 else ("belong", "them")
-    return [
-        Message(
-            f"Holdfast restored nothing: {wording.count(len(new), 'workflow')} here {belong} to another live session "
-            f"({', '.join(holders)}). `holdfast list` shows {them}; "
-            f"`holdfast resume NAME --session {session[:8]} --anyway` moves one here.",
-            to_user=True,
-        )
-    ]
+    told = Message(
+        f"Holdfast restored nothing: {wording.count(len(new), 'workflow')} here {belong} to another live session "
+        f"({', '.join(holders)}). `holdfast list` shows {them}; "
+        f"`holdfast resume NAME --session {session[:8]} --anyway` moves one here.",
+        to_user=True,
+    )
+    return [hints.once(project, session, _TAKEN, [each.key for each in new], told)]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from holdfast import capture
+from holdfast.files.redact import redact
 from holdfast.frozen import NamedTuple
 from holdfast.sessions.agents import agent_status
+from holdfast.sessions.ownership import sessions
 from holdfast.sessions.reading import required_files
 from holdfast.workflow import guidance, wording
 from holdfast.workflow.wording import Message, units
@@ -14,8 +17,10 @@ from holdfast.workflow.wording import Message, units
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from holdfast.files.transcript import Todo, Trail
     from holdfast.project import OpenProject
     from holdfast.sessions.agents.agent_status import Agent
+    from holdfast.sessions.compaction.snapshots import Snapshot
     from holdfast.sessions.hook import Context, Event
     from holdfast.sessions.ownership.arbitration import Verdict
     from holdfast.sessions.reading.required_files import RequiredFile
@@ -39,6 +44,7 @@ def compile(
     workflow: Workflow,
     *,
     others: Sequence[Workflow] = (),
+    todos: Sequence[Todo] = (),
     notes: Sequence[str] = (),
     recap: str = "",
 ) -> GivenBack:
@@ -49,9 +55,11 @@ def compile(
         session: the session that gets it; empty if that is not known yet.
         workflow: the workflow.
         others: workflows that get a line each.
+        todos: the session's open to-dos; those that represent the workflow's phases are left out.
         notes: further notes about it, a line each.
         recap: the client's own summary; what it has word for word is shortened in the guidance.
     """
+    titles = {phase.title for phase in workflow.phases}
     known = required_files.states(project, session, workflow)
     # The client itself names those that run, and says not to start them again.
     agents = [each for each in agent_status.waiting(project, session) if each.workflow in (None, workflow.key)]
@@ -60,6 +68,7 @@ def compile(
         workflow,
         root=project.root,
         others=others,
+        own_todos=[replace(each, text=redact(each.text)) for each in todos if each.text not in titles],
         agents=agent_lines(agents),
         notes=notes,
         files=required_files.files(known),
@@ -68,6 +77,22 @@ def compile(
         beside=capture.allowed(project.config, workflow.path),
     )
     return GivenBack(made, known)
+
+
+def trail(project: OpenProject, event: Event, snapshot: Snapshot | None) -> Trail:
+    """Return what a session did, by its transcript, without what the user excludes from capture.
+
+    Where the compaction changed the session's id or its transcript, or the event names none, it is the one that was
+    saved (`snapshot`), or that was named before.
+    """
+    own = event.transcript_path or sessions.transcript(project, event.session_id)
+    before = snapshot.transcript if snapshot else ""
+    entries = project.transcripts.tail(own)
+    if before and before != own:
+        entries = project.transcripts.tail(before) + entries
+    if project.config.exclude or project.config.exclude_patterns:
+        entries = [capture.event(project.config, entry) for entry in entries]
+    return project.transcripts.trail(entries)
 
 
 def give(event: Event, context: Context, workflow: Workflow, verdict: Verdict, notes: Sequence[str]) -> Message:
@@ -94,7 +119,11 @@ def give(event: Event, context: Context, workflow: Workflow, verdict: Verdict, n
         notes.append("required reading may be missing: CLAUDE.local.md wasn't read to its end (`holdfast explain`)")
     if branch and branch != project.branch:
         notes.append(f"last worked on in branch {branch!r}; this is {project.branch or 'a detached head'!r}")
-    back = compile(project, session, workflow, others=verdict.others, notes=notes, recap=recap)
+    last = next(iter(deliveries.recent(project, 1, session)), None)
+    since = last.made_at if last and last.arrived else ""
+    others = [each for each in verdict.others if not each.finished or each.updated_at >= since]  # told of only once
+    todos = trail(project, event, verdict.snapshot).todos
+    back = compile(project, session, workflow, others=others, todos=todos, notes=notes, recap=recap)
     made = back.guidance
     delivery = deliveries.begin(
         project,
@@ -113,13 +142,17 @@ def give(event: Event, context: Context, workflow: Workflow, verdict: Verdict, n
         losses.note(project, session, workflow, recap)
 
     def delivered() -> None:
+        from holdfast.sessions.agents import todolists
         from holdfast.sessions.compaction import snapshots
+        from holdfast.workflow.todos import digest
 
         deliveries.written(project, delivery)
         if unread:
             hints.tell(project, session, hints.UNREAD, workflow.key)
         required_files.inlined(project, session, back.known, made.inlined)
-        if verdict.snapshot is None and event.hook_event_name == project.client.START_EVENT:
+        if todolists.last_sent(project, session, workflow.key):  # the guidance has the list
+            todolists.tell(project, session, workflow.key, digest(workflow))
+        if verdict.snapshot is None and getattr(event, "source", "") == "compact":
             # No PreCompact left a snapshot. A claimed one makes `holdfast status` show that there was a compaction.
             snapshots.leave(project, session, "none", [snapshots.of(workflow)])
             snapshots.claim(project, session, known=True)

@@ -199,8 +199,10 @@ def not_restored(project: OpenProject, snapshot: Snapshot) -> str:
         *(project.key, snapshot.claimed_by, snapshot.claimed_at),
     )
     rows = project.ledger.rows(
-        "SELECT workflow, state FROM deliveries WHERE project = ? AND session = ? AND made_at >= ? AND made_at < ?",
+        "SELECT workflow, state FROM deliveries WHERE project = ? AND session = ? AND made_at >= ? AND made_at < ?"
+        " AND (step > 0 OR workflow = '' OR event <> ?)",  # not what a slash command asked for
         *(project.key, snapshot.claimed_by, snapshot.claimed_at, (next_ and next_["at"]) or "9"),
+        project.client.PROMPT_EVENT,
     )
     if any(row["workflow"] and row["state"] != "refused" for row in rows):
         return ""

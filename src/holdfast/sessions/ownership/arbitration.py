@@ -58,7 +58,9 @@ def settle(
     return [*own, *(each for each in saved if each not in own)]
 
 
-def judge(project: OpenProject, session: str, workflows: Sequence[Workflow], *, known: bool) -> Verdict:
+def judge(
+    project: OpenProject, session: str, workflows: Sequence[Workflow], *, known: bool, compacted: bool = True
+) -> Verdict:
     """Decide what a compacted session gets back: never a workflow that another live session could own (I001-9).
 
     Args:
@@ -66,11 +68,14 @@ def judge(project: OpenProject, session: str, workflows: Sequence[Workflow], *, 
         session: the session that starts again.
         workflows: all workflows that could be read, of all formats.
         known: whether the ledger had seen the session before this compaction.
+        compacted: whether there was a compaction; a resumed session claims no snapshot.
 
     Returns:
         The verdict. A snapshot that it used is claimed by now.
     """
-    snapshot = snapshots.claim(project, session, known=known) or snapshots.unanswered(project, session)
+    snapshot = (
+        snapshots.claim(project, session, known=known) or snapshots.unanswered(project, session) if compacted else None
+    )
     saved = [each.key for each in snapshot.workflows] if snapshot else []
     holders = owners.holders(project, workflows)
     if snapshot and snapshot.session != session:  # the compaction changed the id, so the old one is no other session

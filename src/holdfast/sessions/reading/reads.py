@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 How = Literal["read", "attached", "inlined"]
 GONE = -1  # the compaction of a read in some earlier context
-_ARRIVED = ("delivered", "confirmed", "unconfirmed")  # states of guidance whose reply was written
 KEPT = 5_000  # reads per project; the oldest go
 
 
@@ -49,7 +48,7 @@ def forget_reading(event: Event, context: Context) -> None:
 
 
 def reminder_due(event: Event, context: Context) -> str:
-    """Return whether the model may be reminded of its reading: it got guidance and was not reminded since.
+    """Return whether the model may be reminded of its reading: it got guidance, had a turn, and wasn't reminded since.
 
     Args:
         event: a `UserPromptSubmit`.
@@ -61,8 +60,10 @@ def reminder_due(event: Event, context: Context) -> str:
     from holdfast.sessions.compaction import deliveries
 
     project, session = context.project, event.session_id
+    if not sessions.is_idle(project, session):  # the guidance and this prompt reach the model in one request
+        return ""
     last = next(iter(deliveries.recent(project, 1, session)), None)
-    if last is None or last.state not in _ARRIVED:
+    if last is None or not last.arrived:
         return ""
     state = reader(project, session)
     if state.reminded >= state.compactions:
