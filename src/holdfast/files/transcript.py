@@ -110,6 +110,7 @@ class Trail:
         plan_title: the first line of the plan, where it is known.
         branch: the branch the last entry was written on; "" where there is none.
         statements: what the model said and the person answered, newest first.
+        reads: the files that were read and not edited, newest first.
     """
 
     requests: tuple[str, ...] = ()
@@ -122,6 +123,7 @@ class Trail:
     plan_title: str = ""
     branch: str = ""
     statements: tuple[str | Answer, ...] = ()
+    reads: tuple[str, ...] = ()
 
 
 class Result(Protocol):

@@ -46,6 +46,7 @@ class _Reader:
         self.requests: dict[str, None] = {}
         self.todos, self.jobs = Todos(), Jobs()
         self.edits: dict[str, Edit] = {}
+        self.reads: dict[str, None] = {}
         self.plan = self.plan_title = self.branch = ""
         self.statements: list[str | Answer] = []
 
@@ -71,6 +72,7 @@ class _Reader:
             plan_title=self.plan_title,
             branch=self.branch,
             statements=tuple(reversed(self.statements)),
+            reads=tuple(path for path in reversed(self.reads) if path not in self.edits),
         )
 
     def _user(self, entry: dict[str, Any]) -> None:
@@ -119,13 +121,16 @@ class _Reader:
             self._file(name, given, data)
 
     def _file(self, name: str, given: dict[str, Any], data: dict[str, Any]) -> None:
-        """Note a file that was written; where the call is not known any more, its result tells which."""
+        """Note a file that was written or read; where the call is not known any more, its result tells which."""
         path = text(given, "file_path") or text(given, "notebook_path") or text(data, "filePath")
         if path and (name in _EDITORS or (not name and "structuredPatch" in data)):
             before = self.edits.pop(path, Edit(path, 0, created=False))
             self.edits[path] = Edit(path, before.count + 1, before.created or data.get("type") == "create")
             if "/plans/" in path and path.endswith(".md"):
                 self._planned(path, text(given, "content"))
+        elif path := (path if name == "Read" else text(mapping(data, "file"), "filePath")):
+            self.reads.pop(path, None)
+            self.reads[path] = None
 
     def _planned(self, path: str, plan: str) -> None:
         if path:
