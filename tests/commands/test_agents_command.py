@@ -21,6 +21,7 @@ from tests.signals import Agent
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from holdfast.files.agent_runs import Journal
     from holdfast.testing import HoldfastProject
     from tests.handlers.test_reuse_scripts import Launches
 
@@ -128,7 +129,12 @@ def test_the_beginning_of_an_id_reads_one_journal(launches: Launches, monkeypatc
     folders = [launches.ran(), launches.ran(NEXT, script("Else", name="other"), ())]
     runs, seen = claude.agent_runs(), list[Path]()
     read = runs.journal
-    monkeypatch.setattr(runs, "journal", lambda folder: (seen.append(folder), read(folder))[1])
+
+    def journal(folder: Path) -> Journal | None:
+        seen.append(folder)
+        return read(folder)
+
+    monkeypatch.setattr(runs, "journal", journal)
     assert f"{RUN}  interrupted" in holdfast("agents", "show", RUN[:6], root=launches.project.root).out
     assert set(seen) == {folders[0]}
 
