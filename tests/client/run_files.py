@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.clients.claude.workflow_runs import journals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from pathlib import Path
 
 _LINES: dict[str, tuple[set[str], set[str]]] = {
@@ -20,14 +20,14 @@ _LINES: dict[str, tuple[set[str], set[str]]] = {
 """The kinds of a journal's lines: what each has, and what it may have."""
 
 
-def changes(transcript: Path, run: str, script: str, prompts: Mapping[str, str], *, ended: bool) -> list[str]:
+def changes(transcript: Path, run: str, script: str, labels: set[str], *, ended: bool) -> list[str]:
     """Return each fact that doesn't hold of a run's files, in a line; what builds upon it is not looked at then.
 
     Args:
         transcript: the session's transcript.
         run: the run's id.
         script: the script that was launched.
-        prompts: the prompt of each agent, by its label.
+        labels: how the script labels its agents.
         ended: whether the run has ended.
     """
     session = transcript.with_suffix("")
@@ -35,7 +35,7 @@ def changes(transcript: Path, run: str, script: str, prompts: Mapping[str, str],
     if not (folder / journals.NAME).is_file():
         return [f"folder: no <session>/subagents/workflows/{run}/{journals.NAME}"]
     found = [*_of_lines(folder), *_beside(session, run, script, ended=ended)]
-    return found or [*_of_agents(folder, prompts)]
+    return found or [*_of_agents(folder, labels)]
 
 
 def _of_lines(folder: Path) -> Iterator[str]:
@@ -67,10 +67,9 @@ def _beside(session: Path, run: str, script: str, *, ended: bool) -> Iterator[st
         yield f"script: workflows/scripts/<name>-{run}.js is not the script that was launched"
 
 
-def _of_agents(folder: Path, prompts: Mapping[str, str]) -> Iterator[str]:
-    """Compare the agents' transcripts, and what the keys are made from."""
+def _of_agents(folder: Path, labels: set[str]) -> Iterator[str]:
+    """Compare the agents that the journal names."""
     journal = journals.journal(folder)
-    agents = journal.agents if journal else ()
-    if {each.label for each in agents} != set(prompts):
-        yield f"labels: {sorted({each.label for each in agents})} in place of {sorted(prompts)}"
-        return
+    found = {each.label for each in journal.agents} if journal else set()
+    if found != labels:
+        yield f"labels: {sorted(found)} in place of {sorted(labels)}"

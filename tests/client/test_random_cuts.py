@@ -161,3 +161,26 @@ def test_an_edited_script(fleet: Fleet, tmp_path: Path) -> None:
             items[at : at + (change == "edit")] = [f"new{number}"]
         made.cut(tmp_path, chance.randrange(2, 6), AT_ONCE, script("parallel", items), chance.choice(WAYS))
     assert all(ran <= alone for ran, alone in made.again), made.again
+
+
+@pytest.mark.scenario(16)
+def test_a_stage_that_waits_for_its_turn(fleet: Fleet, tmp_path: Path) -> None:
+    """It is as with the client alone, whose cache ends there: what finished behind it runs again."""
+    made, released, world = Cuts(fleet), threading.Event(), fleet.world
+
+    def answer(request: Request) -> Reply | None:
+        reply = fleet.answer(request)
+        return replace(reply, held=released) if reply and "AGENT-1a do" in request.text else reply
+
+    text, cutting, world.model.fleet = script("pipeline", [1, 2, 3]), world.model.fleet, answer
+    fleet.stuck = {"3b", "2c"}
+    session = world.client.session(SKIP)
+    launch(world, session, "Do it.", script=text)
+    until(lambda: "2b" in finished(world) and fleet.asked["3b"])
+    released.set()  # both places are taken before 1b has its turn
+    until(lambda: "1a" in finished(world) and fleet.asked["2c"])
+    session.kill()
+    assert not fleet.asked["1b"]
+    fleet.stuck, world.model.fleet = set(), cutting
+    made.cut(tmp_path, 4, AT_ONCE, text, ("new", "script", False))
+    assert made.again == [(1, 1)]

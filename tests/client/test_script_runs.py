@@ -255,18 +255,21 @@ def test_a_twin_in_flight_after_a_compaction(fleet: Fleet) -> None:
 @pytest.mark.parametrize(
     ("edit", "anew"),
     [
-        (SIX.replace("' do item'", "' do item' + (i === 1 ? ' well' : '')"), {"1": 1, "3": 1}),
-        (SIX.replace("[1, 2", "['0', 1, 2"), {"0": 1, "3": 1}),
-        (SIX.replace("[1, 2, 3, 4, 5, 6]", "[6, 5, 4, 3, 2, 1]"), {"3": 1}),
+        (SIX.replace("' do item'", "' do item' + (i === 1 ? ' well' : '')"), dict.fromkeys(ALL, 1)),
+        (SIX.replace("' do item'", "' do item' + (i === 6 ? ' well' : '')"), {"3": 1, "6": 1}),
+        (SIX.replace("[1, 2", "['0', 1, 2"), dict.fromkeys(["0", *ALL], 1)),
+        (SIX.replace("5, 6]", "5, 6, 7]"), {"3": 1, "7": 1}),
         (SIX.replace("label: 'a'", "model: 'opus', label: 'a'"), dict.fromkeys(ALL, 1)),
     ],
-    ids=["edited", "inserted", "reversed", "another model"],
+    ids=["first edited", "last edited", "inserted", "appended", "another model"],
 )
 def test_a_changed_script(fleet: Fleet, edit: str, anew: dict[str, int]) -> None:
-    """Calls with the same prompt and options are answered, whatever their order; every other one starts an agent."""
+    """Calls before the first changed one are served; those after it run again."""
     cut(fleet, "3", done=5, script=SIX)
     assert after(fleet, script=edit) == anew
-    assert not told(fleet, *ALL)
+    assert not told(fleet, *anew)
+    heard = "".join(each.text for each in fleet.world.model.of("main"))
+    assert "calls after the first changed one run again; put changed or new agents last" in heard
 
 
 @pytest.mark.scenario(16)
@@ -279,7 +282,7 @@ def test_stages(fleet: Fleet) -> None:
 
 @pytest.mark.scenario(16)
 def test_identical_voters(fleet: Fleet) -> None:
-    """Each of three identical agents has its own result again, and the script changed."""
+    """Each of three identical agents has its own result again, and the last call changed."""
     script = VOTERS.replace("return await", "const votes = await") + "await agent('AGENT-S do count')\nreturn votes\n"
     cut(fleet, "S", done=3, script=script)
     assert after(fleet, script=script.replace("'AGENT-S do count'", "'AGENT-S do count well'")) == {"S": 1}
@@ -291,14 +294,14 @@ def test_identical_voters(fleet: Fleet) -> None:
 def test_schema_results(fleet: Fleet, changed: bool) -> None:
     """Objects that agents return by a schema come back as they were."""
     cut(fleet, "3", done=2, script=SCHEMA)
-    script = SCHEMA.replace("[1, 2, 3]", "[3, 2, 1]") if changed else SCHEMA
-    assert after(fleet, script=script).keys() == {"3"}
+    script = SCHEMA.replace("[1, 2, 3]", "[1, 2, 3, 4]") if changed else SCHEMA
+    assert after(fleet, script=script).keys() == ({"3", "4"} if changed else {"3"})
     assert [f'"word":"RESULT-{each}-' in ended(fleet.world) for each in (1, 2, 3)] == [True] * 3
 
 
 @pytest.mark.scenario(16)
 def test_args(fleet: Fleet) -> None:
-    """With other arguments only those calls are answered that were made before."""
+    """With other arguments the calls before the first other one are served."""
     cut(fleet, "2", done=1, script=ARGS, args={"items": [1, 2]})
     assert after(fleet, script=ARGS, args={"items": [1, 2]}) == {"2": 1}
     assert after(fleet, prompt="And 3.", script=ARGS, args={"items": [1, 2, 3]}) == {"1": 1, "2": 1, "3": 1}
@@ -315,19 +318,6 @@ def test_named_and_nested(fleet: Fleet, nested: bool) -> None:
     cut(fleet, "9" if nested else "2", done=2 if nested else 1, name="outer" if nested else "inner")
     assert after(fleet, name="outer" if nested else "inner") == ({"9": 1} if nested else {"2": 1})
     assert not told(fleet, "1", "2")
-
-
-@pytest.mark.scenario(16)
-def test_a_changed_script_that_runs_another(fleet: Fleet) -> None:
-    """Its own agents are answered. Those of the other script can't be, which the user is told."""
-    folder = fleet.world.project / ".claude" / "workflows"
-    folder.mkdir(parents=True)
-    (folder / "inner.js").write_text(INNER)
-    script = NESTED.replace("const inner", "const first = await agent('AGENT-8 do the first')\nconst inner")
-    cut(fleet, "9", done=3, script=script)
-    assert after(fleet, script=script.replace("do the last", "do the very last")) == {"1": 1, "2": 1, "9": 1}
-    assert not told(fleet, "1", "2", "9")
-    assert "agents of scripts that it runs with workflow() start anew" in fleet.world.holdfast("log")
 
 
 @pytest.mark.scenario(16)
@@ -381,7 +371,7 @@ def test_a_twin_in_flight_after_an_automatic_compaction(fleet: Fleet) -> None:
 
 @pytest.mark.scenario(16)
 @pytest.mark.parametrize("mode", ["default", "acceptEdits", "plan", "dontAsk"])
-@pytest.mark.parametrize("edit", [("", ""), ("[1, 2, 3", "[3, 2, 1")], ids=["same", "changed"])
+@pytest.mark.parametrize("edit", [("", ""), ("6]", "6, 7]")], ids=["same", "changed"])
 def test_no_permission_is_given(fleet: Fleet, mode: str, edit: tuple[str, str]) -> None:
     """What a person would be asked about doesn't run because Holdfast changed it; what they allowed does, changed."""
     cut(fleet, "3", done=5, script=SIX)
@@ -394,7 +384,7 @@ def test_no_permission_is_given(fleet: Fleet, mode: str, edit: tuple[str, str]) 
     allowed = fleet.world.client.session("--permission-mode", mode, "--allowedTools", "Workflow")
     launch(fleet.world, allowed, "Do it.", script=script)
     finish(fleet.world, allowed)
-    assert fleet.again() == {"3": 1}
+    assert fleet.again() == ({"3": 1, "7": 1} if edit[0] else {"3": 1})
     assert not told(fleet, *ALL)
 
 
@@ -408,19 +398,3 @@ def test_the_configuration_decides(fleet: Fleet, choice: str) -> None:
     heard = "".join(each.text for each in fleet.world.model.of("main"))
     assert ("An earlier run of this script left results" in heard) is (choice == "tell")
     assert ("was interrupted, 5 of 6 agents finished" in heard) is (choice == "tell")
-
-
-@pytest.mark.scenario(16)
-def test_a_changed_script_that_is_cut_off_too(fleet: Fleet) -> None:
-    """Killed before any agent of its own has ended: what it was answered from is still there for the third session."""
-    cut(fleet, "3", done=5, script=SIX)
-    edit = SIX.replace("[1, 2, 3, 4, 5, 6]", "[6, 5, 4, 3, 2, 1]")
-    fleet.stuck = {"3"}
-    session = fleet.world.client.session(SKIP)
-    launch(fleet.world, session, "Do it.", script=edit)
-    until(lambda: fleet.asked["3"])
-    session.kill()
-    fleet.stuck = set()
-    assert fleet.again() == {"3": 1}
-    assert after(fleet, script=edit) == {"3": 1}
-    assert not told(fleet, *ALL)

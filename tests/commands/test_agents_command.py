@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,13 +14,14 @@ from holdfast.sessions.agents import agent_book
 from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
 from tests.handlers.conftest import begin
-from tests.handlers.test_reuse_scripts import GONE, NEXT, PROMPTS, RUN, launches, script
+from tests.handlers.test_reuse_scripts import GONE, NEXT, PROMPTS, RUN, SECOND, launches, script
 from tests.handmade import OTHER
 from tests.signals import Agent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from holdfast.files.agent_runs import Journal
     from holdfast.testing import HoldfastProject
     from tests.handlers.test_reuse_scripts import Launches
 
@@ -108,6 +111,32 @@ def test_what_a_run_is_shown_with(launches: Launches) -> None:
     said = holdfast("agents", "rerun", RUN[:6], root=root).out
     assert said == f"{RUN} won't be used again: launched once more, all of its agents run.\n"
     assert "To use these results" not in holdfast("agents", "show", RUN, root=root).out
+
+
+def test_a_run_whose_journal_the_client_has_deleted(launches: Launches) -> None:
+    """It isn't said to have finished 0 of 0, and nothing offers results that are gone."""
+    shutil.rmtree(launches.ran())
+    launches.ended()
+    assert listed(launches) == [f"{RUN:<24}  no journal   review: its journal is gone"]
+    shown = holdfast("agents", "show", RUN, root=launches.project.root).out
+    assert shown == f"{RUN}  no journal  review: its journal is gone\n"
+    assert RUN not in launches.begin(SECOND, str(os.getpid())).context
+    launches.launch().assert_silent()
+
+
+def test_the_beginning_of_an_id_reads_one_journal(launches: Launches, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A project may have hundreds of runs."""
+    folders = [launches.ran(), launches.ran(NEXT, script("Else", name="other"), ())]
+    runs, seen = claude.agent_runs(), list[Path]()
+    read = runs.journal
+
+    def journal(folder: Path) -> Journal | None:
+        seen.append(folder)
+        return read(folder)
+
+    monkeypatch.setattr(runs, "journal", journal)
+    assert f"{RUN}  interrupted" in holdfast("agents", "show", RUN[:6], root=launches.project.root).out
+    assert set(seen) == {folders[0]}
 
 
 def test_agents_and_runs_of_other_worktrees_are_listed(launches: Launches) -> None:

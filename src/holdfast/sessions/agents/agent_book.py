@@ -28,7 +28,8 @@ class Entry(NamedTuple):
         name: its id.
         kind: `agent`, `teammate` or `run`.
         status: where it stands: `running`, `finished`, `used` once the conversation has its result, `failed`,
-            `interrupted` or `to run anew`; a run can also run `elsewhere`, or have completed in part (`partial`).
+            `interrupted` or `to run anew`; a run can also run `elsewhere`, have completed in part (`partial`), or have
+            `no journal` any more.
         about: what it is, in words.
         session: the session that launched it.
         call: the call that launched it.

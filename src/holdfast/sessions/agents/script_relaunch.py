@@ -10,7 +10,6 @@ from holdfast.sessions.agents.relaunch_answer import PASSED, Relaunch, said
 from holdfast.workflow.wording import Message, one_line
 
 if TYPE_CHECKING:
-
     from holdfast.sessions.agents.askings import Asking
     from holdfast.sessions.agents.script_runs import ScriptRun
     from holdfast.sessions.hook import Call, Context, Event
@@ -84,8 +83,8 @@ def _resume(event: Call, context: Context, earlier: ScriptRun, *, same: bool) ->
     named = event.tool_input.get("resumeFromRunId") == target
     if named and same and context.project.client.agent_runs().folder(event.transcript_path, target) == earlier.path:
         return PASSED  # the client does all of it
-    line = f"{earlier.counted} in run {earlier.run} of the script {one_line(earlier.name or 'without a name', 60)}, "
-    line += f"which this call resumes. {_SAME if same else _CHANGED}"
+    script = one_line(earlier.name or "without a name", 60)
+    line = f"{earlier.counted} in run {earlier.run} of the script {script}. {_SAME if same else _CHANGED}"
     script_runs.reuses(event, context.project, earlier, line)
     if named:
         return Relaunch(messages=said(context, event, line, "" if same else f"Holdfast: {line}"))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from holdfast.clients.claude.workflow_runs import chain, journals
+from holdfast.clients.claude.workflow_runs import journals
 
 DATA = Path(__file__).parent / "data"
 LINES = (DATA / "journal.jsonl").read_text("utf-8").splitlines()
@@ -54,46 +53,49 @@ def test_a_journal_that_needs_no_repair_keeps_every_line(folder: Path) -> None:
     assert [json.loads(each) for each in journals.repaired(folder).splitlines()] == [*map(json.loads, LINES)]
 
 
-def test_a_failed_line_goes_and_the_results_after_it_stay(tmp_path: Path) -> None:
-    """The client deletes a result at `failed`, and serves nothing behind it."""
-    lines = [*LINES[:4], line("failed", 1), line("failed", 2), *LINES[4:6]]
-    found = journals.journal(written(tmp_path, *lines))
-    assert found is not None
-    assert [each.state for each in found.agents] == ["failed", "finished", "finished"]
-    assert (found.done, found.whole) == (2, False)
-    assert [kind for kind, _ in kept(tmp_path)] == ["launched", "started", "started", "result", "started", "result"]
+S, R, F = "started", "result", "failed"
 
 
-def test_a_start_after_a_result_goes(tmp_path: Path) -> None:
-    """A killed resume has started a finished agent again, which would end its result."""
-    written(tmp_path, *LINES[:4], line("started", 2, agentId="anew"), line("started", 1, agentId="anew"))
-    assert kept(tmp_path)[4:] == [("started", "anew")], "only the first agent, which had not finished, starts again"
+@pytest.mark.parametrize(
+    ("lines", "stay", "states"),
+    [
+        ([S, F], [S], "failed"),
+        ([S, R, S], [S, R], "finished"),
+        ([S, R, F], [S, R], "finished"),
+        ([S, F, S, R], [S, F, S, R], "finished"),
+        ([S, R, F, S, R, S, F], [S, R, F, S, R], "finished"),
+        ([S, R, S, R], [S, R, S, R], "finished"),
+        ([S, F, S], [S, S], "started"),
+        ([S, S], [S, S], "started"),
+    ],
+)
+def test_what_ends_the_clients_cache_goes(tmp_path: Path, lines: list[str], stay: list[str], states: str) -> None:
+    """After a last result, and failures of what has none. What is before stays: later keys depend on it."""
+    written(
+        tmp_path, LINES[0], *(line(kind, 1, **({"result": "R"} if kind == R else {})) for kind in lines), *LINES[3:5]
+    )
+    assert [kind for kind, agent in kept(tmp_path) if agent == json.loads(line(S, 1))["agentId"]] == stay
     found = journals.journal(tmp_path)
     assert found is not None
-    assert (found.done, found.whole) == (1, False)
+    assert found.agents[0].state == states
+    assert found.whole is (lines == stay)
 
 
-@pytest.mark.parametrize("nothing", [None, "", [], {}])
-def test_an_empty_result_is_none(tmp_path: Path, nothing: object) -> None:
-    """Nothing that says nothing is served again. Zero and false say something."""
-    written(tmp_path, line("started", 1), line("result", 1, result=nothing), line("started", 2))
+@pytest.mark.parametrize("result", ["", [], {}, 0, False])
+def test_an_empty_result_is_one(tmp_path: Path, result: object) -> None:
+    """The client serves it as any other. The text of one that is no string is JSON."""
+    written(tmp_path, line("started", 1), line("result", 1, result=result))
     found = journals.journal(tmp_path)
     assert found is not None
-    assert found.done == 0
-    assert [kind for kind, _ in kept(tmp_path)] == ["started", "started"]
-    written(tmp_path, line("started", 1), line("result", 1, result=0), line("result", 2, result=False))
-    assert len(kept(tmp_path)) == 3
+    assert (found.done, found.whole) == (1, True)
+    assert found.agents[0].result == ("" if result == "" else json.dumps(result))
 
 
-@pytest.mark.parametrize(("later", "counts"), [("anew", "anew"), (None, "RESULT-1"), ("", "RESULT-1")])
-def test_of_several_results_the_last_that_says_something_counts(tmp_path: Path, later: object, counts: str) -> None:
-    """The agent ran again, as an earlier result had been dropped. Its copy says what the journal does."""
-    written(tmp_path, line("result", 1, result="RESULT-1"), line("started", 1), line("result", 1, result=later))
-    found = journals.journal(tmp_path)
+def test_a_script_that_the_client_hides_is_unknown(tmp_path: Path) -> None:
+    """Another process may not resume its runs."""
+    found = journals.journal(written(tmp_path, '{"type":"launched","hiddenScriptSha256":"ab"}', *LINES[1:]))
     assert found is not None
-    assert [each.result for each in found.agents] == [counts]
-    said = [json.loads(each) for each in journals.repaired(tmp_path).splitlines()]
-    assert [each["result"] for each in said if each["type"] == "result"] == [counts]
+    assert not found.known
 
 
 def test_a_last_line_that_a_kill_cut_off_is_left_out(tmp_path: Path) -> None:
@@ -150,46 +152,6 @@ def test_a_run_has_ended_when_its_record_says_so(folder: Path) -> None:
     for text, state in (('{"status":"completed"}', "completed"), ('{"status":"failed"}', "failed"), ("{", "")):
         record.write_text(text)
         assert journals.ended(folder) == state
-
-
-def test_a_recorded_prompt_is_read_without_the_frame_around_it(folder: Path) -> None:
-    """With it the recorded key comes out: it is the second slot's of the first `parallel`."""
-    shutil.copy(DATA / f"agent-{SECOND}.jsonl", folder)
-    said = journals.prompt(folder, SECOND)
-    assert said == "AGENT-2 do item 2"
-    assert journals.prompt(folder, "../secret") is None
-    assert journals.prompt(folder, "none") is None
-    key = json.loads(LINES[2])["key"]
-    places = chain.Places([chain.Call(key, said)])
-    assert chain.key(places.before[key], said) == key
-
-
-def test_the_keys_of_a_recorded_run_follow_from_its_prompts() -> None:
-    """Each of the six has a slot of its own; nobody comes after another."""
-    keys = {each["label"]: each["key"] for each in map(json.loads, LINES) if each["type"] == "started"}
-    places = chain.Places([chain.Call(keys[f"a{n}"], f"AGENT-{n} do item {n}") for n in range(1, 7)])
-    assert len({places.before[each] for each in keys.values()}) == 6
-    assert not places.staged
-
-
-def test_calls_in_turn_are_a_chain() -> None:
-    """The key of each call depends on all before it; where its place isn't found, several are possible."""
-    first = chain.key("", "one")
-    second = chain.key(first, "two")
-    places = chain.Places([chain.Call(first, "one"), chain.Call(second, "two")])
-    assert places.before == {first: "", second: first}
-    other = chain.key("elsewhere", "three")
-    unplaced = chain.Places([chain.Call(first, "one"), chain.Call(other, "three")])
-    assert unplaced.before == {first: ""}
-    assert first in unplaced.possible(other)
-
-
-def test_options_are_part_of_a_key() -> None:
-    """Another model is another call."""
-    options = '{"model":"haiku"}'
-    key = chain.key("", "one", options)
-    assert not chain.Places([chain.Call(key, "one")]).before
-    assert chain.Places([chain.Call(key, "one")], (options,)).before == {key: ""}
 
 
 def test_an_agent_is_carried_with_its_transcript(tmp_path: Path) -> None:
