@@ -89,7 +89,7 @@ def test_what_is_at_work_goes_on(world: World, terminal: Callable[..., Terminal]
     requests = len(world.model.of("main"))
     there.prompt("/clear")
     there.until(lambda: len(world.rows("sessions")) == 3)
-    world.model.turns = launches()[:2]
+    world.model.turns = [*launches()[:2]]
     there.prompt("Do it.")
     there.until(lambda: sorted(asked[4:]) == ["DESIGNER do", "SCRIPTED-1 do", "SCRIPTED-2 do"])
     assert not world.complaints

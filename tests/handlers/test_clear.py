@@ -175,3 +175,20 @@ def test_a_new_client_goes_on_with_nothing(project: HoldfastProject, monkeypatch
         begin(project, "clear")
         with Workspace.open(project.root).ledger as ledger:
             assert {row["session"] for row in ledger.rows("SELECT session FROM runs")} == {ME}
+
+
+def test_after_a_compaction_with_another_id_the_same_prompt_counts(project: HoldfastProject) -> None:
+    """What finished under it answers, however often the id changed; after another prompt it runs again."""
+    done = Agent(project, "Look", prompt="Look it.", number=1)
+    done.about_to()
+    done.started()
+    done.stopped("All is well.")
+    done.returned("All is well.")
+    compact(project)
+    Agent(project, "Look", prompt="Look it.", number=2).about_to().assert_denied("All is well.")
+    project.fire("PreCompact", "PreCompact-auto")
+    project.session = THIRD
+    begin(project, "compact")
+    Agent(project, "Look", prompt="Look it.", number=3).about_to().assert_denied("All is well.")
+    asked(project, "second")
+    assert "permissionDecision" not in Agent(project, "Look", prompt="Look it.", number=4).about_to().specific

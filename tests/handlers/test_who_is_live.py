@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -25,7 +25,7 @@ RUN, RESTORED = "wf_0a1b2c3d-4e5", "WORKFLOW RESTORED AFTER COMPACTION"
 SCRIPT = "export const meta = {name: 'sweep', description: 'x', phases: [{title: 'P'}]}\nreturn await agent('One')\n"
 ABOVE, OWN, NONE = str(os.getppid()), str(os.getpid()), "999999999"  # no process has the last number
 # What is noted of a session's process, and whether it is gone for another session, whose process has the number OWN.
-NOTED = {
+NOTED: dict[str, tuple[dict[str, Any], bool]] = {
     "that process": ({"process": ABOVE}, False),
     "no such process": ({"process": NONE}, True),
     "a later one of that number": ({"process": ABOVE, "process_start": "1"}, True),
@@ -53,7 +53,7 @@ def test_whoever_asks_gets_the_same_answer(
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:00:00Z")
     begin(project, "startup")
     holdfast("start", "Theirs", "--phase", "One", root=project.root, session=ME)
-    call = {"tool_name": "Workflow", "tool_input": {"script": SCRIPT}, "tool_use_id": "toolu_9"}
+    call: dict[str, Any] = {"tool_name": "Workflow", "tool_input": {"script": SCRIPT}, "tool_use_id": "toolu_9"}
     project.fire("PreToolUse", **call)
     project.fire("PostToolUse", **call, tool_response={"runId": RUN, "transcriptDir": "/nowhere"})
     ended, running = (Agent(project, each, number=number) for number, each in enumerate(("Review", "Watch")))

@@ -108,8 +108,7 @@ def _held(context: Context, event: Call, row: dict[str, Any], asking: Asking, pr
     if agent is None or row["host"] != project.host:
         return None
     who = f"{one_line(agent.agent_type, 60)} {agent.agent_id}".strip()
-    asker = row["session"] == event.session_id
-    alive = sessions.is_in(project, row, process) if process is not None else asker
+    alive = sessions.is_in(project, row, process) if process is not None else row["session"] == event.session_id
     if not alive and not sessions.is_gone(project, row):
         return None  # another client's agent
     if agent.fate == "running" and alive:

@@ -50,9 +50,9 @@ def inherit(project: OpenProject, before: str, session: str, *, cleared: bool = 
         session: the id it goes on under.
         cleared: whether `/clear` changed the id; else the conversation goes on, and what the model knows moves too.
     """
-    sessions.ended(project, before)
     if before == session:
         return
+    sessions.ended(project, before)
     if sessions.process_gone(project, before):  # the agents ended with the process
         lifecycle.still_there(project, before, ())
     ledger = project.ledger
