@@ -41,6 +41,7 @@ def compile(
     others: Sequence[Workflow] = (),
     notes: Sequence[str] = (),
     recap: str = "",
+    running: bool = True,
 ) -> GivenBack:
     """Write the sidecar and return the guidance that points to it.
 
@@ -51,11 +52,11 @@ def compile(
         others: workflows that get a line each.
         notes: further notes about it, a line each.
         recap: the client's own summary; what it has word for word is shortened in the guidance.
+        running: whether agents that run are named. After a compaction the client does that itself.
     """
     known = required_files.states(project, session, workflow)
-    # The client itself names those that run, and says not to start them again.
     agents = [each for each in agent_status.waiting(project, session) if each.workflow in (None, workflow.key)]
-    agents = [each for each in agents if each.unused]
+    agents = [each for each in agents if running or each.unused]
     made = guidance.compile(
         workflow,
         root=project.root,
@@ -94,7 +95,8 @@ def give(event: Event, context: Context, workflow: Workflow, verdict: Verdict, n
         notes.append("required reading may be missing: CLAUDE.local.md wasn't read to its end (`holdfast explain`)")
     if branch and branch != project.branch:
         notes.append(f"last worked on in branch {branch!r}; this is {project.branch or 'a detached head'!r}")
-    back = compile(project, session, workflow, others=verdict.others, notes=notes, recap=recap)
+    running = getattr(event, "source", "") != "compact"
+    back = compile(project, session, workflow, others=verdict.others, notes=notes, recap=recap, running=running)
     made = back.guidance
     delivery = deliveries.begin(
         project,
