@@ -39,12 +39,14 @@ def own(launches: Launches, agent: Agent) -> Path:
 
 
 def test_nothing_left_is_nothing_said(launches: Launches) -> None:
-    """Nor of an agent whose result the conversation has."""
+    """Nor of an agent whose result a conversation has, but for that conversation's own after its compaction."""
     made = working(launches)
     made.stopped("All is well.")
     made.notified(words="All is well.")
-    assert LEAD not in new_session(launches).context
-    assert LEAD not in launches.compact().context
+    told = launches.compact().context
+    assert LEAD not in told
+    assert f"builder ({made.run}) has finished" in told
+    assert made.run not in new_session(launches).context
 
 
 def test_an_agent_that_was_cut_off_is_named_and_can_go_on(launches: Launches) -> None:
@@ -79,12 +81,15 @@ def test_a_result_that_nobody_used_is_told_once_it_is_used_no_more(launches: Lau
     assert "Seven findings." not in launches.compact().context
 
 
-def test_this_sessions_own_agents_are_named_after_a_compaction(launches: Launches) -> None:
-    """Without a workflow nothing else names them."""
+def test_this_sessions_own_running_agents_are_left_to_the_client(launches: Launches) -> None:
+    """After a compaction it names them itself; an unused result it may not."""
     launches.process = str(os.getpid())
     launches.begin()
-    made = working(launches)
-    assert f"{made.run}" in launches.compact().context
+    running, ended = working(launches), working(launches, 2)
+    ended.stopped("Seven findings.")
+    told = launches.compact().context
+    assert running.run not in told
+    assert f"builder ({ended.run}) has finished; its result is still unused" in told
 
 
 def test_a_running_script_is_named_with_its_task(launches: Launches) -> None:

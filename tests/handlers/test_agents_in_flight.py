@@ -96,14 +96,14 @@ def test_a_compaction_tells_what_ended_unused_and_where_it_lies(project: Holdfas
 
 
 def test_agents_for_no_phase_are_told_too(project: HoldfastProject) -> None:
-    """Running and ended; once their results came they are not."""
+    """The client itself tells which run. Once their results came, those that finished are told with their places."""
     running, ended = (Agent(project, "look around", "Explore", number=number) for number in (1, 2))
     begun(project, running, ended, background=True)
     ended.stopped("It is in parser.py.")
 
     text = compact(project).context
     task = ' (launched for "look around")'
-    assert f"Explore ({running.run}) is running; don't start it again{task}" in text
+    assert running.run not in text
     assert f"Explore ({ended.run}) has finished; {UNUSED}{task}" in text
     assert '"It is in parser.py."' in text
 
@@ -111,7 +111,8 @@ def test_agents_for_no_phase_are_told_too(project: HoldfastProject) -> None:
     running.notified("failed")
     text = compact(project).context
     assert running.run not in text
-    assert ended.run not in text
+    assert UNUSED not in text
+    assert f"Explore ({ended.run}) has finished{task}; transcript: /" in text
 
 
 def test_a_failed_agent_is_told_as_failed(project: HoldfastProject) -> None:
@@ -164,7 +165,7 @@ def test_a_result_that_came_in_the_middle_of_a_turn_is_consumed(
         text = compact(project, transcript_path=transcript).context
 
     assert RESTORED in text
-    assert (run in text) == (not version)
+    assert (UNUSED in text) == (not version)
 
 
 def test_an_agent_whose_end_no_event_told_is_looked_for_before_it_is_missed(
@@ -209,7 +210,6 @@ def test_a_session_whose_id_changed_keeps_its_agents(project: HoldfastProject) -
 
     text = compact(project, before=ME, after=THIRD).context
 
-    assert f"builder ({running.run}) for phase_0 is running" in text
     assert f"Explore ({ended.run}) has finished" in text
     running.stopped("Built.")  # the client still sends it under the old id
     project.fire("UserPromptSubmit", "UserPromptSubmit", session_id=THIRD, prompt="go on")
@@ -226,9 +226,9 @@ def test_a_session_found_by_its_ancestry_keeps_its_agents(project: HoldfastProje
     begun(project, agent, background=True)
     begin(project, "startup", session_id=OTHER)
 
-    text = begin(project, "compact", session_id=THIRD, transcript_path=str(path)).context
+    begin(project, "compact", session_id=THIRD, transcript_path=str(path))
 
-    assert f"builder ({agent.run}) for phase_0" in text
+    assert [each.agent_id for each in agent_status.running(opened(project), THIRD)] == [agent.run]
 
 
 def test_another_sessions_agents_are_not_told(project: HoldfastProject) -> None:
@@ -271,8 +271,8 @@ def test_agents_of_a_client_that_runs_are_not_given_up(project: HoldfastProject)
     begun(project, agent, background=True)
     begin(project, "resume")
 
-    assert f"builder ({agent.run}) for phase_0" in compact(project).context
-    assert "is running" in compact(project).context
+    compact(project)
+    assert [each.agent_id for each in agent_status.running(opened(project), ME)] == [agent.run]
 
 
 # What an agent gets back after its own compaction
@@ -535,4 +535,4 @@ def test_a_process_of_another_host_is_not_known_to_be_gone(project: HoldfastProj
     opened(project).ledger.run("UPDATE sessions SET process = ?, host = 'elsewhere'", gone.pid)
     begin(project, "resume")
 
-    assert "is running" in compact(project).context
+    assert [each.agent_id for each in agent_status.running(opened(project), ME)] == [agent.run]

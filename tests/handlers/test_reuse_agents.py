@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import paths
+from holdfast import clock, paths
 from holdfast.clients import claude
 from holdfast.process import liveness
 from holdfast.sessions.agents import agent_relaunch, askings
@@ -85,20 +85,74 @@ def test_without_a_new_beginning_identical_agents_are_meant(project: HoldfastPro
     assert passed(agent(project, 2).about_to())
 
 
-def test_each_beginning_is_answered_as_the_one_before(project: HoldfastProject) -> None:
-    """A result that was used again and one that came since answer both calls, in the order of these."""
-    finished(project, "The first.")
-    compacted(project)
-    agent(project, 2).about_to().assert_denied("The first.")
-    second = agent(project, 3)
-    second.about_to()
-    second.started()
-    second.stopped("The second.")
-    second.returned("The second.")
-    compacted(project)
-    agent(project, 4).about_to().assert_denied("The first.")
-    agent(project, 5).about_to().assert_denied("The second.")
-    assert passed(agent(project, 6).about_to())
+def test_a_result_is_used_again_only_while_it_holds(project: HoldfastProject, tmp_path: Path) -> None:
+    """Not after an edit by the session or an agent, another agent's end, or a second run under the same prompt."""
+    transcript = tmp_path / "session.jsonl"
+    begin(project, "startup", transcript_path=str(transcript))
+
+    def ran(name: str, number: int) -> None:
+        made = Agent(project, name, prompt="Check.", number=number)
+        made.about_to()
+        made.started()
+        made.stopped(f"Three errors in {name}.")
+        made.returned(f"Three errors in {name}.")
+
+    def edited(file: Path, tool: str) -> None:
+        call = {"type": "tool_use", "id": "t1", "name": tool, "input": {"file_path": "a.py", "notebook_path": "a.py"}}
+        result = {"type": "tool_result", "tool_use_id": "t1", "content": "ok"}
+        entries = [
+            {"type": kind, "timestamp": clock.stamp(), "isSidechain": True, "message": {"content": [block]}}
+            for kind, block in (("assistant", call), ("user", result))
+        ]
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("".join(f"{json.dumps(entry)}\n" for entry in entries), "utf-8")
+
+    fixer = transcript.with_suffix("") / "subagents" / "agent-a1.jsonl"
+    changes: dict[str, tuple[Callable[[], object], bool]] = {
+        "nothing": (lambda: None, True),
+        "an edit": (lambda: edited(transcript, "Edit"), False),
+        "a notebook": (lambda: edited(transcript, "NotebookEdit"), False),
+        "an agent's edit": (lambda: edited(fixer, "Write"), False),
+        "another agent": (lambda: ran("Fix", 70), False),
+        "a second run": (lambda: ran("a second run", 71), False),
+    }
+    wrong = []
+    for number, (name, (change, held)) in enumerate(changes.items(), 10):
+        ran(name, number)
+        change()
+        compacted(project)
+        again = Agent(project, name, prompt="Check.", number=number + 40).about_to()
+        if passed(again) is held or (held and "just now); nothing was started" not in again.stdout):
+            wrong.append(f"{name}: {again.stdout or 'it ran'}")
+    assert not wrong
+
+
+@pytest.mark.parametrize(("source", "session"), [("resume", ME), ("startup", OTHER), ("fork", OTHER)])
+def test_an_agent_that_is_continued_ends_its_phase_once(
+    project: HoldfastProject, process: list[str], source: str, session: str
+) -> None:
+    """Whichever session the next one is; the client may have said before that it was stopped."""
+    start = ("start", "Check", "--format", "hybrid", "--phase", "Review", "--phase", "Publish")
+    holdfast(*start, root=project.root, session=project.session)
+    begin(project, "startup")
+    made = agent(project, background=True)
+    made.about_to()
+    made.launched()
+    made.started()
+    project.session, process[0] = session, str(os.getpid())
+    begin(project, source)
+    if source == "resume":
+        made.notified("stopped", "It didn't finish before the previous session ended.")
+        assert phases(project) == ["failed", "pending"]
+    made.started()
+    assert phases(project) == ["active", "pending"]
+    made.stopped("All is well.")
+    made.notified(words="All is well.")
+    assert phases(project) == ["completed", "active"]
+    asked(project, "another")
+    agent(project, 2, background=True).about_to().assert_denied("All is well.")
+    assert phases(project) == ["completed", "active"]
+    assert len(holdfast("export", root=project.root).json["ledger"]["runs"]) == 1
 
 
 def test_asked_for_anew_it_runs(project: HoldfastProject) -> None:

@@ -161,10 +161,9 @@ def test_a_session_with_very_much_of_everything_gets_some_of_each(tmp_path: Path
         written.say(f"request {number}, never forget{long}")
         written.edit(f"{HOME}/src/{'deep/' * 10}file_{number}.py", create=True)
         written.run(f"make target_{number}{long}", f"error: target_{number}{long}", failed=True)
-        written.agent(f"agent {number}{long}", f"a{number:016}")
         written.background(f"serve {number}{long}", f"b{number:08}")
     written.todos(*[(f"todo {number}{long}", "pending") for number in range(60)])
     text = given(written.file(tmp_path / "s.jsonl"), branch="main")
-    for newest in ("request 59,", "todo 0 ", "target_59", "agent 59 ", "serve 59 ", "file_59.py"):
+    for newest in ("request 59,", "todo 0 ", "target_59", "serve 59 ", "file_59.py"):
         assert newest in text
-    assert text.count("more") >= 6
+    assert text.count("more") >= 5

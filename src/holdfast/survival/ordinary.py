@@ -71,21 +71,19 @@ def plant(
         mark: the word that is part of all of the session's own words.
         branch: the branch it works on.
     """
-    name, runs, job, ended = _name(mark), _id(mark, 1), _job(mark), _id(mark, 2)
+    name, job = _name(mark), _job(mark)
     failing, asked = (f"{mark}-FAILING-COMMAND", f"test_{name}_fails"), f"{mark}-LAST-REQUEST"
     facts = [
         *_all("request", f"{mark}-FIRST-REQUEST", f"{mark}-RULE always tabs", f"{mark}-MIDDLE-REQUEST"),
         *_all("request", f"{mark}-TYPED-MEANWHILE", asked),
         *_all("file", f"src/{name}_created.py (created", f"src/{name}_often.py (written 3 times)"),
-        *_all("file", f"src/{name}_other.py", f"docs/{name}_read.md"),
+        *_all("file", f"src/{name}_other.py", *(f"src/{name}_part_{number}.py" for number in range(4))),
         *_all("command", *failing),
         *_all("command", f"{mark}-RUNNING-COMMAND", job, f"{work.tasks}/{job}.output"),
-        *(Fact("agent", f"{mark}-AGENT-IN-FLIGHT", "running"), Fact("agent", f"{mark}-SECOND-AGENT", "running")),
-        *_all("agent", runs, f"{mark}-reviewer"),
-        *(Fact("agent", f"{mark}-AGENT-THAT-ENDED", "ended"), Fact("agent", f"{mark}-AGENT-RESULT", "ended")),
+        *_all("request", f"{mark}-THIRD-REQUEST", f"{mark}-FOURTH-REQUEST"),
         *_all("plan", f"{mark}-plan.md", f"{mark} plan title"),
         *_all("branch", branch),
-        *_all("decision", f"{mark}-DECISION", f"{mark}-ANSWER"),
+        *_all("decision", f"{mark}-DECISION", f"{mark}-ANSWER", f"{mark}-CHOICE"),
     ]
     machine = {f"{mark}-{word}" for word in ("SIDECHAIN", "EXPANSION", "QUEUED-BY-A-MACHINE")}
     planted = Ordinary(mark, facts, {f"{mark}-OLD-TODO", f"{mark}-FIXED"}, machine, failing, asked)
@@ -103,26 +101,30 @@ def plant(
     work.edit(f"{work.home}/src/{name}_created.py", create=True)
     work.edit(f"{work.home}/src/{name}_often.py")
     work.edit(f"{work.home}/src/{name}_other.py")
+    for number in range(4):
+        work.edit(f"{work.home}/src/{name}_part_{number}.py")
     work.answer(f"I looked around. {mark}-DECISION: we will use SQLite because it is one file. Now the tests.")
     answers = {f"Which name ({mark}-ANSWER)?": "parser"}
     work.call("AskUserQuestion", {"questions": []}, {"questions": [], "answers": answers}, "answered")
     between(2)
 
     work.say(f"{mark}-MIDDLE-REQUEST: also write the tests.")
-    work.agent(f"{mark}-AGENT-THAT-ENDED", ended)
+    work.agent(f"{mark}-AGENT-THAT-ENDED", _id(mark, 2))
     work.run(f"pytest -q {mark}-FIXED", "FAILED tests/test_fixed.py::test_it", failed=True)
     work.edit(f"{work.home}/src/{name}_often.py")
     work.run(f"pytest -q {mark}-FIXED", "1 passed")
     work.queue(f"{mark}-TYPED-MEANWHILE: mind the empty file.")
     work.queue(f"{mark}-QUEUED-BY-A-MACHINE", mode="task-notification")
-    work.notify(ended, f'Agent "{mark}-AGENT-THAT-ENDED" finished', result=f"{mark}-AGENT-RESULT")
+    work.notify(_id(mark, 2), f'Agent "{mark}-AGENT-THAT-ENDED" finished', result=f"{mark}-AGENT-RESULT")
     between(3)
 
     work.edit(f"{work.home}/src/{name}_often.py")
     _fails(work, *failing)
     work.background(f"{mark}-RUNNING-COMMAND --serve", job)
-    work.agent(f"{mark}-AGENT-IN-FLIGHT", runs, f"{mark}-reviewer")
-    work.agent(f"{mark}-SECOND-AGENT", _id(mark, 3))
+    work.agent(f"{mark}-AGENT-IN-FLIGHT", _id(mark, 1), f"{mark}-reviewer")
+    work.answer(f"{mark}-CHOICE: I chose pytest because it is there.")
+    work.say(f"{mark}-THIRD-REQUEST: name the tests well.")
+    work.say(f"{mark}-FOURTH-REQUEST: keep them short.")
     work.aside("isSidechain", f"{mark}-SIDECHAIN")
     work.aside("isMeta", f"{mark}-EXPANSION")
     work.interrupt()
@@ -151,7 +153,7 @@ def _todos(work: Worked, tool: Tool, mark: str, name: str) -> list[Fact]:
     old, one, two, three = (f"{mark}-{word}" for word in ("OLD-TODO", "TODO-ONE", "TODO-TWO", "TODO-THREE"))
     if tool == "neither":
         work.say(f"{mark}-SECOND-REQUEST: read the standard first.")
-        work.read(f"{work.home}/docs/{name}_standard.md")
+        work.edit(f"{work.home}/docs/{name}_standard.md", create=True)
         work.edit(f"{work.home}/{name}_notes.md", create=True)
         work.answer(f"- **Decision:** {mark}-SECOND-DECISION, no recursion.")
         return [

@@ -149,7 +149,6 @@ class Truth:
         for number, phase in enumerate(self.phases, 1):
             if self.listed or number == self.current:
                 found += self._of_phase(phase, number)
-        found += [Fact("agent", name, "running") for name in self.agents.values()]
         found += [Fact(kind, tail, long=True) for kind, tail in self.tails]
         found = [replace(fact, needle=self.needles.get(fact.needle, fact.needle)) for fact in found]
         return tuple(fact for fact in found if fact.needle)

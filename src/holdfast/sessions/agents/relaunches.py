@@ -14,8 +14,9 @@ def relaunch(event: Call, context: Context) -> Relaunch:
     """Note that agents are launched, and say what to do if they were launched before.
 
     Nothing finished is used again unless its run was interrupted or named, or the same work is launched again under
-    the same prompt of a person after the conversation began anew. A failed result never is, nor an empty one of
-    a single agent. Permissions stay as they are.
+    the same prompt of a person after the conversation began anew. An agent's result must still hold: nothing was edited
+    since, and the agent isn't part of a loop. A failed result never is, nor an empty one of a single agent. Permissions
+    stay as they are.
 
     Args:
         event: the `PreToolUse` of the Agent tool or of the Workflow tool, in the main conversation.

@@ -47,6 +47,7 @@ def compile(
     todos: Sequence[Todo] = (),
     notes: Sequence[str] = (),
     recap: str = "",
+    running: bool = True,
 ) -> GivenBack:
     """Write the sidecar and return the guidance that points to it.
 
@@ -58,12 +59,12 @@ def compile(
         todos: the session's open to-dos; those that represent the workflow's phases are left out.
         notes: further notes about it, a line each.
         recap: the client's own summary; what it has word for word is shortened in the guidance.
+        running: whether agents that run are named. After a compaction the client does that itself.
     """
     titles = {phase.title for phase in workflow.phases}
     known = required_files.states(project, session, workflow)
-    # The client itself names those that run, and says not to start them again.
     agents = [each for each in agent_status.waiting(project, session) if each.workflow in (None, workflow.key)]
-    agents = [each for each in agents if each.unused]
+    agents = [each for each in agents if running or each.unused]
     made = guidance.compile(
         workflow,
         root=project.root,
@@ -123,7 +124,8 @@ def give(event: Event, context: Context, workflow: Workflow, verdict: Verdict, n
     since = last.made_at if last and last.arrived else ""
     others = [each for each in verdict.others if not each.finished or each.updated_at >= since]  # told of only once
     todos = trail(project, event, verdict.snapshot).todos
-    back = compile(project, session, workflow, others=others, todos=todos, notes=notes, recap=recap)
+    running = getattr(event, "source", "") != "compact"
+    back = compile(project, session, workflow, others=others, todos=todos, notes=notes, recap=recap, running=running)
     made = back.guidance
     delivery = deliveries.begin(
         project,

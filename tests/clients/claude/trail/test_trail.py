@@ -31,32 +31,24 @@ def test_what_the_clients_wrote_is_understood(client: str, tool: str) -> None:
         ("echo FAILED test_parser; exit 1", "Exit code 1\nFAILED test_parser")
     ]
     assert found.edits == (Edit(f"{HOME}/new.py", 1, created=True), Edit(f"{HOME}/app.py", 1, created=False))
-    assert found.reads == (f"{HOME}/docs/req.md",)
     assert words.decided(found.statements) == ("I chose SQLite because it is small.",)
-    assert [(job.text, job.kind, job.status, job.result) for job in found.finished] == [
-        ("Look around", "general-purpose", "completed", "AGENT REPORT")
-    ]
-    assert (found.agents, found.plan) == ((), "")
+    assert found.plan == ""
     assert found.branch == "HEAD"
     # The newer client says at a resume that the command was stopped; the older one says nothing.
     assert [job.text for job in found.commands] == (["sleep 60"] if client == "2.1.197" else [])
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_before_the_end_was_told_agent_and_command_run(client: str) -> None:
-    """Up to the compaction of a real session: both with id and the file their output goes to."""
+def test_before_its_end_was_told_a_command_runs(client: str) -> None:
+    """Up to the compaction of a real session: with its id and the file its output goes to."""
     entries = transcripts.tail(str(WRITTEN / f"worked-{client}-tasks.jsonl"))
     end = next(number for number, entry in enumerate(entries) if entry.get("subtype") == "compact_boundary")
     kinds = [entry.get("attachment", {}).get("type") for entry in entries]
     told = len(kinds) - kinds[::-1].index("task_status")  # the client says after a compaction what still runs
     assert told > end
     for part in (entries[:end], entries[:told]):
-        found = read(part)
-        assert found.finished == ()
-        (agent,), (command,) = found.agents, found.commands
-        assert (agent.text, agent.kind, agent.status) == ("Look around", "general-purpose", "running")
+        (command,) = read(part).commands
         assert command.text == "sleep 60"
-        assert agent.output.endswith(f"/tasks/{agent.id}.output")
         assert command.output.endswith(f"/tasks/{command.id}.output")
 
 
@@ -159,56 +151,24 @@ def test_a_command_that_was_refused_never_ran(refusal: str) -> None:
 
 @pytest.mark.parametrize("status", ["completed", "failed", "killed", "stopped"])
 def test_what_ended_runs_no_more(status: str) -> None:
-    """An agent's end is told with its result; a command's end is a run of that command, and a failed one a failure."""
+    """A command's end is a run of that command, and a failed one a failure."""
     made = Transcript()
-    made.agent("look", "a1")
     made.background("make serve", "b1")
-    made.agent("other", "a2")
-    made.notify("a1", 'Agent "look" finished', status, "what <b>it</b> said </status> </result> x")
     made.notify("b1", "Background command failed with exit code 1", status)
     found = read(made.entries)
-    assert [job.id for job in found.agents] == ["a2"]
     assert found.commands == ()
-    assert [(job.id, job.status, job.result) for job in found.finished] == [
-        ("a1", status, "what <b>it</b> said </status> </result> x")
-    ]
     assert [each.command for each in words.failures(found.runs)] == (["make serve"] if status == "failed" else [])
 
 
 def test_an_end_may_be_told_while_the_model_works() -> None:
-    """As an attachment, several at once, and for an agent whose launch is not in what was read."""
+    """As an attachment; a notification without an end leaves a command running."""
     made = Transcript()
-    made.agent("look", "a1")
-    both = notification("a1", 'Agent "look" finished', "completed", "one") + notification(
-        "a7", 'Agent "long ago" finished', "completed", "two"
-    )
-    made.queue(both, mode="task-notification")
-    found = read(made.entries)
-    assert found.agents == ()
-    assert [(job.id, job.result) for job in found.finished] == [("a7", "two"), ("a1", "one")]
-    assert "long ago" in found.finished[0].text
-    assert found.requests == ()
-
-
-def test_a_word_on_the_way_is_no_end() -> None:
-    """A notification without an end leaves a job running, and an agent that goes on runs again."""
-    made = Transcript()
-    made.agent("look", "a1")
     made.background("serve", "b1")
-    made.notify("a1", "Agent is at work", "running")
     made.notify("b1", "an event", "")
-    made.notify("a9", 'Agent "of nobody" is at work', "running")
-    assert (len(read(made.entries).agents), len(read(made.entries).commands)) == (1, 1)
-    made.notify("a1", 'Agent "look" finished', result="one")
-    made.attach(type="task_status", taskId="a1", taskType="local_agent", description="look", status="running")
+    assert len(read(made.entries).commands) == 1
+    made.queue(notification("b1", "Background command finished", "completed", "one"), mode="task-notification")
     found = read(made.entries)
-    assert [(job.id, job.status, job.result) for job in found.agents] == [("a1", "running", "")]
-    assert found.agents[0].output == f"{TASKS}/a1.output"
-    assert found.finished == ()
-    made.notify("a1", 'Agent "look" finished', result="two")
-    assert [job.result for job in read(made.entries).finished] == ["two"]
-    made.agent("look", "a1")
-    assert (len(read(made.entries).agents), read(made.entries).finished) == (1, ())
+    assert (found.commands, found.requests) == ((), ())
 
 
 def test_the_client_says_after_a_compaction_what_runs() -> None:
@@ -224,11 +184,9 @@ def test_the_client_says_after_a_compaction_what_runs() -> None:
         shell=shell,
         outputFilePath=f"{TASKS}/b9.output",
     )
-    made.agent("look", "a1")
-    made.attach(type="task_status", taskId="a1", taskType="local_agent", status="failed", deltaSummary="out of tokens")
+    made.attach(type="task_status", taskId="a1", taskType="local_agent", description="Look", status="running")
     found = read(made.entries)
     assert [(job.id, job.text, job.output) for job in found.commands] == [("b9", "make serve", f"{TASKS}/b9.output")]
-    assert [(job.id, job.status, job.result) for job in found.finished] == [("a1", "failed", "out of tokens")]
 
 
 @pytest.mark.parametrize(
@@ -254,24 +212,13 @@ def test_stopping_or_looking_ends_a_command(name: str, given: dict[str, Any], da
     assert read(made.entries).commands == ()
 
 
-def test_an_agent_that_was_waited_for_has_its_result() -> None:
-    """Finished, with what it said; it is not to be run again either."""
-    made = Transcript()
-    data = {"status": "completed", "agentId": "a1", "content": [{"type": "text", "text": "all well"}], "prompt": "x"}
-    made.call("Task", {"description": "look", "subagent_type": "tester"}, data)
-    assert [(job.text, job.kind, job.result) for job in read(made.entries).finished] == [("look", "tester", "all well")]
-
-
-def test_edits_are_counted_and_reads_of_edited_files_left_out() -> None:
+def test_edits_are_counted() -> None:
     """Newest first; an edit that was refused is none."""
     made = Transcript()
     made.read("/p/a")
-    made.read("/p/b")
     made.edit("/p/b", create=True)
     made.edit("/p/c")
     made.edit("/p/b")
-    made.read("/p/a")
-    made.read("/p/d")
     made.call("NotebookEdit", {"notebook_path": "/p/n.ipynb"}, {"notebook_path": "/p/n.ipynb"})
     made.call("Read", {"file_path": "/p/i.png"}, {"type": "image", "file": {"base64": "", "type": "image/png"}})
     made.call("Edit", {"file_path": "/p/x"}, "Error: not read yet", "not read yet", failed=True)
@@ -279,20 +226,15 @@ def test_edits_are_counted_and_reads_of_edited_files_left_out() -> None:
     made.launch("Write", {"file_path": "/p/z"})
     found = read(made.entries)
     assert found.edits == (Edit("/p/n.ipynb", 1, False), Edit("/p/b", 2, True), Edit("/p/c", 1, False))
-    assert found.reads == ("/p/i.png", "/p/d", "/p/a")
 
 
 def test_a_result_is_enough_where_the_call_lies_before_what_is_read() -> None:
     """The tail may begin between a call and its result."""
     made = Transcript()
     made.edit("/p/a", create=True)
-    made.read("/p/b")
-    made.agent("look", "a1")
     results = [entry for entry in made.entries if entry["type"] == "user"]
     found = read(results)
     assert found.edits == (Edit("/p/a", 1, True),)
-    assert found.reads == ("/p/b",)
-    assert [job.text for job in found.agents] == ["look"]
 
 
 def test_the_plans_file_is_found_wherever_it_is_named() -> None:
