@@ -199,10 +199,11 @@ def test_the_live_state_is_restored_and_not_the_sealed_one(project: HoldfastProj
 
 @pytest.mark.parametrize("source", ["startup", "resume", "clear", "fork"])
 def test_where_there_was_no_compaction_there_is_no_guidance(project: HoldfastProject, source: str) -> None:
-    """Exactly once: nothing is injected into a session that has lost nothing."""
+    """Exactly once: a session that has lost nothing is told in a few lines that there is work, and not what to do."""
     start(project, "Book", session=ME)
 
-    assert begin(project, source).context == ""
+    told = begin(project, source).context
+    assert told.startswith("Unfinished workflow") and len(told) <= 600 and "RESTORED" not in told
 
 
 @pytest.mark.parametrize("finished", [False, True])
@@ -352,9 +353,12 @@ def test_what_a_person_gives_a_session_is_announced_to_its_model_once(project: H
 
 def test_what_was_given_and_went_elsewhere_is_not_announced(project: HoldfastProject) -> None:
     """Nobody is told of what is another session's by then, or over."""
-    begin(project, "startup")
+    for session in (OTHER, ME):
+        begin(project, "startup", session_id=session)
     start(project, "Given")
+    holdfast("resume", "--session", ME, root=project.root)
     holdfast("resume", "--anyway", root=project.root, session=OTHER)
+    project.fire("UserPromptSubmit", "UserPromptSubmit", prompt="I am told that it is another session's now")
     assert project.fire("UserPromptSubmit", "UserPromptSubmit", prompt="go on").context == ""
 
 

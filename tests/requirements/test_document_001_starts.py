@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -149,3 +149,30 @@ def test_several_are_still_one_line(desk: Desk) -> None:
     assert '"C"' in said
     assert "and 2 more" in said
     assert "\n" not in said
+
+
+def test_a_job_beside_a_person_gets_no_workflow_that_nobody_owns(tmp_path: Path) -> None:
+    """Neither by its compaction nor by an agent that it launches. The person's session gets it, or a job alone."""
+    place = processes.make(tmp_path)
+    (place.home / ".config" / "holdfast" / "holdfast.toml").unlink()
+    command = [sys.executable, "-m", "holdfast", "start", "A", "--format", "hybrid", "--phase", "One @builder"]
+    processes.run(command, b"", place.environ(), place.root)
+
+    def fire(attended: str, session: str, event: str, **changes: Any) -> str:
+        environ = place.environ(CLAUDE_CODE_SESSION_ATTENDED=attended)
+        reply = place.fire(place.payload(event, session_id=session, **changes), environ=environ)
+        return "" if event.startswith("PreCompact") else reply.advice
+
+    def compacted(attended: str, session: str) -> str:
+        fire(attended, session, "PreCompact-auto")
+        return fire(attended, session, "SessionStart-compact")
+
+    launch = {"subagent_type": "builder", "description": "One", "prompt": "One"}
+    for attended, session in (("1", ME), ("0", OTHER)):
+        fire(attended, session, "SessionStart-startup")
+    fire("0", OTHER, "PreToolUse-Agent", tool_name="Agent", tool_input=launch, tool_use_id="toolu_1")
+    told = compacted("0", OTHER)
+    assert RESTORED not in told and "could belong to another live session" in told
+    assert RESTORED in compacted("1", ME)
+    fire("1", ME, "SessionEnd-other")
+    assert RESTORED in compacted("0", OTHER)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from holdfast import paths
+from holdfast import clock, paths
 from holdfast.errors import HoldfastError
 from holdfast.workflow import manyfiles
 from holdfast.workflow.model import Detected
@@ -46,13 +46,14 @@ def waiting(project: Records, place: str) -> str:
 
 
 def unseen(project: Records) -> list[str]:
-    """Return the paths of plans in progress that have no state file yet; see `workflow.adapter.Detector`."""
+    """Return the paths of fresh plans in progress that have no state file yet; see `workflow.adapter.Detector`."""
     if not paths.plans_dir(project.root).is_dir():
         return []  # as nearly everywhere
     from holdfast.formats.compaction.detection import detect, plans
 
-    found = [each for each in detect.detect(project).extracts if each.source.name == plans.FILE]
-    return [place for each in found if (place := _left_alone(project, each))]
+    since = clock.now().timestamp() - project.config.freshness_days * 24 * 3600
+    fresh = [each for each in detect.detect(project).extracts if each.source.name == plans.FILE and each.mtime >= since]
+    return [place for each in fresh if (place := _left_alone(project, each))]
 
 
 def _saved(project: Records, session: str, extract: Extract, written: Path | None) -> Detected:
