@@ -53,7 +53,7 @@ def active(root: Path, since: float, written: Path | None = None) -> list[Extrac
     for number, (path, seen) in enumerate(_ordered(root, maybe)):
         if extracts and _mtime(seen) < since:
             break
-        if room <= 0 or manyfiles.out_of_time():
+        if number and (room <= 0 or manyfiles.out_of_time()):
             left += len(maybe) - number
             break
         room -= min(seen[1] if seen else 0, prose.LIMIT_BYTES)
