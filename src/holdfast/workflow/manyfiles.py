@@ -21,7 +21,10 @@ _ends: list[float] = []  # when the present search ends, by the monotonic clock;
 
 @contextmanager
 def limited() -> Iterator[None]:
-    """End the searches in the block, all of them together, after `SEARCH_TIMEOUT_S` seconds (`out_of_time`)."""
+    """End the searches in the block, all of them together, after `SEARCH_TIMEOUT_S` seconds (`out_of_time`).
+
+    Also a decorator: each call of the function is a block.
+    """
     _ends.append(monotonic() + SEARCH_TIMEOUT_S)
     try:
         yield

@@ -76,9 +76,7 @@ def detected(ask: Callable[[Detector], Value]) -> Iterator[Value]:
     names = (name for name, record in RECORDS.items() if record.SOURCES)
     for name, module in formats.parts("detector", names).items():
         try:
-            with manyfiles.limited():
-                answer = ask(cast("Detector", module if name in formats.OURS else _Brought(name, module)))
-            yield answer
+            yield ask(cast("Detector", module if name in formats.OURS else _Brought(name, module)))
         except HoldfastError as error:
             if name in formats.OURS:
                 raise

@@ -14,7 +14,7 @@ import pytest
 from holdfast import paths
 from holdfast.files import cache, file_memo
 from holdfast.formats.compaction.detection import idleplans, plans
-from holdfast.workflow import prose
+from holdfast.workflow import manyfiles, prose
 from tests.workflow import samples
 
 if TYPE_CHECKING:
@@ -28,6 +28,12 @@ if TYPE_CHECKING:
 PLAN = "# Plan 001: User Auth\n\n**Status**: 🔄 In Progress\n\n## Phase 1: Design\n\n- [ ] Sketch\n"
 DONE = "# Done\n\n**Status**: Complete\n\nLegend: In Progress\n\n## Phase 1: A\n"
 MANY = 5000
+
+
+@pytest.fixture(autouse=True)
+def still(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No search is out of time, however slow the machine is."""
+    monkeypatch.setattr(manyfiles, "monotonic", lambda: 0.0)
 
 
 def newest(root: Path) -> Extract | None:

@@ -26,6 +26,7 @@ FEW = 32  # up to so many plans, each event reads them again and nothing is cach
 READ_BYTES = 16 * 1024 * 1024  # bytes of plans that one event reads
 
 
+@manyfiles.limited()
 def active(root: Path, since: float, written: Path | None = None) -> list[Extract]:
     """Return the extracts of the plans in progress that changed since a time, the last changed first (I001-13).
 
