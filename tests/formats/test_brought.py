@@ -200,7 +200,7 @@ def test_a_package_that_fails_costs_only_its_own(
         monkeypatch.setattr(sys.modules[RECORDS[name].ADAPTER], part, fails)
     else:
         detector = ModuleType(f"holdfast_{name}.detector")
-        vars(detector).update(save=fails, skipped=fails, outdated=fails)
+        vars(detector).update(save=fails, skipped=fails, waiting=fails)
         monkeypatch.setitem(sys.modules, detector.__name__, detector)
         monkeypatch.setattr(RECORDS[name], "SOURCES", ("*/notes.md",))
 

@@ -14,6 +14,7 @@ from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.history import generations
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.workspace import Workspace
+from holdfast.testing import HoldfastProject
 from holdfast.workflow import registry
 from tests.commandline import holdfast
 from tests.contract import assert_acceptable, unfenced
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from holdfast.testing import Fired, HoldfastProject
+    from holdfast.testing import Fired
     from holdfast.workflow.model import Workflow
 
 MEMORY = "# Current Workflow State\n\nWorkflow: Page Orchestration\nPhase: 2/4 - Draft\n\n@CLAUDE/Page.md\n"
@@ -105,6 +106,131 @@ def aged(project: HoldfastProject, days: int, *numbers: int) -> None:
         os.utime(path, (moment, moment))
 
 
+def another(root: Path) -> HoldfastProject:
+    """Return a further project."""
+    root.mkdir()
+    return HoldfastProject(root)
+
+
+@pytest.mark.usefixtures("holdfast_project")
+def test_of_several_plans_the_one_that_the_session_works_on_is_taken(tmp_path: Path) -> None:
+    """I001-13: what it edited, read, launched or was told decides, though all have one time, as after a checkout."""
+    place = "CLAUDE/Plan/002-tide/PLAN.md"
+    wrong = []
+    for evidence in ("nothing", "a list of all", "edit", "read", "launch", "request", "memory", "own"):
+        project = another(tmp_path / evidence)
+        project.write({"CLAUDE.local.md": f"@{place}\n\n{MEMORY}" if evidence == "memory" else ""})
+        aged(project, 1, *((2,) if evidence == "own" else (1, 2, 3)))
+        path, transcript = str(project.root / place), tmp_path / f"{evidence}.jsonl"
+        used = {
+            "a list of all": ("Bash", {"command": "ls CLAUDE/Plan"}, {"stdout": place}),
+            "edit": ("Edit", {"file_path": path, "old_string": "a", "new_string": "b"}, {"filePath": path}),
+            "read": ("Read", {"file_path": path}, {"type": "text", "file": {"filePath": path}}),
+        }.get(evidence)
+        lines: list[dict[str, Any]] = [_user(f"go on with @{place}" if evidence == "request" else "fix a typo")]
+        if used:
+            block = {"type": "tool_use", "id": "t", "name": used[0], "input": used[1]}
+            lines.append({"type": "assistant", "uuid": "a", "message": {"role": "assistant", "content": [block]}})
+            result = [{"type": "tool_result", "tool_use_id": "t", "content": place}]
+            lines.append(_user(result) | {"toolUseResult": used[2]})
+        transcript.write_text("".join(json.dumps(each) + "\n" for each in lines))
+        if evidence == "launch":
+            agent = Agent(project, "look", "Explore", prompt=f"Do what {place} says")
+            agent.about_to()
+        if evidence == "own":
+            compact(project)
+            aged(project, 1, 1, 2, 3)
+        compact(project, transcript_path=str(transcript))
+        given = project.fire("SessionStart", "SessionStart-compact", transcript_path=str(transcript)).context
+        took = {"nothing": None, "a list of all": None, "memory": "Page Orchestration"}.get(evidence, "Tide 2")
+        saved = [each.title for each in found(project)]
+        named = [number for number in (1, 2, 3) if f"CLAUDE/Plan/00{number}-tide/PLAN.md is in progress" in given]
+        if saved != ([took] if took else []) or named != ([] if took else [1, 2, 3]):
+            wrong.append(f"{evidence}: saved {saved}, named {named}")
+        if took and f"Workflow: {took}" not in given:
+            wrong.append(f"{evidence}: {took} is not restored")
+    assert not wrong, "\n".join(wrong)
+
+
+def _user(content: str | list[Any]) -> dict[str, Any]:
+    return {"type": "user", "uuid": str(content)[:9], "message": {"role": "user", "content": content}}
+
+
+@pytest.mark.usefixtures("holdfast_project")
+def test_a_fresh_clone_brings_back_nothing_of_the_past(tmp_path: Path) -> None:
+    """I001-10: a state is as old as it says itself, whatever its file's time; an old one stays as it is.
+
+    A time without a zone is UTC; one to come says nothing.
+    """
+    long_ago, now = "2025-12-09T14:30:52Z", clock.stamp()
+    phase = {
+        "id": "phase_0",
+        "title": "A",
+        "agent": "x",
+        "status": "active",
+        "deliverables": [],
+        "context_for_next": "",
+    }
+    states: dict[str, tuple[str, dict[str, Any]]] = {
+        "hybrid": (
+            ".claude/state/workflow.json",
+            {
+                "id": "wf_20251209_143052",
+                "task": "Past",
+                "status": "active",
+                "current_phase": "phase_0",
+                "phases": [phase],
+            },
+        ),
+        "compaction": (
+            "untracked/workflow-state/past/state-past-20251209_143052.json",
+            {"workflow": "Past", "phase": {"current": 1, "total": 2, "name": "A", "status": "in_progress"}},
+        ),
+        "wfs": (
+            ".workflow/WFS-past/workflow-session.json",
+            {"session_id": "WFS-past", "project": "Past", "status": "active", "progress": {}},
+        ),
+        "skills": (
+            ".claude/workflow-state/active/dev-0123abcd.json",
+            {
+                "workflow": {"id": "dev-0123abcd", "skill": "dev", "created_at": long_ago},
+                "state_machine": {"current_phase": "implementation", "status": "in_progress"},
+                "phases": {"implementation": {"status": "in_progress"}},
+                "context": {"feature_title": "Past"},
+                "history": [],
+            },
+        ),
+    }
+    said = {
+        "updated_at": (long_ago, False),
+        "last_activity": (long_ago[:-1], False),
+        "completed_at": ("2025-12-09", False),
+        "created_at": (long_ago, True),
+        "updated_at ": ("2099-01-01T00:00:00Z", True),
+        " updated_at": (now, True),
+        "": ("", True),
+    }
+    wrong = []
+    for format_, (place, data) in states.items():
+        for key, (at, fresh) in said.items():
+            inner = data["workflow"] if format_ == "skills" else data
+            given = {**data, **({"workflow": {**inner, key.strip(): at}} if format_ == "skills" else {key.strip(): at})}
+            project = another(tmp_path / f"{format_}-{key}-")
+            project.write({place: json.dumps(given)})
+            if format_ == "wfs":
+                project.write({".workflow/.active-WFS-past": ""})
+            before = {path: path.read_bytes() for path in project.root.rglob("*") if path.is_file()}
+            project.fire("SessionStart", "SessionStart-startup")
+            context = restored(project).context
+            if ("WORKFLOW RESTORED" in context) is not fresh:
+                wrong.append(f"{format_} with {key} {at}: {context[:60]}")
+            if not fresh and {path: path.read_bytes() for path in before} != before:
+                wrong.append(f"{format_} with {key} {at} was written")
+            if not fresh and any(owners.owner(opened(project), each) for each in found(project)):
+                wrong.append(f"{format_} with {key} {at} has an owner")
+    assert not wrong, "\n".join(wrong)
+
+
 def test_an_old_plan_is_nobodys_workflow(project: HoldfastProject) -> None:
     """A plan that nobody changed for 90 days is no state file and no session's: it is a line beside the trail."""
     aged(project, 89, *range(1, 13))
@@ -113,9 +239,8 @@ def test_an_old_plan_is_nobodys_workflow(project: HoldfastProject) -> None:
         given = project.fire("SessionStart", "SessionStart-compact").context
         assert "Tide" not in unfenced(given)
         assert (
-            'CLAUDE/Plan/001-tide/PLAN.md is in progress ("Tide 1"), but last changed on '
-            f"{clock.stamp(clock.from_mtime(clock.now().timestamp() - 90 * 24 * 3600))[:10]}, so it is left alone. "
-            "To take it up: `holdfast start 'Tide 1' --read CLAUDE/Plan/001-tide/PLAN.md`.\n</"
+            'CLAUDE/Plan/001-tide/PLAN.md is in progress ("Tide 1"), last changed on '
+            f"{clock.stamp(clock.from_mtime(clock.now().timestamp() - 90 * 24 * 3600))[:10]}\n</"
         ) in given
     assert not (project.root / "untracked").exists()
 
@@ -123,7 +248,7 @@ def test_an_old_plan_is_nobodys_workflow(project: HoldfastProject) -> None:
     compact(project)
     given = project.fire("SessionStart", "SessionStart-compact").context
     assert "Workflow: Tide 1" in given
-    assert "left alone" not in given
+    assert "in progress (" not in given
 
 
 def test_a_copy_is_as_old_as_its_plan(project: HoldfastProject) -> None:
@@ -140,7 +265,7 @@ def test_a_copy_is_as_old_as_its_plan(project: HoldfastProject) -> None:
     assert not owners.fresh(opened(project), copy)
     compact(project, session_id=OTHER).assert_silent()
     given = project.fire("SessionStart", "SessionStart-compact", session_id=OTHER).context
-    assert "Too old to restore." in given
+    assert "Not restored: old, or nothing shows that you work on it." in given
     assert "Tide" not in unfenced(given)
     assert "WORKFLOW RESTORED" not in given
     assert owners.owner(opened(project), copy) == ME

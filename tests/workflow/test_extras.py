@@ -136,14 +136,6 @@ def test_one_broken_from_the_first_is_set_aside_by_our_write(project: Workspace,
     assert [path.read_text() for path in (project.root / ".claude/state").glob("*.corrupt-*")] == ["not json"]
 
 
-def test_an_addition_counts_as_a_change(project: Workspace, put: Put) -> None:
-    """What was last changed is found by either file's time."""
-    hybrid.start(project, GIVEN)
-    put(STATE, read(project, STATE), age=100)
-    put(EXTRA, read(project, EXTRA), age=10)
-    assert found(project).updated_at == "2023-11-14T22:13:10.000000Z"
-
-
 def test_no_notes_make_no_file(project: Workspace) -> None:
     """A format may write what it remembers, though it remembers nothing."""
     workflow = hybrid.start(project, Start("Ship", phases=(("A", "x"),)))

@@ -10,12 +10,10 @@ import pytest
 
 from holdfast import paths
 from holdfast.config import Config
-from holdfast.files import cache
 from holdfast.formats.compaction import candidates, save
 from holdfast.formats.compaction.detection import extract, plans
-from holdfast.formats.wfs import adapter as wfs
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import manyfiles, prose, registry, statefile
+from holdfast.workflow import manyfiles, prose, statefile
 from tests.commandline import holdfast
 
 if TYPE_CHECKING:
@@ -24,19 +22,30 @@ if TYPE_CHECKING:
 
     from holdfast.testing import HoldfastProject
 
-MOST = 64
 MANY = 400
 OLD = 1_700_000_000
 ME = "11111111-1111-4111-8111-111111111111"
 
 
+class Clock:
+    """A monotonic clock that goes on by a step each time it is read."""
+
+    def __init__(self) -> None:
+        self.at, self.step = 1_000.0, 0.0
+
+    def __call__(self) -> float:
+        self.at += self.step
+        return self.at
+
+
 @pytest.fixture(autouse=True)
-def limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So few are very many; and what is found is kept."""
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The clock of searches, which stands still; and what is found is kept."""
     paths.ensure_private(paths.state_dir())
-    monkeypatch.setattr(manyfiles, "MOST", MOST)
-    monkeypatch.setattr(manyfiles, "HOT", 8)
     monkeypatch.setattr(candidates, "SEARCHED", 32)
+    made = Clock()
+    monkeypatch.setattr(manyfiles, "monotonic", made)
+    return made
 
 
 @pytest.fixture
@@ -66,49 +75,17 @@ def counted(monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> list[Any
     return made
 
 
-def names(found: dict[str, int]) -> set[str]:
-    return set(found)
-
-
-def test_few_are_all_looked_at(tmp_path: Path) -> None:
-    """And nothing is written down."""
-    found, left = manyfiles.newest(tmp_path, {"a": 1, "b": 2}, {"a": 5, "b": 6}.__getitem__)
-    assert (found, left) == ({"a": 5, "b": 6}, 0)
-    assert not cache.folder().exists()
-
-
-def test_of_many_all_have_their_turn(tmp_path: Path) -> None:
-    """No event looks at more than it may, and some events later every entry was looked at."""
-    entries = {f"plan-{number}": 0 for number in range(MANY)}
-    seen: set[str] = set()
-    for _ in range(3 * MANY // MOST):
-        found, left = manyfiles.newest(tmp_path, entries, lambda name: 1)
-        assert len(found) <= MOST
-        assert left == MANY - len(found)
-        seen |= names(found)
-    assert seen == set(entries)
-
-
-def test_those_that_matter_come_first(tmp_path: Path) -> None:
-    """The wanted one, the highest number, the one made last and, from then on, whatever was seen to be changed last."""
-    entries = {f"{number:04}-plan": number % 7 for number in range(MANY)}
-    entries["0001-plan"] = 99
-    found, _ = manyfiles.newest(tmp_path, entries, lambda name: 1, ["0123-plan"])
-    assert {f"{MANY - 1:04}-plan", "0001-plan", "0123-plan"} <= names(found)
-    late = next(name for name in found if name not in ("0001-plan", f"{MANY - 1:04}-plan"))
-    for _ in range(2 * MANY // MOST):
-        found, _ = manyfiles.newest(tmp_path, entries, lambda name: 9 if name == late else 1)
-        assert late in found
-
-
-@pytest.mark.parametrize("kept", [b"", b"x", None])
-def test_what_is_kept_may_be_broken(tmp_path: Path, kept: bytes | None) -> None:
-    """Then turns begin anew."""
-    if kept is not None:
-        cache.write(manyfiles._file(tmp_path, "turn"), kept)
-        cache.write(manyfiles._file(tmp_path, "left"), kept)
-    assert len(manyfiles.newest(tmp_path, dict.fromkeys(map(str, range(MANY)), 0), lambda name: 1)[0]) == MOST
-    assert manyfiles.omitted_count(tmp_path) == 0
+def test_a_search_looks_at_what_matters_first_and_ends_in_time(clock: Clock) -> None:
+    """The wanted entries, then those created last; without a limit, all of them."""
+    entries = {f"plan-{number}": number for number in range(MANY)}
+    assert manyfiles.newest(entries, lambda name: 1) == (dict.fromkeys(entries, 1), 0)
+    clock.step = 0.1
+    with manyfiles.limited():
+        found, left = manyfiles.newest(entries, lambda name: 1, ["plan-3", "gone"])
+        later = manyfiles.newest(entries, lambda name: 1)
+    assert list(found) == ["plan-3", f"plan-{MANY - 1}", f"plan-{MANY - 2}"]
+    assert left == MANY - len(found)
+    assert later == ({}, MANY), "all searches end together"
 
 
 def plan(root: Path, name: str, status: str, at: int = OLD) -> Path:
@@ -117,29 +94,15 @@ def plan(root: Path, name: str, status: str, at: int = OLD) -> Path:
     )
 
 
-def test_of_many_plans_some_are_looked_at(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each event; the one in progress that was made last is found at once, and how many were left out is known."""
+def test_a_search_of_plans_ends_in_time(project: Workspace, clock: Clock) -> None:
+    """The plan that was just written is looked at, and how many were left out is known."""
     for number in range(MANY):
         plan(project.root, f"{number:04}-old", "Complete")
-    plan(project.root, f"{MANY}-new", "🔄 In Progress", OLD + 10)
-    looked = counted(monkeypatch, os, "stat")
-    found = plans.active(project.root)
-    assert found is not None
-    assert found.name == f"{MANY}-new"
-    assert sum(str(given[0]).endswith(plans.FILE) for given in looked) <= MOST + 1  # reading one looks once more
-    assert manyfiles.omitted_count(paths.plans_dir(project.root)) == MANY + 1 - MOST
-
-
-def test_a_plan_anywhere_is_found_once_it_had_its_turn(project: Workspace) -> None:
-    """And at once where it was just written; from then on it stays found."""
-    for number in range(MANY):
-        plan(project.root, f"x{number:04}", "Complete", OLD + number)
-    path = plan(project.root, "a", "🔄 In Progress", OLD + MANY)
-    found = plans.active(project.root, path)
-    assert found is not None
-    assert found.name == "a"
-    for _ in range(2 * MANY // MOST):
-        assert plans.active(project.root) == found
+    path = plan(project.root, "0000-old", "🔄 In Progress")
+    clock.step = 0.02
+    found = plans.active(project.root, OLD, path)
+    assert [each.name for each in found] == ["0000-old"]
+    assert manyfiles.omitted_count(paths.plans_dir(project.root)) > MANY / 2
 
 
 def test_the_text_that_is_read_of_plans_is_bounded(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,13 +114,13 @@ def test_the_text_that_is_read_of_plans_is_bounded(project: Workspace, monkeypat
         plan(project.root, f"{number:02}", f"Complete {'x' * 200}", OLD + number)
     plan(project.root, "old", "🔄 In Progress", OLD - 1)
     read = counted(monkeypatch, prose, "read")
-    sizes, found = list[int](), None
-    while found is None and len(sizes) < 20:
+    sizes, found = list[int](), list[extract.Extract]()
+    while not found and len(sizes) < 20:
         before = len(read)
-        found = plans.active(project.root)
+        found = plans.active(project.root, OLD)
         sizes.append(len(read) - before)
         assert manyfiles.omitted_count(paths.plans_dir(project.root)) == (0 if found else 21 - len(read))
-    assert found is not None
+    assert found
     assert max(sizes) <= 5
     assert len(read) == 21
 
@@ -184,26 +147,27 @@ def test_a_save_searches_some_of_many_state_files(
     assert len(read) <= 4 * candidates.SEARCHED
 
 
-@pytest.mark.parametrize("format_", ["compaction", "wfs"])
+@pytest.mark.parametrize("format_", ["compaction", "wfs", "skills", "hybrid"])
 def test_the_sessions_own_is_found_among_many(
-    project: Workspace, format_: str, monkeypatch: pytest.MonkeyPatch
+    holdfast_project: Callable[..., HoldfastProject], clock: Clock, format_: str
 ) -> None:
-    """Though it was changed first; and the last changed of the others, as far as they were looked at."""
-    holdfast("start", "Mine", "--format", format_, "--phase", "One", root=project.root, session=ME)
+    """Whatever its format: it is saved and restored, though the search was cut, which the user hears once."""
+    project = holdfast_project({})
+    kind = ("--type", "dev") if format_ == "skills" else ("--phase", "One")
+    holdfast("start", "Mine", "--format", format_, *kind, root=project.root, session=project.session)
     for path in (*project.root.glob("untracked/*/*/*.json"), *project.root.glob(".workflow/*/*.json")):
         os.utime(path, (OLD - 10, OLD - 10))
     for number in range(MANY):
-        if format_ == "compaction":
-            state(project.root, f"old-{number}", OLD + number)
-        else:
-            data = {"session_id": f"WFS-old-{number}", "project": f"old-{number}", "status": "paused"}
-            put(project.root / ".workflow" / f"WFS-old-{number}/workflow-session.json", json.dumps(data), OLD + number)
-    looked = counted(monkeypatch, *((candidates, "_listed") if format_ == "compaction" else (wfs, "_changed")))
-    found = registry.candidates(project, ME)
-    assert "Mine" in {each.title for each in found.workflows}
-    assert len(looked) <= 2 * MOST
-    assert len(found.workflows) < MOST
-    assert found.left == MANY + 1 - len(found.workflows)
+        state(project.root, f"old-{number}", OLD + number)
+        data = {"session_id": f"WFS-old-{number}", "project": f"old-{number}", "status": "active"}
+        put(project.root / ".workflow" / f"WFS-old-{number}/workflow-session.json", json.dumps(data), OLD + number)
+        put(project.root / f".workflow/.active-WFS-old-{number}", "")
+    clock.step = 0.05
+    assert "ended after 0.5 s" in project.fire("SessionStart", "SessionStart-startup").reply["systemMessage"]
+    assert '"Mine"' in project.fire("PreCompact", "PreCompact-auto").stdout
+    restored = project.fire("SessionStart", "SessionStart-compact")
+    assert "Workflow: Mine" in restored.context
+    assert "ended after" not in str(restored.reply.get("systemMessage"))
 
 
 def test_what_was_left_out_is_said(holdfast_project: Callable[..., HoldfastProject]) -> None:

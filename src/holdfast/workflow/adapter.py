@@ -55,7 +55,8 @@ class Format(Protocol):
     def candidates(self, project: Records, keys: Collection[str]) -> Found:
         """Return, as `find` does, the workflows that an event can be about: the last changed and those with these keys.
 
-        A key may end with its `#`, which means the workflow stored at that path. Never writes.
+        A key may end with its `#`, which means the workflow stored at that path. If somebody changed a file by hand,
+        the files generated from it may be updated, but none of a workflow that nobody owns.
         """
 
     def start(self, project: Records, start: Start) -> Workflow:
@@ -110,13 +111,6 @@ class FindsByKey(Protocol):
         """Return, as `find` does, the workflows with these keys and no others."""
 
 
-class FollowsEdits(Protocol):
-    """An optional ability of an adapter: to update what follows from a file that somebody changed by hand."""
-
-    def followed(self, project: Records, workflow: Workflow) -> Workflow:
-        """Return a workflow that the session of an event owns as it is after that; nothing is written without need."""
-
-
 class TakesEvidence(Protocol):
     """An optional ability of an adapter: to record what a session's transcript shows of its workflows."""
 
@@ -159,8 +153,8 @@ class Detector(Protocol):
     def unseen(self, project: Records) -> list[str]:
         """Return the paths, relative to the root, of files in progress that no save has taken over yet."""
 
-    def waiting(self, project: Records, place: str) -> str:
-        """Return what to tell a session about a waiting file; empty if it is no longer in progress."""
+    def waiting(self, project: Records, places: Sequence[str]) -> list[str]:
+        """Return what to tell a session about waiting files, a line for each that is still in progress."""
 
 
 class AgentFormat(Format, Protocol):

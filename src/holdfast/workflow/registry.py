@@ -10,13 +10,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from holdfast import formats, log
-from holdfast.errors import HoldfastError, LedgerError
+from holdfast.errors import HoldfastError
 from holdfast.formats import RECORDS
 from holdfast.workflow import manyfiles, wording
 from holdfast.workflow.adapter import (
     FindsByKey,
     FindsForeignFiles,
-    FollowsEdits,
     KnowsCommands,
     RecordsCompactions,
     StoresNotes,
@@ -77,9 +76,7 @@ def detected(ask: Callable[[Detector], Value]) -> Iterator[Value]:
     names = (name for name, record in RECORDS.items() if record.SOURCES)
     for name, module in formats.parts("detector", names).items():
         try:
-            with manyfiles.limited():
-                answer = ask(cast("Detector", module if name in formats.OURS else _Brought(name, module)))
-            yield answer
+            yield ask(cast("Detector", module if name in formats.OURS else _Brought(name, module)))
         except HoldfastError as error:
             if name in formats.OURS:
                 raise
@@ -95,7 +92,7 @@ def agents_work_on(project: Records, session: str, *, own: bool = False) -> list
     names = [name for name in _present(project) if RECORDS[name].AGENTS]
     if own:
         return owned(project, session, names)
-    return _followed(project, session, _searched(project, project.lately(session), names).workflows)
+    return list(_searched(project, project.lately(session), names).workflows)
 
 
 def any_able(project: Records, ability: type) -> bool:
@@ -119,8 +116,7 @@ def candidates(project: Records, session: str, path: Path | None = None) -> Foun
     names = _present(project)
     if path is not None and path.is_relative_to(project.root):
         keys = [*(f"{name}:{path.relative_to(project.root).as_posix()}#" for name in names), *keys]
-    found = _searched(project, keys, names)
-    return replace(found, workflows=tuple(_followed(project, session, found.workflows)))
+    return _searched(project, keys, names)
 
 
 def with_keys(project: Records, keys: Collection[str]) -> Found:
@@ -133,11 +129,12 @@ def _searched(project: Records, keys: Collection[str], names: Sequence[str]) -> 
 
     If the search is cut, those with these keys are read by their paths, so that no number of others hides them.
     """
-    with manyfiles.limited() as search:
+    with manyfiles.limited():
         found = [_asked(project, name, lambda adapter: adapter.candidates(project, keys)) for name in names]
-    if search.cut and keys:
+        cut = manyfiles.out_of_time()
+    if cut and keys:
         found += [_read(project, name, keys) for name in names if able(_usable(name), FindsByKey)]
-    return replace(_together(found), cut=search.cut)
+    return replace(_together(found), cut=cut)
 
 
 def foreign(project: Records, *names: str) -> list[Foreign]:
@@ -185,20 +182,7 @@ def owned(project: Records, session: str, names: Iterable[str] | None = None) ->
     if not keys:
         return []
     found = [_read(project, name, keys) for name in (_present(project) if names is None else names)]
-    return _followed(project, session, [each for one in found for each in one.workflows if each.key in keys])
-
-
-def _followed(project: Records, session: str, workflows: Iterable[Workflow]) -> list[Workflow]:
-    """Return workflows; what follows from a change by hand is updated in those that the session owns, in no others."""
-    every = list(workflows)
-    adapters = {each.key: adapter for each in every if able(adapter := _usable(each.format), FollowsEdits)}
-    own = set[str]()
-    with suppress(LedgerError):
-        own.update(project.owned(session) if adapters else ())
-    return [
-        adapters[each.key].followed(project, each) if each.key in adapters and each.key in own else each
-        for each in every
-    ]
+    return [each for one in found for each in one.workflows if each.key in keys]
 
 
 def _read(project: Records, name: str, keys: Collection[str]) -> Found:

@@ -9,7 +9,9 @@ import pytest
 
 from holdfast import log
 from holdfast.formats.hybrid import adapter as hybrid
+from holdfast.sessions.ownership import owners
 from holdfast.workflow.model import Start
+from tests.handmade import ME
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,6 +24,7 @@ VIEW = ".claude/workflow_state_system.md"
 def edited(project: Workspace) -> Path:
     """Start a workflow, rename its second phase by hand, and return the view."""
     workflow = hybrid.start(project, Start(title="Tool", phases=(("Build", "a"), ("Test", "b"))))
+    owners.own(project, workflow, ME)
     workflow.path.write_bytes(workflow.raw.replace(b'"Test"', b'"Verify"'))
     view = project.root / VIEW
     past = workflow.path.stat().st_mtime - 10

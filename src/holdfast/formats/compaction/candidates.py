@@ -80,8 +80,7 @@ def changed(path: Path) -> None:
 def _look(top: Path, *, anew: bool = False) -> tuple[list[_Listed], int]:
     """Return the state files in the folders of `top`, or in its hot folders, with the number of all state files.
 
-    If there are very many folders, only some are looked into (`manyfiles.newest`), and each of the others counts as one
-    file.
+    Once the search is out of time, no more folders are looked into, and each of the others counts as one file.
     """
     try:
         seen, now = stamp(top.stat()), time.time()
@@ -94,12 +93,12 @@ def _look(top: Path, *, anew: bool = False) -> tuple[list[_Listed], int]:
     found: list[_Listed] = []
 
     def changed(folder: str) -> int:
-        inner = _listed(top, folder) if len(found) < 2 * manyfiles.MOST else []
+        inner = _listed(top, folder)
         found.extend(inner)
         return max((each.changed for each in inner), default=0)
 
-    _, left = manyfiles.newest(top, folders, changed)
-    if len(folders) > HOT and settled(seen):
+    _, left = manyfiles.newest(folders, changed)
+    if len(folders) > HOT and settled(seen) and not left:
         newest = heapq.nlargest(HOT, found)
         names = tuple({each.path.split("/")[-2] for each in newest})
         cache.write(_file(top), marshal.dumps((_FORMAT, str(top), seen, now, names, len(found) + left)))
@@ -119,7 +118,7 @@ def _kept(top: Path) -> tuple[Stamp, float, tuple[str, ...], int] | None:
 
 
 def _listed(top: Path, folder: str) -> list[_Listed]:
-    """Return the state files in a folder, or some of very many. A file whose time can't be read counts as oldest."""
+    """Return the state files in a folder, as far as there is time. A file whose time can't be read counts as oldest."""
     inner = (each for each in _inside(f"{top}/{folder}") if each.name.startswith("state-"))
     entries = {each.name: each for each in inner if each.name.endswith(".json")}
 
@@ -129,7 +128,7 @@ def _listed(top: Path, folder: str) -> list[_Listed]:
         return 0
 
     inodes = {name: each.inode() for name, each in entries.items()}
-    found, _ = manyfiles.newest(top / folder, inodes, changed)
+    found, _ = manyfiles.newest(inodes, changed)
     return [_Listed(moment, name, entries[name].path) for name, moment in found.items()]
 
 

@@ -11,6 +11,7 @@ from holdfast.workflow import manyfiles
 from holdfast.workflow.model import Detected
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from holdfast.formats.compaction.detection.extract import Extract
@@ -38,11 +39,11 @@ def skipped(project: Records) -> list[str]:
     ]
 
 
-def waiting(project: Records, place: str) -> str:
-    """Name a plan that isn't loaded; see `workflow.adapter.Detector`."""
+def waiting(project: Records, places: Sequence[str]) -> list[str]:
+    """Name the plans that aren't loaded; see `workflow.adapter.Detector`."""
     from holdfast.formats.compaction.detection import plans
 
-    return plans.hint(project.root, place)
+    return [line for place in places if (line := plans.hint(project.root, place))]
 
 
 def unseen(project: Records) -> list[str]:

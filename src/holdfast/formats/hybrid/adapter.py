@@ -30,7 +30,6 @@ __all__ = [
     "candidates",
     "done",
     "find",
-    "followed",
     "foreign",
     "generate_markdown",
     "judge",
@@ -69,14 +68,15 @@ def find(project: Records) -> Found:
 
 
 def candidates(project: Records, keys: Collection[str]) -> Found:
-    """Return what `find` does, since there is at most one workflow."""
-    return find(project)
+    """Return what `find` does, since there is at most one workflow.
 
-
-def followed(project: Records, workflow: Workflow) -> Workflow:
-    """Redraw the workflow's view if its file was changed by hand."""
-    redraw(project, workflow)
-    return workflow
+    If somebody owns it and its file was changed by hand, its view is redrawn.
+    """
+    found = find(project)
+    for workflow in found.workflows:
+        if project.owner(workflow) is not None:
+            redraw(project, workflow)
+    return found
 
 
 def foreign(project: Records) -> Iterator[Foreign]:

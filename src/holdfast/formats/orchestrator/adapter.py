@@ -38,7 +38,6 @@ __all__ = [
     "credit",
     "done",
     "find",
-    "followed",
     "foreign",
     "held",
     "joined",
@@ -65,30 +64,26 @@ _LABEL = regex(r"^[ \t>*_`#]*Task[ \t]+(\d{1,6}\.\d{1,6})[ \t:.*_`]*$", re.IGNOR
 
 def find(project: Records) -> Found:
     """Return the project's one run, or a problem if its file can't be read."""
-    try:
-        file = store.load(project)
-    except MissingError:
-        return Found()
-    except StateError as error:
-        return Found(problems=(Problem(error.path, error.reason),))
-    workflow, problems = view.workflow(project, file)
-    broken = (Problem(file.path, _broken(file)),) if file.broken else ()
-    return Found((workflow,), broken + problems)
+    return _found(project)[0]
 
 
 def candidates(project: Records, keys: Collection[str]) -> Found:
-    """Return what `find` does, since there is at most one run."""
-    return find(project)
+    """Return what `find` does, since there is at most one run.
 
-
-def followed(project: Records, workflow: Workflow) -> Workflow:
-    """Bring a run's pending tasks in step with a task document that was edited."""
+    If somebody owns it, its pending tasks follow an edited task document.
+    """
+    found, run = _found(project)
+    if run is None or run.terminal or found.workflows[0].recovered or not plan.stale(project, run):
+        return found
+    if project.owner(found.workflows[0]) is None:
+        return found
     try:
-        if not workflow.recovered and plan.stale(project, view.opened(project, store.load(project))):
-            return store.change(project, lambda run: None, why="task document", silent=True).workflow
+        return Found(
+            (store.change(project, lambda run: None, why="task document", silent=True).workflow,), found.problems
+        )
     except StateError as error:
         log.write("warning", f"the tasks couldn't be updated from the task document: {error}")
-    return workflow
+        return found
 
 
 def start(project: Records, start: Start) -> Workflow:
@@ -252,6 +247,20 @@ def ready(workflow: Workflow) -> tuple[Phase, ...]:
 def undoing(phase_id: str) -> str:
     """Return the command with which a person goes back before a task's completion."""
     return "holdfast log restore"
+
+
+def _found(project: Records) -> tuple[Found, Run | None]:
+    """Return what `find` does, with the run that was read for it."""
+    try:
+        file = store.load(project)
+    except MissingError:
+        return Found(), None
+    except StateError as error:
+        return Found(problems=(Problem(error.path, error.reason),)), None
+    run = view.opened(project, file)
+    workflow, problems = view.workflow(project, file, run)
+    broken = (Problem(file.path, _broken(file)),) if file.broken else ()
+    return Found((workflow,), broken + problems), run
 
 
 def _meant(workflow: Workflow, changes: Changes) -> Phase | None:

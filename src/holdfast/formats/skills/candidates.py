@@ -104,7 +104,7 @@ def _lately(project: Records) -> tuple[list[str], int]:
         return sorted(there), len(there)
     changed = _changed_lately(top, there, seen)
     found = heapq.nlargest(MOST, changed, key=changed.__getitem__)
-    if file_memo.settled(seen):
+    if file_memo.settled(seen) and not manyfiles.out_of_time():
         _keep(top, "skills", seen, found, len(there), 0.0)
     return found, len(there)
 
@@ -117,7 +117,7 @@ def _changed_lately(top: Path, there: dict[str, int], seen: file_memo.Stamp) -> 
         there: the inode of each file by its name.
         seen: the folder's stamp.
     """
-    where, many = str(top), _LOOKED < len(there) <= manyfiles.MOST
+    where, many = str(top), len(there) > _LOOKED
     if many and (known := _kept(top, "inodes")):
         last, oldest, inodes = known
         replaced = [name for name, inode in there.items() if inodes.get(name) != inode]
@@ -130,8 +130,8 @@ def _changed_lately(top: Path, there: dict[str, int], seen: file_memo.Stamp) -> 
             if file_memo.settled(seen) or len(replaced) > _LOOKED:
                 _keep(top, "inodes", heapq.nlargest(_LAST, changed, key=changed.__getitem__), oldest, there)
             return changed
-    changed, _ = manyfiles.newest(top, there, lambda name: folder.changed(where, name))
-    if many:
+    changed, left = manyfiles.newest(there, lambda name: folder.changed(where, name))
+    if many and not left:
         last = heapq.nlargest(_LAST, changed, key=changed.__getitem__)
         _keep(top, "inodes", last, changed[last[-1]], there)
     return changed

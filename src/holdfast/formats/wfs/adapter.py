@@ -75,7 +75,7 @@ def candidates(project: Records, keys: Collection[str]) -> Found:
     """
     at = {each.name: each for each in store.folders(project)}
     wanted = [*_named(keys), *markers.newest_first(project, markers.active(project))[:MOST]]
-    found, _ = manyfiles.newest(places.top(project), dict.fromkeys(at, 0), lambda name: _changed(at[name]), wanted)
+    found, _ = manyfiles.newest(dict.fromkeys(at, 0), lambda name: _changed(at[name]), wanted)
     last = dict.fromkeys([*wanted, *heapq.nlargest(MOST, found, key=found.__getitem__)])
     return _read(project, [at[name] for name in last if name in at], len(at), statefile.Room())
 

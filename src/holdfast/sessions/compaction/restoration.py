@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
@@ -15,7 +14,6 @@ from holdfast.workflow.wording import Message, units
 if TYPE_CHECKING:
     from holdfast.sessions.compaction.snapshots import Lost, Snapshot
     from holdfast.sessions.hook import Context, Event
-    from holdfast.workflow.adapter import Detector
     from holdfast.workflow.model import Workflow
 
 PLANS = 20  # plans that are named
@@ -181,7 +179,8 @@ def _waiting(event: Event, context: Context) -> list[Message]:
     """Name the model the plans that the save before the compaction left alone, a line each."""
     project, session = Workspace.of(context.project), event.session_id
     places = hints.pending_keys(project, session, hints.WAITING)
-    lines = [line for each in places for line in registry.detected(partial(_named, project, each)) if line]
+    found = registry.detected(lambda detector: detector.waiting(project, places)) if places else ()
+    lines = [line for each in found for line in each]
     if not lines:
         return []
     more = [f"+{len(lines) - PLANS} more"] if len(lines) > PLANS else []
@@ -191,10 +190,6 @@ def _waiting(event: Event, context: Context) -> list[Message]:
     )
     told = Message(wording.fenced(lead, [*lines[:PLANS], *more]))
     return [hints.once(project, session, hints.WAITING, places, told)]
-
-
-def _named(project: Workspace, place: str, detector: Detector) -> str:
-    return detector.waiting(project, place)
 
 
 def _refused(event: Event, context: Context, refused: tuple[Workflow, ...]) -> list[Message]:

@@ -26,6 +26,7 @@ FEW = 32  # up to so many plans, each event reads them again and nothing is cach
 READ_BYTES = 16 * 1024 * 1024  # bytes of plans that one event reads
 
 
+@manyfiles.limited()
 def active(root: Path, since: float, written: Path | None = None) -> list[Extract]:
     """Return the extracts of the plans in progress that changed since a time, the last changed first (I001-13).
 
@@ -53,7 +54,7 @@ def active(root: Path, since: float, written: Path | None = None) -> list[Extrac
     for number, (path, seen) in enumerate(_ordered(root, maybe)):
         if extracts and _mtime(seen) < since:
             break
-        if room <= 0 or manyfiles.out_of_time():
+        if number and (room <= 0 or manyfiles.out_of_time()):
             left += len(maybe) - number
             break
         room -= min(seen[1] if seen else 0, prose.LIMIT_BYTES)
@@ -100,17 +101,17 @@ def hint(root: Path, place: str) -> str:
 def look(root: Path) -> list[tuple[Candidate, Extract | None]]:
     """Return every plan `CLAUDE/Plan/*/PLAN.md`, the most recently changed first; those in progress have an extract."""
     try:
-        folders, records, _ = _listed(root, None)
+        folders, records, _ = _listed(root)
     except OSError as error:
         return [(_unreadable(root / FOLDER, error, 0.0), None)]
     ordered = _ordered(root, idleplans.changed(folders, records, b""))
     return [_examine(root, path, _mtime(seen)) for path, seen in ordered]
 
 
-def _listed(root: Path, wanted: Collection[str] | None) -> tuple[list[str], bytes, int]:
+def _listed(root: Path, wanted: Collection[str] = ()) -> tuple[list[str], bytes, int]:
     """Return the folders with a plan, their plans' records (`idleplans`), and how many were left out.
 
-    Of very many folders not all are looked at, but always those `wanted`. With `wanted` None, all are. Raises OSError.
+    A search that is out of time looks at no more, but first at those `wanted`. Raises OSError.
     """
     found: list[str] = []
     records = bytearray()
@@ -132,16 +133,10 @@ def _listed(root: Path, wanted: Collection[str] | None) -> tuple[list[str], byte
         records.extend(idleplans.packed(info))
         return info.st_mtime_ns
 
-    left = 0
     try:
-        names = os.listdir(top)  # noqa: PTH208 - of a descriptor: no path is followed for each of ten thousand plans
-        if wanted is None or len(names) <= manyfiles.MOST:
-            for name in names:
-                changed(name)
-        else:
-            with os.scandir(top) as folders:
-                entries = {folder.name: folder.inode() for folder in folders}
-            _, left = manyfiles.newest(root / FOLDER, entries, changed, wanted)
+        with os.scandir(top) as inside:  # of a descriptor: no path is followed for each of ten thousand plans
+            entries = {folder.name: folder.inode() for folder in inside}
+        _, left = manyfiles.newest(entries, changed, wanted)
     finally:
         os.close(top)
     return found, bytes(records), left
