@@ -39,7 +39,7 @@ def named(told: str) -> list[str]:
     return lines[2:-1]
 
 
-CONTENTS = "Required reading in full; no need to read these again:"
+CONTENTS = "Required reading, included in full:"
 
 
 @pytest.fixture
