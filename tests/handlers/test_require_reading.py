@@ -81,7 +81,8 @@ def compact(project: HoldfastProject, **changes: Any) -> str:
 
 
 def prompt(project: HoldfastProject, **changes: Any) -> str:
-    """Submit a prompt; return what the model is told beside it."""
+    """Submit a prompt after a turn; return what the model is told beside it."""
+    fire(project, "Stop", "Stop", **changes)
     return fire(project, "UserPromptSubmit", "UserPromptSubmit", **changes).context
 
 
@@ -164,6 +165,13 @@ def test_what_was_read_again_or_given_with_the_guidance_is_not_reminded_of(proje
     assert prompt(project) == ""
     (project.root / "docs/b.md").write_text("another b\n")
     assert prompt(project) == ""
+
+
+def test_a_prompt_right_after_the_guidance_brings_no_second_list(project: HoldfastProject) -> None:
+    """After a compaction by hand both reach the model in one request."""
+    compact(project)
+    assert fire(project, "UserPromptSubmit", "UserPromptSubmit").context == ""
+    assert prompt(project).startswith(REMINDED)
 
 
 def test_without_a_restore_nobody_is_reminded(project: HoldfastProject) -> None:
