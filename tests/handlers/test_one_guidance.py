@@ -10,7 +10,6 @@ import pytest
 
 from holdfast.clients import claude
 from holdfast.dispatch import isolation
-from holdfast.testing import HoldfastProject
 from tests.commandline import holdfast
 from tests.handmade import ME
 from tests.played import Agent
@@ -18,6 +17,8 @@ from tests.played import Agent
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from holdfast.testing import HoldfastProject
 
 GONE = 4_194_304  # no process has this number
 LIST = "This session's own to-dos:"
@@ -42,20 +43,13 @@ def prompt(project: HoldfastProject, text: str = "Go on.") -> str:
     return project.fire("UserPromptSubmit", "UserPromptSubmit", session_id=ME, prompt=text).context
 
 
-def called(name: str, given: dict[str, Any], result: dict[str, Any]) -> str:
+def called(name: str, given: dict[str, Any], returned: dict[str, Any]) -> str:
     """Return the transcript's lines of a tool call."""
     made = {"type": "tool_use", "id": name, "name": name, "input": given}
     answer = {"type": "tool_result", "tool_use_id": name, "content": "ok"}
-    lines = [
-        {"type": "assistant", "uuid": f"{name}-a", "message": {"role": "assistant", "content": [made]}},
-        {
-            "type": "user",
-            "uuid": f"{name}-u",
-            "message": {"role": "user", "content": [answer]},
-            "toolUseResult": result,
-        },
-    ]
-    return "".join(f"{json.dumps(each)}\n" for each in lines)
+    call = {"type": "assistant", "uuid": f"{name}-a", "message": {"role": "assistant", "content": [made]}}
+    result = {"type": "user", "uuid": f"{name}-u", "message": {"role": "user", "content": [answer]}}
+    return "".join(f"{json.dumps(each)}\n" for each in (call, result | {"toolUseResult": returned}))
 
 
 @pytest.mark.parametrize("tool", ["TodoWrite", "TaskCreate"])
@@ -102,7 +96,7 @@ def test_a_slash_command_gives_guidance_and_answers_no_compaction(project: Holdf
 def test_a_resumed_session_gets_one_text_and_no_old_compaction(
     project: HoldfastProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After a crash: the phase as its agent left it, no second list at the prompt, and no compaction that never came."""
+    """After a crash: one text, nothing at the prompt, and no compaction that never came."""
     project.write({"docs/a.md": "a"})
     monkeypatch.setattr(claude, "process", lambda environ: process[0])
     process = [str(GONE)]

@@ -194,6 +194,7 @@ def test_a_reply_that_was_never_written_is_no_restore(project: HoldfastProject) 
 
 def test_a_session_resumed_after_a_crash_is_reminded_too(project: HoldfastProject) -> None:
     """There was no compaction, and the words do not say so."""
+    fire(project, "SessionStart", "SessionStart-resume")
     ledger = opened(project)
     delivery = deliveries.begin(
         ledger, ME, event="SessionStart", workflow="x", title="x", mark="x", units=1, transcript=""

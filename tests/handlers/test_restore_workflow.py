@@ -481,7 +481,7 @@ def test_a_broken_state_file_is_restored_from_its_last_generation(project: Holdf
     (workflow,) = registry.all_found(opened(project)).workflows
     workflow.path.write_bytes(workflow.raw[: len(workflow.raw) // 2])
 
-    begin(project, "compact").assert_advised("Be kind", "broken", workflow.place)
+    begin(project, "compact").assert_advised("Be kind", "could not be read", workflow.place)
 
     assert workflow.path.read_bytes() == workflow.raw[: len(workflow.raw) // 2]
 
