@@ -70,6 +70,7 @@ def _session(project: HoldfastProject, name: str, rich: bool) -> Iterator[tuple[
     yield "UserPromptSubmit", project.fire("UserPromptSubmit")
     yield "PreCompact", project.fire("PreCompact", "PreCompact-auto")
     yield COMPACTION, project.fire("SessionStart", "SessionStart-compact")
+    project.fire("Stop")
     yield UNREAD, project.fire("UserPromptSubmit")
     opened = Workspace.open(project.root)
     sessions.note_event(opened, project.session, _NOBODY)

@@ -194,7 +194,7 @@ def test_compaction_while_a_background_agent_runs(hybrid: World) -> None:
     session.prompt("/compact")
     session.prompt("Go on.")
     restored = hybrid.model.of("main")[-1]
-    assert restored.text.count("RESTORED AFTER COMPACTION\nCurrent state") == 1
+    assert restored.text.count("RESTORED AFTER COMPACTION\nIgnore earlier copies") == 1
     assert "Phase: 1/2 - Create calculator module" in restored.text
     end.set()
     session.wait()
@@ -232,7 +232,7 @@ def test_an_agents_own_compaction(hybrid: World, background: bool) -> None:
     assert len(summaries) == 1
     assert "x-claude-code-agent-id" in summaries[0].headers
     assert "Keep these workflows" not in summaries[0].last
-    assert not [q.number for q in hybrid.model.requests if "RESTORED AFTER COMPACTION\nCurrent state" in q.text]
+    assert not [q.number for q in hybrid.model.requests if "RESTORED AFTER COMPACTION\nIgnore earlier copies" in q.text]
     assert not hybrid.rows("seals")
     assert statuses(hybrid)[0] == "completed"
     assert not hybrid.complaints

@@ -11,7 +11,7 @@ from tests.client.model import bash, fail, say
 if TYPE_CHECKING:
     from tests.client.world import World
 
-HEADING = "WORKFLOW RESTORED AFTER COMPACTION\nCurrent state"  # the skill names the first line too
+HEADING = "WORKFLOW RESTORED AFTER COMPACTION\nIgnore earlier copies"  # the skill names the first line too
 SUMMARY = "Keep these workflows and their phases"
 PHASES = [f"Phase-title-{n}" for n in range(1, 6)]
 READING = [f"docs/reading-{n}.md" for n in range(1, 6)]

@@ -14,7 +14,7 @@ from tests.client.model import agent, bash, call, say
 if TYPE_CHECKING:
     from tests.client.world import World
 
-HEADING = "WORKFLOW RESTORED AFTER COMPACTION\nCurrent state"  # the skill names the first line too
+HEADING = "WORKFLOW RESTORED AFTER COMPACTION\nIgnore earlier copies"  # the skill names the first line too
 DOCUMENT = """# Tasks: User auth
 
 ### Phase 1: Foundation

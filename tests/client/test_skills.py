@@ -13,7 +13,7 @@ from tests.client.model import agent, bash, say
 if TYPE_CHECKING:
     from tests.client.world import World
 
-HEADING = "WORKFLOW RESTORED AFTER COMPACTION\nCurrent state"  # the skill names the first line too
+HEADING = "WORKFLOW RESTORED AFTER COMPACTION\nIgnore earlier copies"  # the skill names the first line too
 FEATURE = "features/login.md"
 REASON = "Waiting for the API key"
 

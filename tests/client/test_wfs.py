@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tests.client.model import Reply, Request
     from tests.client.world import World
 
-HEADING = "WORKFLOW RESTORED AFTER COMPACTION\nCurrent state"  # the skill names the first line too
+HEADING = "WORKFLOW RESTORED AFTER COMPACTION\nIgnore earlier copies"  # the skill names the first line too
 REPORT = "The schema is designed: users and tokens, joined by user_id."
 
 

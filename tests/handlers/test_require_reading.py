@@ -39,7 +39,7 @@ def named(told: str) -> list[str]:
     return lines[2:-1]
 
 
-CONTENTS = "Required reading in full; no need to read these again:"
+CONTENTS = "Required reading, included in full:"
 
 
 @pytest.fixture
@@ -81,7 +81,8 @@ def compact(project: HoldfastProject, **changes: Any) -> str:
 
 
 def prompt(project: HoldfastProject, **changes: Any) -> str:
-    """Submit a prompt; return what the model is told beside it."""
+    """Submit a prompt after a turn; return what the model is told beside it."""
+    fire(project, "Stop", "Stop", **changes)
     return fire(project, "UserPromptSubmit", "UserPromptSubmit", **changes).context
 
 
@@ -166,6 +167,13 @@ def test_what_was_read_again_or_given_with_the_guidance_is_not_reminded_of(proje
     assert prompt(project) == ""
 
 
+def test_a_prompt_right_after_the_guidance_brings_no_second_list(project: HoldfastProject) -> None:
+    """After a compaction by hand both reach the model in one request."""
+    compact(project)
+    assert fire(project, "UserPromptSubmit", "UserPromptSubmit").context == ""
+    assert prompt(project).startswith(REMINDED)
+
+
 def test_without_a_restore_nobody_is_reminded(project: HoldfastProject) -> None:
     """Not at the beginning, not of another's workflow, not of a finished one, not where nothing was given."""
     assert prompt(project) == ""
@@ -186,6 +194,7 @@ def test_a_reply_that_was_never_written_is_no_restore(project: HoldfastProject) 
 
 def test_a_session_resumed_after_a_crash_is_reminded_too(project: HoldfastProject) -> None:
     """There was no compaction, and the words do not say so."""
+    fire(project, "SessionStart", "SessionStart-resume")
     ledger = opened(project)
     delivery = deliveries.begin(
         ledger, ME, event="SessionStart", workflow="x", title="x", mark="x", units=1, transcript=""

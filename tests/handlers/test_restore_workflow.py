@@ -120,7 +120,7 @@ def test_29_facts_come_back_inline_ten_times_over(project: HoldfastProject, kind
 
 
 def test_the_seed_of_the_guidance_is_all_there(project: HoldfastProject) -> None:
-    """R001-17, R001-18: the restored heading, the two sections, the acknowledgement line, the way on."""
+    """R001-17, R001-18: the restored heading, the two sections, the acknowledgement line."""
     project.write({"docs/a.md": "a"})
     start(project, "Book", "--read", "docs/a.md", "--read", "docs/gone.md", "--remind", "Be kind", session=ME)
 
@@ -133,7 +133,6 @@ def test_the_seed_of_the_guidance_is_all_there(project: HoldfastProject) -> None
         "Be kind",
         "ACTION REQUIRED",
         "✅ Workflow restored: Book, Phase 1/2",
-        "holdfast next",
     )
 
 
@@ -468,7 +467,7 @@ def test_a_broken_state_file_is_restored_from_its_last_generation(project: Holdf
     (workflow,) = registry.all_found(opened(project)).workflows
     workflow.path.write_bytes(workflow.raw[: len(workflow.raw) // 2])
 
-    begin(project, "compact").assert_advised("Be kind", "broken", workflow.place)
+    begin(project, "compact").assert_advised("Be kind", "could not be read", workflow.place)
 
     assert workflow.path.read_bytes() == workflow.raw[: len(workflow.raw) // 2]
 

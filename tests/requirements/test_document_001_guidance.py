@@ -82,7 +82,7 @@ def test_the_guidance_holds_everything_the_document_asks_for(desk: Desk, name: s
     text = desk.begin().context
 
     phase = data["phase"]
-    assert f"Workflow: {data['workflow']} ({data['workflow_type']}" in text
+    assert f"Workflow: {data['workflow']}\n" in text
     assert f"Phase: {phase['current']}/{phase['total']} - {phase['name']} ({phase['status']})" in text
     assert under(text, "REQUIRED READING") == data["required_reading"]
     assert under(text, "Key reminders") == data["key_reminders"]
@@ -99,10 +99,18 @@ def test_the_guidance_asks_for_what_the_agent_is_to_do_then(desk: Desk, name: st
     given, _, asked = desk.begin().context.partition("ACTION REQUIRED")
 
     assert acknowledgement(document.example(name)) == given.splitlines()[-2]
-    assert "print the block's last line" in asked
+    assert "Print the ✅ line" in asked
     assert re.search(r"\bread\w* ALL files\b", asked)
     assert re.search(r"\bconfirm\w*\b[^\n]*\bphase\b[^\n]*\bcontext\b", asked)
     assert re.search(r"\bDon't assume\b", asked)
+
+
+@pytest.mark.parametrize("name", document.EXAMPLES)
+def test_the_guidance_of_the_documents_examples_is_short(desk: Desk, name: str) -> None:
+    """Every character of it is paid for in each session."""
+    desk.keep(document.words(f"{name}.json"), "example")
+
+    assert len(desk.begin().context) <= 700
 
 
 def test_the_acknowledgement_is_of_the_phase_that_was_restored(desk: Desk) -> None:

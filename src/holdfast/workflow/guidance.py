@@ -30,6 +30,7 @@ SUMMARY_LIMIT_CHARS = 600  # characters of PreCompact's text
 _HEADING = "WORKFLOW RESTORED AFTER COMPACTION"
 _STANDING = f"Ignore earlier copies. {wording.DATA}"
 _CONTENTS = "Required reading, included in full:"
+_PARTLY = " but not included"
 _FENCE = (wording.OPEN, wording.CLOSE)
 SIDECAR_LIMIT_CHARS = 1_000_000  # approximate limit of the sidecar
 _MORE_UNITS = 80  # units reserved for the line that counts what was left out
@@ -145,7 +146,7 @@ def build(
         left = [f"+{page.left} more in {'the full version' if sidecar else 'the state file'}", *left]
     elif not left and not any(pointer in each for each in lead) and all(map(facts.is_inline, sections)):
         more = []
-    room = LIMIT_UNITS + 1 - wording.size([*lead, *more, *head, *body, *tail])  # the last line has no line break
+    room = LIMIT_UNITS - wording.size([*lead, *more, *head, *body, *tail, _PARTLY]) + 2  # less line breaks
     given, inlined = _contents(contents, room) if not page.left else ([], ())
     tail = [*tail[:2], *_action(workflow, required, inlined)]
     text, mark = wording.with_mark([*lead, *more, *head, *body, *left, *given, *tail])
@@ -348,8 +349,7 @@ def _action(workflow: Workflow, required: Section, inlined: Sequence[str]) -> li
 
     No text here comes from a file. `inlined` are the entries of the required reading whose contents are included.
     """
-    read = "read ALL files listed, " if required.facts else ""
-    if inlined:
-        read = "read ALL files listed but not included, " if len(inlined) < len(required.facts) else ""
+    partly = _PARTLY if inlined else ""
+    read = f"read ALL files listed{partly}, " if len(inlined) < len(required.facts) else ""
     keep = " Keep the reminders." if workflow.reminders else ""
     return ["ACTION REQUIRED", f"Print the ✅ line, {read}confirm {workflow.unit} and context.{keep} Don't assume."]

@@ -254,7 +254,7 @@ def test_delivered_counts_positions_among_all_outcomes() -> None:
     """`delivered` points into the merged sequence, past outcomes of other kinds."""
     said_so = [outcomes.tell_user("u"), outcomes.advise("a"), outcomes.stop("s"), outcomes.advise("b")]
 
-    assert merge("PostToolUse", said_so).delivered == (1, 3)
+    assert merge("PostToolUse", said_so).delivered == (0, 1, 3)
     assert merge("Stop", [outcomes.block("no"), outcomes.force_turn("go")]).delivered == (1,)
 
 

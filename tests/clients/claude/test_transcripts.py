@@ -113,10 +113,31 @@ def test_a_machine_that_stalls_costs_a_session_nothing(tmp_path: Path, monkeypat
     assert len(transcripts.tail(put(tmp_path, b"\n".join(lines)))) == 200
 
 
+def test_images_hide_no_request(tmp_path: Path) -> None:
+    """However large they are and wherever a read begins; the other lines that are far too long don't count either."""
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "A" * 2_000_000}}
+    contents = ["first", *([image, {"type": "text", "text": f"shot {number}"}] for number in range(9)), "x " * 900_000]
+    lines = [json.dumps({"type": "user", "message": {"role": "user", "content": each}}) for each in contents]
+    entries = transcripts.tail(put(tmp_path, "\n".join(lines).encode() + b"\n"))
+    assert transcripts.trail(entries).requests == ("first", *(f"shot {number}" for number in range(9)))
+
+
+def test_a_missing_transcript_is_found_in_a_sibling_folder(tmp_path: Path) -> None:
+    """By its session's id, the newest; a path that is there stands for itself."""
+    for age, name in enumerate(("new", "old")):
+        place = put(tmp_path / name, written("worked-2.1.197-todo"))
+        os.utime(place, (1_000 - age, 1_000 - age))
+    gone = str(tmp_path / "gone" / Path(place).name)
+    assert transcripts.find(gone) == str(tmp_path / "new" / Path(place).name)
+    assert transcripts.find(place) == place
+    assert transcripts.tail(gone) == transcripts.tail(place) != []
+    assert transcripts.find(str(tmp_path / "gone" / "other.jsonl")) == transcripts.find("") == ""
+
+
 def test_what_is_no_entry_is_left_out(tmp_path: Path) -> None:
     """Half a line, what is no JSON, no object, far too long, or nested beyond reason."""
     good = b'{"type":"user","message":{"role":"user","content":"hi"}}'
-    bad = [b"", b"[1]", b'"text"', b"{broken", b"\xff\xfe\x00", b'{"type":"user","x":"' + b"x" * (1 << 20) + b'"}']
+    bad = [b"", b"[1]", b'"text"', b"{broken", b"\xff\xfe\x00", b'{"type":"user","x":"' + b"x " * (1 << 19) + b'"}']
     deep = b'{"a":' + b"[" * 100_000
     data = b"\n".join([*bad, good, deep, good, b'{"type":"us'])
     assert transcripts.tail(put(tmp_path, data)) == [json.loads(good)] * 2

@@ -37,10 +37,10 @@ def sealed(project: Workspace, session: str = ME, why: str = "auto", *, empty: b
     snapshots.leave(project, session, why, [] if empty else [snapshots.of(workflow(project.root))])
 
 
-def give(project: Workspace, session: str = ME, event: str = "SessionStart", state: str = "") -> str:
+def give(project: Workspace, session: str = ME, event: str = "SessionStart", state: str = "", step: int = 1) -> str:
     one = workflow(project.root)
     given = deliveries.begin(
-        project, session, event=event, workflow=one.key, title=one.title, mark="m", units=9, transcript=""
+        project, session, event=event, workflow=one.key, title=one.title, mark="m", units=9, step=step, transcript=""
     )
     if state:
         project.ledger.run("UPDATE deliveries SET state = ? WHERE id = ?", state, given)
@@ -74,6 +74,8 @@ def test_each_has_its_own_guidance_and_report(project: Workspace, at: Callable[[
     losses.note(project, ME, workflow(project.root), "nothing of it")
     at("10:30:00")
     again = give(project, event="UserPromptSubmit")
+    at("11:00:00")
+    give(project, event="UserPromptSubmit", step=0)  # a slash command asked for it, so it answers no compaction
 
     late, early = _all(project)
     assert [each.id for each in early.given] == [first]

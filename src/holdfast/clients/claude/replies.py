@@ -61,12 +61,10 @@ def merge(event: str, outcomes: Sequence[Outcome]) -> Reply:
     if specific:
         body["hookSpecificOutput"] = {"hookEventName": event, **specific}
     positions = [i for i, outcome in enumerate(outcomes) if outcome.kind in ("advise", "force_turn")]
+    whole = {positions[index] for index in advice.whole}
     return Reply(
         stdout=render(body) if body else "",
-        delivered=(
-            *(positions[index] for index in advice.whole),
-            *(i for i, outcome in enumerate(outcomes) if outcome.kind == "tell_user"),
-        ),
+        delivered=tuple(i for i, outcome in enumerate(outcomes) if i in whole or outcome.kind == "tell_user"),
         variables=variables,
         path=path,
         shares=_shares(event, outcomes, dict(zip(positions, advice.shares, strict=True))),

@@ -41,7 +41,7 @@ BOUNDARY = b'"subtype":"compact_boundary"'
 _BOUNDARIES = regex(BOUNDARY)
 _FILES = regex(rb'"(?:filePath|Read|is_error|compact_boundary)"')  # one alternative in quotes is found fastest
 _NOTICE = regex(rb"task-notification")  # stands in every entry that notes one (client fact §3.4)
-_IMAGE = regex(rb'(?:data|base64)": ?"[A-Za-z0-9+/=]{4096,}"?')  # in base64
+_IMAGE = regex(rb"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/=]{4096,}")  # base64; what is read may begin in the middle
 _SAFE = regex(r"[A-Za-z0-9_-]{1,128}")
 # What the client notes for itself: requests and prompts as it sent them, hundreds of kilobytes a turn, and no news.
 _NOISE = regex(
@@ -149,7 +149,7 @@ def _divided(
             begin = max(first, start - most)
             part = _read(descriptor, begin, start - begin)
             start, data = begin, part + data
-            parsed += sum(len(_without_images(line)) for line in part.split(b"\n")[1:])  # the first may be half a line
+            parsed += sum(len(_without_images(line)) for line in part.split(b"\n"))
     end = start + data.rfind(b"\n") + 1
     if start:  # what comes before the first line break may be half a line
         start += data.find(b"\n") + 1 or len(data)
@@ -349,7 +349,7 @@ def _entries(lines: Iterable[bytes]) -> list[dict[str, Any]]:
 def _without_images(line: bytes) -> bytes:
     """Return a line without its images; empty if it is far too long all the same."""
     if len(line) >= LONG_LINE_BYTES:
-        line = _IMAGE.sub(b'data":""', line)
+        line = _IMAGE.sub(b"", line)
     return line if len(line) <= LINE_LIMIT_BYTES else b""
 
 
