@@ -71,7 +71,7 @@ def test_whoever_asks_gets_the_same_answer(
     begin(project, "startup")
     listed = holdfast("agents", "list", root=project.root).out
     found = {
-        "script": re.search(f"{RUN} +interrupted", listed) is not None,
+        "script": re.search(f"{RUN} +no journal", listed) is not None,
         "agent": re.search(f"{running.run} +interrupted", listed) is not None,
         "result": "has finished already" in Agent(project, "Review", number=3).about_to().stdout,
         "workflow": RESTORED in begin(project, "compact").context,

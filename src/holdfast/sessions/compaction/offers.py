@@ -57,7 +57,6 @@ def greet(event: Event, context: Context) -> list[Message]:
     waiting = _waiting(project, event.session_id, found.workflows)
     if waiting:
         more = f", and {len(waiting) - 1} more (`holdfast list`)" if len(waiting) > 1 else ""
-        more += f"; {found.left} other state files were left out (`holdfast list`)" if found.left else ""
         line = f"Holdfast: unfinished workflow {guidance.line(waiting[0])}{more}. `holdfast show` shows it."
         told.append(Message(line, to_user=True))
     if not project.client.attended(context.environ):
