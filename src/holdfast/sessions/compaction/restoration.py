@@ -76,7 +76,8 @@ def _restored(event: Event, context: Context, known: bool) -> list[Message]:
     found = registry.candidates(project, session)
     history.observe_all(project, found.workflows)
     verdict = arbitration.judge(project, session, found.workflows, known=known)
-    told = hints.unreadable(event, context, found) + hints.omitted(event, context, found)
+    told = [*hints.unreadable(event, context, found), *hints.omitted(event, context, found)]
+    told += [Message(f"Holdfast: {line}", to_user=True) for line in hints.take(project, session, hints.UNSAVED)]
     if verdict.full is not None:
         from holdfast.sessions.compaction import session_guidance
 
