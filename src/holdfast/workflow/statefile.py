@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import os
+import stat
 import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -103,34 +104,46 @@ class StateFile:
 
 
 def guard(root: Path, path: Path) -> None:
-    """Refuse a path outside the root, or one that leads through a symbolic link below it. Raises StateError."""
+    """Refuse a path outside the root, or one that leads through a link or a file below it. Raises StateError."""
     place, top = os.fspath(path), os.fspath(root).rstrip("/")
     if place != top and not place.startswith(f"{top}/"):
         raise StateError(path, f"lies outside the project {root}")
     while len(place) > len(top):  # as text, because an event looks at a dozen paths
-        if os.path.islink(place):  # noqa: PTH114
+        mode = _mode(place)
+        if stat.S_ISLNK(mode):
             through = "is a symbolic link" if place == os.fspath(path) else f"leads through the symbolic link {place}"
             raise StateError(path, f"{through}, which is not followed; put the file or folder itself there")
+        if stat.S_ISREG(mode) and place != os.fspath(path):
+            raise StateError(path, f"leads through {place}, which is a file and no folder; move that file away")
         place = place.rpartition("/")[0]
+
+
+def _mode(place: str) -> int:
+    try:
+        return os.lstat(place).st_mode
+    except OSError:
+        return 0
 
 
 def read(project: Records, path: Path) -> StateFile:
     """Return a state file, or its last generation if it can't be read. Reading never writes.
 
     Raises MissingError if there is no file (a removed file stays removed), and StateError if it is broken and has no
-    generation; SchemaMismatch if it is JSON of another kind.
+    generation; SchemaMismatch if it is JSON of another kind. One behind a link counts as broken.
     """
-    guard(project.root, path)
     raw: bytes | None = None
     try:
+        guard(project.root, path)
         raw, mtime = document.read(path, LIMIT_BYTES)
         return StateFile(_parsed(path, raw, mtime), present=raw)
     except MissingError:
         raise
     except LargeError:
-        return _recovered(project, path, LargeError(path, TOO_LARGE), None)
+        return recovered(project, path, LargeError(path, TOO_LARGE), None)
     except StateError as error:
-        return _recovered(project, path, error, raw)
+        if not os.path.lexists(path):
+            raise
+        return recovered(project, path, error, raw)
 
 
 def rewrite(
@@ -424,7 +437,8 @@ def _remember(found: Document) -> Document:
     return found
 
 
-def _recovered(project: Records, path: Path, error: StateError, present: bytes | None) -> StateFile:
+def recovered(project: Records, path: Path, error: StateError, present: bytes | None = None) -> StateFile:
+    """Return the last generation of a state file that can't be read. Raises the error if there is none."""
     try:
         raw = project.latest(path, LIMIT_BYTES)
         kept = document.parse(path, raw, _mtime(path)) if raw else None

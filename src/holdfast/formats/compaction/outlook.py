@@ -105,7 +105,7 @@ def _intent(project: Records, extract: Extract | None) -> Intent | str:
     try:
         return adapter.intend(project, extract)
     except StateError as error:
-        return str(error)
+        return error.reason
 
 
 def _saved(project: Records, intent: Intent) -> Workflow | None:

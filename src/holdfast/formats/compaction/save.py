@@ -67,7 +67,6 @@ def save(project: Records, extract: Extract | None) -> Saved:
     first = intend(project, extract)
     if extract is None or first.action in ("buried", "none"):
         return Saved(None, first.action, first.path)
-    statefile.guard(project.root, files.folder(project))
     with locked(files.folder(project)):
         return statefile.insist(lambda: _carry_out(project, extract, intend(project, extract)))
 
@@ -88,9 +87,10 @@ def may_save(project: Records, session: str, extract: Extract, *, written: bool)
 
 
 def intend(project: Records, extract: Extract | None) -> Intent:
-    """Return what `save` would do now, without writing any file."""
+    """Return what `save` would do now, without writing any file. Raises StateError if nothing can be saved."""
     if extract is None:
         return Intent("none")
+    statefile.guard(project.root, files.folder(project) / "any")
     entry = existing(project, extract)
     if entry is None:
         return _intend_new(project, extract)

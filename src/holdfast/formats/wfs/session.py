@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from holdfast.errors import SchemaMismatch, StateError, TransitionError
+from holdfast.errors import MissingError, SchemaMismatch, StateError, TransitionError
 from holdfast.formats.wfs import markers, places
 from holdfast.frozen import frozen
 from holdfast.workflow import statefile, values
@@ -91,7 +91,7 @@ def fresh(name: str, topic: str, kind: str) -> dict[str, Any]:
 
 
 def load(project: Records, folder: Path, *, marked: bool) -> Session:
-    """Read the session in a folder.
+    """Read the session in a folder. If it is marked and its state file is gone, that counts as broken.
 
     Args:
         project: the project.
@@ -99,11 +99,18 @@ def load(project: Records, folder: Path, *, marked: bool) -> Session:
         marked: whether a marker names it as active.
 
     Raises:
-        MissingError: it has no state file.
+        MissingError: it has no state file, and no generation of it is known if it is marked.
         SchemaMismatch: the file belongs to another tool.
         StateError: it is broken, and no generation of it is known.
     """
-    return view(statefile.read(project, places.state(folder)), folder, marked=marked)
+    path = places.state(folder)
+    try:
+        file = statefile.read(project, path)
+    except MissingError as error:
+        if not marked:
+            raise
+        file = statefile.recovered(project, path, error)
+    return view(file, folder, marked=marked)
 
 
 def active(project: Records) -> list[str]:

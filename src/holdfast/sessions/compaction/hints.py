@@ -27,6 +27,8 @@ GONE = "gone"
 WAITING = "stale plan"
 """Topic: a plan in progress wasn't saved. Its path stands in place of a workflow's key."""
 KEPT = 1_000  # hints per project; the oldest go
+UNSAVED = "unsaved"
+"""Topic: what other files describe could not be saved. The report stands in place of a workflow's key."""
 UNREAD = "unread"
 """Topic: the file that names a workflow was not read to its end."""
 _NAMED = 5  # definitions that are named at a session's start

@@ -78,6 +78,10 @@ def _restored(event: Event, context: Context, known: bool) -> list[Message]:
     resumed = getattr(event, "source", "") == "resume" and not snapshots.missed(project, session)
     verdict = arbitration.judge(project, session, found.workflows, known=known, compacted=not resumed)
     told = hints.unreadable(event, context, found) + hints.omitted(event, context, found)
+    told += [
+        hints.once(project, session, hints.UNSAVED, [line], Message(f"Holdfast: {line}", to_user=True))
+        for line in hints.pending_keys(project, session, hints.UNSAVED)
+    ]
     if verdict.full is not None:
         from holdfast.sessions.compaction import session_guidance
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.sessions.agents import lifecycle
-from holdfast.sessions.compaction import compactions, snapshots
+from holdfast.sessions.compaction import compactions, hints, snapshots
 from holdfast.sessions.history import generations, history
 from holdfast.sessions.ownership import arbitration, owners
 from holdfast.sessions.workspace import Workspace
@@ -33,9 +33,9 @@ def save(event: Event, context: Context, trigger: str) -> str:
         lifecycle.abandon_open(project, session)
     compactions.take_summary(project, session)  # drop the summary of an earlier compaction that was never used
     detected = _detect(context, session)
-    for key in owners.keys_without_file(project, session):
-        _miss(context, session, key)
     found = registry.candidates(Workspace.of(project), session)
+    gone = set(owners.keys_without_file(project, session)) - {each.key for each in found.workflows}
+    _owe(context, session, hints.GONE, *sorted(gone))
     for problem in found.problems:
         context.log(f"not saved: {problem.path}: {problem.reason}", level="warning")
     history.observe_all(project, found.workflows)  # notes what was moved by hand since, and what was completed
@@ -63,20 +63,16 @@ def _detect(context: Context, session: str) -> list[Path]:
         saved += [found.path] if found.path else []
         if found.report:
             context.log(found.report, level="warning" if found.failed else "info")
-        if found.waiting or found.unread:
-            from holdfast.sessions.compaction import hints
-
-            for topic, keys in ((hints.WAITING, found.waiting), (hints.UNREAD, filter(None, (found.unread,)))):
-                for key in keys:
-                    hints.owe(context.project, session, topic, key)
-        if found.removed:
-            _miss(context, session, found.removed)
+        _owe(context, session, hints.UNSAVED, *([found.report] if found.failed else []))
+        _owe(context, session, hints.GONE, *([found.removed] if found.removed else []))
+        for topic, keys in ((hints.WAITING, found.waiting), (hints.UNREAD, [found.unread] if found.unread else [])):
+            for key in keys:
+                hints.owe(project, session, topic, key)
     return saved
 
 
-def _miss(context: Context, session: str, workflow: str) -> None:
-    """Make sure that the session is told once that a workflow's state file was removed."""
-    from holdfast.sessions.compaction import hints  # imported here, because this is rare
-
-    if not hints.was_told(context.project, session, hints.GONE, workflow):
-        hints.owe(context.project, session, hints.GONE, workflow)
+def _owe(context: Context, session: str, topic: str, *keys: str) -> None:
+    """Make sure that the session is told once about each of some workflows."""
+    for key in keys:
+        if not hints.was_told(context.project, session, topic, key):
+            hints.owe(context.project, session, topic, key)
