@@ -231,6 +231,45 @@ def test_a_fresh_clone_brings_back_nothing_of_the_past(tmp_path: Path) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.usefixtures("holdfast_project")
+def test_what_lies_behind_a_link_or_a_file_is_restored_as_far_as_it_was_known(tmp_path: Path) -> None:
+    """Nothing is written there, what couldn't be saved is said once, and `explain` doesn't promise it."""
+    wrong = []
+    for name, format_ in (("untracked", "compaction"), (".workflow", "wfs"), (".claude/state", "hybrid")):
+        project = another(tmp_path / format_)
+        holdfast("start", "Mine", "--format", format_, "--phase", "One", root=project.root, session=ME)
+        elsewhere = tmp_path / f"{format_}-elsewhere"
+        shutil.move(project.root / name, elsewhere)
+        (project.root / name).symlink_to(elsewhere)
+        before = {path: path.read_bytes() for path in elsewhere.rglob("*") if path.is_file()}
+        if "Workflow: Mine" not in restored(project).context:
+            wrong.append(f"{format_} is not restored")
+        if {path: path.read_bytes() for path in before} != before:
+            wrong.append(f"{format_} was written through a link")
+    for kind in ("link", "file"):
+        project = another(tmp_path / kind)
+        project.write({"CLAUDE.local.md": MEMORY})
+        if kind == "link":
+            (project.root / "untracked").symlink_to(tmp_path)
+        else:
+            (project.root / "untracked").write_text("")
+        told = [user(restored(project)) for _ in range(2)]
+        if ["was not saved: leads through" in each for each in told] != [True, False]:
+            wrong.append(f"{kind}: {told}")
+        if "in full" in (said := holdfast("explain", root=project.root).out) or "leads through" not in said:
+            wrong.append(f"{kind}: {said}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_marked_session_without_its_state_file_goes_on(project: HoldfastProject) -> None:
+    """The marker says that it isn't over: its last content counts, as if the file were broken."""
+    holdfast("start", "Mine", "--format", "wfs", "--phase", "One", root=project.root, session=ME)
+    (project.root / ".workflow/WFS-mine/workflow-session.json").unlink()
+    given = restored(project)
+    assert "Workflow: Mine" in given.context
+    assert "was removed" not in user(given)
+
+
 def test_an_old_plan_is_nobodys_workflow(project: HoldfastProject) -> None:
     """A plan that nobody changed for 90 days is no state file and no session's: it is a line beside the trail."""
     aged(project, 89, *range(1, 13))

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from holdfast.errors import HoldfastError, LedgerError
-from holdfast.sessions.ownership import sessions
+from holdfast.errors import HoldfastError
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry, wording
 from holdfast.workflow.wording import Message
 
 if TYPE_CHECKING:
     from holdfast.files.transcript import Work
-    from holdfast.project import OpenProject
     from holdfast.sessions.hook import Context, Event
 
 _TOLD = "evidence"  # the hint that a sentence was told; the sentence's digest follows
@@ -49,22 +46,6 @@ def take_evidence(event: Event, context: Context) -> list[Message]:
             continue
         told += _new(project, session, workflow.key, said)
     return told
-
-
-def mentions(project: OpenProject, session: str) -> list[str]:
-    """Return the files that a session edited and read, its requests and its agents' prompts, the latest of each first.
-
-    These are what its transcript's end and the ledger have; without either, there are fewer.
-    """
-    with suppress(LedgerError):
-        trail = project.transcripts.trail(project.transcripts.tail(sessions.transcript(project, session)))
-        prompts = project.ledger.rows(
-            "SELECT prompt FROM launches WHERE project = ? AND session = ? ORDER BY launched_at DESC",
-            *(project.key, session),
-        )
-        edited = (each.path for each in trail.edits)
-        return [*edited, *trail.reads, *reversed(trail.requests), *(str(row["prompt"]) for row in prompts)]
-    return []
 
 
 def _now(event: Event) -> list[Work]:

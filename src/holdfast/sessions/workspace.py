@@ -62,10 +62,10 @@ class Workspace(OpenProject):
     live_others = sessions.live_others
 
     def mentions(self, session: str) -> list[str]:
-        """Return what a session named in its work (`evidence.mentions`)."""
-        from holdfast.sessions import evidence
+        """Return what a session named in its work (`reads.mentions`)."""
+        from holdfast.sessions.reading import reads
 
-        return evidence.mentions(self, session)
+        return reads.mentions(self, session)
 
     def observe(self, workflow: Workflow, *, error: str = "", at: str | None = None) -> None:
         """Note what moved in a workflow (`history.observe`)."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import clock
+from holdfast.errors import LedgerError
 from holdfast.frozen import NamedTuple
 from holdfast.sessions.ownership import sessions
 
@@ -35,6 +37,22 @@ class Reader(NamedTuple):
     reminded: int = -1
     searched: int = 0
     sought: str = ""
+
+
+def mentions(project: OpenProject, session: str) -> list[str]:
+    """Return the files that a session edited and read, its requests and its agents' prompts, the latest of each first.
+
+    These are what its transcript's end and the ledger have; without either, there are fewer.
+    """
+    with suppress(LedgerError):
+        trail = project.transcripts.trail(project.transcripts.tail(sessions.transcript(project, session)))
+        prompts = project.ledger.rows(
+            "SELECT prompt FROM launches WHERE project = ? AND session = ? ORDER BY launched_at DESC",
+            *(project.key, session),
+        )
+        edited = (each.path for each in trail.edits)
+        return [*edited, *trail.reads, *reversed(trail.requests), *(str(row["prompt"]) for row in prompts)]
+    return []
 
 
 def forget_reading(event: Event, context: Context) -> None:
