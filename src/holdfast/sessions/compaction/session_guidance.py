@@ -52,7 +52,7 @@ def compile(
         others: workflows that get a line each.
         notes: further notes about it, a line each.
         recap: the client's own summary; what it has word for word is shortened in the guidance.
-        running: whether agents that run are named. After a compaction the client does that itself.
+        running: whether running agents are named; after a compaction the client does that itself.
     """
     known = required_files.states(project, session, workflow)
     agents = [each for each in agent_status.waiting(project, session) if each.workflow in (None, workflow.key)]
@@ -95,7 +95,7 @@ def give(event: Event, context: Context, workflow: Workflow, verdict: Verdict, n
         notes.append("required reading may be missing: CLAUDE.local.md wasn't read to its end (`holdfast explain`)")
     if branch and branch != project.branch:
         notes.append(f"last worked on in branch {branch!r}; this is {project.branch or 'a detached head'!r}")
-    running = getattr(event, "source", "") != "compact"
+    running = getattr(event, "source", "") == "resume"
     back = compile(project, session, workflow, others=verdict.others, notes=notes, recap=recap, running=running)
     made = back.guidance
     delivery = deliveries.begin(

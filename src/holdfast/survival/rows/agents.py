@@ -50,7 +50,7 @@ def agents(scene: Scene) -> None:
         known = (done.run, words, fleet.cut.run, *fleet.script)
         for each in known:
             scene.found.note(each not in told, f"nothing was said of {each} after compaction {number + 1}")
-        scene.found.note("(launched for \"Read it\"); transcript: " not in told, "a finished agent wasn't named")
+        scene.found.note('(launched for "Read it"); transcript: ' not in told, "a finished agent wasn't named")
         scene.found.note(used in told, f"{used} was told again, which was used before compaction {number + 1}")
         _again(scene, client, done, words)
         _again(scene, client, fleet.running, "running already")
