@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -42,6 +43,11 @@ def launching(names: list[str]) -> Callable[[Request], Reply]:
         return item(queue.pop(0)) if queue else say("Launched.")
 
     return turn
+
+
+def heard(fleet: Fleet, names: list[str]) -> bool:
+    """Return whether the main conversation has the results of these agents."""
+    return all(f"RESULT-{each}-" in notices(fleet) for each in names)
 
 
 @pytest.mark.scenario(16)
@@ -82,14 +88,15 @@ def test_over_eight_cuts_no_finished_agent_runs_again(bare: World, alone: bool) 
     if not alone:
         bare.holdfast("install", "--scope", "user", "--allow-cli")
     fleet, chance, done, repeated = Fleet(bare), random.Random(44), list[str](), Counter[str]()
-    waiting, options = chance.sample(ITEMS, len(ITEMS)), ()
+    options: tuple[str, ...] = ()
+    waiting = chance.sample(ITEMS, len(ITEMS))
     for _ in range(8):
         ends = [waiting.pop() for _ in range(min(chance.choice((0, 1, 1, 2)), len(waiting)))]
         fleet.stuck = set(waiting)
         session = bare.client.session(SKIP, *options)
         bare.model.turns = [launching(ITEMS)] * 40
         session.prompt("Do all.")
-        until(lambda ends=ends: all(f"RESULT-{each}-" in notices(fleet) for each in ends))
+        until(partial(heard, fleet, ends))
         until(lambda: all(fleet.asked[each] for each in waiting))
         repeated.update({each: fleet.asked[each] for each in done if fleet.asked[each]})
         done += ends

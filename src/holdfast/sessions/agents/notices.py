@@ -13,15 +13,8 @@ if TYPE_CHECKING:
     from holdfast.sessions.agents.agent_status import Agent
     from holdfast.sessions.agents.lifecycle import State
 
-_ENDINGS: dict[str, State] = {
-    "completed": "completed",
-    "running": "running",
-    "": "stopped",
-    **dict.fromkeys(("stopped", "killed"), "missing"),  # it can be continued
-}
-"""The state that each status of a notification means; any other is a failure."""
-
-
+_ENDINGS: dict[str, State] = {"completed": "completed", "running": "running", "": "stopped"}  # else a failure
+_INTERRUPTED = ("stopped", "killed")  # a person or the end of the client stopped it; it can be continued
 TURN_BYTES = 1 << 20  # bytes at the end of a transcript that hold the last turn
 
 
@@ -40,7 +33,7 @@ def notified(
         output: the path of its whole output.
     """
     run = lifecycle.run_id(agent_id, tool_use_id)
-    state = _ENDINGS.get(status, "failed")
+    state = "missing" if status in _INTERRUPTED else _ENDINGS.get(status, "failed")
     lifecycle.reported(project, session, run, "", state, words, used=state != "running")
     if tool_use_id:
         lifecycle.named(project, session, tool_use_id, run, output)

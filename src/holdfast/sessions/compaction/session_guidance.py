@@ -59,7 +59,7 @@ def compile(
         todos: the session's open to-dos; those that represent the workflow's phases are left out.
         notes: further notes about it, a line each.
         recap: the client's own summary; what it has word for word is shortened in the guidance.
-        running: whether agents that run are named. After a compaction the client does that itself.
+        running: whether running agents are named; after a compaction the client does that itself.
     """
     titles = {phase.title for phase in workflow.phases}
     known = required_files.states(project, session, workflow)
@@ -124,7 +124,7 @@ def give(event: Event, context: Context, workflow: Workflow, verdict: Verdict, n
     since = last.made_at if last and last.arrived else ""
     others = [each for each in verdict.others if not each.finished or each.updated_at >= since]  # told of only once
     todos = trail(project, event, verdict.snapshot).todos
-    running = getattr(event, "source", "") != "compact"
+    running = getattr(event, "source", "") == "resume"
     back = compile(project, session, workflow, others=others, todos=todos, notes=notes, recap=recap, running=running)
     made = back.guidance
     delivery = deliveries.begin(
