@@ -12,7 +12,7 @@ from holdfast.clients import claude
 from holdfast.dispatch import isolation
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER
-from tests.played import Agent
+from tests.signals import Agent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,14 +98,14 @@ def test_a_resumed_session_gets_one_text_and_no_old_compaction(
 ) -> None:
     """After a crash: one text, nothing at the prompt, and no compaction that never came."""
     project.write({"docs/a.md": "a"})
-    monkeypatch.setattr(claude, "process", lambda environ: process[0])
     process = [str(GONE)]
+    monkeypatch.setattr(claude, "process", lambda environ: process[0])
     project.fire("SessionStart", "SessionStart-startup", session_id=ME)
     phases = ("--phase", "Build it @builder", "--phase", "Test it @tester")
     run(project, "start", "Calculator", "--format", "hybrid", *phases, "--read", "docs/a.md")
     project.fire("PreCompact", "PreCompact-auto", session_id=ME)
     agent = Agent(project, "Build it", session=ME)
-    agent.asked["run_in_background"] = True
+    agent.asked = {**agent.asked, "run_in_background": True}
     agent.about_to()
     agent.launched()
     process[0] = str(os.getpid())
@@ -148,9 +148,14 @@ def test_a_hint_that_never_arrived_is_given_again(
 ) -> None:
     """It counts as given once the reply was written."""
     project.write({"untracked/workflow-state/book/state-book-20260301_100000.json": "{"})
-    start = lambda: project.fire("SessionStart", f"SessionStart-{source}", session_id=ME).reply  # noqa: E731
     with monkeypatch.context() as lost:
         lost.setattr(isolation, "note_delivery", lambda outcome: None)
-        assert "could not be read" in start()["systemMessage"]
-    assert "could not be read" in start()["systemMessage"]
-    assert "systemMessage" not in start()
+        assert "could not be read" in started(project, source)
+    assert "could not be read" in started(project, source)
+    assert started(project, source) == ""
+
+
+def started(project: HoldfastProject, source: str) -> str:
+    """Return what the user is told as the session starts."""
+    reply = project.fire("SessionStart", f"SessionStart-{source}", session_id=ME).reply
+    return str(reply.get("systemMessage", ""))
