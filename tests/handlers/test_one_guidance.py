@@ -105,7 +105,6 @@ def test_a_resumed_session_gets_one_text_and_no_old_compaction(
     run(project, "start", "Calculator", "--format", "hybrid", *phases, "--read", "docs/a.md")
     project.fire("PreCompact", "PreCompact-auto", session_id=ME)
     agent = Agent(project, "Build it", session=ME)
-    agent.asked = {**agent.asked, "run_in_background": True}
     agent.about_to()
     agent.launched()
     process[0] = str(os.getpid())
