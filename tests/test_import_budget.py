@@ -29,7 +29,7 @@ BUDGETS = {
     "PostToolUse-Agent": 112,
     "UserPromptSubmit": 115,
     "PreCompact-auto": 135,
-    "SessionStart-compact": 135,
+    "SessionStart-compact": 137,
 }
 SHOW = "\nimport sys; print(*sys.modules)"
 

@@ -11,8 +11,8 @@ import pytest
 from holdfast.clients import claude
 from holdfast.dispatch import isolation
 from tests.commandline import holdfast
-from tests.handmade import ME
-from tests.played import Agent
+from tests.handmade import ME, OTHER
+from tests.signals import Agent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,14 +98,13 @@ def test_a_resumed_session_gets_one_text_and_no_old_compaction(
 ) -> None:
     """After a crash: one text, nothing at the prompt, and no compaction that never came."""
     project.write({"docs/a.md": "a"})
-    monkeypatch.setattr(claude, "process", lambda environ: process[0])
     process = [str(GONE)]
+    monkeypatch.setattr(claude, "process", lambda environ: process[0])
     project.fire("SessionStart", "SessionStart-startup", session_id=ME)
     phases = ("--phase", "Build it @builder", "--phase", "Test it @tester")
     run(project, "start", "Calculator", "--format", "hybrid", *phases, "--read", "docs/a.md")
     project.fire("PreCompact", "PreCompact-auto", session_id=ME)
     agent = Agent(project, "Build it", session=ME)
-    agent.asked["run_in_background"] = True
     agent.about_to()
     agent.launched()
     process[0] = str(os.getpid())
@@ -117,13 +116,29 @@ def test_a_resumed_session_gets_one_text_and_no_old_compaction(
     assert "compaction completed" not in run(project, "log")
 
 
-def test_a_finished_workflow_is_named_once(project: HoldfastProject) -> None:
-    """At the first compaction after its end; all steps done is no step 0."""
+def test_a_finished_workflow_is_named_to_the_session_that_worked_on_it(project: HoldfastProject) -> None:
+    """So that it isn't done again; no other session hears of it."""
     run(project, "start", "Tool", "--format", "hybrid", "--phase", "One")
     run(project, "done", "--all")
     run(project, "start", "Book", "--phase", "One")
     assert '"Tool" (hybrid): completed' in compact(project)
-    assert "Tool" not in compact(project)
+    project.fire("SessionEnd", "SessionEnd-other", session_id=ME)
+    project.fire("SessionStart", "SessionStart-startup", session_id=OTHER)
+    text = project.fire("SessionStart", "SessionStart-compact", session_id=OTHER).context
+    assert "Workflow: Book" in text
+    assert "Tool" not in text
+
+
+def test_all_steps_done_is_not_step_0(project: HoldfastProject) -> None:
+    """A workflow that waits for its own end is at its last step."""
+    run(project, "skills", "start", "dev", "--feature", "features/login.md", "--task", "Add the form")
+    path = next((project.root / ".claude" / "workflow-state" / "active").glob("dev-*.json"))
+    data = json.loads(path.read_text())
+    for each in data["state_machine"]["phases"]:
+        each["status"] = "completed"
+    data["state_machine"]["current_phase"] = None
+    path.write_text(json.dumps(data))
+    assert ": 0/" not in compact(project)
 
 
 @pytest.mark.parametrize("source", ["startup", "compact"])
@@ -132,9 +147,14 @@ def test_a_hint_that_never_arrived_is_given_again(
 ) -> None:
     """It counts as given once the reply was written."""
     project.write({"untracked/workflow-state/book/state-book-20260301_100000.json": "{"})
-    start = lambda: project.fire("SessionStart", f"SessionStart-{source}", session_id=ME).reply  # noqa: E731
     with monkeypatch.context() as lost:
         lost.setattr(isolation, "note_delivery", lambda outcome: None)
-        assert "could not be read" in start()["systemMessage"]
-    assert "could not be read" in start()["systemMessage"]
-    assert "systemMessage" not in start()
+        assert "could not be read" in started(project, source)
+    assert "could not be read" in started(project, source)
+    assert started(project, source) == ""
+
+
+def started(project: HoldfastProject, source: str) -> str:
+    """Return what the user is told as the session starts."""
+    reply = project.fire("SessionStart", f"SessionStart-{source}", session_id=ME).reply
+    return str(reply.get("systemMessage", ""))

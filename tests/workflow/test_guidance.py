@@ -208,13 +208,14 @@ def test_empty_sections_are_left_out(project: Workspace) -> None:
 def test_the_sidecars_path_and_hash_stand_in_the_text_unless_it_has_everything(workflow: Workflow) -> None:
     """What does not fit can be found and proven whole; where all is inline, nobody pays for the path."""
     long, handed = "word " * 100, Phase("p2", 2, "Before", "completed", handover="word " * 100)
-    for name, changed in {
+    changes: dict[str, dict[str, Any]] = {
         "a long title": {"title": long},
         "a long reminder": {"reminders": (long,)},
         "a reminder of two lines": {"reminders": ("one\ntwo",)},
         "a long hand-over": {"phases": (handed, Phase("p3", 3, "Now", "active")), "phase": "Now"},
         "too many to-dos": {"phases": tuple(Phase(f"p{n}", n, f"Step {n}", "pending") for n in range(1, 2_500))},
-    }.items():
+    }
+    for name, changed in changes.items():
         made = built(replace(workflow, **changed))
         digest = hashlib.sha256(made.sidecar_text.encode()).hexdigest()
         line = f"Full version: {workflow.root}/.claude/holdfast/x.md (sha256 {digest[:12]})"

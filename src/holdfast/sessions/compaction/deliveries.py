@@ -75,11 +75,6 @@ class Delivery:
     made_at: str
     changed_at: str
 
-    @property
-    def arrived(self) -> bool:
-        """Whether the reply was written, and nothing proves that the model didn't get it."""
-        return self.state in ("delivered", "confirmed", "unconfirmed")
-
     def repeats(self, prompt: str) -> bool:
         """Return whether it makes up for a lost one: it came with a prompt, not because a slash command asked for it.
 

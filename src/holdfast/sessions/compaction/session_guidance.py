@@ -120,9 +120,8 @@ def give(event: Event, context: Context, workflow: Workflow, verdict: Verdict, n
         notes.append("required reading may be missing: CLAUDE.local.md wasn't read to its end (`holdfast explain`)")
     if branch and branch != project.branch:
         notes.append(f"last worked on in branch {branch!r}; this is {project.branch or 'a detached head'!r}")
-    last = next(iter(deliveries.recent(project, 1, session)), None)
-    since = last.made_at if last and last.arrived else ""
-    others = [each for each in verdict.others if not each.finished or each.updated_at >= since]  # told of only once
+    holders = owners.holders(project, verdict.others)
+    others = [each for each in verdict.others if not each.finished or holders[each.key] == session]
     todos = trail(project, event, verdict.snapshot).todos
     running = getattr(event, "source", "") == "resume"
     back = compile(project, session, workflow, others=others, todos=todos, notes=notes, recap=recap, running=running)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 How = Literal["read", "attached", "inlined"]
 GONE = -1  # the compaction of a read in some earlier context
+_ARRIVED = ("delivered", "confirmed", "unconfirmed")  # states of guidance whose reply was written
 KEPT = 5_000  # reads per project; the oldest go
 
 
@@ -81,7 +82,7 @@ def reminder_due(event: Event, context: Context) -> str:
     if not sessions.is_idle(project, session):  # the guidance and this prompt reach the model in one request
         return ""
     last = next(iter(deliveries.recent(project, 1, session)), None)
-    if last is None or not last.arrived:
+    if last is None or last.state not in _ARRIVED:
         return ""
     state = reader(project, session)
     if state.reminded >= state.compactions:
