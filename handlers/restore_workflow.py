@@ -44,11 +44,12 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> list[Out
     """
     sessions.join(event, context)
     sessions.received(event, context, event.prompt)
-    news = [*sessions.news(event, context), *sessions.renewed(event, context)]
+    news = sessions.news(event, context)
     lost = sessions.lost(event, context)
     told = sessions.restore(event, context, lost=lost) if lost else []
     if not told and event.prompt.lstrip().startswith("/"):
         told = sessions.asked(event, context, event.prompt)
+    told = told or sessions.renewed(event, context)
     return deliver([*told, *news, *sessions.take_evidence(event, context)])
 
 

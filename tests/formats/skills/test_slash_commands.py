@@ -33,6 +33,7 @@ def project(holdfast_project: Callable[..., HoldfastProject]) -> HoldfastProject
     holdfast("skills", "phase", "create_branch", root=made.root)
     holdfast("skills", "task", "1", "--start", root=made.root)
     holdfast("skills", "tdd", "red", root=made.root)
+    made.fire("UserPromptSubmit", prompt="hello")  # the session is offered it
     return made
 
 
