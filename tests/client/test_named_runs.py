@@ -15,6 +15,7 @@ from tests.client.test_script_runs import (
     after,
     ended,
     finish,
+    finished,
     fleet,
     launch,
     results,
@@ -84,6 +85,26 @@ def test_a_run_with_a_failed_agent_is_resumed_in_a_new_session(fleet: Fleet) -> 
     run = fleet.world.rows("script_runs")[0]
     given = {"scriptPath": run["script"], "resumeFromRunId": run["run"]}
     assert after(fleet, prompt=f"Go on with {run['run']}.", **given) == {"2": 1}
+    assert not told(fleet, *ALL)
+
+
+@pytest.mark.scenario(16)
+def test_an_earlier_id_stands_for_the_run_that_went_on_from_it(fleet: Fleet) -> None:
+    """After failures the run went on under another id. A person still names the first one, in a new session."""
+    fleet.failing = {"2", "4"}
+    session = fleet.world.client.session(SKIP)
+    launch(fleet.world, session, "Do it.", script=SIX)
+    finish(fleet.world, session)
+    fleet.failing, fleet.stuck = set(), {"4"}
+    run = fleet.world.rows("script_runs")[0]
+    given = {"scriptPath": run["script"], "resumeFromRunId": run["run"]}
+    launch(fleet.world, session, "Try the failed ones again.", **given)
+    until(lambda: "2" in finished(fleet.world))
+    assert fleet.world.rows("script_runs")[-1]["run"] != run["run"]
+    session.kill()
+    fleet.stuck = set()
+    fleet.again()
+    assert after(fleet, prompt=f"Go on with {run['run']}.", **given) == {"4": 1}
     assert not told(fleet, *ALL)
 
 

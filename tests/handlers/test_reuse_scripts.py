@@ -254,10 +254,10 @@ def test_a_run_whose_script_the_client_hides_is_left_alone(launches: Launches) -
     assert "was interrupted" in told.context
     assert "resumeFromRunId" not in told.context
     assert not (launches.transcript.with_suffix("") / "subagents").exists()
+    launches.launch(script=SCRIPT, resumeFromRunId=RUN).assert_silent()
     fired = launches.launch()
     assert passed(fired)
     assert f"can't resume run {RUN}: the client hides its script" in fired.reply["systemMessage"]
-    launches.launch(script=SCRIPT, resumeFromRunId=RUN).assert_silent()
 
 
 def test_what_an_earlier_session_finished_after_this_one_began_is_used(launches: Launches) -> None:
