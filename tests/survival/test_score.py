@@ -265,7 +265,6 @@ def test_the_truth_moves_with_the_workflow() -> None:
     made = truth.make("hybrid", Tokens(0, "a"), 29)
     for number in range(2):
         made.complete_phase(f"note-{number}", "made" if number == 0 else "")
-    made.agents["a1"] = "scout"
     assert len(made.facts()) == 29
     assert {fact.kind for fact in made.facts()} == set(truth.KINDS)
     assert made.position == f"3/{len(made.phases)}"

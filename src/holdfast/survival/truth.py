@@ -13,7 +13,7 @@ from holdfast.frozen import frozen
 Status = Literal["", "open", "current", "finished", "running", "ended"]
 KINDS = (
     *("workflow", "phase", "number", "reading", "reminder", "context", "open to-do", "finished to-do"),
-    *("deliverable", "hand-over", "agent", "decision", "request"),
+    *("deliverable", "hand-over", "decision", "request"),
 )
 TRAIL_KINDS = ("file", "command", "plan", "branch")  # only for a session without a workflow
 _SIGNS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -172,7 +172,7 @@ class Truth:
 
 
 def make(format_name: str, tokens: Tokens, facts: int, *, finished: int = 2) -> Truth:
-    """Return a workflow with `facts` facts, counted once `finished` phases are completed and an agent runs.
+    """Return a workflow with `facts` facts, counted once `finished` phases are completed.
 
     Args:
         format_name: its format, which decides whether phases have deliverables besides what they hand over.
@@ -182,7 +182,7 @@ def make(format_name: str, tokens: Tokens, facts: int, *, finished: int = 2) -> 
     """
     delivers = formats.samples()[format_name].DELIVERS
     delivered = min(finished, 1) if delivers else 0
-    fixed = 3 + 2 * finished + delivered + 2  # workflow, phase, number; done, handed over; delivered; agent, request
+    fixed = 3 + 2 * finished + delivered + 1  # workflow, phase, number; done, handed over; delivered; request
     spread = [(facts - fixed + place) // 5 for place in range(5)]
     decisions, reading, reminders, context, left = (max(count, 1) for count in spread)
     return Truth(
