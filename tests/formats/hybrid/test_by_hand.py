@@ -47,6 +47,15 @@ def test_the_view_follows_a_hand_edit(project: Workspace, by: str) -> None:
     assert "Test" not in view.read_text()
 
 
+def test_nobodys_workflow_is_not_written(project: Workspace) -> None:
+    """As in a fresh clone: an event of a session that doesn't own it leaves its view alone."""
+    view = edited(project)
+    (workflow,) = hybrid.find(project).workflows
+    owners.release(project, workflow)
+    assert hybrid.candidates(project, ()).workflows
+    assert "- [ ] Phase 1: Test" in view.read_text()
+
+
 def test_a_view_that_says_it_all_is_not_rewritten(project: Workspace) -> None:
     """Unchanged content is not rewritten, though the state's file is newer."""
     view = edited(project)
