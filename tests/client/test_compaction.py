@@ -51,6 +51,7 @@ def test_manual(world: World, form: str) -> None:
     _, before, after, later = world.model.of("main")
     assert HEADING not in before.text
     assert after.text.count(HEADING) == 1
+    assert after.text.count(f"@{READING[0]}") == 1, "no reminder of the reading comes in the same request"
     assert later.text.count(HEADING) == 1, "the context stays in the conversation once, it is not sent again"
     assert not [fact for fact in FACTS if fact not in guidance(after.text)]
     (summary,) = world.model.of("summary")
