@@ -75,6 +75,12 @@ class Memory(Project):
     def owner(self, workflow: Workflow) -> str | None:
         return self.owners.get(workflow.key)
 
+    def fresh(self, workflow: Workflow) -> bool:
+        return True
+
+    def mentions(self, session: str) -> list[str]:
+        return []
+
     def live_others(self, session: str) -> set[str]:
         return self.live - {session}
 
