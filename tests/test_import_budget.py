@@ -28,8 +28,8 @@ BUDGETS = {
     "PreToolUse-TodoWrite": 101,
     "PostToolUse-Agent": 112,
     "UserPromptSubmit": 115,
-    "PreCompact-auto": 135,
-    "SessionStart-compact": 137,
+    "PreCompact-auto": 136,
+    "SessionStart-compact": 138,
 }
 SHOW = "\nimport sys; print(*sys.modules)"
 
