@@ -178,6 +178,7 @@ def test_a_workflow_goes_and_the_other_stays_whole(planted: HoldfastProject) -> 
     assert set(left) <= {"Recorded", "Transcript", "Prompt", "Words", "Task", "Summary", "Note"}
     assert {name for names in left.values() for name in names} <= {
         f"{ME}.jsonl",
+        "holdfast.log.1",
         Workspace.open(planted.root).ledger_file.name,
     }
     assert set(found(planted, "two")) == {*KINDS, "Transcript"}

@@ -127,7 +127,7 @@ def test_a_workflow_with_agents(project: HoldfastProject, at: Callable[..., None
           [x] Build it
           [>] Write and run tests
           [ ] Document it
-          session 11111111 was told this list 89 min ago (2026-03-01 10:04:05 UTC)
+          session 11111111 was told this list 2 min ago (2026-03-01 11:31:00 UTC)
 
         Saved and restored
           Last save     3 min ago (2026-03-01 11:30:00 UTC), by PreCompact (auto) of

@@ -202,7 +202,7 @@ def test_agent_made_state_outranks_what_a_plan_gave(desk: Desk) -> None:
 
     assert "Workflow: Kept by an agent" in text
     assert '"Derived" (compaction): phase 1/1' in text
-    desk.run("update", "Derived", "--total", "3")  # an agent moves it now
+    desk.run("update", "Derived", "--total", "3", session=ME)  # an agent moves it now
     assert "Workflow: Derived" in desk.compaction()
 
 

@@ -235,7 +235,6 @@ def test_a_compaction_gives_the_run_back(project: HoldfastProject, name: str) ->
         "bounds: $1.00, 1h, 4 iterations/task",
         "1.1 insight: Look first",
         "pre_task api low pass: It was fine",
-        "holdfast orchestrator --help",
     ):
         assert words in said, (words, said)
 

@@ -273,13 +273,14 @@ def test_of_sessions_that_restore_at_once_at_most_one_gets_a_workflow(project: W
     assert sorted(said) == ["-", "-", "Release"]
 
 
-def test_beside_another_a_session_gets_its_own_though_it_sealed_a_newer_one(project: Workspace) -> None:
-    """It was alone when it sealed what is nobody's; by now the other session could have come for that."""
+def test_a_session_gets_its_own_though_it_sealed_a_newer_one_of_nobody(project: Workspace) -> None:
+    """Alone or not: a person may have started the newer one for another session."""
     mine = workflow(project.root, "Mine", updated_at="2026-03-01T08:00:00.000000Z")
     nobodys = workflow(project.root, "Nobody's")
     owners.own(project, mine, ME)
     snapshots.leave(project, ME, "auto", [snapshots.of(mine), snapshots.of(nobodys)])
-    assert compacted(project, mine, nobodys).full == nobodys
+    alone = compacted(project, mine, nobodys)
+    assert (alone.full, alone.others, alone.step) == (mine, (nobodys,), 1)
 
     snapshots.leave(project, ME, "auto", [snapshots.of(mine), snapshots.of(nobodys)])
     sessions.note_event(project, OTHER)

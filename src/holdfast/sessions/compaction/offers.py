@@ -14,7 +14,7 @@ from holdfast.workflow import wording
 from holdfast.workflow.wording import Message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Sequence
 
     from holdfast.sessions.hook import Context, Event
     from holdfast.workflow.model import Workflow
@@ -65,7 +65,11 @@ def greet(event: Event, context: Context) -> list[Message]:
     names = [each.key for each in waiting] or list(plans)
     if getattr(event, "source", "") != "clear":  # after /clear the model has forgotten what it was told
         names = [each for each in names if not hints.was_told(project, event.session_id, hints.OFFERED, each)]
-    return [*told, *_offer(waiting or names, _teller(project, event.session_id, names))] if names else told
+    return (
+        [*told, hints.once(project, event.session_id, hints.OFFERED, names, _offer(waiting or names))]
+        if names
+        else told
+    )
 
 
 def renewed(event: Event, context: Context) -> list[Message]:
@@ -83,17 +87,17 @@ def renewed(event: Event, context: Context) -> list[Message]:
         return []
     from holdfast.workflow import guidance, registry
 
-    tell = _teller(project, session, changed)
     found = [each for each in registry.with_keys(project, changed).workflows if each.key in changed]
     holders = owners.holders(project, found)
     others = [each for each in found if holders[each.key] != session]
     lost = [guidance.line(each) for each in others if holders[each.key] and changed[each.key]]
-    told = [Message(f"{wording.fenced(_LOST, lost)}\n{_BACK}", on_delivered=tell)] if lost else []
+    told = [Message(f"{wording.fenced(_LOST, lost)}\n{_BACK}")] if lost else []
     if project.client.attended(context.environ) and (waiting := _waiting(project, session, others)):
-        told += _offer(waiting, tell)
+        told.append(_offer(waiting))
     if not told:
-        tell()
-    return told
+        for key in changed:
+            hints.tell(project, session, hints.OFFERED, key)
+    return [hints.once(project, session, hints.OFFERED, list(changed), each) for each in told]
 
 
 def received(event: Event, context: Context, prompt: str) -> None:
@@ -132,7 +136,7 @@ def _waiting(project: Workspace, session: str, workflows: Sequence[Workflow]) ->
     return [each for each in free if holders[each.key] or each.path in known or each.key in fresh]
 
 
-def _offer(work: Sequence[Workflow | str], tell: Callable[[], None]) -> list[Message]:
+def _offer(work: Sequence[Workflow | str]) -> Message:
     """Return the message about workflows or the paths of plans."""
     from holdfast.workflow import guidance, registry
 
@@ -148,14 +152,4 @@ def _offer(work: Sequence[Workflow | str], tell: Callable[[], None]) -> list[Mes
             break
         more = f"+{len(lines) - shown} more (`holdfast list`)"
         text = f"{wording.fenced(lead, [*lines[:shown], more])}\n{ways}"
-    return [Message(text, on_delivered=tell)]
-
-
-def _teller(project: Workspace, session: str, names: Iterable[str]) -> Callable[[], None]:
-    """Return what notes that a session was told of work with these names."""
-
-    def tell() -> None:
-        for name in names:
-            hints.tell(project, session, hints.OFFERED, name)
-
-    return tell
+    return Message(text)

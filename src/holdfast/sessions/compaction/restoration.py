@@ -149,7 +149,7 @@ def _moved(event: Event, context: Context) -> list[Message]:
         return []
     said = f"Claude Code named a transcript that doesn't exist: {named}"
     if not found:
-        context.log(said, level="warning")
+        context.log(said, level="warning", session=event.session_id)
         return []
     return [Message(f"Holdfast: {said}. Your session's requests and to-dos were read from {found}.", to_user=True)]
 

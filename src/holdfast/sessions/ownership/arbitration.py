@@ -158,9 +158,7 @@ def _decide(
     before = set[str]()
     live = sessions.live_others(project, session)
     alone = owners.takers(project, session, live) == {session}
-    # If no other session may take any, saved workflows without an owner are the session's own; the newest comes first.
     own = {key for key, holder in holders.items() if holder == session}
-    own |= {key for key in saved if own and alone and holders.get(key) is None}
     ours, step = [each for each in unfinished if each.key in own], 1
     unclear = set[str]() if ours else _unclear(project, unfinished, holders, session, saver)
     if not ours:
