@@ -85,7 +85,7 @@ def test_a_slash_command_gives_guidance_and_answers_no_compaction(project: Holdf
     project.write({"features/login.md": "# Login\n\n- [ ] Add the form\n"})
     compact(project)
     run(project, "skills", "start", "dev", "--feature", "features/login.md")
-    assert "WORKFLOW RESTORED" in prompt(project, "/dev features/login.md")
+    assert "WORKFLOW RESTORED\n" in prompt(project, "/dev features/login.md")
 
     log = run(project, "log")
 
@@ -111,7 +111,7 @@ def test_a_resumed_session_gets_one_text_and_no_old_compaction(
 
     text = project.fire("SessionStart", "SessionStart-resume", session_id=ME).context
 
-    assert "WORKFLOW RESTORED" in text
+    assert text.startswith("WORKFLOW RESTORED\n")
     assert prompt(project) == ""
     assert "compaction completed" not in run(project, "log")
 

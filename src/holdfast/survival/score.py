@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 LIMIT_UNITS = 9_500  # UTF-16 units of guidance (the score's budget)
 HEAD_UNITS = 2_000  # the part at the beginning that must contain the facts to keep
 FULL = 0.85  # how much of the limit must be used if facts were left to the sidecar
-HEADING = "WORKFLOW RESTORED AFTER COMPACTION"  # from the documents; marks guidance
+HEADING = "WORKFLOW RESTORED"  # marks guidance, which has AFTER COMPACTION behind it after one
 TRAIL = "What this session did before its compaction"  # marks a trail
 TRAIL_LIMIT_UNITS = 3_000  # UTF-16 units of a trail (docs/architecture.md, Guidance)
 _BETWEEN = "\n\n"  # separates the texts of several handlers; guidance contains no empty line

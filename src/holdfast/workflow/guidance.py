@@ -27,7 +27,8 @@ _DIGITS = 12  # of the sidecar's SHA-256
 _BEFORE = 3  # phases whose hand-over is shown with the next step
 SUMMARY_LIMIT_CHARS = 600  # characters of PreCompact's text
 
-_HEADING = "WORKFLOW RESTORED AFTER COMPACTION"
+_HEADING = "WORKFLOW RESTORED"
+_AFTER = " AFTER COMPACTION"  # the rest of the documents' heading
 _STANDING = f"Ignore earlier copies. {wording.DATA}"
 _CONTENTS = "Required reading, included in full:"
 _PARTLY = " but not included"
@@ -93,6 +94,7 @@ def build(
     files: Callable[[str], str | None] | None = None,
     contents: Sequence[tuple[str, str]] = (),
     recap: str = "",
+    compacted: bool = True,
 ) -> Guidance:
     """Return a workflow's guidance. Nothing is written, and the same state gives the same bytes.
 
@@ -113,6 +115,7 @@ def build(
             nothing else was left out.
         recap: the compaction's own summary; facts that it has word for word are shortened, except in the sections that
             come first.
+        compacted: whether a compaction is the reason.
     """
     required, outside = facts.reading(workflow, files or facts.presence(root))
     step = _next(workflow)
@@ -134,7 +137,8 @@ def build(
         rest[4] = facts.lines("Notes:", [*_notes(workflow), *notes])
     sections = [*first, *(facts.shorter(section, recap) for section in rest)]
     pointer = "… (see the full version)" if sidecar else f"… (see {wording.one_line(workflow.place)})"
-    lead = [_HEADING, _STANDING, _FENCE[0], *_lead(workflow, step.short or step.text, step.before, pointer)]
+    heading = f"{_HEADING}{_AFTER if compacted else ''}"
+    lead = [heading, _STANDING, _FENCE[0], *_lead(workflow, step.short or step.text, step.before, pointer)]
     more = [_sidecar_line(sidecar, whole)] if sidecar else []
     tail = [_acknowledgement(workflow), _FENCE[1], *_action(workflow, required, ())]
     left = _left_out(workflow, sections)

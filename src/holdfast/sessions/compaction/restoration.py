@@ -87,7 +87,8 @@ def _restored(event: Event, context: Context, known: bool) -> list[Message]:
 
         notes = [hints.problem(project, each) for each in found.problems]
         notes += _skipped(context)
-        guidance = session_guidance.give(event, context, _compacted(event, context, verdict.full), verdict, notes)
+        workflow = _compacted(event, context, verdict.full)
+        guidance = session_guidance.give(event, context, workflow, verdict, notes, compacted=not resumed)
         told += _moved(event, context)
         return [guidance, *told, *_blind(context), *hints.vanished(event, context)]
     compactions.take_summary(project, session)

@@ -47,7 +47,7 @@ def compile(
     todos: Sequence[Todo] = (),
     notes: Sequence[str] = (),
     recap: str = "",
-    running: bool = True,
+    compacted: bool = False,
 ) -> GivenBack:
     """Write the sidecar and return the guidance that points to it.
 
@@ -59,12 +59,12 @@ def compile(
         todos: the session's open to-dos; those that represent the workflow's phases are left out.
         notes: further notes about it, a line each.
         recap: the client's own summary; what it has word for word is shortened in the guidance.
-        running: whether running agents are named; after a compaction the client does that itself.
+        compacted: whether a compaction is the reason; the client itself names running agents then.
     """
     titles = {phase.title for phase in workflow.phases}
     known = required_files.states(project, session, workflow)
     agents = [each for each in agent_status.waiting(project, session) if each.workflow in (None, workflow.key)]
-    agents = [each for each in agents if running or each.unused]
+    agents = [each for each in agents if not compacted or each.unused]
     made = guidance.compile(
         workflow,
         root=project.root,
@@ -75,6 +75,7 @@ def compile(
         files=required_files.files(known),
         contents=required_files.contents(project, known),
         recap=recap,
+        compacted=compacted,
         beside=capture.allowed(project.config, workflow.path),
     )
     return GivenBack(made, known)
@@ -96,7 +97,15 @@ def trail(project: OpenProject, event: Event, snapshot: Snapshot | None) -> Trai
     return project.transcripts.trail(entries)
 
 
-def give(event: Event, context: Context, workflow: Workflow, verdict: Verdict, notes: Sequence[str]) -> Message:
+def give(
+    event: Event,
+    context: Context,
+    workflow: Workflow,
+    verdict: Verdict,
+    notes: Sequence[str] = (),
+    *,
+    compacted: bool = False,
+) -> Message:
     """Give a session the guidance of its workflow, and store the delivery first.
 
     Args:
@@ -105,6 +114,7 @@ def give(event: Event, context: Context, workflow: Workflow, verdict: Verdict, n
         workflow: the workflow, which becomes the session's own.
         verdict: the verdict that chose it.
         notes: further notes about it, a line each.
+        compacted: whether a compaction is the reason.
     """
     from holdfast.sessions.agents import notices
     from holdfast.sessions.compaction import compactions, deliveries, hints, losses
@@ -123,8 +133,9 @@ def give(event: Event, context: Context, workflow: Workflow, verdict: Verdict, n
     holders = owners.holders(project, verdict.others)
     others = [each for each in verdict.others if not each.finished or holders[each.key] == session]
     todos = trail(project, event, verdict.snapshot).todos
-    running = getattr(event, "source", "") == "resume"
-    back = compile(project, session, workflow, others=others, todos=todos, notes=notes, recap=recap, running=running)
+    back = compile(
+        project, session, workflow, others=others, todos=todos, notes=notes, recap=recap, compacted=compacted
+    )
     made = back.guidance
     delivery = deliveries.begin(
         project,
