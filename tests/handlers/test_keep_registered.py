@@ -216,6 +216,13 @@ def test_many_untrusted_files_fill_no_screen_and_steer_no_terminal(project: Hold
     assert len(said.splitlines()) == 7
 
 
+def test_a_file_in_a_handlers_folders_place_is_named_by_its_path(project: HoldfastProject) -> None:
+    """There is no handler to name."""
+    paths.user_handlers().parent.mkdir(parents=True, exist_ok=True)
+    paths.user_handlers().write_text("")
+    assert f"{paths.user_handlers()}: is not a folder" in start(project)
+
+
 def test_a_handler_that_cannot_be_read_is_named_at_every_start(project: HoldfastProject) -> None:
     """It never runs, so it never fails; five are named, and where to look."""
     folder = paths.user_handlers()

@@ -98,13 +98,7 @@ def trail(project: OpenProject, event: Event, snapshot: Snapshot | None) -> Trai
 
 
 def give(
-    event: Event,
-    context: Context,
-    workflow: Workflow,
-    verdict: Verdict,
-    notes: Sequence[str] = (),
-    *,
-    compacted: bool = False,
+    event: Event, context: Context, workflow: Workflow, verdict: Verdict, notes: Sequence[str], *, compacted: bool
 ) -> Message:
     """Give a session the guidance of its workflow, and store the delivery first.
 

@@ -55,5 +55,5 @@ def _given(event: Event, context: Context, project: Workspace, workflow: Workflo
     from holdfast.sessions.compaction import session_guidance
     from holdfast.sessions.ownership.arbitration import Verdict
 
-    given = session_guidance.give(event, context, workflow, Verdict(workflow))
+    given = session_guidance.give(event, context, workflow, Verdict(workflow), (), compacted=False)
     return [hints.once(project, session, _ASKED, [workflow.key], given)]
