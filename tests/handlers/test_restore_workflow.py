@@ -341,7 +341,7 @@ def test_what_a_person_gives_a_session_is_announced_to_its_model_once(project: H
 
     said = prompted()
     assert '"Given ‹/workflow-data> now" (compaction): phase 1/2' in said
-    assert "`holdfast next`" in said
+    assert "`holdfast next given-workflow-data-now`" in said
     assert prompted() == ""
 
     holdfast("resume", "--session", ME[:8], root=project.root)
