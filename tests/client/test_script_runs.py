@@ -330,7 +330,7 @@ def test_what_is_asked_anew_starts_all(fleet: Fleet) -> None:
         assert fleet.again() == dict.fromkeys(ALL, 1)
     session.close()
     assert after(fleet, prompt="Review it.", script=SIX) == dict.fromkeys(ALL, 1)
-    assert "Agents of earlier work" not in fleet.world.model.of("main")[-1].text
+    assert "or of earlier work in this project" not in fleet.world.model.of("main")[-1].text
 
 
 @pytest.mark.scenario(16)

@@ -101,8 +101,8 @@ def test_in_a_terminal_it_prints_the_text_whoever_is_live(root: Path) -> None:
     wrong = []
     for names, owned_by, note in (
         ((), None, 'No session owns "Alpha" yet. The session that gets this text as its prompt will.\n'),
-        ((OTHER,), None, f"To give it to a live session, add --session ({OTHER[:8]})."),
-        ((OTHER, ME), None, f"add --session ({ME[:8]}, {OTHER[:8]})."),
+        ((OTHER,), None, f"To give it to a live session: `holdfast resume alpha --session {OTHER[:8]}`."),
+        ((OTHER, ME), None, f"--session {ME[:8]}`, or `holdfast resume alpha --session {OTHER[:8]}`."),
         ((OTHER, ME), OTHER, f'"Alpha" belongs to session {OTHER[:8]}, which is live. A session with this text as its'),
     ):
         live(root, *names)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["launches"]
 
-LEAD = "Agents of earlier work in this project."
+LEAD = "Agents of this session or of earlier work in this project."
 
 
 def working(launches: Launches, number: int = 1, description: str = "Look") -> Agent:

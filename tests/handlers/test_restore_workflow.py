@@ -1089,5 +1089,5 @@ def test_what_was_not_looked_at_is_said_at_any_start(project: HoldfastProject) -
     said = begin(project, "startup").reply["systemMessage"]
 
     assert f"and {candidates.MOST - 1} more (`holdfast list`)" in said
-    assert "3 other state files were left out at this event" in said
+    assert "Holdfast read only the newest state files here and left out 3 older ones. This session" in said
     assert "left out" not in begin(project, "startup").reply["systemMessage"]

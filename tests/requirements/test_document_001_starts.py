@@ -35,6 +35,7 @@ def test_unfinished_work_is_told_in_600_characters(desk: Desk, source: str) -> N
 
     fired = desk.begin(source)
 
+    assert f"`holdfast next {'a' * 50}` continues it" in fired.context and "`holdfast show aaa" in fired.context
     assert "\n" not in fired.reply["systemMessage"] and "A" * 80 in fired.reply["systemMessage"]
     assert fired.context.startswith("Unfinished workflow in this project.") and RESTORED not in fired.context
     assert all(
@@ -68,7 +69,16 @@ def test_a_plan_that_no_save_has_taken_over_is_one_line(desk: Desk) -> None:
     told = desk.begin("startup").context
 
     assert told.startswith("Plan in progress in this project.") and "\nCLAUDE/Plan/001-tide/PLAN.md\n" in told
+    assert told.endswith('To take it up, run `holdfast start "TITLE" --read PATH`.')
     assert "holdfast next" not in told and not (desk.root / "untracked").exists()
+
+    for number in range(2, 20):
+        other = plan.parent.with_name(f"{number:03}-tide-{'x' * 30}") / "PLAN.md"
+        other.parent.mkdir()
+        other.write_text(plan.read_text())
+    told = desk.begin("clear").context
+    assert " more\n" in told and "holdfast list" not in told and len(told) <= 600
+    assert told.endswith('To take one up, run `holdfast start "TITLE" --read PATH`.')
 
 
 def test_nobody_at_a_session_is_told_nothing(tmp_path: Path) -> None:

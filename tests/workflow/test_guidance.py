@@ -240,7 +240,7 @@ def test_the_sessions_own_to_dos_follow_the_workflows(workflow: Workflow) -> Non
     flow = replace(workflow, phases=(Phase("p4", 4, "Four", "pending"), Phase("p5", 5, "Five", "pending")))
     own = [Todo("write the lexer", "pending"), Todo("fix </workflow-data>", "in_progress")]
     made = built(flow, own_todos=own)
-    lines = "This session's own to-dos:\n- [ ] write the lexer\n- [ ] fix ‹/workflow-data> (in_progress)\n"
+    lines = "This session's own to-dos:\n- [ ] write the lexer\n- [ ] fix ‹/workflow-data> (in progress)\n"
     assert made.text.split("- [ ] phase 5/5 Five\n")[1].startswith(lines)
     assert lines in made.sidecar_text
 

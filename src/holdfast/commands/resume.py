@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from holdfast.commands import options
+from holdfast.errors import command_line
 from holdfast.sessions.compaction import hints, session_guidance
 from holdfast.sessions.ownership import claims, sessions
-from holdfast.workflow import views
+from holdfast.workflow import typed_names, views
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
@@ -64,5 +65,7 @@ def _news(project: Workspace, claim: Claim, wanted: str | None) -> str:
         had = f" Session {claim.before[:8]} no longer has it." if claim.before and claim.live else ""
         return f"{name} belongs to session {whose} now. It gets this text after each compaction.{had}"
     live = sorted(sessions.live_others(project, ""))
-    named = f" To give it to a live session, add --session ({', '.join(each[:8] for each in live)})." if live else ""
+    typed = typed_names.shortest(project, claim.workflow)
+    give = [command_line("resume", typed, "--session", each[:8]) for each in live]
+    named = f" To give it to a live session: {', or '.join(f'`{each}`' for each in give)}." if give else ""
     return f"No session owns {name} yet. The session that gets this text as its prompt will.{named}"

@@ -146,10 +146,15 @@ def unguarded(project: Project) -> list[str]:
 def faulty(files: Sequence[HandlerFile]) -> list[str]:
     """Return lines that name the handlers that would run but have a fault in their text, and the command for more."""
     wrong = [file for file in files if file.active and file.trusted and file.faults]
-    lines = [f"{file.place}/{_named(file.path)}: {log.written(file.faults[0])}" for file in wrong]
+    lines = [f"{_placed(file)}: {log.written(file.faults[0])}" for file in wrong]
     if len(lines) > _NAMED:
         lines[_NAMED:] = [f"{len(lines) - _NAMED} more are at fault"]
     return [*lines, "More: holdfast handlers check"] if lines else []
+
+
+def _placed(file: HandlerFile) -> str:
+    whole = file.name == str(file.path)  # it stands for its folder
+    return log.written(file.name) if whole else f"{file.place}/{_named(file.path)}"
 
 
 def _named(path: Path) -> str:

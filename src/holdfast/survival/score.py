@@ -240,7 +240,7 @@ def _agrees(status: str, line: str) -> bool:
     """Return whether a line agrees with the status of a to-do or an agent; a line without a status agrees."""
     done = "[x]" in line or "(completed" in line
     undone = "[ ]" in line or "[>]" in line
-    begun = line.startswith(_places()) or "in_progress" in line
+    begun = line.startswith(_places()) or "in_progress" in line or "(in progress)" in line
     if status == "finished":
         return not (undone or begun or line.startswith("Next step:"))
     if status == "open":

@@ -106,7 +106,7 @@ def own_todos(todos: Sequence[Todo]) -> Section:
     return _section(
         "This session's own to-dos:",
         todos,
-        lambda each: Fact(each.text, "[ ]", "" if each.status == "pending" else f" ({each.status})"),
+        lambda each: Fact(each.text, "[ ]", "" if each.status == "pending" else f" ({each.status.replace('_', ' ')})"),
     )
 
 

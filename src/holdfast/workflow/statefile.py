@@ -7,6 +7,7 @@ import os
 import stat
 import time
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from holdfast import log
@@ -18,7 +19,6 @@ from holdfast.workflow import manyfiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
 
     from holdfast.files.document import Document
     from holdfast.workflow.records import Records
@@ -114,7 +114,7 @@ def guard(root: Path, path: Path) -> None:
             through = "is a symbolic link" if place == os.fspath(path) else f"leads through the symbolic link {place}"
             raise StateError(path, f"{through}, which is not followed; put the file or folder itself there")
         if stat.S_ISREG(mode) and place != os.fspath(path):
-            raise StateError(path, f"leads through {place}, which is a file and no folder; move that file away")
+            raise StateError(Path(place), "is a file and no folder; move it away")
         place = place.rpartition("/")[0]
 
 

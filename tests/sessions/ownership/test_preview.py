@@ -58,7 +58,7 @@ def test_a_paused_workflow_gets_a_line_only_beside_another(project: Workspace) -
 def test_what_is_too_old_is_told_with_the_setting_that_says_so(project: Workspace) -> None:
     """It is not restored by itself, and beside another in one line."""
     old = workflow(project.root, "Old", updated_at="2026-02-01T08:00:00.000000Z")
-    why = "too old: it last changed at 2026-02-01T08:00:00.000000Z, more than 7 days ago (`freshness_days`)"
+    why = "too old: it last changed at 2026-02-01 08:00 UTC, more than 7 days ago (`freshness_days`)"
     assert foretold(project, old) == [("old", "no", f"not restored, {why}")]
     assert foretold(project, old, workflow(project.root, "New"))[1] == ("old", "line", f"in one line; {why}")
 

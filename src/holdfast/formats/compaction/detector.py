@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from holdfast import clock, paths
-from holdfast.errors import HoldfastError, StateError
+from holdfast.errors import HoldfastError
 from holdfast.workflow import manyfiles
 from holdfast.workflow.model import Detected
 
@@ -67,8 +67,7 @@ def _saved(project: Records, session: str, extract: Extract, written: Path | Non
     try:
         saved = adapter.save(project, extract)
     except HoldfastError as error:
-        why = error.reason if isinstance(error, StateError) else error
-        return Detected(report=f"{extract.name!r} from {extract.source} was not saved: {why}", failed=True)
+        return Detected(report=f"{extract.name!r} from {extract.source} was not saved: {error}", failed=True)
     report = f"saved {extract.name!r} from {extract.source}: {saved.action}"
     unread = saved.workflow.key if saved.workflow is not None and extract.unread else ""
     removed = ""

@@ -39,7 +39,7 @@ def outlook(project: Records, session: str) -> Outlook:
         candidates=tuple(_candidate(candidate) for candidate in detection.candidates),
         detected=_extract(extract) if extract else None,
         files=tuple(entry.workflow for entry in entries),
-        action=f"warning: impossible: {intent}" if isinstance(intent, str) else intent.action,
+        action=f"PreCompact can't save what the files say: {intent}" if isinstance(intent, str) else intent.action,
     )
     if isinstance(intent, str):
         return found
@@ -105,7 +105,7 @@ def _intent(project: Records, extract: Extract | None) -> Intent | str:
     try:
         return adapter.intend(project, extract)
     except StateError as error:
-        return error.reason
+        return str(error)
 
 
 def _saved(project: Records, intent: Intent) -> Workflow | None:

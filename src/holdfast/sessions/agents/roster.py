@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 LIMIT_CHARS = 2_400
 _AGENTS = 10  # agents, and runs, that are named
 _FINISHED = 5  # agents and runs whose results the conversation has had
-_LEAD = "Agents of earlier work in this project. Go on with them only if that work is still wanted."
+_LEAD = "Agents of this session or of earlier work in this project. Go on with earlier work only if it is still wanted."
 
 _USED = "Finished before the compaction, newest first. Use these results; run the work again only if it has changed."
 

@@ -125,11 +125,11 @@ def omitted(event: Event, context: Context, found: Found) -> list[Message]:
     project, session = context.project, event.session_id
     if not found.left or was_told(project, session, _OMITTED):
         return []
-    left = wording.count(found.left, "other state file")
-    text = f"{left} {'was' if found.left == 1 else 'were'} left out at this event, because others changed later"
+    text = f"Holdfast read only the newest state files here and left out {wording.count(found.left, 'older one')}"
     if found.cut:
-        text = f"the search for workflows ended after {manyfiles.SEARCH_TIMEOUT_S:g} s, with {left} left out"
-    text = f"Holdfast: {text}. This session's own workflow is always read. `holdfast list` shows all."
+        left = wording.count(found.left, "other state file")
+        text = f"Holdfast: the search for workflows ended after {manyfiles.SEARCH_TIMEOUT_S:g} s, with {left} left out"
+    text = f"{text}. This session's own workflow is always read. `holdfast list` shows all."
     return [once(project, session, _OMITTED, [""], wording.Message(text, to_user=True))]
 
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, command_line
 from holdfast.patterns import regex
 from holdfast.sessions.compaction import hints
 from holdfast.sessions.workspace import Workspace
@@ -25,14 +25,14 @@ _FIRST = "What the user asks comes first."
 _WORDS = {  # by whether they are plans and whether they are several: before and after them
     (False, False): (
         "Unfinished workflow in this project.",
-        f"{_FIRST} `holdfast show` prints all of it, and `holdfast next` continues it in this session.",
+        f"{_FIRST} `{{show}}` prints all of it, and `{{next}}` continues it in this session.",
     ),
     (False, True): (
         "Unfinished workflows in this project.",
         f"{_FIRST} `holdfast show NAME` prints one, and `holdfast next NAME` continues it in this session.",
     ),
-    (True, False): ("Plan in progress in this project.", _FIRST),
-    (True, True): ("Plans in progress in this project.", _FIRST),
+    (True, False): ("Plan in progress in this project.", f"{_FIRST} {wording.TAKE_UP.format('it')}"),
+    (True, True): ("Plans in progress in this project.", f"{_FIRST} {wording.TAKE_UP.format('one')}"),
 }
 _LOST = "Another session continues this workflow now."
 _BACK = "Leave it alone unless the user asks. `holdfast resume NAME --anyway` takes it back."
@@ -57,7 +57,8 @@ def greet(event: Event, context: Context) -> list[Message]:
     waiting = _waiting(project, event.session_id, found.workflows)
     if waiting:
         more = f", and {len(waiting) - 1} more (`holdfast list`)" if len(waiting) > 1 else ""
-        line = f"Holdfast: unfinished workflow {guidance.line(waiting[0])}{more}. `holdfast show` shows it."
+        show = _command("show", waiting[0], found.workflows)
+        line = f"Holdfast: unfinished workflow {guidance.line(waiting[0])}{more}. `{show}` shows it."
         told.append(Message(line, to_user=True))
     if not project.client.attended(context.environ):
         return told
@@ -66,7 +67,7 @@ def greet(event: Event, context: Context) -> list[Message]:
     if getattr(event, "source", "") != "clear":  # after /clear the model has forgotten what it was told
         names = [each for each in names if not hints.was_told(project, event.session_id, hints.OFFERED, each)]
     return (
-        [*told, hints.once(project, event.session_id, hints.OFFERED, names, _offer(waiting or names))]
+        [*told, hints.once(project, event.session_id, hints.OFFERED, names, _offer(waiting or names, found.workflows))]
         if names
         else told
     )
@@ -87,13 +88,14 @@ def renewed(event: Event, context: Context) -> list[Message]:
         return []
     from holdfast.workflow import guidance, registry
 
-    found = [each for each in registry.with_keys(project, changed).workflows if each.key in changed]
+    among = registry.with_keys(project, changed).workflows
+    found = [each for each in among if each.key in changed]
     holders = owners.holders(project, found)
     others = [each for each in found if holders[each.key] != session]
     lost = [guidance.line(each) for each in others if holders[each.key] and changed[each.key]]
     told = [Message(f"{wording.fenced(_LOST, lost)}\n{_BACK}")] if lost else []
     if project.client.attended(context.environ) and (waiting := _waiting(project, session, others)):
-        told.append(_offer(waiting))
+        told.append(_offer(waiting, among))
     if not told:
         for key in changed:
             hints.tell(project, session, hints.OFFERED, key)
@@ -136,20 +138,30 @@ def _waiting(project: Workspace, session: str, workflows: Sequence[Workflow]) ->
     return [each for each in free if holders[each.key] or each.path in known or each.key in fresh]
 
 
-def _offer(work: Sequence[Workflow | str]) -> Message:
-    """Return the message about workflows or the paths of plans."""
+def _offer(work: Sequence[Workflow | str], among: Sequence[Workflow]) -> Message:
+    """Return the message about workflows, which are named as `among` the project's, or the paths of plans."""
     from holdfast.workflow import guidance, registry
 
+    first, several = work[0], len(work) > 1
     lines = [each if isinstance(each, str) else guidance.line(each) for each in work]
-    lead, ways = _WORDS[isinstance(work[0], str), len(work) > 1]
-    if len(work) == 1 and not isinstance(work[0], str):
+    lead, ways = _WORDS[isinstance(first, str), several]
+    if not several and not isinstance(first, str):
+        ways = ways.format_map({verb: _command(verb, first, among) for verb in ("show", "next")})
         with suppress(HoldfastError):  # another package's format failed
-            if step := registry.get(work[0].format).step(work[0]):
-                lines.append(f"Next step: {wording.one_line(step.text, STEP_LIMIT_CHARS)}")
+            if step := registry.get(first.format).step(first):
+                room = LIMIT_CHARS - len(f"{wording.fenced(lead, [*lines, 'Next step: …'])}\n{ways}")
+                lines.append(f"Next step: {wording.one_line(step.text, min(STEP_LIMIT_CHARS, room))}")
     text = f"{wording.fenced(lead, lines)}\n{ways}"
     for shown in range(len(lines) - 1, 0, -1):
         if len(text) <= LIMIT_CHARS:
             break
-        more = f"+{len(lines) - shown} more (`holdfast list`)"
+        more = f"+{len(lines) - shown} more{'' if isinstance(first, str) else ' (`holdfast list`)'}"
         text = f"{wording.fenced(lead, [*lines[:shown], more])}\n{ways}"
     return Message(text)
+
+
+def _command(verb: str, workflow: Workflow, among: Sequence[Workflow]) -> str:
+    """Return a command about one workflow, which holds while there are others."""
+    from holdfast.workflow import typed_names
+
+    return command_line(verb, min(typed_names.short(workflow, among), workflow.id, key=len))

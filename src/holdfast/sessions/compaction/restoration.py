@@ -190,7 +190,7 @@ def _waiting(event: Event, context: Context) -> list[Message]:
     more = [f"+{len(lines) - PLANS} more"] if len(lines) > PLANS else []
     lead = (
         "Plans in progress that weren't loaded: they are old, or nothing shows that you work on one. "
-        'To take one up, run `holdfast start "TITLE" --read PATH`.'
+        f"{wording.TAKE_UP.format('one')}"
     )
     told = Message(wording.fenced(lead, [*lines[:PLANS], *more]))
     return [hints.once(project, session, hints.WAITING, places, told)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from holdfast import clock
 from holdfast.frozen import frozen
 from holdfast.sessions.ownership import arbitration, owners, sessions
 from holdfast.workflow.wording import quoted
@@ -78,7 +79,7 @@ def _alone(project: OpenProject, each: Workflow, verdict: Verdict, *, coming: bo
         return Prospect(each.ref, "full", "in full, as PreCompact saves it first" if coming else "in full")
     changed = owners.changed_at(project, each)
     days = f"{project.config.freshness_days:g}"
-    age = f"too old: it last changed at {changed}, more than {days} days ago (`freshness_days`)"
+    age = f"too old: it last changed at {clock.minute(changed)}, more than {days} days ago (`freshness_days`)"
     if full is None:
         return Prospect(each.ref, "no", f"not restored, {age}")
     beside = owners.fresh(project, each)
