@@ -22,7 +22,7 @@ SILENT = re.compile(
 @pytest.mark.scenario(1)
 def test_a_session_without_a_workflow_is_silent(world: World) -> None:
     """No hook fails or prints, the log has no complaint; without a trail the model reads nothing of ours."""
-    world.configure("trail = false\n")
+    world.configure('trail = false\nagents = "off"\n')
     world.model.turns = [bash("echo hello"), agent("Look around", "LOOK"), say("Done.")]
     world.model.agents["LOOK"] = [bash("echo inside"), say("Looked.")]
     session = world.client.session()

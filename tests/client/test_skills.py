@@ -100,7 +100,7 @@ def test_a_blocked_run_stays_blocked_through_a_compaction(begun: World) -> None:
     session.prompt("Go on.")
     after = begun.model.of("main")[-1].text
     restored = after[after.index(HEADING) :]
-    assert "blocked" in restored
+    assert "Add model (blocked)" in restored
     assert REASON in restored
     assert state(begun)["workflow"] | {"status": "blocked", "block_reason": REASON} == state(begun)["workflow"]
     events = [each["event"] for each in state(begun)["history"]]

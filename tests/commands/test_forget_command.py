@@ -19,7 +19,7 @@ from holdfast.clients import claude
 from holdfast.commands import forget
 from holdfast.dispatch import faults
 from holdfast.sessions.agents import lifecycle
-from holdfast.sessions.compaction import deliveries, snapshots
+from holdfast.sessions.compaction import deliveries, hints, snapshots
 from holdfast.sessions.forget import ledger_rows
 from holdfast.sessions.history import archive, generations, recordings
 from holdfast.sessions.ownership import owners, sessions
@@ -687,6 +687,7 @@ def test_no_row_names_a_workflow_that_was_forgotten(project: HoldfastProject, mo
     there = Workspace.open(project.root)
     (workflow,) = (each for each in registry.all_found(there).workflows if each.title == canary("Title", "two"))
     names |= {workflow.id, workflow.key}
+    hints.owe(there, THIRD, hints.UNSAVED, f"{workflow.title!r} was not saved")
 
     def left() -> dict[str, set[str]]:
         found = {}

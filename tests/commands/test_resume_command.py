@@ -127,12 +127,19 @@ def test_the_session_whose_prompt_is_the_text_owns_it(holdfast_project: Callable
     mark = text.partition("<workflow-data-")[2][:12]
     prompted(ME, text.replace(mark, "0123456789ab"))
     assert owner(project.root) == OTHER
+    notice = f"<task-notification>\n<task-id>a1</task-id>\n<status>completed</status>\n<result>{text}</result>"
+    prompted(ME, f"{notice}\n</task-notification>")
+    assert owner(project.root) == OTHER
     prompted(ME, text)
     assert owner(project.root) == ME
     assert prompted(ME, "Go on.") == ""
     assert "Another session continues this workflow now." in (told := prompted(OTHER, "Hello."))
     assert '"Alpha"' in told and "`holdfast resume NAME --anyway` takes it back" in told
     assert prompted(OTHER, "And?") == ""
+    holdfast("next", "alpha", root=project.root, session=OTHER)
+    assert owner(project.root) == OTHER
+    assert "Another session continues this workflow now." in prompted(ME, "Hello.")
+    holdfast("next", "alpha", root=project.root, session=ME)
     assert RESTORED in project.fire("SessionStart", "SessionStart-compact", session_id=ME).context
     assert RESTORED not in project.fire("SessionStart", "SessionStart-compact", session_id=OTHER).context
     holdfast("resume", "--anyway", root=project.root, session=OTHER)

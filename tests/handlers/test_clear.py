@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 # What becomes of a session's rows of each table when its id changes: at `/clear`, then at a compaction.
 GOES, STAYS, USED, NONE = "goes along", "stays under the old id", "is used up", "names no session"
+BOTH = "is there under both ids"
 FATES = {
     # what is at work, and whose it is
     "owners": (GOES, GOES),
@@ -43,7 +44,7 @@ FATES = {
     "readers": (STAYS, STAYS),
     # what happened under an id
     "sessions": (STAYS, STAYS),
-    "ownings": (STAYS, STAYS),
+    "ownings": (BOTH, BOTH),  # who owned it before, and that the new id owns it
     "seals": (STAYS, STAYS),
     "deliveries": (STAYS, STAYS),
     "losses": (STAYS, STAYS),
@@ -116,7 +117,7 @@ def fate(ledger: Ledger, table: str) -> str:
         return NONE
     rows = ledger.rows(f"SELECT * FROM {table}")
     found = {row[session] for row in rows if PLANTED in row.values() or (table == "sessions" and row["id"] == ME)}
-    return {ME: STAYS, OTHER: GOES, "": USED}.get("".join(found), "is there twice")
+    return {ME: STAYS, OTHER: GOES, "": USED}.get("".join(found), BOTH)
 
 
 @pytest.mark.parametrize(("change", "which"), [(clear, 0), (compact, 1)])

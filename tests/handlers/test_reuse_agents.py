@@ -107,12 +107,17 @@ def test_a_result_is_used_again_only_while_it_holds(project: HoldfastProject, tm
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("".join(f"{json.dumps(entry)}\n" for entry in entries), "utf-8")
 
+    def filled(file: Path) -> None:
+        line = json.dumps({"type": "system", "timestamp": clock.stamp(), "content": "x" * 60_000})
+        file.write_text(f"{line}\n" * 80, "utf-8")
+
     fixer = transcript.with_suffix("") / "subagents" / "agent-a1.jsonl"
     changes: dict[str, tuple[Callable[[], object], bool]] = {
         "nothing": (lambda: None, True),
         "an edit": (lambda: edited(transcript, "Edit"), False),
         "a notebook": (lambda: edited(transcript, "NotebookEdit"), False),
         "an agent's edit": (lambda: edited(fixer, "Write"), False),
+        "more than is read": (lambda: filled(transcript), False),
         "another agent": (lambda: ran("Fix", 70), False),
         "a second run": (lambda: ran("a second run", 71), False),
     }
@@ -140,8 +145,9 @@ def test_an_agent_that_is_continued_ends_its_phase_once(
     made.launched()
     made.started()
     project.session, process[0] = session, str(os.getpid())
-    begin(project, source)
+    told = begin(project, source)
     if source == "resume":
+        assert "was interrupted; SendMessage to its id continues it" in told.context
         made.notified("stopped", "It didn't finish before the previous session ended.")
         assert phases(project) == ["failed", "pending"]
     made.started()
@@ -153,6 +159,21 @@ def test_an_agent_that_is_continued_ends_its_phase_once(
     agent(project, 2, background=True).about_to().assert_denied("All is well.")
     assert phases(project) == ["completed", "active"]
     assert len(holdfast("export", root=project.root).json["ledger"]["runs"]) == 1
+
+
+def test_an_agent_that_was_stopped_on_purpose_is_not_continued(project: HoldfastProject, process: list[str]) -> None:
+    """Somebody stopped it while its client went on. The next session isn't told to continue it, and starts it again."""
+    begin(project, "startup")
+    made = agent(project, background=True)
+    made.about_to()
+    made.launched()
+    made.started()
+    made.notified("killed", "It was stopped.")
+    project.fire("SessionEnd", "SessionEnd-other")
+    project.session, process[0] = OTHER, str(os.getpid())
+    assert "SendMessage" not in begin(project, "startup").stdout
+    asked(project, "another")
+    assert passed(agent(project, 2, background=True).about_to())
 
 
 def test_asked_for_anew_it_runs(project: HoldfastProject) -> None:

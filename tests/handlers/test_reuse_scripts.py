@@ -251,8 +251,8 @@ def test_a_run_whose_script_the_client_hides_is_left_alone(launches: Launches) -
     file = folder / journals.NAME
     file.write_text(file.read_text("utf-8").replace('"launched"', '"launched", "hiddenScriptSha256": "ab"'), "utf-8")
     told = new_session(launches)
-    assert "was interrupted" in told.context
-    assert "resumeFromRunId" not in told.context
+    assert "was interrupted" not in told.stdout
+    assert "resumeFromRunId" not in told.stdout
     assert not (launches.transcript.with_suffix("") / "subagents").exists()
     launches.launch(script=SCRIPT, resumeFromRunId=RUN).assert_silent()
     fired = launches.launch()

@@ -162,7 +162,7 @@ def test_several_are_still_one_line(desk: Desk) -> None:
 
 
 def test_a_job_beside_a_person_gets_no_workflow_that_nobody_owns(tmp_path: Path) -> None:
-    """Neither by its compaction nor by an agent that it launches. The person's session gets it, or a job alone."""
+    """Not by its compaction, an agent that it launches, or an edit. The person's session gets it, or a job alone."""
     place = processes.make(tmp_path)
     (place.home / ".config" / "holdfast" / "holdfast.toml").unlink()
     command = [sys.executable, "-m", "holdfast", "start", "A", "--format", "hybrid", "--phase", "One @builder"]
@@ -181,6 +181,8 @@ def test_a_job_beside_a_person_gets_no_workflow_that_nobody_owns(tmp_path: Path)
     for attended, session in (("1", ME), ("0", OTHER)):
         fire(attended, session, "SessionStart-startup")
     fire("0", OTHER, "PreToolUse-Agent", tool_name="Agent", tool_input=launch, tool_use_id="toolu_1")
+    state = {"file_path": str(place.root / ".claude/state/workflow.json"), "content": ""}
+    fire("0", OTHER, "PostToolUse-Write", tool_name="Write", tool_input=state)
     told = compacted("0", OTHER)
     assert RESTORED not in told and "could belong to another live session" in told
     assert RESTORED in compacted("1", ME)

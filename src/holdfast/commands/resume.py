@@ -49,10 +49,10 @@ def command(
         fields = {"session": claim.session, "previous_owner": claim.before, "guidance": text}
         options.print_json(views.row(claim.workflow) | fields)
         return
-    if not project.ledger.problem:  # without a ledger no owner is recorded, and that was said
-        click.echo(_news(project, claim, session), err=True)
     # Not `options.say`: the guidance is clean already, and cleaning would break Holdfast's own fences around data.
     click.echo(text, nl=not text.endswith("\n"))
+    if not project.ledger.problem:  # without a ledger no owner is recorded, and that was said
+        click.echo(_news(project, claim, session), err=True)
 
 
 def _news(project: Workspace, claim: Claim, wanted: str | None) -> str:

@@ -35,10 +35,10 @@ def settle(project: Workspace) -> None:
 
 
 def take(project: Workspace, workflow: Workflow) -> None:
-    """Give a workflow to the session that runs this command, unless another live session owns it."""
+    """Give a workflow to the session that runs this command. An earlier owner is told at its next prompt."""
     session = options.session()
     if session:
-        owners.take(project, workflow, session)
+        owners.own(project, workflow, session)
 
 
 def tell(workflow: Workflow, as_json: bool, news: str = "") -> None:

@@ -166,8 +166,12 @@ def line(workflow: Workflow) -> str:
     phase = f" {wording.quoted(workflow.current_name)}" if workflow.phase else ""
     if workflow.paused:
         return f"{name}: paused at {workflow.progress_text}{phase}"
-    status = facts.status_word(workflow.phase_status or workflow.status)
-    return f"{name}: {workflow.progress_text}{phase}, {status}"
+    return f"{name}: {workflow.progress_text}{phase}, {_status(workflow)}"
+
+
+def _status(workflow: Workflow) -> str:
+    """Return the word for the current phase's status; a blocked workflow says so, whatever its phase says."""
+    return facts.status_word("blocked" if workflow.status == "blocked" else workflow.phase_status or workflow.status)
 
 
 def summary(workflows: Iterable[Workflow]) -> str:
@@ -263,13 +267,12 @@ def _contents(contents: Sequence[tuple[str, str]], room: int) -> tuple[list[str]
 
 
 def _lead(workflow: Workflow, step: str, before: Sequence[Phase], pointer: str) -> list[str]:
-    status = facts.status_word(workflow.phase_status or workflow.status)
     phase = f" - {wording.one_line(workflow.current_name, pointer=pointer)}" if workflow.phase else ""
     unit = workflow.unit.capitalize()
     where = f"{unit}: {workflow.position}" if workflow.in_order else f"{unit}s: {workflow.position} completed"
     return [
         f"Workflow: {wording.one_line(workflow.title, pointer=pointer)}",
-        f"{where}{phase} ({status})",
+        f"{where}{phase} ({_status(workflow)})",
         f"Next step: {wording.one_line(step, 400, pointer)}",
         *(f"Context for it: {wording.one_line(each.handover, pointer=pointer)}" for each in before[:_BEFORE]),
     ]

@@ -227,7 +227,8 @@ def test_a_compaction_without_precompact_and_one_that_changed_the_session(
     found = told(project)
     assert '09:10 1 compaction completed, not announced: "Alpha" 1/1 One' in found
     assert '09:20 3 compaction completed: from session 11111111: "Alpha" 1/1 One' in found
-    assert not any("09:20" in each and "ownership changed" in each for each in found), "it goes on under another id"
+    assert '09:20 3 ownership changed: "Alpha"; before: session 11111111' in found
+    assert '09:20 3 ownership changed: "Alpha"; before: session 11111111' in told(project, session=ME)
 
 
 def test_a_session_without_an_end_is_silent_only_once_it_is_not_live(

@@ -244,9 +244,13 @@ def edited_since(path: str, since: str) -> bool:
         return False
     for file in (main, *main.with_suffix("").glob("subagents/**/agent-*.jsonl")):
         with suppress(OSError):
-            if clock.from_mtime(file.stat().st_mtime) > begun and any(
-                each.path and (clock.parse(each.at) or begun) > begun for each in work(_as_own(str(file)))
-            ):
+            if clock.from_mtime(file.stat().st_mtime) <= begun:
+                continue
+            entries = _as_own(str(file))
+            first = next((at for each in entries if (at := clock.parse(str(each.get("timestamp") or "")))), None)
+            if file.stat().st_size > TAIL_BYTES and (first is None or first > begun):  # nobody knows what came before
+                return True
+            if any(each.path and (clock.parse(each.at) or begun) > begun for each in work(entries)):
                 return True
     return False
 

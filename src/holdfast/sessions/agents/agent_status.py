@@ -227,6 +227,11 @@ def any_unended(project: OpenProject, session: str) -> bool:
     return bool(_select(project, f"session = ? AND {where}", session))
 
 
+def is_missing(project: OpenProject, session: str, agent_id: str) -> bool:
+    """Return whether a run was cut off with its client's process."""
+    return bool(_runs(project, home(project, session, agent_id), "agent_id = ? AND state = 'missing'", agent_id))
+
+
 def ended_since(project: OpenProject, session: str, since: str) -> bool:
     """Return whether an agent of a session started after a UTC stamp and has ended; agents of scripts count."""
     where = "state IN ('stopped', 'completed', 'failed') AND started_at > ? LIMIT 1"

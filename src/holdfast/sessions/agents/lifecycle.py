@@ -200,7 +200,7 @@ def _home(project: OpenProject, session: str, agent_id: str) -> str:
 
 
 def _continue(project: OpenProject, session: str, agent_id: str) -> None:
-    """Note that an interrupted agent runs again; its result then answers its call, whoever repeats that later."""
+    """Note that an interrupted agent runs again; its result then answers its call, whoever repeats it."""
     changed = project.ledger.run(
         "UPDATE runs SET state = 'running', resumed = 1, resumed_at = ?, consumed_at = NULL"
         " WHERE project = ? AND session = ? AND agent_id = ? AND state = 'missing'",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.agents.lifecycle import State
 
 _ENDINGS: dict[str, State] = {"completed": "completed", "running": "running", "": "stopped"}  # else a failure
-_INTERRUPTED = ("stopped", "killed")  # a person or the end of the client stopped it; it can be continued
+_STOPPED = ("stopped", "killed")  # by somebody, or by the end of the client
 TURN_BYTES = 1 << 20  # bytes at the end of a transcript that hold the last turn
 
 
@@ -33,7 +33,9 @@ def notified(
         output: the path of its whole output.
     """
     run = lifecycle.run_id(agent_id, tool_use_id)
-    state = "missing" if status in _INTERRUPTED else _ENDINGS.get(status, "failed")
+    state = _ENDINGS.get(status, "failed")
+    if status in _STOPPED and agent_status.is_missing(project, session, run):
+        state = "missing"  # it ended with its client, and can be continued; else somebody stopped it
     lifecycle.reported(project, session, run, "", state, words, used=state != "running")
     if tool_use_id:
         lifecycle.named(project, session, tool_use_id, run, output)

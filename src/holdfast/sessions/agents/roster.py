@@ -18,6 +18,7 @@ from holdfast.workflow.wording import Message, one_line, quoted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from holdfast.project import OpenProject
     from holdfast.sessions.agents.script_runs import ScriptRun
     from holdfast.sessions.hook import Context, Event
 
@@ -67,7 +68,7 @@ def _finished(event: Event, context: Context) -> list[str]:
     found = [
         (run.used_at, f"{_script(run)} has finished, {run.counted}; {_results(run)}")
         for run in runs
-        if run.session == session and run.used_at and run.status in ("completed", "partial")
+        if run.session == session and run.used_at and run.status in ("completed", "partial") and _is_known(run)
     ]
     for agent in agent_status.used(project, session, _FINISHED):
         task = f" (launched for {quoted(agent.description)})" if agent.description.strip() else ""
@@ -108,14 +109,27 @@ def _scripts(event: Event, context: Context) -> Iterator[str]:
         who, results = _script(run), _results(run)
         if run.status == "running":
             yield f"{who} (task {run.task}) is running, {run.counted}; don't start it again"
+        elif not _is_known(run):
+            continue  # only the client that hid the script, or wrote such a journal, can resume it
         elif run.status == "completed":
             yield f"{who} has finished, {run.counted}; nobody has used its result; {results}"
         else:
             how = "was interrupted" if run.status == "interrupted" else "ended with failed agents"
-            # The client refuses to resume a run without a journal here.
-            resumed = f", resumeFromRunId: {run.run!r}" if run.journal and run.journal.known else ""
-            call = f"Workflow({{scriptPath: {run.script!r}{resumed}}}), with the same args"
+            call = f"Workflow({{scriptPath: {run.script!r}, resumeFromRunId: {run.run!r}}}), with the same args"
             yield f"{who} {how}, {run.counted}; to go on: {wording.clean(call)}; {results}"
+
+
+def _is_known(run: ScriptRun) -> bool:
+    return run.journal is not None and run.journal.known
+
+
+def _has_workflow(project: OpenProject, session: str) -> bool:
+    from holdfast.sessions.ownership import selection
+    from holdfast.sessions.workspace import Workspace
+    from holdfast.workflow import registry
+
+    there = Workspace.of(project)
+    return bool(selection.candidates(there, registry.candidates(there, session).workflows, session)[0])
 
 
 def _script(run: ScriptRun) -> str:
@@ -135,7 +149,6 @@ def _teammates(event: Event, context: Context) -> Iterator[str]:
 
 def _agents(event: Event, context: Context) -> Iterator[str]:
     """Name the agents of sessions that are over, and this session's own where no workflow's guidance names them."""
-    from holdfast.sessions.agents import progress
     from holdfast.sessions.compaction import session_guidance
 
     project, session = context.project, event.session_id
@@ -144,7 +157,7 @@ def _agents(event: Event, context: Context) -> Iterator[str]:
     if _is_compaction(event):  # the client itself names those that run
         own = [each for each in own if each.unused]
     cleared = getattr(event, "source", "") == "clear"  # no guidance is given then
-    if own and (cleared or progress.session_workflow(project, session) is None):
+    if own and (cleared or not _has_workflow(project, session)):
         yield from session_guidance.agent_lines(own)
     since = clock.stamp(clock.now() - timedelta(days=min(context.config.freshness_days, 36_500)))
     over = sessions.over_since(project, session, since, _AGENTS)

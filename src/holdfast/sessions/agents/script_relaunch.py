@@ -130,9 +130,9 @@ def _unknown(context: Context, event: Call, earlier: ScriptRun) -> Relaunch:
 
     if hints.was_told(context.project, event.session_id, _UNKNOWN):
         return PASSED
-    hints.tell(context.project, event.session_id, _UNKNOWN)
     text = f"can't resume run {earlier.run}: the client hides its script, or its journal has an unknown format."
-    return Relaunch(messages=said(context, event, text))
+    told = said(context, event, text)
+    return Relaunch(messages=(hints.once(context.project, event.session_id, _UNKNOWN, [""], told[0]), *told[1:]))
 
 
 def _way(earlier: ScriptRun) -> str:

@@ -181,6 +181,8 @@ def agent_lines(listed: Iterable[Agent]) -> list[str]:
 
 
 def _ended(agent: Agent) -> list[str]:
+    if agent.state == "missing" and agent.agent_id:
+        return [f"{_name(agent)} was interrupted; SendMessage to its id continues it{_task(agent)}"]
     how = "has finished" if agent.fate == "finished" else "has failed"
     said = [f"{_name(agent)} {how}; its result is still unused{_task(agent)}"]
     who = wording.one_line(agent.agent_id, 80)

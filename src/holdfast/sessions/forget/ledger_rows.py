@@ -169,6 +169,8 @@ def _of_workflow(
             # Not every table has the checkout, but the key has the file, and which workflow was in it.
             where = mine if "worktree" in columns else "project = ? AND workflow = ?"
             yield _Cut(table, where, place if "worktree" in columns else (project.key, workflow.key))
+    if "hints" in known:  # a plan's path or a report stands there in place of a key; what goes is only told once more
+        yield _Cut("hints", "project = ? AND worktree = ? AND workflow <> '' AND workflow NOT LIKE '%:%#%'", key)
     titles = tuple(dict.fromkeys([workflow.title, *(phase.title for phase in workflow.phases)]))
     if "todo_tasks" in known:
         listed = ", ".join("?" * len(titles))

@@ -124,9 +124,22 @@ def branch(project: OpenProject, workflow: Workflow) -> str:
 
 
 def take(project: OpenProject, workflow: Workflow, session: str) -> None:
-    """Make a session that works on a workflow its owner, unless another live session owns it."""
-    if owner(project, workflow) not in sessions.live_others(project, session):
+    """Make a session that works on a workflow its owner, unless another live one owns it or goes first (`takers`)."""
+    live = sessions.live_others(project, session)
+    holder = owner(project, workflow)
+    if holder == session or (holder not in live and session in takers(project, session, live)):
         own(project, workflow, session)
+
+
+def follow(project: OpenProject, before: str, session: str) -> None:
+    """Note that a session owns from now on what an earlier id owned, as its rows are moved."""
+    project.ledger.run(
+        "INSERT INTO ownings (id, project, worktree, host, client, workflow, title, session, before, at)"
+        " SELECT lower(hex(randomblob(16))), project, worktree, host, client, workflow, COALESCE((SELECT title FROM"
+        " ownings WHERE project = owners.project AND worktree = owners.worktree AND workflow = owners.workflow"
+        " ORDER BY at DESC LIMIT 1), ''), ?, session, ? FROM owners WHERE project = ? AND session = ?",
+        *(session, clock.stamp(), project.key, before),
+    )
 
 
 def release(project: OpenProject, workflow: Workflow, *, by_hand: bool = False) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.sessions.agents import askings, lifecycle
-from holdfast.sessions.ownership import sessions
+from holdfast.sessions.ownership import owners, sessions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,6 +58,7 @@ def inherit(project: OpenProject, before: str, session: str, *, cleared: bool = 
     ledger = project.ledger
     with ledger.transaction():
         askings.rename(project, before, session, cleared=cleared)
+        owners.follow(project, before, session)
         for table, columns in ledger.tables().items():
             if "session" in columns and table not in HISTORY and not (cleared and table in CONTEXT):
                 _move(project, table, before, session)

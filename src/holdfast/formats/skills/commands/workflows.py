@@ -113,7 +113,7 @@ def start(
     gone = _clean(project, keep=[each.path.stem for each in found])
     if found and not found[0].recovered:
         store.relist(project, found[0])
-        _own(project, found[0])
+        verbs.take(project, found[0])
         number = view.current_task(view.of(found[0]).data)
         lines = [display.RESUMING, f"Current phase: {transitions.current(view.of(found[0]).data)}"]
         lines += [f"Current task: {'none' if number is None else number}", *gone]
@@ -285,11 +285,6 @@ def _clean(project: Workspace, keep: list[str]) -> list[str]:
     more = len(old) - _MOST_REMOVED
     said = [f"{more} more are old; run `{folder.CLEANUP}`."] if more > 0 else []
     return [*(f"Removed {each.place}: {each.said}." for each in gone), *said, *([f"{due.said}."] if due.said else [])]
-
-
-def _own(project: Workspace, workflow: Workflow) -> None:
-    if session := options.session():
-        owners.take(project, workflow, session)
 
 
 def _options(workflow: Workflow, project: Workspace) -> list[str]:

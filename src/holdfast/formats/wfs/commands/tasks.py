@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from holdfast.commands import agent_names, options
+from holdfast.commands import agent_names, options, verbs
 from holdfast.formats.wfs import check, context, index, store, transitions
 from holdfast.formats.wfs import next as wfs_next
 from holdfast.formats.wfs import steps as wfs_steps
@@ -16,7 +16,6 @@ from holdfast.formats.wfs.commands import pages, steps, targets
 from holdfast.formats.wfs.edit import Edit
 from holdfast.formats.wfs.task import New
 from holdfast.sessions.history import history
-from holdfast.sessions.ownership import owners
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
@@ -325,8 +324,7 @@ def _tell(
 ) -> None:
     workflow = views.workflow(project, after.session, after.board)
     history.observe(project, workflow, error=error)
-    if own := options.session():
-        owners.take(project, workflow, own)
+    verbs.take(project, workflow)
     if as_json:
         options.print_json(
             {
