@@ -258,7 +258,8 @@ def test_agents_of_a_client_that_is_gone_run_no_more(project: HoldfastProject) -
     text = begin(project, "resume").context
 
     assert text.startswith("WORKFLOW RESTORED\n")
-    assert f"({agent.run}) was interrupted; SendMessage to its id continues it" in text
+    assert f"builder ({agent.run})" in text
+    assert "was interrupted; SendMessage to its id continues it" in text
     assert text.count("is running") == 1
     assert "Explore (far-away)" in text
 
