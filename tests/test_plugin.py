@@ -240,7 +240,7 @@ def test_a_ready_environment_answers(plugin: Plugin) -> None:
     assert ready["interpreter"] == str(plugin.environment / "bin" / "python")
     plugin.place.write("CLAUDE.local.md", WORKFLOW)
     assert "Case Studies" in plugin.fire("PreCompact").stdout
-    ended = plugin.fire("SessionStart", plugin.place.payload("SessionStart-compact"))
+    ended = plugin.fire("SessionStart", plugin.place.payload("SessionStart-compact", transcript_path=""))
     assert "WORKFLOW RESTORED" in ended.advice
     assert len(plugin.calls) == 2, "nothing is built again"
     assert not [line for line in plugin.place.log().splitlines() if " info " not in line]
