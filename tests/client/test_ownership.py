@@ -6,11 +6,11 @@ import os
 import shlex
 import signal
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from holdfast.process import liveness
 from tests.client.model import bash, say
 from tests.client.terminal import TMUX, Terminal
 from tests.client.test_compaction import HEADING
@@ -92,7 +92,7 @@ class People:
     def kill(self, name: str) -> None:
         """End a session as a crash does."""
         os.kill(self._processes[name], signal.SIGKILL)
-        self._terminals[name].until(lambda: not Path(f"/proc/{self._processes[name]}").exists())
+        self._terminals[name].until(lambda: not liveness.runs(self._processes[name]))
 
     def close(self) -> None:
         """End all."""

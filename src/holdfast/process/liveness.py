@@ -7,11 +7,11 @@ from contextlib import suppress
 from functools import cache
 
 _STAT_LIMIT_BYTES = 4096  # more than the system tells of a process
-_PARENT, _START = 1, 19  # fields of /proc/PID/stat after the name, which is the second
+_STATE, _PARENT, _START = 0, 1, 19  # fields of /proc/PID/stat after the name, which is the second
 
 
 def runs(number: int, start: str | None = None) -> bool:
-    """Return whether a process of this namespace runs.
+    """Return whether a process of this namespace runs; one that has ended and that nobody has waited for doesn't.
 
     Args:
         number: its id.
@@ -22,7 +22,8 @@ def runs(number: int, start: str | None = None) -> bool:
             os.kill(number, 0)
         except ProcessLookupError:
             return False
-    return start is None or started_at(number) in (None, start)
+    found = _stat(number)
+    return found is None or (found[1][_STATE] != "Z" and start in (None, found[1][_START]))
 
 
 def started_at(number: int) -> str | None:
