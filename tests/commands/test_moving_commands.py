@@ -148,15 +148,14 @@ def test_what_an_agent_has_reported_counts_before_a_move(tmp_path: Path) -> None
     assert [phase.status for phase in only(tmp_path).phases] == ["completed", "active"]
 
 
-def test_a_dead_sessions_workflow_is_taken_and_a_live_ones_is_not(root: Path) -> None:
-    """A command in one session does not take the workflow from another that lives."""
+def test_a_live_sessions_workflow_is_taken_only_by_its_name(root: Path) -> None:
+    """A command that names none takes nothing from another session that lives."""
     project = Workspace.open(root)
     owners.own(project, only(root), OTHER)
     sessions.note_event(project, OTHER)
-    holdfast("next", "Book", root=root, session=ME)
+    holdfast("next", root=root, session=ME, code=1)
     assert owners.owner(project, only(root)) == OTHER
 
-    sessions.ended(project, OTHER)
     holdfast("next", "Book", root=root, session=ME)
     assert owners.owner(project, only(root)) == ME
 
