@@ -43,7 +43,7 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> list[Out
     such as `/dev features/login.md` brings back the unfinished workflow that it is about.
     """
     sessions.join(event, context)
-    if not event.task_notification and event.source in (None, "user", "sdk"):  # else nobody gave it on purpose
+    if event.from_person:
         sessions.received(event, context, event.prompt)
     news = sessions.news(event, context)
     lost = sessions.lost(event, context)

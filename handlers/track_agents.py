@@ -97,7 +97,7 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> None:
         return
     if event.task_notification:
         sessions.note_notice(event, context, event.task_notification)
-    elif event.source in (None, "user", "sdk"):
+    elif event.from_person:
         sessions.note_prompt(event, context)
         if RUN in event.prompt:
             sessions.carry_runs(event, context, event.prompt)

@@ -460,7 +460,9 @@ def test_a_reader_that_stays_is_said(planted: HoldfastProject, monkeypatch: pyte
 
     monkeypatch.setattr(database, "_CHECKPOINT_TIMEOUT_S", 0.2)
     idle = Workspace.open(planted.root)
-    assert sessions.is_recorded(idle, ME)  # a session's process that stays: while it does, closing cleans nothing
+    assert ME in {
+        each["id"] for each in sessions.all_of(idle)
+    }  # a session's process that stays: while it does, closing cleans nothing
     with closing(sqlite3.connect(Workspace.open(planted.root).ledger_file)) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT COUNT(*) FROM sessions").fetchone()
@@ -705,7 +707,7 @@ def test_no_row_names_a_workflow_that_was_forgotten(project: HoldfastProject, mo
 def test_what_a_process_reads_of_the_disk(planted: HoldfastProject) -> None:
     """As a user runs it, in a process of its own, with a session's process holding the ledger open."""
     there = Workspace.open(planted.root)
-    assert sessions.is_recorded(there, ME)  # open, not reading
+    assert ME in {each["id"] for each in sessions.all_of(there)}  # open, not reading
     environ: dict[str, Any] = os.environ | {"PYTHONPATH": str(HERE / "src"), "HOLDFAST_PROJECT_DIR": str(planted.root)}
     command = [sys.executable, "-m", "holdfast", "forget", "--everything", "--yes"]
     done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=500, check=False)

@@ -43,12 +43,12 @@ class _Elsewhere(Workspace):
 
 def test_a_session_is_known_once_it_has_been_seen(project: Workspace) -> None:
     """Only a session the ledger saw before this compaction counts as known."""
-    assert not sessions.is_recorded(project, ME)
+    assert ME not in {each["id"] for each in sessions.all_of(project)}
 
     sessions.note_event(project, ME)
 
-    assert sessions.is_recorded(project, ME)
-    assert not sessions.is_recorded(project, OTHER)
+    assert ME in {each["id"] for each in sessions.all_of(project)}
+    assert OTHER not in {each["id"] for each in sessions.all_of(project)}
 
 
 @pytest.mark.parametrize(("process", "asked"), [("4", 1), ("5", 2)], ids=["the same", "another"])
@@ -118,7 +118,7 @@ def test_the_end_of_a_session_nobody_saw_is_no_error(project: Workspace) -> None
     """A SessionEnd may be the first that is heard of a session; it does not make it known."""
     sessions.ended(project, ME)
 
-    assert not sessions.is_recorded(project, ME)
+    assert ME not in {each["id"] for each in sessions.all_of(project)}
 
 
 def test_a_session_whose_process_has_gone_is_not_live(project: Workspace) -> None:
@@ -195,7 +195,7 @@ def test_another_worktrees_sessions_are_not_in_the_way(tmp_path: Path) -> None:
     sessions.note_event(there, OTHER)
 
     assert sessions.live_others(here, ME) == set()
-    assert sessions.is_recorded(here, OTHER)
+    assert OTHER in {each["id"] for each in sessions.all_of(here)}
 
     sessions.note_event(here, OTHER)
     found = [sessions.live_others(each, ME) for each in (here, there)]
@@ -206,7 +206,7 @@ def test_a_session_rests_from_the_end_of_a_turn_to_its_next_event(project: Works
     """Stop begins the rest; a prompt ends it. A session nobody saw does not rest."""
     sessions.rest(project, ME)
     assert not sessions.is_idle(project, ME)
-    assert not sessions.is_recorded(project, ME)
+    assert ME not in {each["id"] for each in sessions.all_of(project)}
 
     sessions.note_event(project, ME)
     assert not sessions.is_idle(project, ME)

@@ -10,6 +10,7 @@ from holdfast.patterns import regex
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+EDITORS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})  # the tools that edit files
 _TEXT_LIMIT_CHARS = 20_000  # characters of a text that are looked at; what is shown of it is far shorter
 
 # What the client and not the person wrote begins with a tag of the client's (`<task-notification>`, `<command-name>`,
@@ -99,6 +100,11 @@ def _of_a_person(entry: Mapping[str, Any]) -> bool:
         return False
     origin = entry.get("origin")
     return origin is None or (isinstance(origin, dict) and origin.get("kind") == "human")
+
+
+def edited_path(given: dict[str, Any], data: dict[str, Any]) -> str:
+    """Return the path of the file that a call of an editing tool is about, from its input or else its result."""
+    return text(given, "file_path") or text(given, "notebook_path") or text(data, "filePath")
 
 
 def _without_tags(content: object) -> str:

@@ -116,7 +116,7 @@ def _held(context: Context, event: Call, row: dict[str, Any], asking: Asking, pr
         why = f"This agent is running already: {who}. Its notification brings the result; don't start it again."
         return Relaunch(why, messages=said(context, event, f"{who} wasn't started twice; it is still running."))
     ended = agent.state in _ENDED
-    cut_off = not row["prompt"] or (not alive and broke_off(project, row["session"]))
+    cut_off = row["prompt"] == askings.ANY or (not alive and broke_off(project, row["session"]))
     wanted = agent.unused or cut_off or row["prompt"] == asking.prompt
     wanted = wanted and row["prompt"] != askings.CLEARED  # the person starts over
     if ended and agent.words.strip() and wanted and _holds(context, event, row, agent, cut_off=cut_off):
@@ -144,8 +144,8 @@ def broke_off(project: OpenProject, session: str) -> bool:
 def free_calls(project: OpenProject, session: str) -> None:
     """Let the results of the work that a session was cut off at answer its calls under any later prompt."""
     project.ledger.run(
-        "UPDATE agent_calls SET prompt = '' WHERE project = ? AND session = ? AND prompt = ?",
-        *(project.key, session, askings.current(project, session).prompt),
+        "UPDATE agent_calls SET prompt = ? WHERE project = ? AND session = ? AND prompt = ?",
+        *(askings.ANY, project.key, session, askings.current(project, session).prompt),
     )
 
 

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from holdfast.project import OpenProject
     from holdfast.sessions.hook import Event
 
-CLEARED = "cleared"  # the prompt of launches from before `/clear`
+# What stands in place of a launch's prompt:
+CLEARED = "cleared"  # from before `/clear`: its result answers nothing any more
+ANY = ""  # cut off at work, or continued: its result answers the same work under any prompt
 
 
 class Asking(NamedTuple):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import capture, clock
 from holdfast.files.redact import MARGIN_CHARS, redact
-from holdfast.sessions.agents import agent_status
+from holdfast.sessions.agents import agent_status, askings
 from holdfast.sessions.ownership import sessions
 
 if TYPE_CHECKING:
@@ -208,9 +208,9 @@ def _continue(project: OpenProject, session: str, agent_id: str) -> None:
     )
     if changed:
         project.ledger.run(
-            "UPDATE agent_calls SET prompt = '', answered = '' WHERE project = ?1 AND session = ?2 AND tool_use_id IN"
+            "UPDATE agent_calls SET prompt = ?4, answered = '' WHERE project = ?1 AND session = ?2 AND tool_use_id IN"
             " (SELECT tool_use_id FROM launches WHERE project = ?1 AND session = ?2 AND agent_id = ?3)",
-            *(project.key, session, agent_id),
+            *(project.key, session, agent_id, askings.ANY),
         )
 
 

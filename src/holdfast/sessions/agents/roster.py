@@ -124,12 +124,12 @@ def _is_known(run: ScriptRun) -> bool:
 
 
 def _has_workflow(project: OpenProject, session: str) -> bool:
-    from holdfast.sessions.ownership import selection
+    from holdfast.sessions.reading import required_files
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow import registry
 
-    there = Workspace.of(project)
-    return bool(selection.candidates(there, registry.candidates(there, session).workflows, session)[0])
+    owned = registry.owned(Workspace.of(project), session)
+    return required_files.session_workflow(project, session, owned) is not None
 
 
 def _script(run: ScriptRun) -> str:

@@ -26,11 +26,6 @@ _LOOKED_AT = 200  # sessions that may be live, the newest
 SILENCE = timedelta(minutes=60)  # a session without an event for this long is not live (survival: "Live")
 
 
-def is_recorded(project: OpenProject, session: str) -> bool:
-    """Return whether the ledger has seen this session before."""
-    return _row(project, session) is not None
-
-
 def note_event(project: OpenProject, session: str, process: str | None = None, transcript: str = "") -> None:
     """Note that a session has just had an event; a session that had ended is live again (`--resume`).
 

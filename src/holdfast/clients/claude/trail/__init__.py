@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from holdfast.clients.claude.entries import blocks, mapping, plain, queued, request_text, text
+from holdfast.clients.claude.entries import EDITORS, blocks, edited_path, mapping, plain, queued, request_text, text
 from holdfast.clients.claude.trail.tasks import SHELLS, STOPPERS, TASK_TOOLS, Jobs, Todos
 from holdfast.files.transcript import Answer, Edit, Trail
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _T = TypeVar("_T")
-_EDITORS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
 _PLANS = frozenset({"plan_file_reference", "plan_mode", "plan_mode_reentry", "plan_mode_exit"})
 
 
@@ -122,8 +121,8 @@ class _Reader:
 
     def _file(self, name: str, given: dict[str, Any], data: dict[str, Any]) -> None:
         """Note a file that was written or read; where the call is not known any more, its result tells which."""
-        path = text(given, "file_path") or text(given, "notebook_path") or text(data, "filePath")
-        if path and (name in _EDITORS or (not name and "structuredPatch" in data)):
+        path = edited_path(given, data)
+        if path and (name in EDITORS or (not name and "structuredPatch" in data)):
             before = self.edits.pop(path, Edit(path, 0, created=False))
             self.edits[path] = Edit(path, before.count + 1, before.created or data.get("type") == "create")
             if "/plans/" in path and path.endswith(".md"):

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from holdfast.clients.claude.entries import blocks, mapping, mappings, plain, text
+from holdfast.clients.claude.entries import EDITORS, blocks, edited_path, mapping, mappings, plain, text
 from holdfast.clients.claude.trail.tasks import SHELLS
 from holdfast.files.transcript import Work
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_EDITORS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
 _EXIT = ("Exit code ", "Error: Exit code ")
 
 
@@ -49,12 +48,8 @@ def _results(entry: dict[str, Any], calls: dict[str, tuple[str, dict[str, Any]]]
         failed, output = result.get("is_error") is True, plain(result.get("content"))
         if name in SHELLS and not text(data, "backgroundTaskId") and (not failed or output.startswith(_EXIT)):
             yield Work(at, command=text(given, "command"), output=output, failed=failed)
-        elif name in _EDITORS and not failed and (path := _path(given, data)):
+        elif name in EDITORS and not failed and (path := edited_path(given, data)):
             yield Work(at, path=path, lines_added=_added(name, given, data))
-
-
-def _path(given: dict[str, Any], data: dict[str, Any]) -> str:
-    return text(given, "file_path") or text(given, "notebook_path") or text(data, "filePath")
 
 
 def _added(name: str, given: dict[str, Any], data: dict[str, Any]) -> int:

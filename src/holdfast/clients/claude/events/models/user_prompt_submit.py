@@ -40,6 +40,11 @@ class UserPromptSubmit(Event):
     session_title: str | None = None
 
     @property
+    def from_person(self) -> bool:
+        """Whether a person gave this prompt: no notification, nor another prompt that the client made itself."""
+        return self.source in (None, "user", "sdk") and self.task_notification is None
+
+    @property
     def task_notification(self) -> TaskNotification | None:
         """The notification this prompt consists of; `None` for a prompt in a person's words."""
         if not self.prompt.lstrip().startswith("<task-notification>"):
