@@ -460,9 +460,8 @@ def test_a_reader_that_stays_is_said(planted: HoldfastProject, monkeypatch: pyte
 
     monkeypatch.setattr(database, "_CHECKPOINT_TIMEOUT_S", 0.2)
     idle = Workspace.open(planted.root)
-    assert ME in {
-        each["id"] for each in sessions.all_of(idle)
-    }  # a session's process that stays: while it does, closing cleans nothing
+    # While the process of a session has the ledger open, closing another connection cleans nothing.
+    assert ME in {each["id"] for each in sessions.all_of(idle)}
     with closing(sqlite3.connect(Workspace.open(planted.root).ledger_file)) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT COUNT(*) FROM sessions").fetchone()
