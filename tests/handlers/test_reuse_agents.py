@@ -172,6 +172,7 @@ def test_an_agent_that_was_stopped_on_purpose_is_not_continued(project: Holdfast
     project.fire("SessionEnd", "SessionEnd-other")
     project.session, process[0] = OTHER, str(os.getpid())
     assert "SendMessage" not in begin(project, "startup").stdout
+    assert "interrupted" not in holdfast("agents", "list", root=project.root).out
     asked(project, "another")
     assert passed(agent(project, 2, background=True).about_to())
 

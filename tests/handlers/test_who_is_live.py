@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -79,3 +80,14 @@ def test_whoever_asks_gets_the_same_answer(
     assert found == dict.fromkeys(found, gone)
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T11:01:00Z")
     assert RESTORED in begin(project, "compact").context
+
+
+@pytest.mark.skipif(liveness.started_at(os.getpid()) is None, reason="only Linux tells what became of a process")
+def test_a_process_that_nobody_has_waited_for_is_gone() -> None:
+    """In a container, nobody may ever wait for it."""
+    child = subprocess.Popen(["sleep", "60"])
+    assert liveness.runs(child.pid)
+    child.kill()
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    assert not liveness.runs(child.pid)
+    child.wait()

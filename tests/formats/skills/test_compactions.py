@@ -75,7 +75,8 @@ def test_no_other_start_is_recorded(project: HoldfastProject, source: str) -> No
 def test_a_blocked_run_is_recorded_and_stays_blocked(project: HoldfastProject) -> None:
     """Its session goes on after the compaction, too."""
     holdfast("skills", "block", "No key", root=project.root)
-    assert "No key" in compact(project).context
+    told = compact(project).context
+    assert "(blocked)" in told and "No key" in told
     assert recorded(project) == [RECORDED]
     assert state(project)["workflow"]["status"] == "blocked"
 
