@@ -99,7 +99,8 @@ class World:
     def recorded(self) -> list[str]:
         """The names of the events that Holdfast itself got, in order; none where it was not told to record them."""
         files = (self.client.home / ".local/state/holdfast").rglob("*.jsonl")
-        lines = [json.loads(line) for file in files for line in file.read_text().splitlines()]
+        texts = (file.read_text().rpartition("\n")[0] for file in files)  # without a line that is being written
+        lines = [json.loads(line) for text in texts for line in text.splitlines()]
         return [line["payload"]["hook_event_name"] for line in sorted(lines, key=lambda line: str(line["at"]))]
 
     def rows(self, table: str) -> list[dict[str, Any]]:
