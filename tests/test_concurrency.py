@@ -23,7 +23,7 @@ from holdfast.install import registration
 from holdfast.sessions.history import generations
 from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import recorded
-from holdfast.workflow import registry
+from holdfast.workflow import registry, verbs
 from holdfast.workflow.model import Changes, Start
 from tests import processes
 from tests.handmade import ME, OTHER
@@ -91,7 +91,7 @@ def started(project: Workspace, name: str) -> Workflow:
     """Return a new workflow of three phases, the first of which runs."""
     phases = tuple(zip(TASKS, AGENTS, strict=True))
     keeper = registry.get(name)
-    return keeper.begin(project, keeper.start(project, Start(title="Shared", phases=phases)))
+    return verbs.begin(project, keeper.start(project, Start(title="Shared", phases=phases)))
 
 
 def edited(path: Path, save: Callable[[Path, str], None], **keys: Any) -> Callable[[], None]:
@@ -101,10 +101,9 @@ def edited(path: Path, save: Callable[[Path, str], None], **keys: Any) -> Callab
 
 def moves(project: Workspace, workflow: Workflow) -> dict[str, Callable[[], object]]:
     """Return the ways in which Holdfast writes a state file, by name."""
-    keeper = registry.get(workflow.format)
     ways: dict[str, Callable[[], object]] = {
-        "update": lambda: keeper.update(project, workflow, Changes(phase="Renamed")),
-        "done": lambda: keeper.done(project, workflow, note="told"),
+        "update": lambda: verbs.update(project, workflow, Changes(phase="Renamed")),
+        "done": lambda: verbs.done(project, workflow, note="told"),
     }
     if workflow.format == hybrid.NAME:
         ways["agent"] = lambda: hybrid.move(project, "phase_0", "completed", deliverables=["made"], by="hook")
@@ -160,7 +159,7 @@ def test_an_update_is_made_to_what_somebody_saved_and_not_to_what_was_read(
         data["phase"] |= {"current": 2, "name": TASKS[1]}
     at_the_swap(lambda: renamed(workflow.path, json.dumps(data)))
 
-    now = registry.get(name).done(project, workflow, note="told")
+    now = verbs.done(project, workflow, note="told")
 
     assert now.current == 2
     assert json.loads(workflow.path.read_bytes()) == data
@@ -175,7 +174,7 @@ def test_a_task_saved_by_hand_in_the_moment_of_its_completion_keeps_both(
     data = json.loads(path.read_bytes()) | {"by_hand": "kept"}
     at_the_swap(lambda: renamed(path, json.dumps(data)))
 
-    registry.get("wfs").done(project, workflow)
+    verbs.done(project, workflow)
 
     assert json.loads(path.read_bytes()) == data | {"status": "completed"}
 
@@ -185,7 +184,7 @@ def test_a_finished_workflow_reopened_by_hand_in_the_moment_of_a_start_is_not_ov
 ) -> None:
     """Whether a workflow may give way is judged by what the file says when it is written over."""
     workflow = started(project, "hybrid")
-    hybrid.done(project, workflow, everything=True)
+    verbs.done(project, workflow, everything=True)
     data = json.loads(workflow.path.read_bytes())
     data["status"] = data["phases"][2]["status"] = "active"
     at_the_swap(lambda: renamed(workflow.path, json.dumps(data)))
@@ -225,11 +224,11 @@ def test_the_file_beside_a_hybrid_workflow_is_shared_in_the_same_way(
 ) -> None:
     """Reminders that a person writes there while we add one are kept."""
     workflow = started(project, "hybrid")
-    workflow = hybrid.update(project, workflow, Changes(reminders=("first",)))
+    workflow = verbs.update(project, workflow, Changes(reminders=("first",)))
     extra = project.root / ".claude/state/workflow.extra.json"
     at_the_swap(edited(extra, save, key_reminders=["first", "by hand"], by_hand="kept"))
 
-    hybrid.update(project, workflow, Changes(reminders=("second",)))
+    verbs.update(project, workflow, Changes(reminders=("second",)))
 
     after = json.loads(extra.read_bytes())
     assert (after["key_reminders"], after["by_hand"]) == (["first", "by hand", "second"], "kept")
@@ -533,6 +532,6 @@ def test_an_update_that_never_gets_its_turn_says_so(project: Workspace, monkeypa
 
     monkeypatch.setattr(atomic, "exchange", exchange)
     with pytest.raises(ChangedError, match="try again"):
-        compaction.update(project, workflow, Changes(phase="Renamed"))
+        verbs.update(project, workflow, Changes(phase="Renamed"))
 
     assert json.loads(workflow.path.read_bytes()) == {**theirs, "by_hand": len(saved) - 2}

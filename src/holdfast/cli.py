@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _PURPOSES = {
     "Set up": ("install", "uninstall", "doctor", "config", "formats", "demo"),
-    "Keep a workflow": ("start", "next", "done", "update", "resume"),
+    "Keep a workflow": ("start", "next", "done", "update", "cancel", "reopen", "resume"),
     "See what happens and what happened": ("status", "list", "show", "agents", "watch", "log", "explain", "report"),
     "Measure": ("cost", "profile", "simulate"),
     "Export and delete": ("export", "forget"),

@@ -98,9 +98,9 @@ def own(event: Event, context: Context, workflow: Workflow) -> bool:
 
 def next_step(workflow: Workflow) -> Step | None:
     """Return the next step of a workflow (phase, agent, prompt), or None if everything is done."""
-    from holdfast.workflow import registry
+    from holdfast.workflow import verbs
 
-    return registry.get(workflow.format).step(workflow)
+    return verbs.step(workflow)
 
 
 def advance(context: Context, workflow: Workflow, *, note: str = "") -> Workflow:
@@ -120,9 +120,9 @@ def advance(context: Context, workflow: Workflow, *, note: str = "") -> Workflow
         HoldfastError: its file can't be read or written, or the format refuses the change.
     """
     from holdfast.sessions.workspace import Workspace
-    from holdfast.workflow import registry
+    from holdfast.workflow import verbs
 
-    return registry.get(workflow.format).done(Workspace.of(context.project), workflow, note=note)
+    return verbs.done(Workspace.of(context.project), workflow, note=note)
 
 
 def written(event: Call, context: Context) -> Path | None:

@@ -23,7 +23,7 @@ from holdfast.sessions.forget.ledger_rows import Scope
 from holdfast.sessions.history import archive, generations, history
 from holdfast.sessions.workspace import Workspace
 from holdfast.survival import report, trials
-from holdfast.workflow import guidance, places, registry, statefile
+from holdfast.workflow import guidance, places, registry, statefile, verbs
 from holdfast.workflow.model import Changes, Start
 from tests import brought, described
 from tests.formats.memory import Memory
@@ -71,7 +71,7 @@ class Kit:
 
     def begun(self) -> Workflow:
         """Start one and begin its first unit."""
-        return self.adapter.begin(self.project, self.start())
+        return verbs.begin(self.project, self.start())
 
     def only(self) -> Workflow:
         """Return the one workflow there is."""
@@ -88,21 +88,21 @@ class Kit:
         statuses: tuple[Status, ...] = ("failed", "blocked")
         for status in statuses:
             with suppress(TransitionError):
-                return self.adapter.update(self.project, workflow, Changes(status=status, error=why))
+                return verbs.update(self.project, workflow, Changes(status=status, error=why))
         return pytest.skip("its units are open or done")
 
     def update(self, workflow: Workflow, **changes: Any) -> Workflow:
         """Change what a workflow keeps beside its units; the test is over where it keeps nothing."""
         try:
-            return self.adapter.update(self.project, workflow, Changes(**changes))
+            return verbs.update(self.project, workflow, Changes(**changes))
         except TransitionError as refused:
             return pytest.skip(str(refused))
 
     def done(self, workflow: Workflow, note: str = "") -> Workflow:
         """Complete the current unit, with a note where it keeps any."""
         with suppress(TransitionError):
-            return self.adapter.done(self.project, workflow, note=note)
-        return self.adapter.done(self.project, workflow)
+            return verbs.done(self.project, workflow, note=note)
+        return verbs.done(self.project, workflow)
 
     def files(self) -> dict[Path, tuple[bytes, int]]:
         """Return what every file of the project holds, and when it was written."""
@@ -239,31 +239,31 @@ def test_verbs_move_it_to_its_end(kit: Kit) -> None:
     """One unit after the other; what a unit leaves is in the next one's prompt or in its own place."""
     now = kit.begun()
     for number, title in enumerate(UNITS):
-        step = kit.adapter.step(now)
+        step = verbs.step(now)
         assert step is not None
         assert (step.number, step.title, completed(now)) == (number + 1, title, number)
         assert now.phases[number].status == "active"
         now = kit.done(now, f"note {number}")
 
     assert now.finished
-    assert kit.adapter.step(now) is None
+    assert verbs.step(now) is None
     assert not [each for each in kit.adapter.find(kit.project).workflows if each.resumable]
 
 
 def test_everything_is_done_at_once_and_stays_done(kit: Kit) -> None:
     """A finished workflow is moved by no verb."""
-    now = kit.adapter.done(kit.project, kit.begun(), everything=True)
+    now = verbs.done(kit.project, kit.begun(), everything=True)
     before = kit.files()
 
     assert now.finished
     with pytest.raises(HoldfastError):
-        kit.adapter.done(kit.project, now)
+        verbs.done(kit.project, now)
     assert kit.files() == before
 
 
 def test_what_follows_a_finished_workflow_is_another_one(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
     """Even at the same path with the same title: its key differs, and the archive has the finished one."""
-    first = kit.adapter.done(kit.project, kit.begun(), everything=True)
+    first = verbs.done(kit.project, kit.begun(), everything=True)
     monkeypatch.setenv("HOLDFAST_NOW", clock.stamp(clock.now() + timedelta(minutes=1)))
 
     second = kit.start()
@@ -276,10 +276,10 @@ def test_what_follows_a_finished_workflow_is_another_one(kit: Kit, monkeypatch: 
 def test_two_who_saw_the_same_unit_complete_it_once(kit: Kit) -> None:
     """The second one changes nothing."""
     seen = kit.begun()
-    kit.adapter.done(kit.project, seen)
+    verbs.done(kit.project, seen)
     before = kit.files()
 
-    kit.adapter.done(kit.project, seen)
+    verbs.done(kit.project, seen)
 
     assert completed(kit.only()) == 1
     assert kit.files() == before
@@ -289,7 +289,7 @@ def test_beginning_what_is_begun_writes_nothing(kit: Kit) -> None:
     """Unchanged content is not rewritten."""
     seen, before = kit.begun(), kit.files()
 
-    assert statuses(kit.adapter.begin(kit.project, seen)) == ["active", "pending", "pending"]
+    assert statuses(verbs.begin(kit.project, seen)) == ["active", "pending", "pending"]
     assert kit.files() == before
 
 
@@ -311,9 +311,9 @@ def test_what_failed_is_retried_and_completed(kit: Kit) -> None:
     assert not stopped.finished
     assert stopped.phases[0].status in ("failed", "blocked")
     assert errors(kit, stopped) == ["No network"]
-    again = kit.adapter.update(kit.project, kit.only(), Changes(current=1, status="active"))
+    again = verbs.update(kit.project, kit.only(), Changes(current=1, status="active"))
     assert statuses(again) == ["active", "pending", "pending"]
-    assert completed(kit.adapter.done(kit.project, again)) == 1
+    assert completed(verbs.done(kit.project, again)) == 1
 
 
 def errors(kit: Kit, workflow: Workflow) -> list[str]:
@@ -359,7 +359,7 @@ def test_an_agent_that_failed_stops_its_unit(kit: Kit) -> None:
     assert now.phases[0].status in ("failed", "blocked")
     assert not now.finished
     assert errors(kit, now) == ["No disk"]
-    assert adapter.undoing(seen.phases[0].id).startswith("holdfast ")
+    assert verbs.undoing(seen.phases[0].id).startswith("holdfast ")
 
 
 def test_only_its_id_or_whole_title_names_a_unit(kit: Kit) -> None:
@@ -370,7 +370,7 @@ def test_only_its_id_or_whole_title_names_a_unit(kit: Kit) -> None:
     assert adapter.match_phase(now, f"{first.title}\n\nDo it.", "") == first
     assert adapter.match_phase(now, f"{first.id}\n\nDo it.", "") == first
     assert adapter.match_phase(now, f"Look around\n\nAs for {first.title}, wait.", "") is None
-    assert first.id in {each.id for each in (*adapter.ready(now), first)}
+    assert first.id in {each.id for each in (*verbs.ready(now), first)}
     brief = adapter.brief(kit.project, now, first)
     assert brief is None or first.title in "\n".join(brief.lines)
 
@@ -389,7 +389,7 @@ def test_a_hand_is_followed_and_its_layout_kept(kit: Kit) -> None:
     assert kit.adapter.written(kit.project, started, path, why="Edit") is not None
     assert kit.adapter.written(kit.project, started, kit.root / "other.json", why="Edit") is None
     assert kit.only().phases[1].title == "Make it"
-    now = kit.adapter.done(kit.project, kit.only())
+    now = verbs.done(kit.project, kit.only())
     assert (now.phases[1].title, now.phases[1].status) == ("Make it", "active")
     assert path.read_bytes()[:40] == edited[:40]
 
@@ -415,7 +415,7 @@ def test_every_content_is_kept_and_can_be_put_back(kit: Kit) -> None:
 def test_a_restore_loses_nothing_where_nothing_is_remembered(kit: Kit) -> None:
     """What the file held lies beside it then."""
     first = kit.start()
-    now = kit.adapter.done(kit.project, kit.adapter.begin(kit.project, first))
+    now = verbs.done(kit.project, verbs.begin(kit.project, first))
     if not isinstance(kit.project, Memory):
         pytest.skip("the ledger remembers")
     if not now.path.exists() or now.raw == first.raw:
@@ -479,7 +479,7 @@ def test_a_foreign_file_stays_as_it_is(kit: Kit) -> None:
         kit.adapter.parsed(kit.project, path, path.read_bytes())
     assert all(each.path.exists() for each in registry.foreign(kit.project, kit.name))
     with suppress(HoldfastError):  # it may be in the way
-        kit.adapter.done(kit.project, kit.start(), everything=True)
+        verbs.done(kit.project, kit.start(), everything=True)
     assert path.read_text() == OTHERS
 
 
@@ -494,7 +494,7 @@ def test_no_link_is_followed_out_of_the_project(kit: Kit, tmp_path: Path, linked
     there = sorted(target.rglob("*")), made.path.read_bytes()
 
     with pytest.raises(HoldfastError):
-        kit.adapter.done(kit.project, made)
+        verbs.done(kit.project, made)
     if linked == "folder":
         with pytest.raises(HoldfastError):
             kit.start("Another")
@@ -515,7 +515,7 @@ def test_a_huge_file_is_not_read(kit: Kit) -> None:
     assert [each.recovered for each in found.workflows] == [True] * kit.is_json
     assert kit.files() == before
     with pytest.raises(StateError):
-        kit.adapter.done(kit.project, made)
+        verbs.done(kit.project, made)
     assert made.path.read_bytes() == before[made.path][0]
 
 
@@ -562,7 +562,7 @@ def _fork(kit: Kit, opening: Callable[[Path], Memory | Workspace], reminder: str
     code = 1
     try:
         kit.project = opening(kit.root)
-        kit.adapter.update(kit.project, kit.only(), Changes(reminders=(reminder,)))
+        verbs.update(kit.project, kit.only(), Changes(reminders=(reminder,)))
         code = 0
     finally:
         os._exit(code)
@@ -579,7 +579,7 @@ def test_its_files_alone_are_the_truth(kit: Kit) -> None:
         kit.project = in_memory(kit.root)
 
     assert statuses(kit.only()) == statuses(made)
-    assert completed(kit.adapter.done(kit.project, kit.only())) == 1
+    assert completed(verbs.done(kit.project, kit.only())) == 1
 
 
 def test_its_guidance_says_where_it_is(kit: Kit) -> None:

@@ -11,6 +11,7 @@ import pytest
 from holdfast.formats.compaction import adapter as compaction
 from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.sessions import explain
+from holdfast.workflow import verbs
 from holdfast.workflow.model import Start
 
 if TYPE_CHECKING:
@@ -320,7 +321,7 @@ def test_a_completed_workflow_is_said_to_be_buried(project: Workspace, put: Put,
     workflow = compaction.save(project, detect(project).extract).workflow
     assert workflow is not None
     if everything:
-        compaction.done(project, workflow, everything=True)
+        verbs.done(project, workflow, everything=True)
     else:
         workflow.path.unlink()
     assert explain.explain(project)["would_save"]["action"] == "buried"

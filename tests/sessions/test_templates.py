@@ -13,6 +13,7 @@ from holdfast.formats.compaction import adapter as compaction
 from holdfast.formats.compaction.file import _COUNTS, TYPES
 from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.sessions import templates
+from holdfast.workflow import verbs
 from holdfast.workflow.model import Start
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def test_a_workflow_is_a_template_by_id_and_title(project: Workspace) -> None:
 def test_a_completed_workflow_is_one_too(project: Workspace) -> None:
     """From the archive, after its files are gone; the status of its phases does not matter."""
     workflow = compaction.start(project, Start("Pages", phases=(("A", ""), ("B", ""), ("C", "")), total=5))
-    compaction.done(project, workflow, everything=True)
+    verbs.done(project, workflow, everything=True)
     template = templates.get(project, "Pages")
     assert (template.phases[:3], template.total) == ((("A", ""), ("B", ""), ("C", "")), 5)
 

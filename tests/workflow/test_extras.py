@@ -10,7 +10,7 @@ import pytest
 from holdfast.errors import SchemaMismatch
 from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.sessions.history import generations
-from holdfast.workflow import extras
+from holdfast.workflow import extras, verbs
 from holdfast.workflow.model import Changes, Start, Workflow
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def found(project: Workspace) -> Workflow:
 def test_the_state_file_keeps_exactly_its_keys(project: Workspace) -> None:
     """R000-02: whatever start and update are given, the file beside it takes it, and the view has it all."""
     workflow = hybrid.start(project, GIVEN)
-    hybrid.update(
+    verbs.update(
         project, workflow, Changes(reading=("b.md",), reminders=("more",), context={"n": "v"}, status="active")
     )
     assert list(read(project, STATE)) == KEYS
@@ -60,13 +60,13 @@ def test_without_anything_beyond_there_is_no_such_file(project: Workspace) -> No
 
 def test_a_new_workflow_does_not_inherit_it(project: Workspace) -> None:
     """With extras of its own or without, those of the earlier one stay its own; they are kept as a generation."""
-    hybrid.done(project, hybrid.start(project, GIVEN), everything=True)
+    verbs.done(project, hybrid.start(project, GIVEN), everything=True)
     before = (project.root / EXTRA).read_bytes()
     second = hybrid.start(project, Start("Next", phases=(("A", "x"),)))
     assert (second.reading, second.context, second.kind) == ((), {}, "")
     assert not (project.root / EXTRA).exists()
     assert generations.latest(project, project.root / EXTRA) == before
-    hybrid.done(project, second, everything=True)
+    verbs.done(project, second, everything=True)
     third = hybrid.start(project, Start("Third", phases=(("A", "x"),), reminders=("new",)))
     assert (third.reading, third.reminders) == ((), ("new",))
 
@@ -76,7 +76,7 @@ def test_one_that_names_another_workflow_adds_nothing(project: Workspace, put: P
     workflow = hybrid.start(project, Start("Ship", phases=(("A", "x"),)))
     put(EXTRA, {"id": "wf_20200101_000000", "required_reading": ["@old.md"]})
     assert found(project).reading == ()
-    hybrid.update(project, workflow, Changes(reading=("new.md",)))
+    verbs.update(project, workflow, Changes(reading=("new.md",)))
     assert read(project, EXTRA) == {"id": workflow.id, "required_reading": ["@new.md"]}
 
 
@@ -84,7 +84,7 @@ def test_unknown_keys_in_it_survive(project: Workspace) -> None:
     """People may add to it."""
     workflow = hybrid.start(project, GIVEN)
     (project.root / EXTRA).write_text(json.dumps(read(project, EXTRA) | {"mine": {"a": [1]}}))
-    hybrid.update(project, workflow, Changes(reminders=("more",)))
+    verbs.update(project, workflow, Changes(reminders=("more",)))
     assert read(project, EXTRA)["mine"] == {"a": [1]}
 
 
@@ -93,8 +93,8 @@ def test_keys_of_a_person_in_the_state_file_are_read_and_stay(project: Workspace
     workflow = hybrid.start(project, Start("Ship", phases=(("A", "x"), ("B", "y"))))
     state = read(project, STATE) | {"required_reading": ["@mine.md"], "context": {"a": 1, "b": 1}, "other": True}
     (project.root / STATE).write_text(json.dumps(state))
-    hybrid.update(project, workflow, Changes(reading=("ours.md", "mine.md"), context={"b": 2}))
-    hybrid.done(project, found(project))
+    verbs.update(project, workflow, Changes(reading=("ours.md", "mine.md"), context={"b": 2}))
+    verbs.done(project, found(project))
     now = found(project)
     assert now.reading == ("@mine.md", "@ours.md")
     assert now.context == {"a": 1, "b": 2}
@@ -124,7 +124,7 @@ def test_a_broken_one_costs_the_workflow_nothing(project: Workspace) -> None:
     assert [(each.path.name, "the last content Holdfast kept is used" in each.reason) for each in there.problems] == [
         ("workflow.extra.json", True)
     ]
-    hybrid.update(project, workflow, Changes(reminders=("more",)))
+    verbs.update(project, workflow, Changes(reminders=("more",)))
     assert read(project, EXTRA)["key_reminders"] == ["care", "more"]
     assert [path.read_text() for path in (project.root / ".claude/state").glob("*.corrupt-*")] == ['{"id": ']
 
@@ -148,7 +148,7 @@ def test_a_formats_own_notes_lie_beside_what_people_give(project: Workspace) -> 
     """Neither changes the other, nothing is written twice, and another workflow's notes are nobody's."""
     workflow = hybrid.start(project, GIVEN)
     extras.write_notes(project, workflow.path, workflow.id, {"names": {"1": "A"}})
-    hybrid.update(project, workflow, Changes(reminders=("more",)))
+    verbs.update(project, workflow, Changes(reminders=("more",)))
     before = (project.root / EXTRA).stat().st_mtime_ns
 
     extras.write_notes(project, workflow.path, workflow.id, {"names": {"1": "A"}})

@@ -12,7 +12,7 @@ from holdfast import formats
 from holdfast.errors import HoldfastError
 from holdfast.formats import RECORDS
 from holdfast.formats.record import completed
-from holdfast.workflow import guidance, registry
+from holdfast.workflow import guidance, registry, verbs
 from holdfast.workflow.model import Found, Phase, Start
 from tests import handmade
 from tests.formats.known import KNOWN
@@ -40,20 +40,20 @@ def test_every_format_offers_the_whole_protocol(project: Workspace, name: str) -
     )
     assert keeper.find(project).workflows == (flow,)
     assert (flow.format, flow.title, flow.total, flow.reading) == (name, "T", 2, ("@a.md",))
-    flow = keeper.begin(project, flow)
+    flow = verbs.begin(project, flow)
     assert (flow.position, flow.progress_text) == (
         ("0/2", "0/2 tasks completed") if name == "wfs" else ("1/2", "phase 1/2")
     )
     assert (flow.phase, flow.phase_status) == ("A b", "active")
-    flow = keeper.done(project, flow, note="n")
-    step = keeper.step(flow)
+    flow = verbs.done(project, flow, note="n")
+    step = verbs.step(flow)
     assert step is not None
     assert (step.number, step.total, step.title, step.agent) == (2, 2, "C d", "y")
     assert "C d" in step.prompt
     assert "\n\nContext: n" in step.prompt
-    flow = keeper.done(project, flow)
+    flow = verbs.done(project, flow)
     assert flow.finished
-    assert keeper.step(flow) is None
+    assert verbs.step(flow) is None
 
 
 def test_an_unknown_format_is_an_error() -> None:

@@ -1,4 +1,4 @@
-"""`holdfast done`: complete the current phase and move on."""
+"""`holdfast done`: complete a phase and move on."""
 
 from __future__ import annotations
 
@@ -6,54 +6,64 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast.commands import options, verbs
-from holdfast.errors import command_line
-from holdfast.workflow import registry
+from holdfast.commands import options
+from holdfast.commands import verbs as shared
+from holdfast.workflow import verbs
 from holdfast.workflow.wording import count, quoted
 
 if TYPE_CHECKING:
-    from holdfast.workflow.model import Step, Workflow
+    from holdfast.workflow.model import Phase, Workflow
 
 _NAMED = 5  # phases that the message names
 
 
 @click.command(name="done")
-@options.workflow_argument
+@shared.phase_argument
+@shared.workflow_option
 @click.option("--note", default="", metavar="TEXT", help="Tell the next phase what it needs to know.")
+@click.option("--again", is_flag=True, help="Complete the current phase even if the last one got the same note.")
 @click.option("--all", "everything", is_flag=True, help="End the workflow. Phases that never began stay as they are.")
 @options.json_option
 @options.project_option
-def command(workflow_id: str | None, note: str, everything: bool, as_json: bool, project_dir: str | None) -> None:
+def command(
+    name: str | None,
+    workflow_id: str | None,
+    note: str,
+    again: bool,
+    everything: bool,
+    as_json: bool,
+    project_dir: str | None,
+) -> None:
     """Complete the current phase and begin the next one. The last phase completes the workflow.
 
+    NAME is the current phase's title, or a workflow. With a title, a repeated command completes nothing twice.
+
     \b
-    Example:
-      holdfast done --note "The API is in src/api.py"
+    Examples:
+      holdfast done "Design the API" --note "The API is in src/api.py"
+      holdfast done --all payments
     """
     project = options.open_project(project_dir)
-    workflow = verbs.find(project, workflow_id)
-    keeper = registry.get(workflow.format)
-    due = keeper.step(workflow)
-    after = keeper.done(project, workflow, note=note, everything=everything)
-    verbs.tell(after, as_json, _news(workflow, due, after))
+    workflow, phase = shared.find_phase(project, name, workflow_id)
+    if not everything:
+        phase = verbs.to_complete(workflow, phase, note="" if again else note)
+    due = phase or verbs.due(workflow)
+    after = verbs.done(project, workflow, phase=phase, note=note, everything=everything)
+    shared.tell(after, as_json, _news(workflow, due, after))
 
 
-def _news(before: Workflow, due: Step | None, after: Workflow) -> str:
-    unit = before.unit
+def _news(before: Workflow, due: Phase | None, after: Workflow) -> str:
     if after.finished:
-        gone = (
-            "" if after.path.exists() else f" Its file is removed; `{command_line('show', after.id)}` still shows it."
-        )
-        return f"{_end(after, due)}{gone}"
-    if due is None or (after.current, after.phase_status) == (due.number, "active"):  # it was completed before
-        return f'{unit.capitalize()} "{before.phase}" was completed before; "{after.phase}" begins.'
-    return f'Completed {unit} "{due.title}".'
+        return f"{_end(after, due)}{shared.kept(before, after)}"
+    if due is None:
+        return ""
+    return f"Completed {before.named(due)} {quoted(due.title)}."
 
 
-def _end(after: Workflow, due: Step | None) -> str:
+def _end(after: Workflow, due: Phase | None) -> str:
     """Return how a workflow ended, with the phases that nobody completed."""
     if after.completed == after.total:
-        last = f'Completed {after.unit} "{due.title}". ' if due else ""
+        last = f"Completed {after.unit} {quoted(due.title)}. " if due else ""
         return f"{last}The workflow is complete."
     left = [each for each in after.phases if each.status != "completed"]
     named = ", ".join(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from holdfast.commands import options, verbs
-from holdfast.workflow import registry
+from holdfast.commands import options
+from holdfast.commands import verbs as shared
+from holdfast.workflow import verbs
 
 
 @click.command(name="next")
@@ -23,5 +24,5 @@ def command(workflow_id: str | None, as_json: bool, project_dir: str | None) -> 
       holdfast next payments
     """
     project = options.open_project(project_dir)
-    workflow = verbs.find(project, workflow_id)
-    verbs.tell(registry.get(workflow.format).begin(project, workflow), as_json)
+    workflow = shared.find(project, workflow_id)
+    shared.tell(verbs.begin(project, workflow), as_json)

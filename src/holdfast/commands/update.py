@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast.commands import options, verbs
+from holdfast.commands import options
+from holdfast.commands import verbs as shared
 from holdfast.errors import HoldfastError, command_line
-from holdfast.workflow import registry
+from holdfast.workflow import registry, verbs
 from holdfast.workflow.model import Changes
 from holdfast.workflow.wording import one_line, quoted
 
@@ -30,9 +31,8 @@ STATUSES: dict[str, Status] = {
 
 @click.command(name="update")
 @options.workflow_argument
-@click.option(
-    "--phase", metavar="N|NAME", help="Go to the phase with this number, id or title. Else it's the phase's new title."
-)
+@click.option("--phase", metavar="N|NAME", help="Go to the phase with this number, id or title.")
+@click.option("--rename", metavar="TITLE", help="Give the current phase, or that of --phase, another title.")
 @click.option("--total", type=click.IntRange(min=1), metavar="N", help="How many phases there are.")
 @click.option(
     "--status",
@@ -50,6 +50,7 @@ STATUSES: dict[str, Status] = {
 def command(
     workflow_id: str | None,
     phase: str | None,
+    rename: str | None,
     total: int | None,
     status: str | None,
     deliverables: tuple[str, ...],
@@ -74,11 +75,10 @@ def command(
     A note is stored as what the phase hands over to the next one. A format that stores that for completed phases only,
     or not at all, keeps the note in the context.
     """
-    number = int(phase) if phase and phase.isdecimal() else None
     changes = Changes(
-        current=number,
+        current=int(phase) if phase and phase.isdecimal() else None,
         total=total,
-        phase=phase if number is None else None,
+        phase=rename,
         status=STATUSES[status] if status else None,
         reading=options.as_reading(reading),
         reminders=reminders,
@@ -87,25 +87,17 @@ def command(
         handover=handover,
         error=error,
     )
-    if changes == Changes() and not note.strip():
+    if changes == Changes() and not note.strip() and phase is None:
         raise HoldfastError("nothing to change; `holdfast update --help` lists what you can change")
     project = options.open_project(project_dir)
-    workflow = verbs.find(project, workflow_id)
-    changes = _meant(workflow, changes)
+    workflow = shared.find(project, workflow_id)
+    if phase is not None and changes.current is None:
+        changes = replace(changes, current=shared.named_phase(workflow, phase).number)
     if note.strip():
         changes = registry.noted(workflow, changes, note.strip())
-    after = registry.get(workflow.format).update(project, workflow, changes)
-    verbs.tell(after, as_json, _news(workflow, after, workflow_id))
+    after = verbs.update(project, workflow, changes)
+    shared.tell(after, as_json, _news(workflow, after, workflow_id))
     options.tell_reading(project, changes.reading)
-
-
-def _meant(workflow: Workflow, changes: Changes) -> Changes:
-    """If `--phase` gives a phase's id or another phase's title, in any case, go to that phase."""
-    wanted = (changes.phase or "").casefold()
-    for each in workflow.phases if wanted else ():
-        if wanted == each.id.casefold() or (wanted == each.title.casefold() and each.number != workflow.current):
-            return replace(changes, current=each.number, phase=None)
-    return changes
 
 
 def _news(before: Workflow, after: Workflow, named: str | None) -> str:
@@ -118,7 +110,6 @@ def _news(before: Workflow, after: Workflow, named: str | None) -> str:
         return "Nothing changed: the workflow says that already."
     if before.phase and after.phase and before.current == after.current and before.phase != after.phase:
         said = f"Renamed phase {after.current} {quoted(before.phase)} to {quoted(after.phase)}."
-        undo = command_line("update", "--phase", before.phase, *([named] if named else []))
-        can_undo = one_line(before.phase) == before.phase and not before.phase.isdecimal()
-        return f"{said} To undo this: {undo}" if can_undo else said
+        undo = command_line("update", "--rename", before.phase, *([named] if named else []))
+        return f"{said} To undo this: {undo}" if one_line(before.phase) == before.phase else said
     return "Updated."

@@ -4,15 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import click
+
 from holdfast import formats
 from holdfast.commands import options
+from holdfast.errors import HoldfastError, command_line
 from holdfast.sessions.agents import progress
 from holdfast.sessions.ownership import owners, selection
-from holdfast.workflow import registry, views
+from holdfast.workflow import registry, verbs, views
+from holdfast.workflow.wording import missing, quoted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from holdfast.sessions.workspace import Workspace
-    from holdfast.workflow.model import Step, Workflow
+    from holdfast.workflow.model import Phase, Step, Workflow
+
+phase_argument = click.argument("name", metavar="[NAME]", required=False, shell_complete=options.workflow_names)
+workflow_option = click.option(
+    "--workflow",
+    "workflow_id",
+    metavar="WORKFLOW",
+    shell_complete=options.workflow_names,
+    help="Another workflow than the current one.",
+)
 
 
 def find(project: Workspace, workflow_id: str | None) -> Workflow:
@@ -25,6 +40,81 @@ def find(project: Workspace, workflow_id: str | None) -> Workflow:
     workflow = selection.select(project, workflow_id, options.session(), whole=True)
     take(project, workflow)
     return workflow
+
+
+def find_phase(
+    project: Workspace, name: str | None, workflow_id: str | None, *, finished: bool = False
+) -> tuple[Workflow, Phase | None]:
+    """Return the workflow that a command is about, and the phase that `name` means in it; None if it is a workflow.
+
+    The session gets the workflow (`take`).
+
+    Args:
+        project: the project.
+        name: a phase's title, id or number, else a workflow; None for none.
+        workflow_id: the workflow, if it isn't the current one.
+        finished: whether a completed workflow counts where none is unfinished.
+
+    Raises:
+        HoldfastError: there is none, or several fit.
+    """
+    settle(project)
+    workflow, phase = _meant(project, name, workflow_id, finished)
+    take(project, workflow)
+    return workflow, phase
+
+
+def _meant(
+    project: Workspace, name: str | None, workflow_id: str | None, finished: bool
+) -> tuple[Workflow, Phase | None]:
+    session = options.session()
+    if workflow_id is not None or name is None:
+        every = registry.all_found(project).workflows
+        if workflow_id is None and finished and every and all(each.finished for each in every):
+            return every[0], None
+        workflow = selection.select(project, workflow_id, session, whole=True)
+        return workflow, None if name is None else named_phase(workflow, name)
+    every = registry.all_found(project).workflows
+    own, free = selection.candidates(project, every, session)
+    among: Sequence[Workflow] = own or free or [each for each in every if finished]
+    found = [(each, phase) for each in among if (phase := verbs.find_phase(each, name))]
+    if len(found) == 1 or (found and own):
+        return found[0]
+    if found:
+        named = ", ".join(command_line("done", "--workflow", each.id, name) for each, _ in found[:3])
+        raise HoldfastError(f"several workflows have a phase {quoted(name)}; name one: {named}")
+    try:
+        return selection.select(project, name, session, whole=True), None
+    except HoldfastError:
+        if len(among) != 1:
+            raise
+        return among[0], named_phase(among[0], name)
+
+
+def named_phase(workflow: Workflow, name: str) -> Phase:
+    """Return the phase with a title, id or number.
+
+    Raises HoldfastError that names those there are, the nearest first.
+    """
+    found = verbs.find_phase(workflow, name)
+    if found is not None:
+        return found
+    from difflib import get_close_matches
+
+    titles = [each.title for each in workflow.phases]
+    near = get_close_matches(name, titles, 1, 0.5)
+    known = [quoted(each) for each in dict.fromkeys([*near, *titles])]
+    meant = f"; did you mean {known[0]}?" if near else ""
+    where = f"{quoted(workflow.title)} has"
+    raise HoldfastError(missing(f"{workflow.unit} {quoted(name)}", known, where=where) + meant)
+
+
+def kept(before: Workflow, after: Workflow) -> str:
+    """Return where the file of a workflow is that just ended, if it isn't where it was."""
+    if after.path != before.path:
+        return f" Its file is now {after.place}."
+    shown = command_line("show", after.id)
+    return "" if after.path.exists() else f" Its file is in the archive: `{shown}` shows it."
 
 
 def settle(project: Workspace) -> None:
@@ -43,7 +133,7 @@ def take(project: Workspace, workflow: Workflow) -> None:
 
 def tell(workflow: Workflow, as_json: bool, news: str = "") -> None:
     """Print a workflow's progress and its next step."""
-    step = registry.get(workflow.format).step(workflow)
+    step = verbs.step(workflow)
     if as_json:
         options.print_json(views.step(workflow, step))
         return
@@ -56,6 +146,7 @@ def tell(workflow: Workflow, as_json: bool, news: str = "") -> None:
 def _how(workflow: Workflow, step: Step) -> list[str]:
     """Return lines with the step's prompt, and how to launch its agent or that no agent moves this workflow."""
     if workflow.format not in formats.WITH_AGENTS:
-        said = ["No agent moves this workflow: run `holdfast done` when that is done."] if step.agent else []
+        done = command_line("done", step.title)
+        said = [f"No agent moves this workflow: run `{done}` when that is done."] if step.agent else []
         return [*said, *(["", "Prompt:", step.prompt] if step.prompt != step.title else [])]
     return ["", views.call(step), step.prompt] if step.agent or step.prompt != step.title else []

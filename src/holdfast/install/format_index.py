@@ -23,8 +23,8 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 RECORD_LIMIT_BYTES = 16 * 1024
 """The largest record as JSON, because events ignore an index over `formats.INDEX_LIMIT_BYTES`."""
 _OF_PATHS = ("PRESENCE", "STATES", "VIEWS", "LISTS", "SOURCES")
-_FUNCTIONS = ("find", "candidates", "start", "begin", "done", "update", "step", "parsed", "restore", "written")
-_OF_AGENTS = ("match_phase", "judge", "brief", "ready", "undoing")
+_FUNCTIONS = ("find", "candidates", "start", "change", "parsed", "restore", "written")
+_OF_AGENTS = ("match_phase", "judge", "brief")
 
 
 class Brought(NamedTuple):

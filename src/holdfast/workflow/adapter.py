@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from re import Pattern
 
     from holdfast.files.transcript import Run, Work
+    from holdfast.workflow.draft import Draft
     from holdfast.workflow.model import (
         AgentWork,
         Brief,
@@ -43,7 +44,7 @@ def able(adapter: object, ability: Callable[..., _Ability]) -> TypeGuard[_Abilit
 class Format(Protocol):
     """The adapter of a format, a module in `formats/NAME/`.
 
-    All functions but `find`, `candidates`, `step` and `parsed` write the state. They raise StateError if the file can't
+    All functions but `find`, `candidates` and `parsed` write the state. They raise StateError if the file can't
     be read or written, SchemaMismatch if it has another schema, and TransitionError if the change is refused.
     """
 
@@ -62,17 +63,28 @@ class Format(Protocol):
     def start(self, project: Records, start: Start) -> Workflow:
         """Create a workflow."""
 
-    def begin(self, project: Records, workflow: Workflow) -> Workflow:
-        """Start the first pending phase; do nothing while one is active."""
+    def change(
+        self,
+        project: Records,
+        workflow: Workflow,
+        edit: Callable[[Draft], None],
+        *,
+        why: str,
+        error: str = "",
+        repair: bool = False,
+    ) -> Workflow:
+        """Run `edit` on a draft of the workflow under its lock, write what changed, and return the workflow.
 
-    def done(self, project: Records, workflow: Workflow, *, note: str = "", everything: bool = False) -> Workflow:
-        """Complete the current phase (or, with `everything`, all) and advance; the last one completes the workflow."""
+        All verbs go through this (`workflow.verbs`).
 
-    def update(self, project: Records, workflow: Workflow, changes: Changes) -> Workflow:
-        """Apply changes to the workflow."""
-
-    def step(self, workflow: Workflow) -> Step | None:
-        """Return the next step, None if all is done."""
+        Args:
+            project: the project.
+            workflow: the workflow as the caller knows it; another one in its file by now is refused.
+            edit: moves the draft. It may run several times, each time with a new draft.
+            why: what the generation is called.
+            error: what a failed or blocked phase said, for the ledger.
+            repair: write a broken file again from its last generation, even if nothing changes.
+        """
 
     def parsed(self, project: Records, path: Path, raw: bytes) -> Workflow:
         """Return the workflow in a content of a state file. Raises SchemaMismatch, or StateError if it is broken."""
@@ -128,6 +140,13 @@ class RecordsCompactions(Protocol):
         """Record that a session goes on with an unfinished workflow after a compaction; return it as it is now."""
 
 
+class WordsSteps(Protocol):
+    """An optional ability of an adapter: to word the next step itself, as its document does."""
+
+    def step(self, workflow: Workflow) -> Step | None:
+        """Return the next step, None if all is done."""
+
+
 class StoresNotes(Protocol):
     """An optional ability of an adapter: a place of its own for a note on the current phase.
 
@@ -175,12 +194,6 @@ class AgentFormat(Format, Protocol):
 
     def brief(self, project: Records, workflow: Workflow, phase: Phase) -> Brief | None:
         """Return what to tell an agent about a phase if the format has more than the prompt; else None."""
-
-    def ready(self, workflow: Workflow) -> tuple[Phase, ...]:
-        """Return the phases that can be begun now and worked on in parallel."""
-
-    def undoing(self, phase_id: str) -> str:
-        """Return the command with which a person makes a completed phase active again."""
 
 
 class CreditsWork(Protocol):

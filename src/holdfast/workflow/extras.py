@@ -27,6 +27,9 @@ TYPE, READING, REMINDERS, CONTEXT = "workflow_type", "required_reading", "key_re
 NOTES = "notes"
 """What a format itself remembers of a workflow beyond its schema; only that format knows what is in it."""
 
+CANCELLED = "cancelled"
+"""The note with the reason why a workflow was cancelled whose format has no word for that; its status is failed."""
+
 _KEYS = (TYPE, READING, REMINDERS, CONTEXT, NOTES)
 
 
@@ -52,6 +55,7 @@ def merged(project: Records, workflow: Workflow) -> tuple[Workflow, tuple[Proble
         context={**workflow.context, **values.mapping(file.data.get(CONTEXT), CONTEXT, warnings)},
         warnings=tuple(warnings),
         beside=file.path.relative_to(project.root).as_posix(),
+        abandoned=workflow.abandoned or (workflow.status == "failed" and CANCELLED in _notes(file.data)),
     )
     return whole, ((Problem(file.path, file.trouble),) if file.broken else ())
 
@@ -71,7 +75,11 @@ def owner(project: Records, state: Path) -> str:
 
 def notes(project: Records, state: Path, workflow_id: str) -> dict[str, Any]:
     """Return a format's own notes in a state file's extras; empty without any that can be read."""
-    return values.members(_readable(project, state, workflow_id).get(NOTES))
+    return _notes(_readable(project, state, workflow_id))
+
+
+def _notes(data: Mapping[str, Any]) -> dict[str, Any]:
+    return values.members(data.get(NOTES))
 
 
 def write_notes(project: Records, state: Path, workflow_id: str, notes: Mapping[str, Any]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import HoldfastError, command_line
 from holdfast.frozen import NamedTuple
-from holdfast.workflow import facts, registry, sidecars, wording
+from holdfast.workflow import facts, sidecars, verbs, wording
 from holdfast.workflow.sidecars import write_sidecar
 
 if TYPE_CHECKING:
@@ -280,7 +280,7 @@ def _lead(workflow: Workflow, step: str, before: Sequence[Phase], pointer: str) 
 
 def _next(workflow: Workflow) -> _Next:
     try:
-        step = registry.get(workflow.format).step(workflow)
+        step = verbs.step(workflow)
     except HoldfastError as error:  # a package's: the rest of the workflow still comes back
         return _Next(f"unknown, {error}")
     if step is None:

@@ -78,7 +78,7 @@ class Workflow:
         due: the ids of the phases to work on, the active ones before those that can be begun now; empty if the phases
             follow one another.
         needs: the ids of the phases whose results the first of `due` builds on; empty if the phases follow one another.
-        abandoned: whether somebody gave it up; its status is then `failed`.
+        abandoned: whether it was cancelled; its status is then `failed`.
     """
 
     format: str
@@ -187,8 +187,8 @@ class Workflow:
 
     @property
     def finished(self) -> bool:
-        """Whether its status is final. A failed workflow is finished only if its format says so (I000-9)."""
-        return self.status in RECORDS[self.format].FINAL
+        """Whether it is over. A failed workflow is only if it was cancelled, or if its format says so (I000-9)."""
+        return self.abandoned or self.status in RECORDS[self.format].FINAL
 
     @property
     def resumable(self) -> bool:
@@ -235,9 +235,9 @@ class Workflow:
 
     @property
     def word(self) -> str:
-        """The status that people see: `abandoned` or `paused` if it is, else its own."""
+        """The status that people see: `cancelled` or `paused` if it is, else its own."""
         if self.abandoned:
-            return "abandoned"
+            return "cancelled"
         return "paused" if self.paused else self.status
 
     @property

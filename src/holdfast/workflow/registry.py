@@ -20,6 +20,7 @@ from holdfast.workflow.adapter import (
     RecordsCompactions,
     StoresNotes,
     TakesEvidence,
+    WordsSteps,
     able,
 )
 from holdfast.workflow.model import Foreign, Found, Problem
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from holdfast.workflow.adapter import AgentFormat, Detector, Format
-    from holdfast.workflow.model import Changes, Workflow
+    from holdfast.workflow.model import Changes, Step, Workflow
     from holdfast.workflow.records import Records
 
 Value = TypeVar("Value")
@@ -55,6 +56,17 @@ def noted(workflow: Workflow, changes: Changes, note: str) -> Changes:
     """Return changes with a note on the workflow's current phase, where its format keeps notes."""
     adapter = get(workflow.format)
     return adapter.noted(workflow, changes, note) if able(adapter, StoresNotes) else changes.with_note(workflow, note)
+
+
+def own_step(workflow: Workflow) -> Callable[[Workflow], Step | None] | None:
+    """Return the function with which a workflow's format words its next step; None if it leaves that to the verbs."""
+    adapter = get(workflow.format)
+    return adapter.step if able(adapter, WordsSteps) else None
+
+
+def reopening(workflow: Workflow) -> str:
+    """Say how a workflow that is over is opened again."""
+    return RECORDS[workflow.format].REOPENING.replace("{id}", workflow.id)
 
 
 def compacted(project: Records, workflow: Workflow) -> Workflow:

@@ -27,6 +27,7 @@ def restore(
     replace: bool,
     read: Callable[[StateFile], Workflow],
     follow: Callable[[StateFile], None] = lambda file: None,
+    same: Callable[[Workflow, Workflow], bool] = lambda one, other: one.id == other.id,
     folder: Path | None = None,
 ) -> Restored:
     """Make a state file hold the content that `wanted` was read from.
@@ -40,6 +41,7 @@ def restore(
         replace: let an unfinished workflow in its way go to the archive.
         read: returns the workflow in a state file. Raises SchemaMismatch for another program's file.
         follow: writes what the format generates from the state file.
+        same: whether two contents are of one workflow; by default if they have the same id.
         folder: the folder whose lock is held; by default the file's own.
 
     Raises:
@@ -57,7 +59,7 @@ def restore(
             if before.present == raw:
                 follow(before)  # a killed writer may have left that outdated
                 return Restored(now, changed=False)
-            if now.id != wanted.id:
+            if not same(now, wanted):
                 if not now.finished and not replace:
                     raise TransitionError(views.in_the_way(project, now))
                 project.shelve(now)

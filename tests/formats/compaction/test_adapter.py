@@ -15,7 +15,7 @@ from holdfast.files import atomic
 from holdfast.formats.compaction import adapter as compaction
 from holdfast.formats.compaction import record
 from holdfast.sessions.history import generations, history
-from holdfast.workflow import registry
+from holdfast.workflow import registry, verbs
 from holdfast.workflow.model import Changes, Start, Workflow
 
 if TYPE_CHECKING:
@@ -77,12 +77,12 @@ def test_a_second_start_of_an_unfinished_workflow_is_refused(project: Workspace)
 def test_done_advances_in_the_same_file(project: Workspace) -> None:
     """R001-12: number, name and status move on, the note is kept, created_at stays."""
     first = started(project)
-    second = compaction.done(project, first, note="use the old patterns")
+    second = verbs.done(project, first, note="use the old patterns")
     assert (second.position, second.phase, second.phase_status) == ("2/3", "Build", "active")
     assert second.path == first.path
     assert second.created_at == first.created_at
     assert second.phases[0].handover == "use the old patterns"
-    step = compaction.step(second)
+    step = verbs.step(second)
     assert step is not None
     assert (step.number, step.agent) == (2, "coder")
     assert step.prompt == "Build\n\nContext: use the old patterns"
@@ -96,7 +96,7 @@ def test_the_last_phase_completes_and_removes_the_workflow(project: Workspace, p
     stranger = put(f"{FOLDER}/qa-loop/state-else-20250101_000000.json", {"workflow": "Else", "phase": 1})
     older = put(f"{FOLDER}/qa-loop/state-qa-loop-20200101_000000.json", {"workflow": "QA Loop", "phase": 1})
     for _ in range(3):
-        workflow = compaction.done(project, workflow)
+        workflow = verbs.done(project, workflow)
     assert workflow.finished
     assert (workflow.current, workflow.total) == (3, 3)
     assert not workflow.path.exists()
@@ -111,7 +111,7 @@ def test_the_last_phase_completes_and_removes_the_workflow(project: Workspace, p
 
 def test_an_empty_folder_goes_with_its_workflow(project: Workspace) -> None:
     """R001-19: the workflow's directory is deleted, the folder of all workflows is not."""
-    workflow = compaction.done(project, started(project), everything=True)
+    workflow = verbs.done(project, started(project), everything=True)
     assert workflow.finished
     assert not workflow.path.parent.exists()
     assert (project.root / FOLDER).is_dir()
@@ -124,7 +124,7 @@ def test_what_a_killed_writer_left_goes_with_its_workflow(project: Workspace) ->
     for each in left:
         each.write_text("{")
 
-    compaction.done(project, workflow, everything=True)
+    verbs.done(project, workflow, everything=True)
 
     assert [each.exists() for each in left] == [False, True]
     assert not workflow.path.parent.exists()
@@ -132,10 +132,10 @@ def test_what_a_killed_writer_left_goes_with_its_workflow(project: Workspace) ->
 
 def test_a_workflow_that_is_gone_cannot_be_moved(project: Workspace) -> None:
     """Its file was removed meanwhile: an error that says so, and no folder is made for the lock."""
-    workflow = compaction.done(project, started(project), everything=True)
+    workflow = verbs.done(project, started(project), everything=True)
     shutil.rmtree(project.root / FOLDER)
     with pytest.raises(MissingError, match="gone"):
-        compaction.update(project, workflow, Changes(status="blocked"))
+        verbs.update(project, workflow, Changes(status="blocked"))
     assert not (project.root / FOLDER).exists()
 
 
@@ -144,17 +144,17 @@ def test_begin_starts_what_was_not_started(project: Workspace, put: Put) -> None
     phase = {"current": 1, "total": 2, "name": "A", "status": "not_started"}
     put(f"{FOLDER}/x/state-x-20250101_000000.json", {"workflow": "X", "phase": phase})
     (workflow,) = compaction.find(project).workflows
-    begun = compaction.begin(project, workflow)
+    begun = verbs.begin(project, workflow)
     before = begun.path.stat().st_mtime_ns
     assert begun.phase_status == "active"
-    assert compaction.begin(project, begun).path.stat().st_mtime_ns == before
+    assert verbs.begin(project, begun).path.stat().st_mtime_ns == before
 
 
 def test_begin_leaves_a_blocked_phase_blocked(project: Workspace) -> None:
     """To ask what is next clears nothing up."""
-    blocked = compaction.update(project, started(project), Changes(status="blocked"))
+    blocked = verbs.update(project, started(project), Changes(status="blocked"))
 
-    assert compaction.begin(project, blocked).phase_status == "blocked"
+    assert verbs.begin(project, blocked).phase_status == "blocked"
 
 
 def test_beyond_the_last_phase_nobody_knows_that_it_was_the_last(project: Workspace, put: Put) -> None:
@@ -164,30 +164,30 @@ def test_beyond_the_last_phase_nobody_knows_that_it_was_the_last(project: Worksp
     (workflow,) = compaction.find(project).workflows
 
     with pytest.raises(TransitionError, match="doesn't say whether this is the last phase"):
-        compaction.done(project, workflow)
+        verbs.done(project, workflow)
     assert path.exists()
-    assert compaction.done(project, workflow, everything=True).finished
+    assert verbs.done(project, workflow, everything=True).finished
 
 
 def test_update_adds_and_keeps(project: Workspace) -> None:
     """R001-12: context and reminders are added, nothing goes."""
     workflow = started(project, reading=("@a.md",), reminders=("one",), context={"k": 1})
     changes = Changes(reading=("b.md", "@a.md"), reminders=("two",), context={"l": [2]}, handover="note")
-    after = compaction.update(project, workflow, changes)
+    after = verbs.update(project, workflow, changes)
     assert after.reading == ("@a.md", "@b.md")
     assert after.reminders == ("one", "two")
     assert after.context == {"k": 1, "l": [2]}
     assert after.phases[0].handover == "note"
-    moved = compaction.update(project, after, Changes(current=3, status="blocked"))
+    moved = verbs.update(project, after, Changes(current=3, status="blocked"))
     assert (moved.position, moved.phase, moved.status) == ("3/3", "Test", "blocked")
-    renamed = compaction.update(project, moved, Changes(phase="Verify", total=4))
+    renamed = verbs.update(project, moved, Changes(phase="Verify", total=4))
     assert (renamed.position, renamed.phase, renamed.phase_status) == ("3/4", "Verify", "blocked")
 
 
 def test_a_note_never_replaces_what_somebody_kept_under_that_key(project: Workspace) -> None:
     """The context is free: another use of our key stays beside the note."""
     workflow = started(project, context={"phase_notes": ["mine"]})
-    after = compaction.update(project, workflow, Changes(handover="note"))
+    after = verbs.update(project, workflow, Changes(handover="note"))
     assert data_of(after)["context"]["phase_notes"] == {"phase_notes": ["mine"], "1": "note"}
     assert after.context["phase_notes"]
 
@@ -206,7 +206,7 @@ def test_updates_the_format_cannot_hold_are_refused(project: Workspace, changes:
     workflow = started(project)
     before = workflow.path.read_bytes()
     with pytest.raises(TransitionError, match=reason):
-        compaction.update(project, workflow, changes)
+        verbs.update(project, workflow, changes)
     assert workflow.path.read_bytes() == before
 
 
@@ -222,7 +222,7 @@ def test_a_hand_kept_file_keeps_its_style_and_unknown_keys(project: Workspace, p
     text = "\r\n".join(lines)
     put(f"{FOLDER}/x/state-x-20250101_000000.json", text)
     (workflow,) = compaction.find(project).workflows
-    after = compaction.done(project, workflow)
+    after = verbs.done(project, workflow)
     written = after.path.read_bytes().decode()
     assert written.startswith('{\r\n\t"zeta"')
     assert "\n" not in written.replace("\r\n", "")
@@ -260,10 +260,10 @@ def test_of_files_of_one_moment_the_one_named_later_is_the_newest(project: Works
 def test_the_title_of_a_phase_outlives_it(project: Workspace) -> None:
     """R001-12: what a phase was called, by its start, by an update or by hand, is known after the next one began."""
     workflow = compaction.start(project, Start(title="X", total=4, phases=(("Design", ""), ("Build", "coder"))))
-    workflow = compaction.update(project, workflow, Changes(phase="Sketch"))
+    workflow = verbs.update(project, workflow, Changes(phase="Sketch"))
     for name in ("Build", "Review", "Ship"):
-        workflow = compaction.done(project, workflow)
-        workflow = compaction.update(project, workflow, Changes(phase=name))
+        workflow = verbs.done(project, workflow)
+        workflow = verbs.update(project, workflow, Changes(phase=name))
     assert [phase.title for phase in workflow.phases] == ["Sketch", "Build", "Review", "Ship"]
     assert workflow.phases[1].agent == "coder"
     assert "phases" not in workflow.context
@@ -275,7 +275,7 @@ def test_a_list_of_phases_that_is_not_ours_is_left_alone(project: Workspace, put
     state = {"workflow": "X", "phase": {"current": 1, "total": 3, "name": "A"}, "context": theirs}
     put(f"{FOLDER}/x/state-x-20250101_000000.json", state)
     (workflow,) = compaction.find(project).workflows
-    assert data_of(compaction.done(project, workflow))["context"] == theirs
+    assert data_of(verbs.done(project, workflow))["context"] == theirs
 
 
 def test_what_an_agent_changes_is_no_longer_derived_from_a_plan(project: Workspace, put: Put) -> None:
@@ -286,16 +286,16 @@ def test_what_an_agent_changes_is_no_longer_derived_from_a_plan(project: Workspa
         put(f"{FOLDER}/x{number}/state-x-20250101_000000.json", derived)
         (workflow,) = [each for each in compaction.find(project).workflows if each.title == f"X{number}"]
         assert workflow.origin == "plan"
-        assert compaction.update(project, workflow, changes).origin == "agent"
+        assert verbs.update(project, workflow, changes).origin == "agent"
 
 
 def test_an_error_needs_a_phase_that_is_blocked(project: Workspace) -> None:
     """What is given is kept or refused, never dropped."""
     workflow = started(project)
     with pytest.raises(TransitionError, match="--status blocked"):
-        compaction.update(project, workflow, Changes(error="no disk"))
-    blocked = compaction.update(project, workflow, Changes(status="blocked", error="no disk"))
-    compaction.update(project, blocked, Changes(error="no tape either"))
+        verbs.update(project, workflow, Changes(error="no disk"))
+    blocked = verbs.update(project, workflow, Changes(status="blocked", error="no disk"))
+    verbs.update(project, blocked, Changes(error="no tape either"))
     assert [each.error for each in history.of(project, blocked).phases.values()] == ["no tape either"]
 
 
@@ -303,7 +303,7 @@ def test_without_a_ledger_the_completed_file_stays_under_another_name(project: W
     """Nothing is lost: what the ledger cannot keep is kept beside it, and said."""
     workflow = started(project)
     project.ledger.problem = "the disk is full"
-    after = compaction.done(project, workflow, everything=True)
+    after = verbs.done(project, workflow, everything=True)
     (kept,) = workflow.path.parent.iterdir()
     assert kept.name.startswith(f"{workflow.path.name}.kept-")
     assert json.loads(kept.read_bytes())["phase"]["status"] == "completed"
@@ -336,12 +336,12 @@ def test_a_broken_file_seen_before_gives_its_last_generation(project: Workspace,
 def test_an_update_mends_a_broken_file_though_it_changes_nothing(project: Workspace, put: Put) -> None:
     """Whoever updates it has seen its last good content, and means to have it."""
     path = put(f"{FOLDER}/x/state-x-2.json", {"workflow": "X", "phase": {"current": 4, "total": 5}})
-    reminded = compaction.update(project, compaction.find(project).workflows[0], Changes(reminders=("Small",)))
+    reminded = verbs.update(project, compaction.find(project).workflows[0], Changes(reminders=("Small",)))
     path.write_text("{ torn")
     (workflow,) = compaction.find(project).workflows
     assert workflow.recovered
 
-    assert compaction.update(project, workflow, Changes(reminders=("Small",))).reminders == ("Small",)
+    assert verbs.update(project, workflow, Changes(reminders=("Small",))).reminders == ("Small",)
     assert path.read_bytes() == reminded.raw
     assert [each.read_text() for each in path.parent.glob("*.corrupt-*")] == ["{ torn"]
 
@@ -395,18 +395,18 @@ def test_the_next_step_follows_from_the_current_phase(
     phase = {"current": current, "total": 2, "name": "A", "status": status}
     put(f"{FOLDER}/x/state-x-20250101_000000.json", {"workflow": "X", "phase": phase})
 
-    step = compaction.step(compaction.find(project).workflows[0])
+    step = verbs.step(compaction.find(project).workflows[0])
 
     assert (step and step.text.partition(' "')[0]) == said
 
 
 def test_what_blocked_a_phase_does_not_block_the_one_gone_on_to(project: Workspace) -> None:
     """Unless it is said to; another change leaves the block where it is."""
-    blocked = compaction.update(project, started(project), Changes(status="blocked"))
-    assert compaction.update(project, blocked, Changes(total=4, phase="Plan it")).phase_status == "blocked"
+    blocked = verbs.update(project, started(project), Changes(status="blocked"))
+    assert verbs.update(project, blocked, Changes(total=4, phase="Plan it")).phase_status == "blocked"
 
-    assert compaction.update(project, blocked, Changes(current=2)).phase_status == "active"
-    assert compaction.update(project, blocked, Changes(current=3, status="pending")).phase_status == "pending"
+    assert verbs.update(project, blocked, Changes(current=2)).phase_status == "active"
+    assert verbs.update(project, blocked, Changes(current=3, status="pending")).phase_status == "pending"
 
 
 @pytest.mark.parametrize(("said", "total"), [(None, 3), (2, 3), (5, 5)])
@@ -452,9 +452,9 @@ def test_a_finished_workflow_of_its_name_is_in_no_starts_way(project: Workspace)
 def test_all_is_completed_wherever_it_has_come_to_meanwhile(project: Workspace) -> None:
     """Unlike one phase, which whoever saw it does not complete twice."""
     first = started(project)
-    compaction.done(project, first)
+    verbs.done(project, first)
 
-    assert compaction.done(project, first, everything=True).finished
+    assert verbs.done(project, first, everything=True).finished
     assert not first.path.exists()
 
 
@@ -463,13 +463,13 @@ def test_where_nobody_says_how_many_phases_there_are_any_next_one_can_be(project
     put(f"{FOLDER}/x/state-x-20250101_000000.json", {"workflow": "X", "phase": {"current": 2, "name": "A"}})
     (workflow,) = compaction.find(project).workflows
 
-    after = compaction.update(project, workflow, Changes(current=3))
+    after = verbs.update(project, workflow, Changes(current=3))
 
     assert after.position == "3/3"
     assert "total" not in data_of(after)["phase"]
 
 
-@pytest.mark.parametrize("move", [compaction.begin, compaction.done])
+@pytest.mark.parametrize("move", [verbs.begin, verbs.done])
 def test_what_an_agent_moves_is_no_longer_derived_from_a_plan(
     project: Workspace, put: Put, move: Callable[[Workspace, Workflow], Workflow]
 ) -> None:
@@ -488,4 +488,4 @@ def test_a_phase_that_nobody_named_is_not_listed_once_it_is_behind(project: Work
     workflow = started(project, phases=(), total=3)
     assert workflow.phase == "Phase 1"
 
-    assert data_of(compaction.done(project, workflow))["context"] == {}
+    assert data_of(verbs.done(project, workflow))["context"] == {}

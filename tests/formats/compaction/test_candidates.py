@@ -18,7 +18,7 @@ from holdfast.formats.compaction import candidates as compaction_near
 from holdfast.formats.compaction.detection.extract import Extract
 from holdfast.sessions.ownership import owners
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import registry, statefile
+from holdfast.workflow import registry, statefile, verbs
 from holdfast.workflow.model import Changes
 from tests.handmade import ME, OTHER
 
@@ -188,7 +188,7 @@ def test_what_concerns_a_session_is_seen_at_once(crowded: Workspace, how: str) -
         assert near(crowded)[0] == f"W{MANY - 2}"
         assert registry.candidates(crowded, ME).left == MANY - 6
     elif how == "written by us":
-        compaction.update(crowded, old(crowded, 0), Changes(current=2))
+        verbs.update(crowded, old(crowded, 0), Changes(current=2))
         assert near(crowded)[0] == "W0"
     elif how == "put back":
         earlier = old(crowded, 0)

@@ -20,6 +20,7 @@ from holdfast.formats.compaction.detection.extract import Extract
 from holdfast.formats.compaction.save import Saved
 from holdfast.sessions.history import generations
 from holdfast.sessions.workspace import Workspace
+from holdfast.workflow import verbs
 from holdfast.workflow.model import Changes, Start
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def save_and_complete(project: Workspace, put: Put) -> None:
     put("CLAUDE.local.md", MEMORY)
     workflow = save(project).workflow
     assert workflow is not None
-    compaction.done(project, workflow, everything=True)
+    verbs.done(project, workflow, everything=True)
 
 
 def test_without_a_workflow_nothing_is_created(project: Workspace) -> None:
@@ -195,7 +196,7 @@ def test_a_workflow_no_compaction_ever_saved_is_buried_too(project: Workspace, p
     """Started and completed with the CLI: the memory file that names it was never taken over, and still is buried."""
     workflow = compaction.start(project, Start(title="QA Loop"))
     put("CLAUDE.local.md", MEMORY)
-    compaction.done(project, workflow, everything=True)
+    verbs.done(project, workflow, everything=True)
     assert save(project).action == "buried"
 
 
@@ -239,7 +240,7 @@ def test_a_memory_file_that_comes_back_names_what_was_completed_meanwhile(projec
     workflow = save(project).workflow
     assert workflow is not None
     memory.unlink()
-    compaction.done(project, workflow, everything=True)
+    verbs.done(project, workflow, everything=True)
 
     put("CLAUDE.local.md", MEMORY)
 
@@ -252,7 +253,7 @@ def test_the_end_of_one_workflow_buries_none_that_is_only_spelled_alike(project:
     other = compaction.start(project, Start(title="Gr e", phases=(("One", ""),)))
     assert other.path.parent.name == "gr-e"
 
-    compaction.done(project, other, everything=True)
+    verbs.done(project, other, everything=True)
 
     saved = save(project)
     assert saved.action == "created" and saved.workflow is not None
@@ -284,7 +285,7 @@ def test_a_plan_of_its_own_is_marked_as_derived_until_somebody_moves_it(project:
     workflow = save(project).workflow
     assert workflow is not None
     assert (workflow.title, workflow.origin, workflow.position) == ("Auth", "plan", "2/2")
-    assert compaction.update(project, workflow, Changes(status="blocked")).origin == "agent"
+    assert verbs.update(project, workflow, Changes(status="blocked")).origin == "agent"
 
 
 def test_the_newest_readable_file_of_several_is_the_workflows(project: Workspace, put: Put) -> None:
@@ -440,7 +441,7 @@ def test_a_memory_file_written_after_the_state_moved_has_the_last_word(project: 
     put("CLAUDE.local.md", MEMORY)
     workflow = save(project).workflow
     assert workflow is not None
-    moved = compaction.done(project, workflow)
+    moved = verbs.done(project, workflow)
     assert moved.position == "3/3"
     memory = put("CLAUDE.local.md", MEMORY.replace("2/3 - Fixing Errors", "1/3 - Again"))
     later = moved.path.stat().st_mtime + 60
@@ -499,7 +500,7 @@ def test_a_plan_that_waited_behind_a_newer_one_does_not_revive_what_was_complete
     put("CLAUDE/Plan/001-auth/PLAN.md", plan.format("Auth"), age=50)
     newer = put("CLAUDE/Plan/002-billing/PLAN.md", plan.format("Billing"), age=10)
     own = compaction.start(project, Start(title="Auth", phases=(("A", ""), ("B", ""))))
-    compaction.done(project, own, everything=True)
+    verbs.done(project, own, everything=True)
 
     newer.unlink()
 

@@ -15,7 +15,7 @@ from holdfast.formats import RECORDS
 from holdfast.formats.described import catalog, description, view
 from holdfast.sessions.workspace import Workspace
 from holdfast.survival import report, trials
-from holdfast.workflow import definitions, places, registry
+from holdfast.workflow import definitions, places, registry, verbs
 from holdfast.workflow.adapter import FindsByKey, able
 from holdfast.workflow.model import Changes, Start
 from tests import described
@@ -271,7 +271,7 @@ def test_a_wildcard_reaches_no_hidden_file_and_none_of_another_format(tmp_path: 
 
     for name in (".mcp.json", ".claude/state/workflow.json"):
         with pytest.raises(StateError, match="no place for a file of mine"):
-            adapter.done(project, replace(found, path=tmp_path / name))
+            verbs.done(project, replace(found, path=tmp_path / name))
         with pytest.raises(StateError, match="no place for a file of mine"):
             adapter.restore(project, tmp_path / name, theirs_.encode(), why="log restore", replace=True)
         assert (tmp_path / name).read_text() == theirs_
@@ -303,7 +303,7 @@ def test_a_finished_workflow_without_an_id_is_not_written_over(tmp_path: Path) -
     project = Workspace.open(tmp_path)
     adapter = registry.get("fixed")
     start = Start(TITLE, phases=(("Write", ""),))
-    before = adapter.done(project, adapter.start(project, start), everything=True)
+    before = verbs.done(project, adapter.start(project, start), everything=True)
 
     with pytest.raises(TransitionError, match=r"workflow\.id"):
         adapter.start(project, start)
@@ -451,7 +451,7 @@ def test_what_a_file_has_no_field_for_is_refused(checklist: Workspace, change: d
     """Nothing is lost without a word; the file stays as it is."""
     (seen,) = registry.get("checklist").find(checklist).workflows
     with pytest.raises(HoldfastError, match=said):
-        registry.get("checklist").update(checklist, seen, Changes(**change))
+        verbs.update(checklist, seen, Changes(**change))
     assert seen.path.read_bytes() == seen.raw
 
 
@@ -483,7 +483,7 @@ def test_units_of_an_object_are_named_by_their_path(tmp_path: Path) -> None:
     project = Workspace.open(tmp_path)
     adapter = registry.get("mine")
 
-    made = adapter.begin(project, adapter.start(project, Start(TITLE, phases=(("Write", ""), ("Tag", "")))))
+    made = verbs.begin(project, adapter.start(project, Start(TITLE, phases=(("Write", ""), ("Tag", "")))))
 
     assert json.loads(made.raw)["plan"]["tasks"] == {
         "1": {"text": "Write", "state": "doing"},
@@ -496,13 +496,13 @@ def test_a_hook_opens_no_closed_or_blocked_unit(project: HoldfastProject) -> Non
     opened = Workspace.open(project.root)
     adapter = registry.of_agents("progress")
     (seen,) = adapter.find(opened).workflows
-    adapter.update(opened, seen, Changes(status="blocked", error="no key"))
+    verbs.update(opened, seen, Changes(status="blocked", error="no key"))
     (seen,) = adapter.find(opened).workflows
     assert (seen.status, seen.phases[1].status) == ("blocked", "blocked")
 
     assert not adapter.judge(opened, seen, "step_2", "completed", "It is done.").changed
     with pytest.raises(TransitionError, match="holdfast update --phase 2 --status active"):
-        adapter.done(opened, seen)
+        verbs.done(opened, seen)
 
 
 def test_two_units_with_one_id_are_told_apart(project: HoldfastProject) -> None:
@@ -522,10 +522,10 @@ def test_what_has_a_status_keeps_its_own_word(project: HoldfastProject) -> None:
     opened = Workspace.open(project.root)
     adapter = registry.get("progress")
     (seen,) = adapter.find(opened).workflows
-    stopped = adapter.update(opened, seen, Changes(status="blocked", error="no key"))
-    assert adapter.begin(opened, stopped).phases[1].status == "blocked"
+    stopped = verbs.update(opened, seen, Changes(status="blocked", error="no key"))
+    assert verbs.begin(opened, stopped).phases[1].status == "blocked"
 
-    done = adapter.done(opened, adapter.find(opened).workflows[0], everything=True)
+    done = verbs.done(opened, adapter.find(opened).workflows[0], everything=True)
 
     units = [each for phase in json.loads(done.raw)["phases"] for each in phase["steps"]]
     assert [each["status"] for each in units] == ["Done", "done", "done"]
@@ -540,7 +540,7 @@ def test_another_workflow_in_the_file_is_not_moved(project: HoldfastProject) -> 
     state.write_text(BY_HAND.replace('"budget"', '"run": "other", "budget"'))
 
     with pytest.raises(TransitionError, match="holds other by now"):
-        adapter.done(opened, seen)
+        verbs.done(opened, seen)
 
 
 def test_of_many_files_an_event_reads_few(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from holdfast.errors import HoldfastError, StateError, TransitionError
 from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.formats.hybrid import record
 from holdfast.sessions.history import archive, generations
+from holdfast.workflow import verbs
 from holdfast.workflow.model import Changes, Start, Status, Workflow
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def test_a_hook_starts_finishes_and_advances(project: Workspace, workflow: Workf
     assert (changed, done.position) == (True, "2/3")
     assert statuses(done) == ["completed", "active", "pending"]
     assert (done.phases[0].deliverables, done.phases[0].handover) == (("plan.md",), "use A")
-    step = hybrid.step(done)
+    step = verbs.step(done)
     assert step is not None
     assert (step.title, step.agent, step.prompt) == ("Build it", "coder", "Build it\n\nContext: use A")
 
@@ -114,7 +115,7 @@ def test_a_failed_phase_fails_the_workflow_at_once(project: Workspace, workflow:
     after = moved(project, "phase_0", "failed")
     assert (after.status, statuses(after), after.position) == ("failed", ["failed", "pending", "pending"], "1/3")
     assert not after.finished
-    step = hybrid.step(after)
+    step = verbs.step(after)
     assert step is not None
     assert step.text.startswith("retry phase 1/3")
 
@@ -158,26 +159,26 @@ def test_people_can_reopen_a_wrong_completion(project: Workspace, workflow: Work
 
 def test_people_can_reopen_a_completed_workflow(project: Workspace, workflow: Workflow) -> None:
     """A completed workflow is terminal for hooks and not for people."""
-    assert hybrid.done(project, workflow, everything=True).finished
+    assert verbs.done(project, workflow, everything=True).finished
     after = hybrid.reopen(project, "phase_2")
     assert (after.status, after.position) == ("active", "3/3")
 
 
 def test_begin_starts_the_first_pending_phase_once(project: Workspace, workflow: Workflow) -> None:
     """I000-6: an explicit start; asking again changes nothing, nor does it retry a failure by itself."""
-    assert hybrid.begin(project, workflow).position == "1/3"
-    assert hybrid.begin(project, workflow).position == "1/3"
+    assert verbs.begin(project, workflow).position == "1/3"
+    assert verbs.begin(project, workflow).position == "1/3"
     hybrid.move(project, "phase_0", "failed")
-    assert statuses(hybrid.begin(project, workflow)) == ["failed", "pending", "pending"]
+    assert statuses(verbs.begin(project, workflow)) == ["failed", "pending", "pending"]
 
 
 def test_done_moves_through_all_phases(project: Workspace, workflow: Workflow) -> None:
     """R000-35: each done leaves its note for the next phase; after the last there is no next step."""
     for number in range(3):
-        workflow = hybrid.done(project, workflow, note=f"note {number}")
+        workflow = verbs.done(project, workflow, note=f"note {number}")
     assert workflow.finished
     assert [phase.handover for phase in workflow.phases] == ["note 0", "note 1", "note 2"]
-    assert hybrid.step(workflow) is None
+    assert verbs.step(workflow) is None
     assert "Status: completed | Current Phase: none" in (project.root / VIEW).read_text()
 
 
@@ -185,7 +186,7 @@ def test_done_after_a_failure_asks_for_a_retry(project: Workspace, workflow: Wor
     """A failed phase is not completed by moving on."""
     failed = moved(project, "phase_0", "failed")
     with pytest.raises(TransitionError, match="failed; retry it with"):
-        hybrid.done(project, failed)
+        verbs.done(project, failed)
 
 
 def test_a_type_is_kept_where_it_is_given(project: Workspace) -> None:
@@ -198,7 +199,7 @@ def test_update_keeps_extras_only_where_they_are_given(project: Workspace, workf
     """R000-02, R000-38: reading, reminders and context are extra keys and appear only when somebody gives them."""
     assert set(state_of(project)) == {"id", "task", "status", "current_phase", "phases"}
     changes = Changes(current=1, reading=("docs/a.md",), reminders=("keep",), context={"k": 1}, deliverables=("d",))
-    after = hybrid.update(project, workflow, changes)
+    after = verbs.update(project, workflow, changes)
     assert (after.position, after.reading, after.reminders, dict(after.context)) == (
         "1/3",
         ("@docs/a.md",),
@@ -206,7 +207,7 @@ def test_update_keeps_extras_only_where_they_are_given(project: Workspace, workf
         {"k": 1},
     )
     assert after.phases[0].deliverables == ("d",)
-    after = hybrid.update(project, after, Changes(phase="Plan all", status="completed", handover="h"))
+    after = verbs.update(project, after, Changes(phase="Plan all", status="completed", handover="h"))
     assert (after.phases[0].title, after.phases[0].handover) == ("Plan all", "h")
 
 
@@ -217,16 +218,16 @@ def test_updates_the_format_cannot_hold_are_refused(project: Workspace, workflow
     """R000-10: four statuses, and the phases the file lists."""
     before = (project.root / STATE).read_bytes()
     with pytest.raises(TransitionError):
-        hybrid.update(project, workflow, changes)
+        verbs.update(project, workflow, changes)
     assert (project.root / STATE).read_bytes() == before
 
 
 def test_another_workflow_meanwhile_is_not_moved(project: Workspace, workflow: Workflow) -> None:
     """The file holds a newer workflow than the caller saw."""
-    hybrid.done(project, workflow, everything=True)
+    verbs.done(project, workflow, everything=True)
     hybrid.start(project, Start(title="Next", phases=PHASES))
     with pytest.raises(HoldfastError, match=f"not {workflow.id}"):
-        hybrid.done(project, workflow)
+        verbs.done(project, workflow)
 
 
 def test_hand_kept_oddities_are_read_with_warnings(project: Workspace, put: Put) -> None:
@@ -292,7 +293,7 @@ def test_a_failed_phase_is_retried_before_another_is_started(project: Workspace,
     """I000-9: also where nothing says which phase is current, and one before it was left out."""
     phases = [{"title": "Plan it", "status": "pending"}, {"title": "Build it", "status": "failed"}]
     put(STATE, {"id": "wf", "task": "Ship", "status": "failed", "current_phase": None, "phases": phases})
-    step = hybrid.step(hybrid.find(project).workflows[0])
+    step = verbs.step(hybrid.find(project).workflows[0])
     assert step is not None
     assert step.text.startswith('retry phase 2/2 "Build it"')
 
@@ -340,23 +341,23 @@ def test_one_phase_can_be_begun_at_a_time(project: Workspace, workflow: Workflow
     """R000-15: none while one is active; a failed one is the one to retry."""
 
     def ready(now: Workflow) -> list[str]:
-        return [phase.id for phase in hybrid.ready(now)]
+        return [phase.id for phase in verbs.ready(now)]
 
     assert ready(workflow) == ["phase_0"]
     assert ready(moved(project, "phase_0", "active")) == []
     assert ready(moved(project, "phase_0", "failed")) == ["phase_0"]
     moved(project, "phase_0", "active")
     assert ready(moved(project, "phase_0", "completed", advance=False)) == ["phase_1"]
-    assert ready(hybrid.done(project, hybrid.find(project).workflows[0], everything=True)) == []
+    assert ready(verbs.done(project, hybrid.find(project).workflows[0], everything=True)) == []
 
 
 def test_what_is_completed_already_is_not_completed_without_a_word(project: Workspace, workflow: Workflow) -> None:
     """Whoever says so hears how a phase is opened again."""
-    over = hybrid.done(project, workflow, everything=True)
+    over = verbs.done(project, workflow, everything=True)
 
     for everything in (True, False):
         with pytest.raises(TransitionError, match='"Ship" is completed; `holdfast hybrid reopen PHASE`'):
-            hybrid.done(project, over, everything=everything)
+            verbs.done(project, over, everything=everything)
 
 
 def test_a_workflow_that_lists_no_phases_is_completed_only_as_a_whole(project: Workspace, put: Put) -> None:
@@ -365,8 +366,8 @@ def test_a_workflow_that_lists_no_phases_is_completed_only_as_a_whole(project: W
     (found,) = hybrid.find(project).workflows
 
     with pytest.raises(TransitionError, match="lists no phases; `holdfast done --all` ends the workflow"):
-        hybrid.done(project, found)
-    assert hybrid.done(project, found, everything=True).finished
+        verbs.done(project, found)
+    assert verbs.done(project, found, everything=True).finished
 
 
 def test_what_a_hand_wrote_last_is_kept_when_a_workflow_gives_way(project: Workspace, workflow: Workflow) -> None:
@@ -401,10 +402,10 @@ def test_an_earlier_workflow_takes_an_unfinished_ones_place_only_on_purpose(
 
 def test_an_error_of_no_phase_is_refused(project: Workspace, workflow: Workflow) -> None:
     """Once all is completed nothing is left that could have failed; what is given is never dropped."""
-    ended = hybrid.done(project, workflow, everything=True)
+    ended = verbs.done(project, workflow, everything=True)
 
     with pytest.raises(TransitionError, match="add --status failed"):
-        hybrid.update(project, ended, Changes(error="no disk"))
+        verbs.update(project, ended, Changes(error="no disk"))
 
 
 def test_where_the_file_names_no_current_phase_the_active_one_is_it(project: Workspace, workflow: Workflow) -> None:
@@ -438,7 +439,7 @@ def test_done_goes_on_behind_a_phase_that_was_completed_without_advancing(
     seen = moved(project, "phase_0", "completed", advance=False)
     assert (seen.position, seen.phase_status) == ("1/3", "completed")
 
-    assert statuses(hybrid.done(project, seen)) == ["completed", "completed", "active"]
+    assert statuses(verbs.done(project, seen)) == ["completed", "completed", "active"]
 
 
 def test_a_view_behind_a_link_is_in_the_way(project: Workspace, workflow: Workflow, tmp_path: Path) -> None:

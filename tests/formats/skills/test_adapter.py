@@ -16,7 +16,7 @@ from holdfast.files.lock import locked
 from holdfast.formats.skills import adapter as skills
 from holdfast.formats.skills import folder, index, inspection, lookup, places, record, store, transitions
 from holdfast.sessions.history import archive, generations
-from holdfast.workflow import definitions, guidance
+from holdfast.workflow import definitions, guidance, verbs
 from holdfast.workflow import places as kept_at
 from holdfast.workflow.model import Changes, Start
 from tests.formats.skills import documents
@@ -90,7 +90,7 @@ def test_a_restore_leaves_another_programs_file_alone(project: Workspace) -> Non
 def test_extras_never_lie_among_the_states(project: Workspace) -> None:
     """Other programs take each file of `active/` for a workflow."""
     made = start(project, "Add model")
-    skills.update(project, made, Changes(reminders=("Small commits",), reading=("docs/a.md",), context={"ticket": 7}))
+    verbs.update(project, made, Changes(reminders=("Small commits",), reading=("docs/a.md",), context={"ticket": 7}))
 
     assert [path.name for path in places.active(project).iterdir()] == [made.path.name]
     (now,) = skills.find(project).workflows
@@ -104,7 +104,7 @@ def test_an_end_leaves_one_copy_that_is_not_listed(project: Workspace, monkeypat
     before = data(places.index(project))["updated_at"]
     monkeypatch.setenv("HOLDFAST_NOW", clock.stamp(clock.now() + timedelta(minutes=1)))
 
-    after = skills.done(project, made, everything=True)
+    after = verbs.done(project, made, everything=True)
 
     copy = data(places.completed(project) / made.path.name)
     assert (copy["workflow"]["status"], copy["history"][-1]["event"]) == ("completed", "workflow_completed")
@@ -114,12 +114,12 @@ def test_an_end_leaves_one_copy_that_is_not_listed(project: Workspace, monkeypat
     assert data(places.index(project))["updated_at"] > before
     assert [each.workflow.key for each in archive.entries(project)] == [made.key]
     with pytest.raises(MissingError):
-        skills.done(project, made)
+        verbs.done(project, made)
 
 
 def test_an_early_end_says_of_nothing_that_it_was_worked_on(project: Workspace) -> None:
     """The active phase is completed, or stays active while a checkpoint of it is open; the others stay pending."""
-    after = skills.done(project, skills.begin(project, start(project, "Add model")), everything=True)
+    after = verbs.done(project, verbs.begin(project, start(project, "Add model")), everything=True)
     assert [each.status for each in after.phases] == ["completed", *["pending"] * (after.total - 1)]
     assert after.finished
 
@@ -128,7 +128,7 @@ def test_an_early_end_says_of_nothing_that_it_was_worked_on(project: Workspace) 
     for each in state["state_machine"]["phases"]:
         each["status"] = {"verification": "in_progress", "pr_creation": "pending"}.get(each["name"], "completed")
     state["state_machine"]["current_phase"] = "verification"
-    after = skills.done(project, put(project, "dev", state), everything=True)
+    after = verbs.done(project, put(project, "dev", state), everything=True)
     assert [each.status for each in after.phases] == ["completed"] * 3 + ["active", "pending"]
     assert after.finished
     assert inspection.findings(project) == []
@@ -148,12 +148,12 @@ def test_a_crash_between_two_writes_of_an_end_heals(
     with monkeypatch.context() as patch:
         patch.setattr(place, name, _die)
         with pytest.raises(KeyboardInterrupt):
-            skills.done(project, made, everything=True)
+            verbs.done(project, made, everything=True)
 
     found = skills.find(project).workflows
     assert [each.finished for each in found] == [True] * (killed != "index"), "it is never shown as unfinished"
     for each in found:
-        skills.done(project, each)
+        verbs.done(project, each)
     with locked(places.top(project)):
         index.rebuild(project, index.from_files(project, folder.names(project)))
     assert [path.name for path in places.completed(project).glob("*.json")] == [made.path.name]
@@ -166,12 +166,12 @@ def test_an_end_takes_the_extras_along_and_keeps_what_was_saved_at_that_moment(
 ) -> None:
     """The next workflow of the feature has extras of its own; an editor's last save is no longer in force, but kept."""
     made = start(project, "Add model")
-    made = skills.update(project, made, Changes(reminders=("Small commits",)))
+    made = verbs.update(project, made, Changes(reminders=("Small commits",)))
     assert kept_at.extras(project.root, made.path).exists()
     taken = atomic.take
     monkeypatch.setattr(atomic, "take", lambda path: taken(path) and b"their save")
 
-    skills.done(project, made, everything=True)
+    verbs.done(project, made, everything=True)
 
     assert not kept_at.extras(project.root, made.path).exists()
     assert [path.read_bytes() for path in places.completed(project).glob("*.kept-*")] == [b"their save"]
@@ -242,14 +242,14 @@ def test_a_run_keeps_its_place_in_the_list(project: Workspace) -> None:
     skills.start(project, Start("features/other.md", kind="dev", phases=(("Add model", ""),)))
     before = listed(project)
 
-    skills.begin(project, made)
+    verbs.begin(project, made)
 
     assert listed(project) == before
 
 
 def test_what_a_run_of_the_same_key_left_delists_nothing(project: Workspace) -> None:
     """A finished one lies in `completed/` for a day, under the name of the one that goes on."""
-    skills.done(project, start(project, "Add model"), everything=True)
+    verbs.done(project, start(project, "Add model"), everything=True)
     again = start(project, "Add model")
 
     store.tidy(project, skills.find(project).workflows)
@@ -319,7 +319,7 @@ def test_a_crash_before_the_index_heals_with_the_next_transition(
     (made,) = skills.find(project).workflows
     assert not places.index(project).exists()
 
-    skills.begin(project, made)
+    verbs.begin(project, made)
 
     assert listed(project) == [made.path.stem]
 
@@ -327,7 +327,7 @@ def test_a_crash_before_the_index_heals_with_the_next_transition(
 def test_the_next_workflow_of_a_feature_is_another_one(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """Even in the same second, and its file has the same name."""
     monkeypatch.setenv("HOLDFAST_NOW", "2025-01-08T20:00:00Z")
-    first = skills.done(project, start(project, "Add model"), everything=True)
+    first = verbs.done(project, start(project, "Add model"), everything=True)
     second = start(project, "Add model")
 
     assert first.path == second.path
@@ -405,8 +405,8 @@ def test_scenario_three_asks_to_look_at_git(project: Workspace) -> None:
 
 def test_a_blocked_workflow_says_why(project: Workspace) -> None:
     """In its next step, whatever it was at; an abandoned one is over."""
-    made = skills.begin(project, start(project, "Add model"))
-    blocked = skills.update(project, made, Changes(status="blocked", error="No key"))
+    made = verbs.begin(project, start(project, "Add model"))
+    blocked = verbs.update(project, made, Changes(status="blocked", error="No key"))
     step = skills.step(blocked)
 
     assert step is not None
@@ -459,7 +459,7 @@ def test_done_does_nothing_if_somebody_completed_it_meanwhile(project: Workspace
     store.change(project, seen, complete, why="task 2 done")
     before = seen.path.read_bytes()
 
-    now = skills.done(project, seen, note="Use a stack")
+    now = verbs.done(project, seen, note="Use a stack")
 
     assert seen.path.read_bytes() == before
     assert now.phases[4].status == "pending"
@@ -475,7 +475,7 @@ def test_a_hook_never_ends_a_workflow(project: Workspace) -> None:
     step = skills.step(judged.workflow)
     assert step is not None
     assert "holdfast skills complete" in step.text
-    assert skills.done(project, judged.workflow).finished
+    assert verbs.done(project, judged.workflow).finished
 
 
 def test_what_a_hook_may_not_do_is_remarked(project: Workspace) -> None:
@@ -502,12 +502,12 @@ def test_a_hook_on_what_is_completed_changes_nothing(project: Workspace, unit: s
 
 def test_a_phase_of_ones_own_is_renamed_with_its_position(project: Workspace) -> None:
     """Phases of a machine keep their names."""
-    made = skills.begin(project, skills.start(project, Start("Ship", phases=(("Build", ""), ("Test", "")))))
+    made = verbs.begin(project, skills.start(project, Start("Ship", phases=(("Build", ""), ("Test", "")))))
 
-    now = skills.update(project, made, Changes(phase="Compile"))
+    now = verbs.update(project, made, Changes(phase="Compile"))
 
     assert (now.phase, data(now.path)["state_machine"]["current_phase"]) == ("Compile", "Compile")
-    assert skills.done(project, now).phase == "Test"
+    assert verbs.done(project, now).phase == "Test"
 
 
 def test_done_does_not_pass_a_failed_checkpoint(project: Workspace) -> None:
@@ -519,7 +519,7 @@ def test_done_does_not_pass_a_failed_checkpoint(project: Workspace) -> None:
     (now,) = skills.find(project).workflows
 
     with pytest.raises(TransitionError, match="lint failed"):
-        skills.done(project, now, everything=True)
+        verbs.done(project, now, everything=True)
 
 
 def test_a_start_by_its_general_verb_says_what_it_needs(project: Workspace) -> None:
@@ -543,19 +543,19 @@ def test_a_users_own_machine_moves_a_workflow(project: Workspace) -> None:
         'key = "version"\n[context]\nversion = ""\n[[phases]]\nname = "tag"\nrequires = ["signed"]\n'
         '[[phases]]\nname = "announce"\n[checkpoints]\nsigned = { last_run = "" }\n'
     )
-    made = skills.begin(project, skills.start(project, Start("2.0", kind="release")))
+    made = verbs.begin(project, skills.start(project, Start("2.0", kind="release")))
 
     assert (made.title, [each.id for each in made.phases]) == ("2.0", ["tag", "announce"])
     assert data(made.path)["context"] == {"version": "2.0"}
     with pytest.raises(TransitionError, match="signed pending"):
-        skills.done(project, made)
+        verbs.done(project, made)
 
     def sign(state: dict[str, Any], rules: Machine, at: str) -> None:
         state["checkpoints"]["signed"] |= {"status": "completed", "passed": True}
         transitions.note(state, at, "checkpoint")
 
     now, _ = store.change(project, made, sign, why="sign")
-    assert skills.done(project, now).phase == "announce"
+    assert verbs.done(project, now).phase == "announce"
 
 
 def test_other_files_are_left_alone(project: Workspace) -> None:
@@ -567,7 +567,7 @@ def test_other_files_are_left_alone(project: Workspace) -> None:
     odd = documents.put(project, "dev-x", b'{"order": []}')
 
     made = start(project, "Add model")
-    skills.done(project, made, everything=True)
+    verbs.done(project, made, everything=True)
 
     assert order.read_text() == '{"order": []}'
     assert places.index(project).read_text() == '{"mine": 1}'
@@ -582,7 +582,7 @@ def test_the_index_is_read_in_its_other_forms(project: Workspace) -> None:
     assert [each.feature for each in index.entries(project)] == ["features/x.md"]
     (found,) = skills.find(project).workflows
 
-    skills.done(project, found)
+    verbs.done(project, found)
 
     (row,) = data(places.index(project))["active_workflows"]
     assert (row["id"], row["feature"], row["mine"]) == (path.stem, "features/foundation/event-infrastructure.md", 1)
@@ -594,7 +594,7 @@ def test_a_broken_index_is_made_anew_from_the_files(project: Workspace) -> None:
     made, other = start(project, "Add model"), documents.put(project, "tdd-a1b2c3d4", TDD)
     places.index(project).write_text("{")
 
-    skills.begin(project, made)
+    verbs.begin(project, made)
 
     assert sorted(listed(project)) == sorted([made.path.stem, other.stem])
     assert len(list(places.top(project).glob("index.json.corrupt-*"))) == 1
@@ -615,10 +615,10 @@ def test_an_index_that_cannot_be_read_stops_no_workflow(project: Workspace, plan
         os.truncate(place, 2 * 1024**3)
     before = place.lstat()
 
-    begun = skills.begin(project, workflow)
+    begun = verbs.begin(project, workflow)
     assert begun.phase_status == "active"
     assert [each.id for each in lookup.named(project, "./" + KEY)] == [workflow.id]
-    assert skills.done(project, begun, everything=True).finished
+    assert verbs.done(project, begun, everything=True).finished
 
     assert place.lstat().st_mtime_ns == before.st_mtime_ns
     assert not (project.root.parent / "elsewhere.json").exists()

@@ -19,7 +19,7 @@ from holdfast.formats.skills import file as files
 from holdfast.sessions.forget import erasure
 from holdfast.sessions.forget.ledger_rows import Scope
 from holdfast.sessions.ownership import owners
-from holdfast.workflow import registry, sidecars
+from holdfast.workflow import registry, sidecars, verbs
 from holdfast.workflow.model import Changes
 from tests.commandline import holdfast
 from tests.formats.skills import documents
@@ -97,13 +97,13 @@ def test_a_move_of_holdfasts_own_lists_nothing_again(
     found(project)
     (moved,) = (each for each in skills.candidates(project, [old]).workflows if each.path == many[0])
     for number in range(2):
-        skills.update(project, moved, Changes(context={"number": number}))
+        verbs.update(project, moved, Changes(context={"number": number}))
         assert found(project) == sorted(each.stem for each in (many[0], *many[1 - candidates.MOST :]))
         assert skills.candidates(project, ()).left == MANY - candidates.MOST
     assert listings.call_count == 1
 
     documents.put(project, "dev-99999999", many[1].read_bytes())
-    skills.update(project, moved, Changes(context={"number": 2}))
+    verbs.update(project, moved, Changes(context={"number": 2}))
     assert "dev-99999999" in found(project)
     assert listings.call_count == 2
 

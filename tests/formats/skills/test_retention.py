@@ -14,7 +14,7 @@ from holdfast.formats.skills import file as files
 from holdfast.formats.skills import index, inspection, places, retention
 from holdfast.sessions.history import archive
 from holdfast.workflow import places as kept_at
-from holdfast.workflow import statefile
+from holdfast.workflow import statefile, verbs
 from holdfast.workflow.model import Changes, Start
 from tests.formats.skills import documents
 
@@ -37,7 +37,7 @@ def clean(project: Workspace) -> list[str]:
 
 def test_what_is_kept_beside_a_run_goes_with_it(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """A later run of the same key begins without its reminders."""
-    made = skills.update(project, started(project), Changes(reminders=("Small commits",)))
+    made = verbs.update(project, started(project), Changes(reminders=("Small commits",)))
     later(monkeypatch, days=8)
 
     assert clean(project) == [f"active/{made.path.name}"]

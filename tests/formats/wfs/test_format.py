@@ -14,6 +14,7 @@ from holdfast.formats.wfs import places, record, store, view
 from holdfast.formats.wfs import transitions as wfs_moves
 from holdfast.formats.wfs.task import New
 from holdfast.sessions.history import history
+from holdfast.workflow import verbs
 from holdfast.workflow.model import Changes
 
 if TYPE_CHECKING:
@@ -34,10 +35,10 @@ ADAPTER: AgentFormat = wfs
 def workflow(project: Workspace, session: Session) -> Workflow:
     """A session of two tasks, the first of which is blocked and the second active."""
     wfs_moves.add(project, session, New("Test the login"))
-    blocked = wfs.update(
-        project, wfs.begin(project, view.of_session(project, session)), Changes(status="blocked", error="No key")
+    blocked = verbs.update(
+        project, verbs.begin(project, view.of_session(project, session)), Changes(status="blocked", error="No key")
     )
-    return wfs.begin(project, blocked)
+    return verbs.begin(project, blocked)
 
 
 def errors(project: Workspace, workflow: Workflow) -> dict[str, str]:
@@ -49,16 +50,16 @@ def test_an_error_belongs_to_a_task_that_is_blocked_by_it(project: Workspace, wo
     """Else it would be taken for that of another task, or lost without a word."""
     for changes in (Changes(error="No network"), Changes(error="No network", status="completed")):
         with pytest.raises(TransitionError, match="add --status blocked"):
-            wfs.update(project, workflow, changes)
+            verbs.update(project, workflow, changes)
     assert errors(project, workflow) == {"IMPL-1": "No key"}
 
-    after = wfs.update(project, workflow, Changes(error="No network", status="blocked"))
+    after = verbs.update(project, workflow, Changes(error="No network", status="blocked"))
     assert errors(project, after) == {"IMPL-1": "No key", "IMPL-2": "No network"}
 
 
 def test_an_agent_that_failed_blocks_its_task_as_a_person_can(project: Workspace, workflow: Workflow) -> None:
     """The format has no other word for it (R002-16)."""
-    after = wfs.update(project, workflow, Changes(status="failed", error="No network"))
+    after = verbs.update(project, workflow, Changes(status="failed", error="No network"))
 
     assert [phase.status for phase in after.phases] == ["blocked", "blocked"]
 
@@ -138,15 +139,15 @@ def test_a_paused_session_moves_for_nobody(project: Workspace, workflow: Workflo
     store.pause(project, session.name)
 
     moves: tuple[Callable[[], object], ...] = (
-        lambda: wfs.begin(project, workflow),
-        lambda: wfs.done(project, workflow),
-        lambda: wfs.update(project, workflow, Changes(status="completed")),
-        lambda: wfs.update(project, workflow, Changes(current=1)),
+        lambda: verbs.begin(project, workflow),
+        lambda: verbs.done(project, workflow),
+        lambda: verbs.update(project, workflow, Changes(status="completed")),
+        lambda: verbs.update(project, workflow, Changes(current=1)),
     )
     for move in moves:
         with pytest.raises(TransitionError, match=f"is paused; `holdfast wfs resume {session.name}`"):
             move()
-    assert wfs.update(project, workflow, Changes(reminders=("Small",))).reminders == ("Small",)
+    assert verbs.update(project, workflow, Changes(reminders=("Small",))).reminders == ("Small",)
 
 
 def test_what_can_be_begun_is_pending_and_waits_for_nothing(project: Workspace, session: Session) -> None:
@@ -157,7 +158,7 @@ def test_what_can_be_begun_is_pending_and_waits_for_nothing(project: Workspace, 
     def ready() -> tuple[list[str], list[str]]:
         now = store.get(project, session.name)
         tasks = now.file.data["progress"]["current_tasks"]
-        return [phase.id for phase in wfs.ready(view.of_session(project, now))], tasks
+        return [phase.id for phase in verbs.ready(view.of_session(project, now))], tasks
 
     assert ready() == (["IMPL-1", "IMPL-3"], ["IMPL-1"])
     wfs_moves.begin(project, session, "IMPL-1")

@@ -20,7 +20,7 @@ from holdfast.sessions.agents import agent_status, lifecycle, progress
 from holdfast.sessions.history import history
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import registry
+from holdfast.workflow import registry, verbs
 from tests.handmade import ME, OTHER
 
 if TYPE_CHECKING:
@@ -292,7 +292,7 @@ def test_a_result_for_a_workflow_that_was_replaced_moves_nothing(project: Worksp
     """The path of the file is used again; the agent worked for the one before."""
     launch(project)
     (before,) = hybrid.find(project).workflows
-    hybrid.done(project, before, everything=True)
+    verbs.done(project, before, everything=True)
     functions.create_workflow_state("Another", PHASES, root=project.root)
 
     end(project)

@@ -13,6 +13,7 @@ from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.sessions.history import archive
 from holdfast.sessions.ownership import selection
 from holdfast.sessions.workspace import Workspace
+from holdfast.workflow import verbs
 from holdfast.workflow.model import Start
 from tests import handmade
 
@@ -32,7 +33,7 @@ def project(tmp_path: Path) -> Workspace:
 def test_a_workflow_comes_back_as_it_was(project: Workspace) -> None:
     """Every field, the file's bytes included; only what the file said, nothing of another one."""
     start = Start("Ship", "custom", (("A", "x"), ("B", "")), None, ("@docs/a.md",), ("care",), {"k": [1, {"ü": None}]})
-    over = hybrid.done(project, hybrid.start(project, start), everything=True, note="all done")
+    over = verbs.done(project, hybrid.start(project, start), everything=True, note="all done")
     (kept,) = archive.entries(project)
     assert kept.workflow == over
     assert (kept.worktree, kept.workflow.finished) == (str(project.root), True)
@@ -41,7 +42,7 @@ def test_a_workflow_comes_back_as_it_was(project: Workspace) -> None:
 
 def test_a_compaction_workflow_is_there_after_its_file_is_gone(project: Workspace) -> None:
     """I001-3: completing removes the files; the archive is the option that keeps them."""
-    over = compaction.done(project, compaction.start(project, Start(title="Pages", total=1)))
+    over = verbs.done(project, compaction.start(project, Start(title="Pages", total=1)))
     assert not over.path.exists()
     (kept,) = archive.entries(project)
     assert kept.workflow == over

@@ -16,6 +16,7 @@ from holdfast.formats.compaction import adapter as compaction
 from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.sessions.history import archive, history
 from holdfast.sessions.workspace import Workspace
+from holdfast.workflow import verbs
 from holdfast.workflow.model import Changes, Phase, Start, Workflow
 from tests import handmade
 
@@ -46,7 +47,7 @@ def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:
 
 
 def begun(project: Workspace) -> Workflow:
-    return hybrid.begin(project, hybrid.start(project, Start(title="Ship", phases=PHASES)))
+    return verbs.begin(project, hybrid.start(project, Start(title="Ship", phases=PHASES)))
 
 
 def seen(project: Workspace, phase: str = "phase_0") -> history.PhaseHistory:
@@ -78,7 +79,7 @@ def test_a_phase_has_its_times_and_its_duration(project: Workspace, at: Callable
     at("10:02:00")
     assert seen(project) == history.PhaseHistory("phase_0", 1, started, None, 120.0, "")
     ended = at("10:05:00")
-    hybrid.done(project, workflow)
+    verbs.done(project, workflow)
     at("11:00:00")
     assert seen(project) == history.PhaseHistory("phase_0", 1, started, ended, 300.0, "")
     following = seen(project, "phase_1")
@@ -91,7 +92,7 @@ def test_the_whole_ends_with_the_last_phase(project: Workspace, at: Callable[[st
     """The total time stops when the workflow is completed."""
     workflow, started = begun(project), clock.stamp()
     ended = at("10:30:00")
-    over = hybrid.done(project, workflow, everything=True)
+    over = verbs.done(project, workflow, everything=True)
     at("12:00:00")
     whole = history.of(project, over)
     assert (whole.started_at, whole.ended_at, whole.seconds) == (started, ended, 1800.0)
@@ -196,13 +197,13 @@ def test_a_compaction_workflow_has_a_history_too(project: Workspace, at: Callabl
     """Its file names the current phase only; the one before ended when the next began."""
     workflow = compaction.start(project, Start(title="Pages", total=3))
     at("10:05:00")
-    workflow = compaction.done(project, workflow)
-    workflow = compaction.update(project, workflow, Changes(status="blocked", error="no key"))
+    workflow = verbs.done(project, workflow)
+    workflow = verbs.update(project, workflow, Changes(status="blocked", error="no key"))
     found = history.of(project, workflow).phases
     assert (found["phase_1"].seconds, found["phase_1"].ended_at) == (300.0, "2026-03-01T10:05:00.000000Z")
     assert (found["phase_2"].ended_at, found["phase_2"].error) == (None, "no key")
     at("10:06:00")
-    over = compaction.done(project, workflow, everything=True)
+    over = verbs.done(project, workflow, everything=True)
     assert history.of(project, over).seconds == 360.0
     assert history.of(project, over).phases["phase_2"].error == ""
 
@@ -243,7 +244,7 @@ def test_of_many_workflows_only_what_moved_is_stored(project: Workspace, monkeyp
 
 def test_a_recovered_state_moves_nothing(project: Workspace, at: Callable[[str], str]) -> None:
     """The last generation of a broken file is not what the workflow is now."""
-    hybrid.done(project, begun(project))
+    verbs.done(project, begun(project))
     at("12:00:00")
     now = edited(project, "2026-03-01T11:00:00Z", lambda data: data["phases"][1].update(status="completed"))
     history.observe(project, now)
@@ -270,7 +271,7 @@ def test_a_failed_phase_completed_by_hand_is_completed(project: Workspace, at: C
 
 def test_a_completed_phase_set_back_keeps_its_times(project: Workspace, at: Callable[[str], str]) -> None:
     """It waits again; what it took before is not undone."""
-    hybrid.done(project, begun(project))
+    verbs.done(project, begun(project))
     ended = seen(project).ended_at
     at("12:00:00")
     history.observe(
@@ -291,9 +292,9 @@ def test_a_phase_taken_out_of_the_file_is_left(project: Workspace, at: Callable[
 
 def test_a_compaction_workflow_set_back_leaves_the_later_phase(project: Workspace, at: Callable[[str], str]) -> None:
     """Its file tells of the current phase only: one ahead was left, one behind was completed."""
-    workflow = compaction.update(project, compaction.start(project, Start(title="Loop", total=4)), Changes(current=3))
+    workflow = verbs.update(project, compaction.start(project, Start(title="Loop", total=4)), Changes(current=3))
     at("10:05:00")
-    workflow = compaction.update(project, workflow, Changes(current=2))
+    workflow = verbs.update(project, workflow, Changes(current=2))
     found = history.of(project, workflow).phases
     rows = project.ledger.rows("SELECT phase, outcome FROM attempts ORDER BY phase")
     assert [(row["phase"], row["outcome"]) for row in rows] == [
@@ -306,7 +307,7 @@ def test_a_compaction_workflow_set_back_leaves_the_later_phase(project: Workspac
 
 def test_a_new_workflow_at_the_same_path_begins_anew(project: Workspace) -> None:
     """What belongs to an earlier one stays its own."""
-    hybrid.done(project, begun(project), everything=True)
+    verbs.done(project, begun(project), everything=True)
     workflow = hybrid.start(project, Start(title="Again", phases=PHASES))
     assert history.of(project, workflow) == history.History()
 
@@ -315,7 +316,7 @@ def test_a_completed_workflow_goes_into_the_archive_and_comes_out_of_it(project:
     """R000-38: an archive of completed workflows; one that is reopened goes on."""
     workflow = begun(project)
     assert archive.entries(project) == []
-    hybrid.done(project, workflow, everything=True)
+    verbs.done(project, workflow, everything=True)
     assert [each.workflow.title for each in archive.entries(project)] == ["Ship"]
     hybrid.reopen(project, "phase_1")
     assert archive.entries(project) == []
@@ -331,7 +332,7 @@ def test_a_ledger_that_refuses_costs_nothing(
         raise sqlite3.OperationalError("database is locked")
 
     monkeypatch.setattr(project.ledger, "_attempt", refuse)
-    assert hybrid.done(project, workflow).position == "2/3"
+    assert verbs.done(project, workflow).position == "2/3"
     assert history.of(project, workflow) == history.History()
     said = "\n".join(log.tail(50))
     assert "weren't remembered" in said

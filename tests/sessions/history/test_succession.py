@@ -18,7 +18,7 @@ from holdfast.sessions.history import succession as module
 from holdfast.sessions.history.succession import Following
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import registry
+from holdfast.workflow import registry, verbs
 from holdfast.workflow.model import Changes, Start
 from tests.formats.known import KNOWN
 from tests.handmade import ME, OTHER
@@ -77,7 +77,7 @@ def start(
 
 def done(project: Workspace, workflow: Workflow, *, everything: bool = False) -> Workflow:
     """Complete a phase, or all."""
-    return registry.get(workflow.format).done(project, workflow, everything=everything)
+    return verbs.done(project, workflow, everything=everything)
 
 
 def touch(workflow: Workflow, second: int) -> None:
@@ -116,7 +116,7 @@ def test_a_workflow_is_followed_to_its_end_and_stays_until_the_next_begins(
     book = start(project, "Book", form)
     following = follow()
     following.look()
-    book = done(project, registry.get(form).begin(project, book))
+    book = done(project, verbs.begin(project, book))
     assert shown(following.look()) == ("Book 1/2" if form == "wfs" else "Book 2/2")
     assert not following.look().over
 
@@ -152,7 +152,7 @@ def test_what_was_derived_from_a_plan_comes_last(project: Workspace, follow: Cal
     """I001-9: what agents made is the newest before it, also here."""
     touch(start(project, "Book"), 1)
     plan = start(project, "Plan")
-    registry.get("compaction").update(project, plan, Changes(context={"derived_from": "CLAUDE/Plan/1/PLAN.md"}))
+    verbs.update(project, plan, Changes(context={"derived_from": "CLAUDE/Plan/1/PLAN.md"}))
     touch(plan, 2)
 
     assert (shown(follow().look()), titles(follow().look())) == ("Book 1/2", ["Plan"])
@@ -439,7 +439,7 @@ def test_whatever_changes_is_seen_at_once(
 ) -> None:
     """State files, the file beside one, the ledger, and required reading that comes or goes."""
     book = start(project, "Book")
-    registry.get("compaction").update(project, book, Changes(reading=("@a.md",)))
+    verbs.update(project, book, Changes(reading=("@a.md",)))
     following = follow()
     before = following.look()
     assert following.look() is before

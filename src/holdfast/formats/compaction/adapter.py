@@ -15,21 +15,22 @@ from holdfast.formats.compaction.file import parsed, restore
 from holdfast.formats.compaction.save import Saved, intend, may_save, save
 from holdfast.formats.compaction.spot import WORDS, Spot, changed_phase, spot
 from holdfast.workflow import names, statefile, values, views
-from holdfast.workflow.model import Changes, Foreign, Found, Problem, Start, Step, Workflow
-from holdfast.workflow.wording import count, quoted
+from holdfast.workflow.draft import Draft
+from holdfast.workflow.model import Changes, Foreign, Found, Phase, Problem, Start, Workflow
+from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from holdfast.workflow.model import Status
     from holdfast.workflow.records import Records
 
 __all__ = [
     "NAME",
     "Saved",
-    "begin",
     "candidates",
-    "done",
+    "change",
     "find",
     "foreign",
     "intend",
@@ -39,8 +40,6 @@ __all__ = [
     "restore",
     "save",
     "start",
-    "step",
-    "update",
     "with_keys",
     "written",
 ]
@@ -121,80 +120,35 @@ def start(project: Records, start: Start) -> Workflow:
         return created
 
 
-def begin(project: Records, workflow: Workflow) -> Workflow:
-    """Set the current phase to in progress if it is not started; change nothing else."""
+def change(
+    project: Records,
+    workflow: Workflow,
+    edit: Callable[[Draft], None],
+    *,
+    why: str,
+    error: str = "",
+    repair: bool = False,
+) -> Workflow:
+    """Run `edit` on the workflow's draft and write its file; `created_at` and everything that isn't named stay.
 
-    def edit(data: dict[str, Any], now: Workflow) -> dict[str, Any]:
-        return _at(data, now, status="in_progress") if now.phase_status == "pending" else data
-
-    with _held(project, workflow):
-        return files.rewrite(project, workflow.path, edit, why="begin").workflow
-
-
-def done(project: Records, workflow: Workflow, *, note: str = "", everything: bool = False) -> Workflow:
-    """Complete the current phase and start the next one in the same file (R001-12).
-
-    After the last phase, or with `everything`, the workflow is complete: a tombstone is left, and its state files are
-    removed (their content stays as generations), with the folder if it is empty (I001-3, R001-19, R001-20). If phases
-    are left then, the content says that it was ended early (`file.ENDED_EARLY`). Nothing happens if somebody else
-    completed the phase meanwhile. `note` is stored as the phase's hand-over to the next.
-
-    Raises TransitionError if the workflow was completed already, by hand (then only `everything` removes its files), or
-    if the file doesn't tell whether this is the last phase.
+    A workflow that is over leaves a tombstone, and its files are removed (their content stays as generations), with the
+    folder if it is empty (I001-3, R001-19, R001-20). `repair` writes a broken file again from its last generation, even
+    if nothing changes. Raises TransitionError, MissingError if the file is gone, StateError.
     """
-    if workflow.finished and not everything:
-        raise TransitionError(
-            f"{quoted(workflow.title)} is completed; `{views.ending(project, workflow)}` removes its state file"
-        )
-    finished = False
+    made: list[_Draft] = []
 
-    def edit(data: dict[str, Any], now: Workflow) -> dict[str, Any]:
-        nonlocal finished
-        finished = False
-        if now.current != workflow.current and not everything:
-            return data
-        data, current = _noted(data, now, note), now.current or 1
-        finished = everything or current >= now.total
-        if finished and not everything and not spot(data, []).sure:
-            raise TransitionError(_unsure(now))
-        if finished:
-            return _ended(data, now, worked_on=bool(note.strip()))
-        return _at(data, now, current=current + 1, status="in_progress")
+    def apply(data: dict[str, Any], now: Workflow) -> dict[str, Any]:
+        made[:] = [_Draft(data, now.place)]
+        edit(made[0])
+        return made[0].data
 
     with _held(project, workflow):
-        entry = files.rewrite(project, workflow.path, edit, why=f"done {workflow.current or 1}")
-        return complete(project, entry) if finished else entry.workflow
-
-
-def update(project: Records, workflow: Workflow, changes: Changes) -> Workflow:
-    """Apply changes in the same file. `created_at` and everything that isn't named stay (R001-12).
-
-    A broken file is replaced by its last generation with the changes applied, even if they change nothing. Raises
-    TransitionError for a phase out of bounds, a status the format doesn't know, an error without a blocked phase, or
-    deliverables.
-    """
-
-    def edit(data: dict[str, Any], now: Workflow) -> dict[str, Any]:
-        return _updated(data, now, changes)
-
-    with _held(project, workflow):
-        return files.rewrite(project, workflow.path, edit, why="update", error=changes.error, repair=True).workflow
-
-
-def step(workflow: Workflow) -> Step | None:
-    """Return the current phase as the next step, None if the workflow is finished."""
-    if workflow.finished or workflow.current is None:
-        return None
-    number = workflow.current
-    if workflow.phase_status == "completed" and number < workflow.total:
-        number += 1
-    title = files.title_of(workflow, number)
-    agent = next((phase.agent for phase in workflow.phases if phase.number == number), "")
-    handover = next((phase.handover for phase in workflow.phases if phase.number == number - 1), "")
-    verb = {"blocked": "clear what blocks", "pending": "start"}.get(workflow.phase_status, "go on with")
-    text = f'{verb if number == workflow.current else "start"} phase {number}/{workflow.total} "{title}"'
-    text += f" (agent {agent})" if agent else ""
-    return Step(number, workflow.total, title, agent, f"{title}\n\nContext: {handover}" if handover else title, text)
+        entry = files.rewrite(project, workflow.path, apply, why=why, error=error, repair=repair)
+        if made[0].cancelled:
+            gone = replace(entry.workflow, status="failed", abandoned=True)
+            project.shelve(gone)
+            return complete(project, replace(entry, workflow=gone))
+        return complete(project, entry) if made[0].ended else entry.workflow
 
 
 def noted(workflow: Workflow, changes: Changes, note: str) -> Changes:
@@ -224,96 +178,106 @@ def _created(project: Records, start: Start) -> Workflow:
         raise
 
 
-def _unsure(now: Workflow) -> str:
-    """Say why a phase can't be taken for the last one."""
-    return (
-        f"{now.place} doesn't say whether this is the last phase of {quoted(now.title)}; `holdfast update --total N` "
-        "says how many there are, `holdfast done --all` ends the workflow"
-    )
+class _Draft(Draft):
+    """The content of one state file during one change."""
 
+    def __init__(self, data: dict[str, Any], place: str) -> None:
+        self.data, self.place = data, place
+        self.ended = self.cancelled = False
 
-def _updated(data: dict[str, Any], now: Workflow, changes: Changes) -> dict[str, Any]:
-    _check(now, changes, counted=spot(data, []).counted)
-    word = WORDS[changes.status] if changes.status else None
-    if any(value is not None for value in (changes.current, changes.total, changes.phase, word)):
-        data = _at(data, now, current=changes.current, total=changes.total, name=changes.phase, status=word)
-    data = _noted(_touched(data), now, changes.handover or "")
-    for key, new in (
-        ("required_reading", tuple(map(values.at, changes.reading))),
-        ("key_reminders", changes.reminders),
-    ):
+    def units(self) -> Sequence[Phase]:
+        return files.read_phases(self.data)
+
+    def move(self, id: str, status: Status, *, note: str = "", reason: str = "") -> None:
+        if status not in WORDS:
+            self.refuse(f"a phase can't be {status} in the {NAME} format; it can be {', '.join(WORDS)}")
+        number = int(id.rpartition("_")[2])
+        self._touch()
+        self._note(number, note)
+        self._place(current=number, status=WORDS[status])
+
+    def end(self, *, early: bool) -> None:
+        sure = spot(self.data, []).sure
+        if not sure and not early:
+            self.refuse(
+                f"{self.place} doesn't say whether this is the last phase; `holdfast update --total N` says how many "
+                "there are, `holdfast done --all` ends the workflow"
+            )
+        if not (sure and self.all_completed()):
+            self._context({files.ENDED_EARLY: True})
+        self.ended = True
+
+    def cancel(self, reason: str) -> None:
+        self.cancelled = True
+
+    def resize(self, total: int) -> None:
+        if total < spot(self.data, []).current:
+            self.refuse(f"the workflow is at phase {spot(self.data, []).current}; go back first with --phase")
+        self._touch()
+        self._place(total=total)
+
+    def numbered(self, number: int) -> Phase:
+        where = spot(self.data, [])
+        if where.counted or number <= where.total:
+            return super().numbered(number)
+        return Phase(f"phase_{number}", number, f"Phase {number}", "pending")
+
+    def rename(self, id: str, title: str) -> None:
+        self._place(name=title)
+
+    def hand_over(self, id: str, text: str | None, deliverables: Sequence[str]) -> None:
+        if deliverables:
+            self.refuse(f"the {NAME} format stores no deliverables; use --note or --set")
+        self._touch()
+        self._note(int(id.rpartition("_")[2]), text or "")
+
+    def add(self, changes: Changes) -> None:
+        self._touch()
+        for key, new in (
+            ("required_reading", tuple(map(values.at, changes.reading))),
+            ("key_reminders", changes.reminders),
+        ):
+            if new:
+                self.data[key] = values.added(self.data.get(key), new)
+        self._context(changes.context)
+
+    def _place(
+        self,
+        *,
+        current: int | None = None,
+        total: int | None = None,
+        name: str | None = None,
+        status: str | None = None,
+    ) -> None:
+        """Change the phase. If the workflow moves, the title of the phase that it leaves is kept in a list."""
+        where = spot(self.data, [])
+        if current is not None and current != where.current:
+            titles = {each.number: each.title for each in self.units()}
+            self.data = files.titled(self.data, where.current, where.name)
+            name = name or titles.get(current, f"Phase {current}")
+        changes = {"current": current, "total": total, "name": name, "status": status}
+        self.data["phase"] = changed_phase(self.data.get("phase"), where, **changes)
+
+    def _touch(self) -> None:
+        """Make the state an agent's own: a plan's workflow that somebody changes is no longer derived (I001-9).
+
+        One that was ended early, and put back since, goes on.
+        """
+        context = values.mapping(self.data.get("context"), "context", [])
+        gone = {files.DERIVED, files.ENDED_EARLY} & set(context)
+        if gone:
+            self.data["context"] = {key: value for key, value in context.items() if key not in gone}
+
+    def _note(self, number: int, note: str) -> None:
+        """Keep what a phase hands over in the free context (R001-05)."""
+        if note.strip():
+            context = values.mapping(self.data.get("context"), "context", [])
+            kept = values.mapping(context.get(files.NOTES), files.NOTES, [])
+            self._context({files.NOTES: {**kept, str(number): note.strip()}})
+
+    def _context(self, new: Mapping[str, Any]) -> None:
         if new:
-            data[key] = values.added(data.get(key), new)
-    if changes.context:
-        data["context"] = {**values.mapping(data.get("context"), "context", []), **changes.context}
-    return data
-
-
-def _check(now: Workflow, changes: Changes, *, counted: bool) -> None:
-    current = changes.current if changes.current is not None else now.current or 1
-    total = changes.total or (now.total if counted else max(now.total, current))
-    if not 1 <= current <= total:
-        raise TransitionError(
-            f"there is no phase {current}; {quoted(now.title)} has {count(total, 'phase')}, and --total changes that"
-        )
-    if changes.status and changes.status not in WORDS:
-        raise TransitionError(f"a phase can't be {changes.status} in the {NAME} format; it can be {', '.join(WORDS)}")
-    if changes.error and (changes.status or now.phase_status) != "blocked":
-        raise TransitionError("only a blocked phase has an error; add --status blocked")
-    if changes.deliverables:
-        raise TransitionError(f"the {NAME} format stores no deliverables; use --note or --set")
-
-
-def _at(
-    data: dict[str, Any],
-    now: Workflow,
-    *,
-    current: int | None = None,
-    total: int | None = None,
-    name: str | None = None,
-    status: str | None = None,
-) -> dict[str, Any]:
-    """Return the state with its phase changed. If the workflow moves, the title of the old phase is kept in a list."""
-    where = spot(data, [])
-    moves = current is not None and current != where.current
-    data, phase = _touched(data), data.get("phase")
-    if moves:
-        data = files.titled(data, where.current, where.name)
-    name = name or (files.title_of(now, current) if moves and current else None)
-    status = status or ("in_progress" if moves else None)
-    data["phase"] = changed_phase(phase, where, current=current, total=total, name=name, status=status)
-    return data
-
-
-def _ended(data: dict[str, Any], now: Workflow, *, worked_on: bool) -> dict[str, Any]:
-    """Return the state of a workflow that is over; phases that nobody worked on don't become completed."""
-    current, known = now.current or 1, spot(data, []).sure
-    if not known or current == now.total:
-        return _at(data, now, current=now.total, status="completed")
-    data = _at(data, now, status="completed" if worked_on or now.phase_status != "pending" else None)
-    return {**data, "context": {**values.mapping(data.get("context"), "context", []), files.ENDED_EARLY: True}}
-
-
-def _touched(data: dict[str, Any]) -> dict[str, Any]:
-    """Return the state as an agent's own: a plan's workflow that somebody changes is no longer derived (I001-9).
-
-    One that was ended early, and put back since, goes on.
-    """
-    context = values.mapping(data.get("context"), "context", [])
-    if not {files.DERIVED, files.ENDED_EARLY} & set(context):
-        return data
-    gone = (files.DERIVED, files.ENDED_EARLY)
-    return {**data, "context": {key: value for key, value in context.items() if key not in gone}}
-
-
-def _noted(data: dict[str, Any], now: Workflow, note: str) -> dict[str, Any]:
-    """Return the state with the current phase's hand-over `note` in the free context (R001-05)."""
-    if note.strip():
-        context = dict(values.mapping(data.get("context"), "context", []))
-        kept = values.mapping(context.get(files.NOTES), files.NOTES, [])
-        context[files.NOTES] = {**kept, str(now.current or 1): note.strip()}
-        data["context"] = context
-    return data
+            self.data["context"] = {**values.mapping(self.data.get("context"), "context", []), **new}
 
 
 def _fresh(start: Start) -> dict[str, Any]:

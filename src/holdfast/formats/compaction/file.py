@@ -6,9 +6,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from holdfast.clock import file_stamp, from_mtime, now, parse, stamp
-from holdfast.errors import MissingError, SchemaMismatch, StateError, TransitionError
+from holdfast.errors import MissingError, SchemaMismatch, StateError
 from holdfast.files import document
-from holdfast.files.lock import locked
 from holdfast.formats.compaction import candidates
 from holdfast.formats.compaction.spot import NEUTRAL, Spot, spot
 from holdfast.frozen import frozen
@@ -16,7 +15,6 @@ from holdfast.patterns import regex
 from holdfast.workflow import names, statefile, values
 from holdfast.workflow.model import Phase, Problem, Restored, Status, Workflow, changed
 from holdfast.workflow.statefile import StateFile
-from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -136,35 +134,19 @@ def parsed(project: Records, path: Path, raw: bytes) -> Workflow:
 
 
 def restore(project: Records, path: Path, raw: bytes, *, why: str, replace: bool) -> Restored:
-    """Restore an earlier content of a state file, also of one that was completed and removed.
+    """Restore an earlier content of a state file, also of one that was completed and removed (`workflow.restore`)."""
+    from holdfast.workflow import restore as restoring  # not in an event
 
-    Another unfinished workflow in this file is replaced only with `replace`. Raises TransitionError, SchemaMismatch,
-    StateError.
-    """
-    wanted = parsed(project, path, raw)
-    statefile.guard(project.root, path)
-
-    def attempt() -> Restored:
-        before = statefile.present(project, path)
-        if before is not None:
-            there = entry(project, before).workflow
-            if before.present == raw:
-                return Restored(there, changed=False)
-            other = names.key(there.title) != names.key(wanted.title)
-            if other and not there.finished and not replace:
-                raise TransitionError(
-                    f"{quoted(there.title)} is in the way: it is unfinished in {there.place}; complete it, or add "
-                    "--replace"
-                )
-            project.observe(there)  # what was moved by hand before keeps its own time
-        aside = statefile.restore(project, path, raw, before, why=why)
-        candidates.changed(path)
-        workflow = entry(project, statefile.read(project, path)).workflow
-        project.observe(workflow, at=stamp())
-        return Restored(workflow, changed=True, aside=aside)
-
-    with locked(folder(project)):
-        return statefile.insist(attempt)
+    return restoring.restore(
+        project,
+        parsed(project, path, raw),
+        why=why,
+        replace=replace,
+        read=lambda file: entry(project, file).workflow,
+        follow=lambda file: candidates.changed(path),
+        same=lambda one, other: names.key(one.title) == names.key(other.title),
+        folder=folder(project),
+    )
 
 
 def view(project: Records, file: StateFile) -> Workflow:
@@ -251,6 +233,13 @@ def titled(data: dict[str, Any], number: int, title: str) -> dict[str, Any]:
 def title_of(workflow: Workflow, number: int) -> str:
     """Return the title of a phase by its number, `Phase N` if it has none."""
     return next((phase.title for phase in workflow.phases if phase.number == number), "") or f"Phase {number}"
+
+
+def read_phases(data: Mapping[str, Any]) -> list[Phase]:
+    """Return every phase of a state, those included of which only the number is known."""
+    where, context = spot(data, []), values.mapping(data.get("context"), "context", [])
+    known = {each.number: each for each in _phases(where, _titles(context.get(PHASES)), _notes(context.get(NOTES)))}
+    return [known.get(number) or _unnamed(where, number) for number in range(1, where.total + 1)]
 
 
 def _plan_at(project: Records, context: Mapping[str, Any]) -> str:
@@ -340,13 +329,17 @@ def _shown_as_phase(key: str, titles: Sequence[Any], notes: Mapping[int, str]) -
     return (key == PHASES and bool(titles)) or (key == NOTES and bool(notes))
 
 
+def _unnamed(where: Spot, number: int) -> Phase:
+    return Phase(f"phase_{number}", number, f"Phase {number}", "completed" if number < where.current else "pending")
+
+
 def _phases(where: Spot, titles: Sequence[tuple[str, str]], notes: Mapping[int, str]) -> tuple[Phase, ...]:
     known = dict(enumerate(titles, start=1))
     found = []
     for number in sorted({*known, *notes, where.current}):
         title, agent = known.get(number, ("", ""))
-        status: Status = "completed" if number < where.current else "pending"
-        phase = Phase(f"phase_{number}", number, title or f"Phase {number}", status, agent, (), notes.get(number, ""))
+        unnamed = _unnamed(where, number)
+        phase = unnamed._replace(title=title or unnamed.title, agent=agent, handover=notes.get(number, ""))
         if number == where.current:
             phase = phase._replace(title=where.name or phase.title, status=NEUTRAL[where.word])
         found.append(phase)

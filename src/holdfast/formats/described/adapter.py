@@ -6,16 +6,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
-from holdfast.errors import MissingError, SchemaMismatch, StateError, TransitionError
+from holdfast.errors import MissingError, SchemaMismatch, StateError, TransitionError, command_line
 from holdfast.files import document
 from holdfast.formats.described import edits, store, view
 from holdfast.workflow import assignments, statefile
-from holdfast.workflow.model import Changes, Found, Judged, Problem, Step, Workflow
+from holdfast.workflow.draft import Draft
+from holdfast.workflow.model import Changes, Found, Judged, Problem, Workflow
 from holdfast.workflow.statefile import StateFile
-from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from pathlib import Path
 
     from holdfast.formats.described.description import Description
@@ -55,60 +55,25 @@ class Adapter:
         """Start a workflow in a file of its own; nothing begins yet."""
         return store.create(project, self.rules, start)
 
-    def begin(self, project: Records, workflow: Workflow) -> Workflow:
-        """Begin the next unit, unless one is active or stopped."""
-        return self._change(project, workflow, lambda data: edits.begin(self.rules, data), why="begin")[0]
+    def change(
+        self,
+        project: Records,
+        workflow: Workflow,
+        edit: Callable[[Draft], None],
+        *,
+        why: str,
+        error: str = "",
+        repair: bool = False,
+    ) -> Workflow:
+        """Run `edit` on the workflow's draft and write its file. Raises TransitionError, StateError.
 
-    def done(self, project: Records, workflow: Workflow, *, note: str = "", everything: bool = False) -> Workflow:
-        """Complete the current unit and begin the next; with `everything`, complete all of them.
-
-        Nothing happens if somebody else completed it meanwhile. Raises TransitionError if the unit is stopped, or the
-        workflow was completed already.
+        `repair` writes a broken file again from its last content, even if nothing changes.
         """
-        if workflow.finished:
-            raise TransitionError(f"{workflow.place} is completed; change it in an editor to open it again")
-        due = self._due(workflow)
-        if not everything and due and (refused := edits.refusal(self.rules, due, "completed")):
-            raise TransitionError(refused)
 
-        def edit(data: dict[str, Any]) -> None:
-            if due and edits.unit(self.rules, data, due.id).phase.status != "completed":
-                edits.note(self.rules, data, due.id, note)
-                edits.set_status(self.rules, data, due.id, "completed")
-                if not everything:
-                    edits.begin(self.rules, data)
-            for each in workflow.phases if everything else ():
-                edits.set_status(self.rules, data, each.id, "completed")
+        def apply(data: dict[str, Any]) -> None:
+            edit(_Draft(self.rules, data))
 
-        return self._change(project, workflow, edit, why="done")[0]
-
-    def update(self, project: Records, workflow: Workflow, changes: Changes) -> Workflow:
-        """Apply changes to the current unit, or to number `changes.current`, which becomes active without a status.
-
-        A broken file is replaced by its last content with the changes applied, even if they change nothing.
-        """
-        phase = self._meant(workflow, changes)
-        if changes.total not in (None, workflow.total):
-            raise TransitionError(f"{self.NAME} has the {self.rules.word}s it lists, {workflow.total}")
-        if changes.deliverables:
-            raise TransitionError(f"{self.NAME} keeps no deliverables")
-        status = changes.status or ("active" if changes.current is not None else None)
-        if changes.error and status not in ("failed", "blocked"):
-            raise TransitionError(f"an error belongs to a {self.rules.word} that failed; give --status failed with it")
-        if phase and status and (refused := edits.refusal(self.rules, phase, status)):
-            raise TransitionError(refused)
-
-        def edit(data: dict[str, Any]) -> None:
-            if phase and status:
-                edits.set_status(self.rules, data, phase.id, status)
-            if phase and changes.phase:
-                edits.title(self.rules, data, phase.id, changes.phase)
-            if phase and changes.handover is not None:
-                edits.note(self.rules, data, phase.id, changes.handover, instead=True)
-            given = {"reading": changes.reading, "reminders": changes.reminders, "context": changes.context}
-            edits.add(self.rules, data, **given)  # type: ignore[arg-type]
-
-        return self._change(project, workflow, edit, why="update", error=changes.error, repair=True)[0]
+        return store.change(project, self.rules, workflow, apply, why=why, error=error, repair=repair)[0]
 
     def noted(self, workflow: Workflow, changes: Changes, note: str) -> Changes:
         """Return changes with a note on the current unit: in its field for notes, else in the context."""
@@ -117,18 +82,6 @@ class Adapter:
         number = changes.current or workflow.current
         before = next((each.handover for each in workflow.phases if each.number == number), "")
         return replace(changes, handover="\n".join(filter(None, (before, changes.handover, note))))
-
-    def step(self, workflow: Workflow) -> Step | None:
-        """Return the current unit, else the next pending one; None at the end."""
-        due = self._due(workflow)
-        if due is None or workflow.finished:
-            return None
-        verbs = {"active": "go on with", "failed": "retry", "blocked": "unblock"}
-        agent = f", agent {due.agent}" if due.agent else ""
-        text = f'{verbs.get(due.status, "start")} {workflow.named(due)} "{due.title}" ({due.id}{agent})'
-        handover = workflow.phases[due.number - 2].handover if due.number > 1 else ""
-        prompt = f"{due.title}\n\nContext: {handover}" if handover else due.title
-        return Step(due.number, workflow.total, due.title, due.agent, prompt, text)
 
     def parsed(self, project: Records, path: Path, raw: bytes) -> Workflow:
         """Return the workflow in a content of a file. Raises SchemaMismatch, or BrokenError."""
@@ -177,45 +130,13 @@ class Adapter:
 
         error = words if status == "failed" else ""
         try:
-            now, changed = self._change(project, workflow, edit, why=f"{phase_id} {status}", error=error)
+            now, changed = store.change(project, self.rules, workflow, edit, why=f"{phase_id} {status}", error=error)
         except TransitionError as refused:
             return Judged(workflow, changed=False, remark=str(refused))
         return Judged(now, changed)
 
     def brief(self, project: Records, workflow: Workflow, phase: Phase) -> None:
         """Return None: the files hold no more about a unit than its agent's prompt."""
-
-    def ready(self, workflow: Workflow) -> tuple[Phase, ...]:
-        """Return the unit that is due, if none is active."""
-        due = self._due(workflow)
-        return () if due is None or any(each.status == "active" for each in workflow.phases) else (due,)
-
-    def undoing(self, phase_id: str) -> str:
-        """Return the command with which a person makes a completed unit active again."""
-        return edits.again(phase_id)
-
-    def _change(
-        self, project: Records, workflow: Workflow, edit: Callable[[dict[str, Any]], None], **more: Any
-    ) -> tuple[Workflow, bool]:
-        return store.change(project, self.rules, workflow, edit, **more)
-
-    def _due(self, workflow: Workflow) -> Phase | None:
-        if workflow.finished:
-            return None
-        now = view.current(workflow.phases)
-        return now or next((each for each in workflow.phases if each.status == "pending"), None)
-
-    def _meant(self, workflow: Workflow, changes: Changes) -> Phase | None:
-        """Return the unit that a change is about; None for none. Raises TransitionError if there is no such unit."""
-        wanted = changes.phase or changes.status or changes.handover is not None
-        if changes.current is not None:
-            if not 1 <= changes.current <= workflow.total:
-                raise TransitionError(f"there is no {self.rules.word} {changes.current}; there are {workflow.total}")
-            return workflow.phases[changes.current - 1]
-        due = self._due(workflow) if wanted else None
-        if wanted and due is None:
-            raise TransitionError(f"{quoted(workflow.title)} has no current {self.rules.word}; name one with --phase N")
-        return due
 
     def _named(self, project: Records, keys: Collection[str]) -> set[Path]:
         prefix = f"{self.NAME}:"
@@ -238,6 +159,39 @@ class Adapter:
             except OSError as error:
                 problems.append(Problem(path, str(error)))
         return Found(tuple(workflows), tuple(problems), left)
+
+
+class _Draft(Draft):
+    """The JSON of one file during one change."""
+
+    def __init__(self, rules: Description, data: dict[str, Any]) -> None:
+        self.rules, self.data = rules, data
+        self.unit_word = rules.word
+
+    def units(self) -> list[Phase]:
+        return [each.phase for each in view.units(self.rules, self.data, [])]
+
+    def move(self, id: str, status: Status, *, note: str = "", reason: str = "") -> None:
+        now = self.unit(id)
+        if status == "completed" and now.status in ("failed", "blocked"):
+            again = command_line("update", "--phase", str(now.number), "--status", "active")
+            self.refuse(f"{now.title} is {now.status}; `{again}` makes it active again")
+        edits.set_status(self.rules, self.data, id, status)
+        edits.note(self.rules, self.data, id, note)
+
+    def cancel(self, reason: str) -> None:
+        edits.cancel(self.rules, self.data)
+
+    def add(self, changes: Changes) -> None:
+        edits.add(self.rules, self.data, reading=changes.reading, reminders=changes.reminders, context=changes.context)
+
+    def rename(self, id: str, title: str) -> None:
+        edits.title(self.rules, self.data, id, title)
+
+    def hand_over(self, id: str, text: str | None, deliverables: Sequence[str]) -> None:
+        if deliverables:
+            self.refuse(f"{self.rules.name} keeps no deliverables")
+        edits.note(self.rules, self.data, id, text or "", instead=True)
 
 
 def of(rules: Description) -> Adapter:

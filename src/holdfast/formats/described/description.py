@@ -39,6 +39,7 @@ class Description:
         workflow: the fields of the workflow: what they are for → their path in the file.
         unit: the fields of a unit: what they are for → their path in the unit.
         statuses: the words of each status; the first is the one that is written.
+        cancelled: the words of a workflow that was cancelled, for its own status.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Description:
     workflow: Mapping[str, str] = field(default_factory=dict)
     unit: Mapping[str, str] = field(default_factory=dict)
     statuses: Mapping[str, tuple[_Word, ...]] = field(default_factory=dict)
+    cancelled: tuple[_Word, ...] = ()
 
     @property
     def agents(self) -> bool:
@@ -121,14 +123,15 @@ def parse(name: str, data: Mapping[str, Any], source: str) -> Description:
         read.fail(f"units.word: {word!r} isn't a word in small letters")
     given = data.get("statuses")
     table: Mapping[str, Any] = given if isinstance(given, dict) else read.fail("statuses is missing: name the words")
-    read.only(table, STATUSES, "statuses.")
+    read.only(table, (*STATUSES, "cancelled"), "statuses.")
     statuses: dict[str, tuple[_Word, ...]] = {each: read.words(table, each) for each in STATUSES}
     if not statuses["pending"] or not statuses["completed"]:
         read.fail("statuses needs pending and completed: the words that the file has for them")
-    known = [_meaning(each) for words in statuses.values() for each in words]
+    cancelled = read.words(table, "cancelled")
+    known = [_meaning(each) for words in (*statuses.values(), cancelled) for each in words]
     if twice := next((each for each in known if known.count(each) > 1), None):
         read.fail(f"statuses: {twice[1]!r} means two things; give each status its own words")
-    return Description(name, source, files, path, word, workflow, units, statuses)
+    return Description(name, source, files, path, word, workflow, units, statuses, cancelled)
 
 
 def misplaced(place: str) -> str:
@@ -154,10 +157,13 @@ def meaning(description: Description, value: Any) -> Status | None:
     """Return the status that a value in a file means; None if the description has no such word. Nothing is pending."""
     if value is None:
         return "pending"
+    return next((each for each in STATUSES if among(description.statuses[each], value)), None)
+
+
+def among(words: tuple[_Word, ...], value: Any) -> bool:
+    """Return whether a value in a file is one of some words."""
     wanted = _meaning(value)
-    return next(
-        (each for each in STATUSES if any(_meaning(word) == wanted for word in description.statuses[each])), None
-    )
+    return any(_meaning(word) == wanted for word in words)
 
 
 def _meaning(value: Any) -> tuple[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from holdfast.errors import TransitionError, command_line
+from holdfast.errors import TransitionError
 from holdfast.formats.described import fields, view
 from holdfast.formats.described.description import meaning
 from holdfast.workflow import values
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from holdfast.formats.described.description import Description
     from holdfast.formats.described.view import Unit
-    from holdfast.workflow.model import Phase, Status
+    from holdfast.workflow.model import Status
 
 _KEPT_BESIDE = {"reading": "required reading", "reminders": "reminders", "context": "context"}
 
@@ -63,7 +63,7 @@ def begin(rules: Description, data: dict[str, Any]) -> None:
 def settle(rules: Description, data: dict[str, Any]) -> None:
     """Let the workflow's own status, if the file has one, follow from those of its units."""
     path = rules.workflow.get("status", "")
-    if not path:
+    if not path or view.is_cancelled(rules, data):
         return
     phases = [each.phase for each in view.units(rules, data, [])]
     wanted: Status = "pending"
@@ -123,17 +123,10 @@ def add(
         _put(rules, data, path, {**(before or {}), **context})
 
 
-def refusal(rules: Description, phase: Phase, new: Status) -> str:
-    """Say why a person can't give a unit a status now; empty if they can."""
-    if new == "completed" and phase.status in ("failed", "blocked"):
-        named = f"{rules.word} {phase.number} {quoted(phase.title)} is {phase.status}"
-        return f"{named}; `{again(phase.number)}` makes it active again"
-    return ""
-
-
-def again(which: object) -> str:
-    """Return the command with which a person makes a unit, named by number or id, active again."""
-    return command_line("update", "--phase", str(which), "--status", "active")
+def cancel(rules: Description, data: dict[str, Any]) -> None:
+    """Write the workflow's own word for being cancelled, if the format has one; else nothing changes."""
+    if rules.cancelled and rules.workflow.get("status"):
+        _put(rules, data, rules.workflow["status"], rules.cancelled[0])
 
 
 def _place(rules: Description, name: str) -> str:

@@ -74,7 +74,8 @@ def workflow(project: Records, rules: Description, file: StateFile) -> Workflow:
     check(rules, file.path, data)
     phases = tuple(each.phase for each in units(rules, data, warnings))
     where = rules.workflow
-    status = _whole(rules, data, phases, warnings)
+    cancelled = is_cancelled(rules, data)
+    status: Status = "failed" if cancelled else _whole(rules, data, phases, warnings)
     context = fields.get(data, where.get("context", ""))
     title = values.text(fields.get(data, where.get("title", "")))
     return Workflow.of(
@@ -92,7 +93,13 @@ def workflow(project: Records, rules: Description, file: StateFile) -> Workflow:
         context=values.mapping(context, where.get("context", ""), warnings),
         created_at=values.text(fields.get(data, where.get("created", ""))),
         warnings=warnings,
+        abandoned=cancelled,
     )
+
+
+def is_cancelled(rules: Description, data: Mapping[str, Any]) -> bool:
+    """Return whether the workflow's own status is one of the format's words for cancelled."""
+    return described.among(rules.cancelled, fields.get(data, rules.workflow.get("status", "")))
 
 
 def identity(rules: Description, data: Mapping[str, Any], path: Path) -> str:

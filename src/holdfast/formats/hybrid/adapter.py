@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from holdfast.errors import MissingError, StateError, TransitionError
+from holdfast.errors import MissingError, StateError
 from holdfast.files.lock import locked
 from holdfast.formats.hybrid import file as files
 from holdfast.formats.hybrid import record, store, transitions, view
 from holdfast.formats.hybrid.past import parsed, redraw, restore, written
 from holdfast.formats.hybrid.view import generate_markdown
 from holdfast.workflow import extras
-from holdfast.workflow.model import Changes, Found, Judged, Phase, Problem, Start, Status, Step, Workflow
-from holdfast.workflow.wording import count, quoted
+from holdfast.workflow.draft import Draft
+from holdfast.workflow.model import Changes, Found, Judged, Phase, Problem, Start, Status, Workflow
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from holdfast.formats.hybrid.transitions import Mover
     from holdfast.workflow.model import Foreign
@@ -25,10 +25,9 @@ if TYPE_CHECKING:
 __all__ = [
     "NAME",
     "Workflow",
-    "begin",
     "brief",
     "candidates",
-    "done",
+    "change",
     "find",
     "foreign",
     "generate_markdown",
@@ -37,13 +36,9 @@ __all__ = [
     "move",
     "noted",
     "parsed",
-    "ready",
     "reopen",
     "restore",
     "start",
-    "step",
-    "undoing",
-    "update",
     "written",
 ]
 
@@ -95,56 +90,83 @@ def start(project: Records, start: Start) -> Workflow:
     return store.create(project, replace(start, phases=phases))
 
 
-def begin(project: Records, workflow: Workflow) -> Workflow:
-    """Start the first pending phase, unless one is active or failed."""
+def change(
+    project: Records,
+    workflow: Workflow,
+    edit: Callable[[Draft], None],
+    *,
+    why: str,
+    error: str = "",
+    repair: bool = False,
+) -> Workflow:
+    """Run `edit` on the workflow's draft, then write its state, its view and what is kept beside the state.
 
-    def edit(data: dict[str, Any]) -> None:
-        store.expect(data, workflow.id)
-        transitions.begin(data)
-
-    return store.change(project, edit, why="begin")[0]
-
-
-def done(project: Records, workflow: Workflow, *, note: str = "", everything: bool = False) -> Workflow:
-    """Complete the current phase and start the next, which gets `note` (R000-34); the last completes the workflow.
-
-    With `everything`, the workflow is ended, and phases that never began stay pending, so that nothing claims to be
-    done that isn't. Nothing happens if somebody else completed the phase meanwhile. Raises TransitionError if the phase
-    failed, or if the workflow was completed already or lists no phases.
+    `repair` writes a broken file again from its last generation, even if nothing changes. Raises TransitionError,
+    StateError.
     """
-    if workflow.finished:
-        raise TransitionError(
-            f"{quoted(workflow.title)} is completed; `holdfast hybrid reopen PHASE` makes a phase active again"
-        )
-    if not workflow.phases and not everything:
-        raise TransitionError(f"{workflow.place} lists no phases; `holdfast done --all` ends the workflow")
+    made: list[_Draft] = []
 
-    def edit(data: dict[str, Any]) -> None:
+    def apply(data: dict[str, Any]) -> None:
         store.expect(data, workflow.id)
-        if everything:
-            transitions.finish(data, note)
-        else:
-            seen = workflow.current if workflow.phase_status != "completed" else None
-            transitions.done(data, None if seen is None else seen - 1, note)
-
-    return store.change(project, edit, why="done")[0]
-
-
-def update(project: Records, workflow: Workflow, changes: Changes) -> Workflow:
-    """Apply changes to the current phase, or to phase `changes.current`, which becomes active if no status is given.
-
-    Reading, reminders and context are kept in a file beside the state (`extras`). A broken state file is replaced by
-    its last generation with the changes applied, even if they change nothing. Raises TransitionError.
-    """
-
-    def edit(data: dict[str, Any]) -> None:
-        store.expect(data, workflow.id)
-        _apply(data, changes)
+        made[:] = [_Draft(data)]
+        edit(made[0])
 
     with locked(files.path(project).parent):
-        store.change(project, edit, why="update", error=changes.error, repair=True)
-        extras.add(project, workflow.path, workflow.id, changes)
-        return find(project).workflows[0]
+        store.change(project, apply, why=why, error=error, repair=repair)
+        draft = made[0]
+        if draft.extra is not None:
+            extras.add(project, workflow.path, workflow.id, draft.extra)
+        if draft.notes is not None:
+            extras.write_notes(project, workflow.path, workflow.id, draft.notes)
+        now = find(project).workflows[0]
+        project.observe(now, error=error)
+        return now
+
+
+class _Draft(Draft):
+    """The JSON of the state file during one change, moved by a person."""
+
+    advances = True  # R000-35
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        self.data = data
+        self.extra: Changes | None = None
+        self.notes: dict[str, Any] | None = None
+
+    def units(self) -> tuple[Phase, ...]:
+        return files.read_phases(self.data, [])
+
+    def move(self, id: str, status: Status, *, note: str = "", reason: str = "") -> None:
+        transitions.move(self.data, self._index(id), status, handover=note, advance=False)
+
+    def reopen(self, id: str) -> None:
+        transitions.reopen(self.data, self._index(id))
+        self.notes = {}
+
+    def end(self, *, early: bool) -> None:
+        transitions.finish(self.data)
+
+    def cancel(self, reason: str) -> None:
+        self.data["status"] = "failed"
+        self.notes = {extras.CANCELLED: reason}
+
+    def add(self, changes: Changes) -> None:
+        self.extra = changes
+
+    def unit(self, id: str) -> Phase:
+        return self.units()[self._index(id)]
+
+    def rename(self, id: str, title: str) -> None:
+        self.data["phases"][self._index(id)]["title"] = title
+
+    def hand_over(self, id: str, text: str | None, deliverables: Sequence[str]) -> None:
+        transitions.move(self.data, self._index(id), None, handover=text or "", deliverables=deliverables)
+
+    def nothing_due(self) -> str:
+        return f"{files.FILE} lists no phases; `holdfast done --all` ends the workflow"
+
+    def _index(self, id: str) -> int:
+        return store.index_of(self.data, id)
 
 
 def noted(workflow: Workflow, changes: Changes, note: str) -> Changes:
@@ -156,22 +178,6 @@ def noted(workflow: Workflow, changes: Changes, note: str) -> Changes:
         before = next((each.handover for each in workflow.phases if each.number == workflow.current), "")
         return replace(changes, handover="\n".join(filter(None, (before, changes.handover, note))))
     return changes.with_note(workflow, note)
-
-
-def step(workflow: Workflow) -> Step | None:
-    """Return the active, failed or next pending phase with its agent's prompt (R000-34, R000-35); None at the end.
-
-    The prompt's context is the hand-over of the phase before it; the first phase has none (I000-4).
-    """
-    phase = _due(workflow)
-    if phase is None:
-        return None
-    handover = workflow.phases[phase.number - 2].handover if phase.number > 1 else ""
-    verb = {"active": "go on with", "failed": "retry"}.get(phase.status, "start")
-    agent = f" (agent {phase.agent})" if phase.agent else ""
-    text = f'{verb} phase {phase.number}/{workflow.total} "{phase.title}"{agent}'
-    prompt = f"{phase.title}\n\nContext: {handover}" if handover else phase.title
-    return Step(phase.number, workflow.total, phase.title, phase.agent, prompt, text)
 
 
 def move(
@@ -228,17 +234,6 @@ def brief(project: Records, workflow: Workflow, phase: Phase) -> None:
     """Return None: an agent gets no brief of its phase, since its prompt holds the hand-over."""
 
 
-def ready(workflow: Workflow) -> tuple[Phase, ...]:
-    """Return the phase that is due, if no phase is active, because only one is active at a time (R000-15)."""
-    due = None if any(each.status == "active" for each in workflow.phases) else _due(workflow)
-    return (due,) if due else ()
-
-
-def undoing(phase_id: str) -> str:
-    """Return the command with which a person makes a completed phase active again (I000-15)."""
-    return f"holdfast hybrid reopen {phase_id}"
-
-
 def reopen(project: Records, phase_id: str) -> Workflow:
     """Make a completed or failed phase active again; for people only, never for a hook (I000-15)."""
 
@@ -246,35 +241,3 @@ def reopen(project: Records, phase_id: str) -> Workflow:
         transitions.reopen(data, store.index_of(data, phase_id))
 
     return store.change(project, edit, why=f"{phase_id} reopened")[0]
-
-
-def _due(workflow: Workflow) -> Phase | None:
-    if workflow.finished:
-        return None
-    current = next((phase for phase in workflow.phases if phase.number == workflow.current), None)
-    if current and current.status != "completed":
-        return current
-    unfinished = [phase for phase in workflow.phases if phase.status != "completed"]
-    return min(unfinished, key=lambda phase: (phase.status == "pending", phase.number), default=None)
-
-
-def _apply(data: dict[str, Any], changes: Changes) -> None:
-    if changes.total not in (None, len(data["phases"])):
-        raise TransitionError(
-            f"the file lists {count(len(data['phases']), 'phase')}, and --total can't change that; to have other "
-            "phases, start a new workflow"
-        )
-    if changes.current is not None and not 1 <= changes.current <= len(data["phases"]):
-        raise TransitionError(
-            f"there is no phase {changes.current}; the workflow has {count(len(data['phases']), 'phase')}, from 1 on"
-        )
-    index = transitions.due(data) if changes.current is None else changes.current - 1
-    wants_phase = changes.phase or changes.status or changes.deliverables or changes.handover is not None
-    if index is None and wants_phase:
-        raise TransitionError("no phase is current; name one with --phase N")
-    if index is not None and (wants_phase or changes.current is not None):
-        status = changes.status or ("active" if changes.current is not None else None)
-        transitions.move(data, index, status, deliverables=changes.deliverables, handover=changes.handover or "")
-        if changes.phase:
-            data["phases"][index]["title"] = changes.phase
-    transitions.check_error(data, index, changes.error)

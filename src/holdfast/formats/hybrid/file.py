@@ -121,7 +121,7 @@ def view(project: Records, file: StateFile) -> Workflow:
 
 def _view(project: Records, file: StateFile) -> Workflow:
     data, warnings = file.data, list[str]()
-    phases = tuple(_phase(each, number, warnings) for number, each in enumerate(data["phases"]))
+    phases = read_phases(data, warnings)
     _warn_of_same_ids(phases, warnings)
     current = _current(data, phases, warnings)
     return Workflow.of(
@@ -140,6 +140,11 @@ def _view(project: Records, file: StateFile) -> Workflow:
         context=values.mapping(data.get(CONTEXT), CONTEXT, warnings),
         warnings=warnings,
     )
+
+
+def read_phases(data: Mapping[str, Any], warnings: list[str]) -> tuple[Phase, ...]:
+    """Return the phases in a state, adding a warning for each value that doesn't follow the schema."""
+    return tuple(_phase(each, number, warnings) for number, each in enumerate(data["phases"]))
 
 
 def _is_phase(given: Any, *, titles: bool) -> bool:

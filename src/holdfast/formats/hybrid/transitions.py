@@ -75,46 +75,15 @@ def check_error(data: dict[str, Any], index: int | None, error: str) -> None:
         raise TransitionError("only a failed phase has an error; add --status failed")
 
 
-def due(data: dict[str, Any]) -> int | None:
-    """Return the index of the active, else the failed, else the next pending phase; None at the end."""
-    statuses = _statuses(data)
-    for wanted in ("active", "failed", "pending"):
-        if wanted in statuses:
-            return statuses.index(wanted)
-    return None
+def finish(data: dict[str, Any]) -> None:
+    """End the workflow, for people only, and leave phases that never began as they are.
 
-
-def begin(data: dict[str, Any]) -> None:
-    """Start the first pending phase, unless one is active or failed."""
-    index = due(data)
-    if index is not None and _statuses(data)[index] == "pending" and files.status(data.get("status")) != "completed":
-        move(data, index, "active")
-
-
-def done(data: dict[str, Any], seen: int | None, note: str) -> None:
-    """Complete the phase that is due and advance, unless phase `seen`, which the caller means, is completed by now."""
-    if seen is not None and _statuses(data)[seen] == "completed":
-        return
-    index = due(data)
-    if index is not None:
-        move(data, index, "completed", handover=note)
-
-
-def finish(data: dict[str, Any], note: str) -> None:
-    """End the workflow, for people only: complete the active phase, and leave those that never began as they are.
-
-    `note` becomes the hand-over of the phase that was due, which is completed for it even if it never began. Raises
-    TransitionError if a phase failed: only a retry lets it go on, and nothing turns it into a success (R000-14).
+    Raises TransitionError if a phase failed: only a retry lets it go on, and nothing turns it into a success (R000-14).
     """
     failed = next((number for number, status in enumerate(_statuses(data)) if status == "failed"), None)
     if failed is not None:
         said = f"{_named(data, failed)} failed, so the workflow can't end as completed; {_retry(failed)}"
-        raise TransitionError(f"{said}, or `holdfast start TITLE --replace` archives it as it is")
-    last = due(data) if note else None
-    if last is not None:
-        _write(_opened(data, last), (), note, only_empty=False)
-    for index in (number for number, status in enumerate(_statuses(data)) if status == "active" or number == last):
-        _opened(data, index)["status"] = "completed"
+        raise TransitionError(f"{said}, or `holdfast cancel` gives the workflow up")
     data["status"], data["current_phase"] = "completed", None
 
 

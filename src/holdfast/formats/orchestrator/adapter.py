@@ -19,24 +19,24 @@ from holdfast.formats.orchestrator.work import RUNS, credit, ran
 from holdfast.patterns import regex
 from holdfast.workflow import assignments, extras, statefile
 from holdfast.workflow.assignments import extract_result
-from holdfast.workflow.model import Changes, Found, Judged, Problem, Start, Status, Step, Workflow
+from holdfast.workflow.draft import Draft
+from holdfast.workflow.model import Found, Judged, Problem, Start, Status, Step, Workflow
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection, Sequence
 
     from holdfast.formats.orchestrator.run import Run
-    from holdfast.workflow.model import Phase
+    from holdfast.workflow.model import Changes, Phase
     from holdfast.workflow.records import Records
     from holdfast.workflow.statefile import StateFile
 
 __all__ = [
     "NAME",
     "RUNS",
-    "begin",
     "brief",
     "candidates",
+    "change",
     "credit",
-    "done",
     "find",
     "foreign",
     "held",
@@ -47,13 +47,10 @@ __all__ = [
     "match_phase",
     "parsed",
     "ran",
-    "ready",
     "restore",
     "start",
     "step",
-    "undoing",
     "unlock",
-    "update",
     "written",
 ]
 
@@ -115,67 +112,85 @@ def start(project: Records, start: Start) -> Workflow:
         return store.create(project, start, store.compose(project, start.title, start.phases))
 
 
-def begin(project: Records, workflow: Workflow) -> Workflow:
-    """Approve the plan if it isn't, and start the next pending task; do nothing while one is active or failed."""
+def change(
+    project: Records,
+    workflow: Workflow,
+    edit: Callable[[Draft], None],
+    *,
+    why: str,
+    error: str = "",
+    repair: bool = False,
+) -> Workflow:
+    """Run `edit` on the run's draft, then write its state and what is kept beside it.
 
-    def edit(run: Run) -> None:
-        tasks = run.tasks()
-        waiting = next((each.id for each in tasks if each.status == "pending"), None)
-        if waiting is not None and not run.terminal and all(each.status in ("pending", "completed") for each in tasks):
-            transitions.begin(run, waiting)
-
-    return store.change(project, edit, why="begin", run_id=workflow.id).workflow
-
-
-def done(project: Records, workflow: Workflow, *, note: str = "", everything: bool = False) -> Workflow:
-    """Complete the task at work and start the next one; after the last, the run is completed without an outer review.
-
-    With `everything`, the run ends and tasks that are left stay pending, so that nothing claims to be done that isn't.
-    Nothing happens if somebody else completed the task meanwhile. Raises TransitionError.
+    `repair` writes a broken file again from its last generation, even if nothing changes. Raises TransitionError,
+    StateError.
     """
+    made: list[_Draft] = []
 
-    def edit(run: Run) -> None:
-        transitions.insist_open(run)
-        seen = workflow.due[0] if workflow.due else None
-        if everything:
-            transitions.complete(run, anyway=True)
-        elif seen is None:
-            transitions.complete(run)
-        elif run.task(seen).status != "completed":
-            transitions.finish(run, seen, handover=note)
-            left = run.unfinished()
-            waiting = next((each.id for each in left if each.status == "pending"), None)
-            if waiting is not None and all(each.status == "pending" for each in left):
-                transitions.begin(run, waiting)
-            elif not left:
-                transitions.complete(run)
-
-    return store.change(project, edit, why="done", run_id=workflow.id).workflow
-
-
-def update(project: Records, workflow: Workflow, changes: Changes) -> Workflow:
-    """Move the task at work or task number `changes.current`; keep reading, reminders and context beside the state.
-
-    A broken state file is replaced by its last generation with the changes applied. Raises TransitionError.
-    """
-    if changes.total not in (None, workflow.total):
-        raise TransitionError("a run has the tasks of its task document; add one there")
-    if changes.deliverables:
-        raise TransitionError("name the files of a task with `holdfast orchestrator task finish ID --file PATH`")
-    if changes.error and changes.status not in ("failed", "blocked"):
-        raise TransitionError("an error belongs to a task that failed; give --status failed with it")
-    task = _meant(workflow, changes)
-
-    def edit(run: Run) -> None:
-        if task is not None:
-            _apply(run, task.id, changes)
+    def apply(run: Run) -> None:
+        made[:] = [_Draft(run)]
+        edit(made[0])
 
     path = schema.state_path(project.root)
     statefile.guard(project.root, path)
     with locked(path.parent):
-        made = store.change(project, edit, why="update", run_id=workflow.id, error=changes.error, repair=True)
-        extras.add(project, path, workflow.id, changes)
-        return store.told(find(project).workflows[0], made.run.said)
+        changed = store.change(project, apply, why=why, run_id=workflow.id, error=error, repair=repair)
+        if made[0].extra is None:
+            return changed.workflow
+        extras.add(project, path, workflow.id, made[0].extra)
+        return store.told(find(project).workflows[0], changed.run.said)
+
+
+class _Draft(Draft):
+    """A run during one change."""
+
+    unit_word = "task"
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.extra: Changes | None = None
+
+    def units(self) -> Sequence[Phase]:
+        return self.run.tasks()
+
+    def move(self, id: str, status: Status, *, note: str = "", reason: str = "") -> None:
+        if status == "active":
+            transitions.begin(self.run, id)
+        elif status == "completed":
+            transitions.finish(self.run, id, handover=note)
+        elif status in ("failed", "blocked"):
+            transitions.fail(self.run, id, reason)
+        elif self.run.task(id).status != "pending":
+            self.refuse("a task that was started doesn't become pending again")
+
+    def reopen(self, id: str) -> None:
+        transitions.reopen(self.run, id)
+
+    def end(self, *, early: bool) -> None:
+        transitions.complete(self.run, anyway=early)
+
+    def cancel(self, reason: str) -> None:
+        transitions.abort(self.run)
+
+    def add(self, changes: Changes) -> None:
+        self.extra = changes
+
+    def rename(self, id: str, title: str) -> None:
+        self.refuse("a task is renamed in its task document")
+
+    def hand_over(self, id: str, text: str | None, deliverables: Sequence[str]) -> None:
+        if deliverables:
+            self.refuse("name the files of a task with `holdfast orchestrator task finish ID --file PATH`")
+        self.run.note(id)["handover"] = text or ""
+
+    def all_completed(self) -> bool:
+        return not self.run.unfinished()
+
+    def following(self, completed: str = "") -> Phase | None:
+        left = self.run.unfinished()
+        waiting = next((each for each in left if each.status == "pending"), None)
+        return waiting if not self.run.terminal and all(each.status == "pending" for each in left) else None
 
 
 def step(workflow: Workflow) -> Step | None:
@@ -238,17 +253,6 @@ def held(project: Records, workflow: Workflow) -> str:
         return ""
 
 
-def ready(workflow: Workflow) -> tuple[Phase, ...]:
-    """Return the pending tasks of the first open phase, which can be worked on in parallel."""
-    due = set(workflow.due)
-    return tuple(each for each in workflow.phases if each.id in due and each.status == "pending")
-
-
-def undoing(phase_id: str) -> str:
-    """Return the command with which a person goes back before a task's completion."""
-    return "holdfast log restore"
-
-
 def _found(project: Records) -> tuple[Found, Run | None]:
     """Return what `find` does, with the run that was read for it."""
     try:
@@ -261,34 +265,6 @@ def _found(project: Records) -> tuple[Found, Run | None]:
     workflow, problems = view.workflow(project, file, run)
     broken = (Problem(file.path, _broken(file)),) if file.broken else ()
     return Found((workflow,), broken + problems), run
-
-
-def _meant(workflow: Workflow, changes: Changes) -> Phase | None:
-    """Return the task that changes are about, None if they move none. Raises TransitionError if there is no such."""
-    if not (changes.phase or changes.status or changes.handover is not None or changes.current is not None):
-        return None
-    numbers = (changes.current, workflow.current, *(each.number for each in workflow.phases if each.id in workflow.due))
-    wanted = next((each for each in numbers if each is not None), None)
-    found = next((each for each in workflow.phases if each.number == wanted), None)
-    if found is None:
-        raise TransitionError(f"there is no task number {wanted}; the run has {workflow.total} tasks")
-    if changes.phase and changes.phase != found.title:
-        raise TransitionError("a task is renamed in its task document")
-    return found
-
-
-def _apply(run: Run, id_: str, changes: Changes) -> None:
-    status = changes.status or ("active" if changes.current is not None else None)
-    if status == "active":
-        transitions.begin(run, id_)
-    elif status == "completed":
-        transitions.finish(run, id_)
-    elif status in ("failed", "blocked"):
-        transitions.fail(run, id_, changes.error)
-    elif status == "pending" and run.task(id_).status != "pending":
-        raise TransitionError("a task that was started doesn't become pending again")
-    if changes.handover is not None:
-        run.note(id_)["handover"] = changes.handover
 
 
 def _broken(file: StateFile) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +13,11 @@ from holdfast.formats.skills import file as files
 from holdfast.formats.skills.next import step
 from holdfast.formats.skills.past import parsed, restore, written
 from holdfast.workflow import assignments, extras, statefile, values
+from holdfast.workflow.draft import Draft
 from holdfast.workflow.model import Brief, Changes, Found, Judged, Problem, Start, Workflow
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from holdfast.files.transcript import Work
     from holdfast.formats.skills.machine import Machine
@@ -27,22 +27,18 @@ if TYPE_CHECKING:
 __all__ = [
     "NAME",
     "asked",
-    "begin",
     "brief",
     "candidates",
+    "change",
     "compacted",
-    "done",
     "evidence",
     "find",
     "judge",
     "match_phase",
     "parsed",
-    "ready",
     "restore",
     "start",
     "step",
-    "undoing",
-    "update",
     "with_keys",
     "written",
 ]
@@ -96,69 +92,91 @@ def start(project: Records, start: Start) -> Workflow:
     return replace(made.workflow, warnings=(*made.workflow.warnings, warning))
 
 
-def begin(project: Records, workflow: Workflow) -> Workflow:
-    """Begin the first phase or task that is pending; do nothing while one is in progress."""
-    return store.change(project, workflow, units.begin_next, why="begin")[0]
+def change(
+    project: Records,
+    workflow: Workflow,
+    edit: Callable[[Draft], None],
+    *,
+    why: str,
+    error: str = "",
+    repair: bool = False,
+) -> Workflow:
+    """Run `edit` on the workflow's draft, then write its state; one that is over is moved to `completed/`.
 
-
-def done(project: Records, workflow: Workflow, *, note: str = "", everything: bool = False) -> Workflow:
-    """Complete the current phase or task and begin the next; the last one completes the workflow.
-
-    With `everything`, the workflow ends. The active phase or task is completed if it can be; what is left stays open.
-    Nothing happens if somebody else completed it meanwhile. Raises TransitionError while a checkpoint of the phase is
-    open or failed, or if the workflow is blocked.
+    `repair` writes a broken file again from its last content, even if nothing changes. Raises TransitionError,
+    StateError.
     """
-    if not workflow.phases and not everything:
-        raise TransitionError(f"{workflow.place} has no phases recorded; `holdfast done --all` completes the workflow")
-    unit = _due(workflow)
+    made: list[_Draft] = []
 
-    def edit(data: dict[str, Any], rules: Machine, at: str) -> None:
-        if files.status(data) in files.FINAL:
-            return
-        if unit and units.status(data, unit) == "completed":
-            return
-        _note(data, unit, note)
-        if everything:
-            if unit and units.status(data, unit) == "in_progress":
-                with suppress(TransitionError):  # its checkpoints are open, so nobody can say that it is completed
-                    units.complete(data, rules, unit, at)
-            transitions.end(data, rules, at, early=True)
-            return
-        if unit:
-            units.complete(data, rules, unit, at)
-        if units.are_completed(data, rules):
-            transitions.end(data, rules, at)
+    def apply(data: dict[str, Any], rules: Machine, at: str) -> None:
+        made[:] = [_Draft(data, rules, at)]
+        edit(made[0])
+
+    with store.held(project, workflow):
+        now, _ = store.change(project, workflow, apply, why=why, error=error, repair=repair)
+        if made[0].extra is not None:
+            extras.add(project, workflow.path, workflow.id, made[0].extra)
+            now = view.merged(project, view.read(project, workflow.path))[0]
+        if not now.finished:
+            return now
+        store.move_away(project, now)
+        return replace(now, path=places.completed(project) / now.path.name)
+
+
+class _Draft(Draft):
+    """The JSON of one state during one change, with the machine of its skill."""
+
+    unit_word = "step"
+
+    def __init__(self, data: dict[str, Any], rules: Machine, at: str) -> None:
+        self.data, self.rules, self.at = data, rules, at
+        self.extra: Changes | None = None
+
+    def units(self) -> Sequence[Phase]:
+        return view.read_units(self.data, self.rules, [])
+
+    def move(self, id: str, status: Status, *, note: str = "", reason: str = "") -> None:
+        number = files.task_number(id)
+        _note(self.data, id, note)
+        if status == "pending":
+            self.refuse("a step that has begun can't become pending again; block it instead")
+        if status in ("blocked", "failed"):
+            _block(self.data, id, number, reason, self.at)
+        elif status == "active":
+            if units.status(self.data, id) == "blocked":
+                transitions.unblock(self.data, self.at)
+            units.begin(self.data, self.rules, id, self.at)
         else:
-            units.begin_next(data, rules, at)
+            units.complete(self.data, self.rules, id, self.at)
 
-    with store.held(project, workflow):
-        now, _ = store.change(project, workflow, edit, why="done")
-        return store.move_away(project, now) if now.finished else now
+    def reopen(self, id: str) -> None:
+        units.reopen(self.data, self.rules, id, self.at)
 
+    def end(self, *, early: bool) -> None:
+        if files.status(self.data) not in files.FINAL:
+            transitions.end(self.data, self.rules, self.at, early=early)
 
-def update(project: Records, workflow: Workflow, changes: Changes) -> Workflow:
-    """Change the status, name or note of the current phase or task, or of number `changes.current`.
+    def cancel(self, reason: str) -> None:
+        transitions.abandon(self.data, reason, self.at)
 
-    Reading and reminders are kept in `extra/`, the context in the state. A broken state file is replaced by its last
-    content with the changes applied, even if they change nothing. Raises TransitionError.
-    """
-    unit = _meant(workflow, changes)
-    if changes.total not in (None, workflow.total) or changes.deliverables:
-        raise TransitionError(f"a skill's workflow has the phases it lists, {workflow.total}, and no deliverables")
-    if changes.error and changes.status not in ("blocked", "failed"):
-        raise TransitionError("an error belongs to a phase that is blocked; give --status blocked with it")
-
-    def edit(data: dict[str, Any], rules: Machine, at: str) -> None:
-        if unit:
-            _apply(data, rules, unit, changes, at)
+    def add(self, changes: Changes) -> None:
         if changes.context:
-            data["context"] = {**values.mapping(data.get("context"), "context", []), **changes.context}
-            data["workflow"]["updated_at"] = at
+            self.data["context"] = {**values.mapping(self.data.get("context"), "context", []), **changes.context}
+            self.data["workflow"]["updated_at"] = self.at
+        if changes.reading or changes.reminders:
+            self.extra = replace(changes, context={})
 
-    with store.held(project, workflow):
-        store.change(project, workflow, edit, why="update", error=changes.error, repair=True)
-        extras.add(project, workflow.path, workflow.id, replace(changes, context={}))
-        return view.merged(project, view.read(project, workflow.path))[0]
+    def rename(self, id: str, title: str) -> None:
+        _rename(self.data, self.rules, id, title, self.at)
+
+    def hand_over(self, id: str, text: str | None, deliverables: Sequence[str]) -> None:
+        if deliverables:
+            self.refuse("a skill's workflow keeps no deliverables")
+        _note(self.data, id, text or "")
+
+    def following(self, completed: str = "") -> Phase | None:
+        unit = units.following(self.data, self.rules)
+        return self.unit(unit) if unit else None
 
 
 def judge(project: Records, workflow: Workflow, phase_id: str, status: Status, words: str) -> Judged:
@@ -242,59 +260,6 @@ def brief(project: Records, workflow: Workflow, phase: Phase) -> Brief | None:
     except HoldfastError:
         return None
     return Brief(display.brief(seen, number, task), f"holdfast show {workflow.id}")
-
-
-def ready(workflow: Workflow) -> tuple[Phase, ...]:
-    """Return the phase or task that is due, if none is in progress: they follow one another."""
-    if workflow.status == "blocked" or any(each.status == "active" for each in workflow.phases):
-        return ()
-    return tuple(each for each in workflow.phases if each.id == _due(workflow))
-
-
-def undoing(phase_id: str) -> str:
-    """Return the command with which a person makes a completed phase or task active again."""
-    number = files.task_number(phase_id)
-    return f"holdfast skills task {number} --reopen" if number is not None else f"holdfast skills phase {phase_id}"
-
-
-def _due(workflow: Workflow) -> str:
-    """Return the id of the current unit, else of the first that isn't completed; empty at the end."""
-    if workflow.current is not None:
-        return workflow.phases[workflow.current - 1].id
-    return next((each.id for each in workflow.phases if each.status != "completed"), "")
-
-
-def _meant(workflow: Workflow, changes: Changes) -> str:
-    """Return the id of the unit that a change is about, empty for none. Raises TransitionError."""
-    wanted = changes.phase or changes.status or changes.handover is not None or changes.current is not None
-    if not wanted:
-        return ""
-    if changes.current is not None:
-        if not 1 <= changes.current <= workflow.total:
-            raise TransitionError(f"{workflow.unit} {changes.current} is not one of the {workflow.total}")
-        return workflow.phases[changes.current - 1].id
-    due = _due(workflow)
-    if not due:
-        raise TransitionError(f"no {workflow.unit} is current; name one with --current")
-    return due
-
-
-def _apply(data: dict[str, Any], rules: Machine, unit: str, changes: Changes, at: str) -> None:
-    status = changes.status or ("active" if changes.current is not None else None)
-    number = files.task_number(unit)
-    if status == "pending":
-        raise TransitionError("a phase that has begun can't become pending again; block it instead")
-    if status in ("blocked", "failed"):
-        _block(data, unit, number, changes.error, at)
-    elif status == "active":
-        if units.status(data, unit) == "blocked":
-            transitions.unblock(data, at)
-        units.begin(data, rules, unit, at)
-    elif status == "completed":
-        units.complete(data, rules, unit, at)
-    if changes.phase:
-        _rename(data, rules, unit, changes.phase, at)
-    _note(data, unit, changes.handover or "")
 
 
 def _block(data: dict[str, Any], unit: str, number: int | None, reason: str, at: str) -> None:

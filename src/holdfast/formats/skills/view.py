@@ -75,7 +75,7 @@ def workflow(project: Records, given: Seen) -> Workflow:
     """Return a state file as a workflow, with a warning for everything that doesn't follow the schema."""
     data, rules, file = given.data, given.rules, given.file
     warnings = list(filter(None, (given.problem, mismatch(data, project.branch))))
-    units = _units(data, rules, warnings)
+    units = read_units(data, rules, warnings)
     if abandoned := files.status(data) == "abandoned":  # nothing runs in it any more
         units = tuple(each._replace(status="pending") if each.status == "active" else each for each in units)
     status = _status(data, units)
@@ -116,8 +116,8 @@ def mismatch(data: Mapping[str, Any], branch: str | None) -> str:
     return f"State is for branch '{named}' but current branch is '{branch}'"
 
 
-def _units(data: Mapping[str, Any], rules: Machine, warnings: list[str]) -> tuple[Phase, ...]:
-    """Return phases and tasks in order, each with a number from 1."""
+def read_units(data: Mapping[str, Any], rules: Machine, warnings: list[str]) -> tuple[Phase, ...]:
+    """Return phases and tasks in order, each with a number from 1, and add what is odd about them to `warnings`."""
     made: list[Phase] = []
     for name, entry in files.phases(data).items():
         if name == rules.task_phase and files.tasks(data):

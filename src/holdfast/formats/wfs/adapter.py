@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.errors import HoldfastError, LargeError, StateError, TransitionError
+from holdfast.errors import HoldfastError, LargeError, StateError, TransitionError, command_line
 from holdfast.files.lock import locked
 from holdfast.formats.wfs import choice, index, markers, places, store, transitions, turns
 from holdfast.formats.wfs import list as lists
@@ -17,40 +17,37 @@ from holdfast.formats.wfs import session as sessions
 from holdfast.formats.wfs import view as views
 from holdfast.formats.wfs.agents import match as match_phase
 from holdfast.formats.wfs.change import changing
-from holdfast.formats.wfs.next import nothing_due, ready, step
+from holdfast.formats.wfs.next import nothing_due, step
 from holdfast.formats.wfs.past import parsed, restore, written
 from holdfast.formats.wfs.task import New
 from holdfast.workflow import extras, manyfiles, statefile
 from holdfast.workflow import views as outlines
-from holdfast.workflow.model import Brief, Changes, Found, Judged, Problem, Start, Workflow
+from holdfast.workflow.draft import Draft
+from holdfast.workflow.model import Brief, Found, Judged, Problem, Start, Workflow
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from pathlib import Path
 
+    from holdfast.formats.wfs.board import Board
     from holdfast.formats.wfs.session import Session
-    from holdfast.formats.wfs.transitions import After
-    from holdfast.workflow.model import Phase, Status
+    from holdfast.workflow.model import Changes, Phase, Status
     from holdfast.workflow.records import Records
     from holdfast.workflow.statefile import Room
 
 __all__ = [
     "NAME",
-    "begin",
     "brief",
     "candidates",
-    "done",
+    "change",
     "find",
     "judge",
     "match_phase",
     "parsed",
-    "ready",
     "restore",
     "start",
     "step",
-    "undoing",
-    "update",
     "with_keys",
     "written",
 ]
@@ -122,106 +119,103 @@ def start(project: Records, start: Start) -> Workflow:
     return _observed(project, views.of_session(project, store.get(project, session.name)))
 
 
-def begin(project: Records, workflow: Workflow) -> Workflow:
-    """Begin the next task that can be begun; do nothing while one is active."""
-    session = _going(project, workflow)
-    board = index.board(project, session.folder)
-    due = next(iter(board.current), None)
-    if due is None or due.status == "active":
-        return views.of_session(project, session)
-    return _after(project, transitions.begin(project, session, due.id))
-
-
-def done(project: Records, workflow: Workflow, *, note: str = "", everything: bool = False) -> Workflow:
-    """Complete the current task with `note` as its summary and begin the next; the last one completes the session.
-
-    Nothing happens if somebody else completed the task meanwhile. With `everything`, the session is ended and its
-    remaining tasks stay as they are, so that nothing claims to be done that isn't. Raises TransitionError.
-    """
-    session = _session(project, workflow)
-    if workflow.finished:
-        raise TransitionError(f"{session.name} is completed; `holdfast wfs resume {session.name}` opens it again")
-    if everything:
-        return _observed(project, views.of_session(project, store.complete(project, session.name, anyway=True)))
-    _going(project, workflow)
-    if not workflow.due:
-        raise TransitionError(f"{session.name}: {nothing_due(index.board(project, session.folder))}")
-    after = transitions.complete(project, session, workflow.due[0], note)
-    if after.board.finished:
-        now = _observed(project, views.of_session(project, store.complete(project, after.session.name)))
-    else:
-        now = begin(project, _after(project, after)) if after.changed else views.of_session(project, after.session)
-    return _warned(now, after.notes)
-
-
-def update(project: Records, workflow: Workflow, changes: Changes) -> Workflow:
-    """Change the status, title or summary of the current task, or of task number `changes.current`.
-
-    If `changes.phase` is the title of another task, that task is changed instead. Reading, reminders and context are
-    stored beside the session's state (`extras`). Raises TransitionError.
-    """
-    session, notes = _session(project, workflow), list[str]()
-    if changes.total not in (None, workflow.total) or changes.deliverables:
-        raise TransitionError(
-            f"the {NAME} format has no --total and no --deliverable; `holdfast wfs task add TITLE` adds a task, and "
-            "--context writes a summary"
-        )
-    if changes.error and changes.status not in ("blocked", "failed"):  # else it would belong to any blocked task
-        raise TransitionError("only a blocked task has an error; add --status blocked")
-    task, title = _task_meant(workflow, changes)
-    jump = changes.current is not None or (title is None and changes.phase is not None)
-    status = changes.status or ("active" if jump else None)
-    if task is not None and status is not None:
-        session = _going(project, workflow)
-    if task is not None:
-        alone = not any(each.status == "active" for each in workflow.phases)
-        notes = _move(project, session, task, status, title or "", changes.handover or "", anyway=jump and alone)
-    with changing(project, session, why="update") as change:
-        extras.add(project, workflow.path, session.name, changes)
-    now = views.workflow(project, change.session, change.board)
-    return _warned(_observed(project, now, error=changes.error), [*notes, *change.notes])
-
-
-def _task_meant(workflow: Workflow, changes: Changes) -> tuple[Phase | None, str | None]:
-    """Return the task that a change is about, and its new title, None for none. Raises TransitionError."""
-    number, title = workflow.current, changes.phase
-    other = next((each for each in workflow.phases if title and each.title == title), None)
-    if changes.current is not None:
-        number = changes.current
-    elif other is not None:
-        number, title = other.number, None
-    task = next((each for each in workflow.phases if each.number == number), None)
-    wanted = changes.phase or changes.status or changes.handover is not None or changes.current is not None
-    if task is None and wanted:
-        which = "no task is current" if number is None else f"no task is phase {number}"
-        raise TransitionError(f"{workflow.id}: {which}; `holdfast wfs task list` shows the tasks")
-    return (task if wanted else None), title
-
-
-def _move(
+def change(
     project: Records,
-    session: Session,
-    task: Phase,
-    status: Status | None,
-    title: str,
-    summary: str,
+    workflow: Workflow,
+    edit: Callable[[Draft], None],
     *,
-    anyway: bool,
-) -> list[str]:
-    """Move a task and give it a title or a summary; return notes for the user."""
-    done = list[transitions.After]()
-    if status == "completed":
-        done.append(transitions.complete(project, session, task.id, summary))
-    elif status == "active":
-        done.append(transitions.begin(project, session, task.id, anyway=anyway))
-    elif status in ("blocked", "failed"):
-        done.append(transitions.block(project, session, task.id))
-    elif status == "pending":
-        raise TransitionError("a task can't become pending again; add --status blocked instead")
-    if title or (summary and status != "completed"):
-        rest = "" if status == "completed" else summary
-        done.append(transitions.note(project, session, task.id, title=title, summary=rest))
-    return [note for each in done for note in each.notes]
+    why: str,
+    error: str = "",
+    repair: bool = False,
+) -> Workflow:
+    """Run `edit` on the session's draft under its lock. Each move of a task is written at once.
+
+    The session's state is always written again if it is broken. Raises TransitionError, StateError.
+    """
+    draft = _Draft(project, _session(project, workflow))
+    with locked(places.top(project)), locked(draft.session.folder):
+        edit(draft)
+        if draft.extra is not None:
+            with changing(project, draft.session, why=why):
+                extras.add(project, workflow.path, draft.session.name, draft.extra)
+        elif repair and draft.session.file.broken:
+            with changing(project, draft.session, why=why):
+                pass
+        return _warned(_observed(project, draft.workflow(), error), draft.notes)
+
+
+class _Draft(Draft):
+    """A session during one change."""
+
+    unit_word = "task"
+
+    def __init__(self, project: Records, session: Session) -> None:
+        self.project, self.session = project, session
+        self.notes: list[str] = []
+        self.extra: Changes | None = None
+
+    def workflow(self) -> Workflow:
+        """Return the session as it is now."""
+        return views.of_session(self.project, store.get(self.project, self.session.name))
+
+    def units(self) -> Sequence[Phase]:
+        return self.workflow().phases
+
+    def move(self, id: str, status: Status, *, note: str = "", reason: str = "") -> None:
+        if self.session.standing == "paused":
+            name = self.session.name
+            self.refuse(f"{name} is paused; `{command_line('wfs', 'resume', name)}` continues it")
+        if status == "pending":
+            self.refuse("a task can't become pending again; add --status blocked instead")
+        if status == "completed":
+            after = transitions.complete(self.project, self.session, id, note)
+        elif status == "active":
+            alone = all(each.status != "active" for each in self.units())
+            after = transitions.begin(self.project, self.session, id, anyway=alone)
+        else:
+            after = transitions.block(self.project, self.session, id)
+        self.notes += after.notes
+
+    def reopen(self, id: str) -> None:
+        if self.session.standing != "active":
+            self.session = store.resume(self.project, self.session.name)
+        self.notes += transitions.begin(self.project, self.session, id, anyway=True, reopen=True).notes
+
+    def end(self, *, early: bool) -> None:
+        store.complete(self.project, self.session.name, anyway=early)
+
+    def cancel(self, reason: str) -> None:
+        store.pause(self.project, self.session.name)
+
+    def add(self, changes: Changes) -> None:
+        self.extra = changes
+
+    def rename(self, id: str, title: str) -> None:
+        self.notes += transitions.note(self.project, self.session, id, title=title).notes
+
+    def hand_over(self, id: str, text: str | None, deliverables: Sequence[str]) -> None:
+        if deliverables:
+            self.refuse("a task keeps no deliverables; --context writes its summary")
+        self.notes += transitions.note(self.project, self.session, id, summary=text or "").notes
+
+    def resize(self, total: int) -> None:
+        if total != len(self.units()):
+            self.refuse("a session lists each task; `holdfast wfs task add TITLE` adds one")
+
+    def following(self, completed: str = "") -> Phase | None:
+        now = self.workflow()
+        if any(each.status == "active" for each in now.phases):
+            return None
+        return next((each for each in now.phases if each.id in now.due[:1]), None)
+
+    def all_completed(self) -> bool:
+        return self._board().finished
+
+    def nothing_due(self) -> str:
+        return f"{self.session.name}: {nothing_due(self._board())}"
+
+    def _board(self) -> Board:
+        return index.board(self.project, self.session.folder)
 
 
 def judge(project: Records, workflow: Workflow, phase_id: str, status: Status, words: str) -> Judged:
@@ -267,11 +261,6 @@ def brief(project: Records, workflow: Workflow, phase: Phase) -> Brief | None:
     except HoldfastError:
         return None
     return Brief(given.lines(), f"holdfast wfs task show {task.id} --for-agent --session {session.name}")
-
-
-def undoing(phase_id: str) -> str:
-    """Return the command with which a person makes a completed task active again."""
-    return f"holdfast wfs task reopen {phase_id}"
 
 
 def _read(project: Records, folders: Iterable[Path], total: int, room: Room | None = None) -> Found:
@@ -326,18 +315,6 @@ def _size(folder: Path) -> int:
 
 def _session(project: Records, workflow: Workflow) -> Session:
     return store.get(project, workflow.id)
-
-
-def _going(project: Records, workflow: Workflow) -> Session:
-    """Return a session. Raises TransitionError if it is paused, so that nobody goes on with it by accident."""
-    session = _session(project, workflow)
-    if session.standing == "paused":
-        raise TransitionError(f"{session.name} is paused; `holdfast wfs resume {session.name}` continues it")
-    return session
-
-
-def _after(project: Records, after: After) -> Workflow:
-    return _warned(_observed(project, views.workflow(project, after.session, after.board)), after.notes)
 
 
 def _warned(workflow: Workflow, notes: Iterable[str]) -> Workflow:

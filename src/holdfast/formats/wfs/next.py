@@ -39,14 +39,6 @@ def _handed(workflow: Workflow, task: Phase) -> str:
     return f"Context: {task.handover[:_SUMMARY_LIMIT_CHARS].rstrip()}… ({task.id}, whole in {path})"
 
 
-def ready(workflow: Workflow) -> tuple[Phase, ...]:
-    """Return the tasks that can be begun now, which can be worked on in parallel."""
-    if workflow.finished:
-        return ()
-    due = frozenset(workflow.due)
-    return tuple(each for each in workflow.phases if each.id in due and each.status == "pending")
-
-
 def nothing_due(board: Board) -> str:
     """Say why no task can be begun."""
     if not board.tasks:

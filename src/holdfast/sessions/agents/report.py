@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from holdfast.errors import command_line
 from holdfast.sessions.agents import agent_status, lifecycle, progress
-from holdfast.workflow import registry, wording
+from holdfast.sessions.workspace import Workspace
+from holdfast.workflow import registry, verbs, wording
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from holdfast.project import OpenProject
     from holdfast.sessions.agents.agent_status import Agent
     from holdfast.sessions.agents.progress import Moved
     from holdfast.sessions.hook import Call, Context, Event
@@ -34,7 +37,7 @@ def report(event: Event, context: Context, moved: Sequence[Moved]) -> list[wordi
     lines = list[str]()
     for each in moved:
         lines += [_sentence(each), *(f"{wording.capitalized(note)}." for note in each.notes)]
-    lines += [_doubt(*each) for each in progress.contradicted(context.project, session)]
+    lines += [_doubt(context.project, *each) for each in progress.contradicted(context.project, session)]
     listed: list[wording.Message] = []
     workflow = progress.session_workflow(context.project, session, moved)
     if workflow is not None:
@@ -42,7 +45,7 @@ def report(event: Event, context: Context, moved: Sequence[Moved]) -> list[wordi
         # Not after a launch: the launched phase is what comes next. A changed list without a move means that an agent
         # wrote the state file itself.
         over = moved[-1].phase.status in ("completed", "failed", "blocked") if moved else bool(listed)
-        step = registry.get(workflow.format).step(workflow) if over else None
+        step = verbs.step(workflow) if over else None
         lines += _next(session, context, workflow, step) if step else []
     if not lines:
         return listed
@@ -66,15 +69,16 @@ def report_unmoved(event: Call, context: Context) -> list[wording.Message]:
         return []
     from holdfast.sessions.compaction import hints
 
-    key, step = workflow.key, registry.get(workflow.format).step(workflow)
+    key, step = workflow.key, verbs.step(workflow)
     due = next((each for each in workflow.phases if step and each.number == step.number), None)
     if due is None or hints.was_told(project, session, _UNMOVED, key):
         return []
     unit = workflow.unit
     lead = f"No {unit} moved: nothing ties this agent to the {unit} that is due."
-    given = wording.fenced(lead, [f"Due: {workflow.named(due)} {wording.quoted(due.title)}"])
+    done = command_line("done", wording.one_line(due.title))
+    given = wording.fenced(lead, [f"Due: {workflow.named(due)} {wording.quoted(due.title)}; done: `{done}`"])
     text = (
-        f"{given}\nIf that {unit} is done, run `holdfast done`. To launch an agent for a {unit}, use its id or exact "
+        f"{given}\nIf that {unit} is done, run that command. To launch an agent for a {unit}, use its id or exact "
         "title as the description or the prompt's first line."
     )
     return [wording.Message(text, on_delivered=lambda: hints.tell(project, session, _UNMOVED, key))]
@@ -94,7 +98,7 @@ def _next(session: str, context: Context, workflow: Workflow, step: Step) -> lis
         if phase is not None and step.prompt != step.text:  # else there is nothing to begin
             cut = f"{step.prompt[:PROMPT_LIMIT_CHARS]}… (whole in {workflow.place})"
             lines += [views.call(step), step.prompt if len(step.prompt) <= PROMPT_LIMIT_CHARS else cut]
-    ready = registry.of_agents(workflow.format).ready(workflow)
+    ready = verbs.ready(workflow)
     beside = [each for each in ready if each is not phase and each.id not in running]
     if beside:
         named = [
@@ -111,15 +115,15 @@ def _running(launch: Agent) -> str:
     return f"its agent ({named}) is already running"
 
 
-def _doubt(launch: Agent, words: str) -> str:
-    from holdfast import formats
-
-    name = (launch.workflow or formats.WITH_AGENTS[0]).partition(":")[0]
-    undoing = registry.of_agents(name).undoing
+def _doubt(project: OpenProject, launch: Agent, words: str) -> str:
+    found = registry.with_keys(Workspace.of(project), [launch.workflow or ""]).workflows
+    workflow = next((each for each in found if each.key == launch.workflow), None)
+    phase = next((each for each in workflow.phases if each.id == launch.phase), None) if workflow else None
+    title = wording.one_line(phase.title if phase else launch.phase or "")
     return (
-        f"An agent ({wording.one_line(launch.agent_type)}) reported a failure after its phase {launch.phase} "
+        f"An agent ({wording.one_line(launch.agent_type)}) reported a failure after its phase {wording.quoted(title)} "
         f"was completed: {wording.one_line(words)}. The phase stays completed; a person can undo that with "
-        f"`{undoing(launch.phase or '')}`."
+        f"`{command_line('reopen', title)}`."
     )
 
 

@@ -140,7 +140,7 @@ def _waiting(project: Workspace, session: str, workflows: Sequence[Workflow]) ->
 
 def _offer(work: Sequence[Workflow | str], among: Sequence[Workflow]) -> Message:
     """Return the message about workflows, which are named as `among` the project's, or the paths of plans."""
-    from holdfast.workflow import guidance, registry
+    from holdfast.workflow import guidance, verbs
 
     first, several = work[0], len(work) > 1
     lines = [each if isinstance(each, str) else guidance.line(each) for each in work]
@@ -148,7 +148,7 @@ def _offer(work: Sequence[Workflow | str], among: Sequence[Workflow]) -> Message
     if not several and not isinstance(first, str):
         ways = ways.format_map({verb: _command(verb, first, among) for verb in ("show", "next")})
         with suppress(HoldfastError):  # another package's format failed
-            if step := registry.get(first.format).step(first):
+            if step := verbs.step(first):
                 room = LIMIT_CHARS - len(f"{wording.fenced(lead, [*lines, 'Next step: …'])}\n{ways}")
                 lines.append(f"Next step: {wording.one_line(step.text, min(STEP_LIMIT_CHARS, room))}")
     text = f"{wording.fenced(lead, lines)}\n{ways}"

@@ -8,6 +8,7 @@ import pytest
 
 from holdfast.formats.compaction import adapter as compaction
 from holdfast.formats.compaction.detection.detect import detect
+from holdfast.workflow import verbs
 from holdfast.workflow.model import Start
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def test_a_completed_plan_stays_buried_though_another_one_was_newer(project: Wor
     project.ledger.run("DELETE FROM extracts")  # as if it had been started by hand
     started = compaction.start(project, Start(title="Old"))
     put("CLAUDE/Plan/002-new/PLAN.md", PLAN.replace("Something else", "New"), age=10)
-    compaction.done(project, started, everything=True)
+    verbs.done(project, started, everything=True)
     put("CLAUDE/Plan/002-new/PLAN.md", PLAN.replace("In Progress", "Complete"), age=5)
 
     extract = detect(project).extract

@@ -1,0 +1,266 @@
+"""The verbs that move a workflow, once for all formats: next, done, update, cancel, reopen."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from holdfast.errors import TransitionError, command_line
+from holdfast.workflow import names, registry, statefile
+from holdfast.workflow.model import Phase, Step
+from holdfast.workflow.wording import quoted
+
+if TYPE_CHECKING:
+    from holdfast.workflow.draft import Draft
+    from holdfast.workflow.model import Changes, Status, Workflow
+    from holdfast.workflow.records import Records
+
+_VERBS: dict[Status, str] = {"active": "go on with", "failed": "retry", "blocked": "unblock"}
+_STOPPED = ("failed", "blocked")
+
+
+def due(workflow: Workflow) -> Phase | None:
+    """Return the phase to work on: the active one, else one that failed or is blocked, else the next; None at the end.
+
+    Of tasks that may be done in any order, that is the first that the format says can be worked on.
+    """
+    if workflow.finished:
+        return None
+    if not workflow.in_order:
+        return next((each for each in workflow.phases if each.id in workflow.due[:1]), None)
+    current = None if workflow.current is None else numbered(workflow, workflow.current)
+    if current is not None and current.status != "completed":
+        return current
+    for wanted in (("active",), _STOPPED):
+        if found := next((each for each in workflow.phases if each.status in wanted), None):
+            return found
+    numbers = range(1, workflow.total + 1)
+    every = [*range(current.number + 1, workflow.total + 1), *numbers] if current else numbers
+    phases = (numbered(workflow, number) for number in every)
+    return next((each for each in phases if each is not None and each.status != "completed"), None)
+
+
+def numbered(workflow: Workflow, number: int) -> Phase | None:
+    """Return the phase with a number from 1; one that its format doesn't list is called `Phase N`. None if beyond."""
+    found = next((each for each in workflow.phases if each.number == number), None)
+    if found is None and len(workflow.phases) < workflow.total and 1 <= number <= workflow.total:
+        status: Status = "completed" if number < (workflow.current or 1) else "pending"
+        return Phase(f"phase_{number}", number, f"Phase {number}", status)
+    return found
+
+
+def ready(workflow: Workflow) -> tuple[Phase, ...]:
+    """Return the phases that can begin now. Only tasks that needn't follow one another can be several."""
+    if workflow.finished:
+        return ()
+    if not workflow.in_order:
+        return tuple(each for each in workflow.phases if each.id in workflow.due and each.status == "pending")
+    phase = due(workflow)
+    if phase is None or workflow.status == "blocked" or any(each.status == "active" for each in workflow.phases):
+        return ()
+    return (phase,)
+
+
+def step(workflow: Workflow) -> Step | None:
+    """Return the next step with the prompt for its agent (R000-34, R000-35), None at the end.
+
+    The prompt's context is what the phase before hands over; the first phase has none (I000-4).
+    """
+    if own := registry.own_step(workflow):
+        return own(workflow)
+    phase = due(workflow)
+    if phase is None:
+        return None
+    before = numbered(workflow, phase.number - 1)
+    agent = f" (agent {phase.agent})" if phase.agent else ""
+    text = f'{_VERBS.get(phase.status, "start")} {workflow.named(phase)} "{phase.title}"{agent}'
+    prompt = f"{phase.title}\n\nContext: {before.handover}" if before and before.handover else phase.title
+    return Step(phase.number, workflow.total, phase.title, phase.agent, prompt, text)
+
+
+def find_phase(workflow: Workflow, name: str) -> Phase | None:
+    """Return the phase with an id, title or number, in any spelling; None for none.
+
+    Of several with the same title, the one that is due is meant, else the first that isn't completed.
+    """
+    wanted, current = names.key(name), due(workflow)
+    number = wanted.removeprefix(names.key(workflow.unit))
+    found = [each for each in workflow.phases if wanted in (names.key(each.title), names.key(each.id))]
+    found.sort(key=lambda each: (current is None or each.id != current.id, each.status == "completed", each.number))
+    if not found and number.isdecimal() and workflow.in_order:
+        return numbered(workflow, int(number))
+    return next(iter(found), None)
+
+
+def to_complete(workflow: Workflow, phase: Phase | None, *, note: str = "") -> Phase | None:
+    """Return the phase that a command may complete, so that a repeated command completes nothing twice.
+
+    Args:
+        workflow: the workflow.
+        phase: the phase that the command names, if it does.
+        note: its note. Without a phase, one that has completed a phase already is refused; empty is always accepted.
+
+    Raises:
+        TransitionError: the phase isn't the current one, or the note has completed a phase.
+    """
+    current = due(workflow)
+    if phase is None:
+        text = note.strip()
+        before = next((each for each in workflow.phases if text and _ended_with(each, text)), None)
+        if before is None or current is None:
+            return current
+        raise TransitionError(
+            f"{workflow.named(before)} {quoted(before.title)} was completed with this very note; if "
+            f"{quoted(current.title)} is done too: `{command_line('done', current.title, '--note', '…')}`, or add "
+            "--again"
+        )
+    if current is not None and (phase.id == current.id or (not workflow.in_order and phase.id in workflow.due)):
+        return phase
+    why = "is completed already" if phase.status == "completed" else f"is {phase.status}, not current"
+    now = f"; current is {quoted(current.title)}: `{command_line('done', current.title)}`" if current else ""
+    raise TransitionError(f"{workflow.named(phase)} {quoted(phase.title)} {why}{now}")
+
+
+def _ended_with(phase: Phase, note: str) -> bool:
+    return phase.status == "completed" and phase.handover.strip().endswith(note)
+
+
+def begin(project: Records, workflow: Workflow) -> Workflow:
+    """Begin the next phase; do nothing while one is active, failed or blocked. Raises as `done` does."""
+    return registry.get(workflow.format).change(project, workflow, _begin_next, why="begin")
+
+
+def done(
+    project: Records, workflow: Workflow, *, phase: Phase | None = None, note: str = "", everything: bool = False
+) -> Workflow:
+    """Complete a phase and begin the next; the last one completes the workflow (R000-34, R001-12).
+
+    Nothing happens if the phase was completed meanwhile.
+
+    Args:
+        project: the project.
+        workflow: the workflow.
+        phase: the phase; by default the one that is due.
+        note: what it hands over to the next.
+        everything: end the workflow. What is active is completed; what never began stays as it is, so that nothing
+            claims to be done that isn't.
+
+    Raises:
+        TransitionError: the workflow is over, nothing is due, or the format refuses.
+        StateError: the state can't be read or written.
+    """
+    if workflow.finished:
+        raise TransitionError(f"{quoted(workflow.title)} is {workflow.word}; {registry.reopening(workflow)}")
+    target = phase or due(workflow)
+
+    def end(draft: Draft) -> None:
+        for each in draft.units():
+            mine = target is not None and each.id == target.id
+            if each.status == "active" or (note and mine):
+                with suppress(TransitionError):  # what can't be completed stays as it is
+                    draft.move(each.id, "completed", note=note if mine else "")
+        draft.end(early=True)
+
+    def edit(draft: Draft) -> None:
+        if target is None:
+            raise TransitionError(draft.nothing_due())
+        if draft.unit(target.id).status == "completed":
+            return
+        draft.move(target.id, "completed", note=note)
+        if draft.all_completed():
+            draft.end(early=False)
+        else:
+            _begin_next(draft, target.id)
+
+    return registry.get(workflow.format).change(project, workflow, end if everything else edit, why="done")
+
+
+def update(project: Records, workflow: Workflow, changes: Changes) -> Workflow:
+    """Apply changes to the current phase, or to number `changes.current`, which becomes active if no status is given.
+
+    A broken state file is replaced by its last content with the changes applied, even if they change nothing.
+
+    Raises:
+        TransitionError: there is no such phase, or the format refuses.
+        StateError: the state can't be read or written.
+    """
+    status = changes.status or ("active" if changes.current is not None else None)
+    wanted = changes.phase or changes.status or changes.deliverables or changes.handover is not None
+    target = due(workflow)
+
+    def edit(draft: Draft) -> None:
+        if changes.total is not None:
+            draft.resize(changes.total)
+        phase = draft.numbered(changes.current) if changes.current is not None else target
+        if wanted and phase is None:
+            raise TransitionError(f"no {workflow.unit} is current; name one with --phase")
+        if phase is None or not (wanted or changes.current is not None):
+            phase = None
+        elif status is not None:
+            draft.move(phase.id, status, note=changes.handover or "", reason=changes.error)
+            if status == "completed" and draft.advances:
+                _begin_next(draft, phase.id)
+        if changes.error and (phase is None or draft.unit(phase.id).status not in _STOPPED):
+            raise TransitionError(f"only a {workflow.unit} that failed or is blocked has an error; add --status failed")
+        if phase is not None and changes.phase:
+            draft.rename(phase.id, changes.phase)
+        if phase is not None and (changes.deliverables or (changes.handover is not None and status is None)):
+            draft.hand_over(phase.id, changes.handover if status is None else None, changes.deliverables)
+        if changes.reading or changes.reminders or changes.context:
+            draft.add(changes)
+
+    adapter = registry.get(workflow.format)
+    return adapter.change(project, workflow, edit, why="update", error=changes.error, repair=True)
+
+
+def cancel(project: Records, workflow: Workflow, reason: str = "") -> Workflow:
+    """Give a workflow up: nothing is completed, and it isn't restored any more.
+
+    Raises:
+        TransitionError: it is over.
+        StateError: the state can't be read or written.
+    """
+    if workflow.finished:
+        raise TransitionError(f"{quoted(workflow.title)} is {workflow.word} already")
+    adapter = registry.get(workflow.format)
+    now = adapter.change(project, workflow, lambda draft: draft.cancel(reason), why="cancel")
+    if now.finished or now.paused:
+        return now
+    gone = replace(now, status="failed", abandoned=True)
+    project.shelve(gone)
+    statefile.discard(project, now.path, why="cancel")
+    return gone
+
+
+def reopen(project: Records, workflow: Workflow, phase: Phase) -> Workflow:
+    """Make a completed or failed phase active again, for people only, never for a hook (I000-15).
+
+    Raises:
+        TransitionError: it is neither, or the format refuses.
+        StateError: the state can't be read or written.
+    """
+
+    def edit(draft: Draft) -> None:
+        now = draft.unit(phase.id)
+        if now.status == "pending" and not workflow.finished:
+            raise TransitionError(f"{workflow.named(now)} hasn't begun; `holdfast next` begins the next one")
+        if now.status != "active":
+            draft.reopen(phase.id)
+
+    return registry.get(workflow.format).change(project, workflow, edit, why=f"reopen {phase.id}")
+
+
+def undoing(workflow: Workflow, phase: Phase) -> str:
+    """Return the command with which a person makes a completed phase active again."""
+    return command_line("reopen", phase.title if _unique(workflow, phase) else phase.id)
+
+
+def _unique(workflow: Workflow, phase: Phase) -> bool:
+    return [each.title for each in workflow.phases].count(phase.title) == 1
+
+
+def _begin_next(draft: Draft, completed: str = "") -> None:
+    following = draft.following(completed)
+    if following is not None:
+        draft.move(following.id, "active")
