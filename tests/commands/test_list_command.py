@@ -64,20 +64,21 @@ def test_completing_again_is_refused_with_the_reason(root: Path) -> None:
     holdfast("done", root=root)
     before = (root / ".claude/state/workflow.json").read_bytes()
     for more in ([], ["--all"]):
-        assert "is completed; `holdfast hybrid reopen" in holdfast("done", "Ship", *more, root=root, code=1).err
+        assert (
+            "is completed. To open it again: `holdfast reopen`"
+            in holdfast("done", "Ship", *more, root=root, code=1).err
+        )
     assert (root / ".claude/state/workflow.json").read_bytes() == before
 
 
 def test_a_state_file_completed_by_hand_is_removed_by_name(root: Path) -> None:
-    """R001-19: what an agent completed in the file itself; `done` says how, `done --all` does it."""
+    """R001-19: what an agent completed in the file itself; `done` finishes that."""
     holdfast("start", "Pages", "--phase", "A", root=root)
     (path,) = root.glob("untracked/workflow-state/*/*.json")
     data = json.loads(path.read_text())
     data["phase"]["status"] = "completed"
     path.write_text(json.dumps(data))
-    assert "done --all" in holdfast("done", "Pages", root=root, code=1).err
-    assert path.exists()
-    holdfast("done", "--all", "Pages", root=root)
+    holdfast("done", "Pages", root=root)
     assert not path.exists()
     assert [row["title"] for row in holdfast("list", "--archive", "--json", root=root).json] == ["Pages"]
 

@@ -52,7 +52,7 @@ def test_done_completes_and_moves_on(root: Path) -> None:
     said = holdfast("done", "--note", "four chapters", root=root).out
 
     now = only(root)
-    assert f'Completed {now.unit} "Draft".' in said
+    assert f'Completed {now.named(now.phases[0])} "Draft".' in said
     assert f'{now.named(now.phases[1])} "Review"' in said
     assert "four chapters" in said
     assert (only(root).current, only(root).phase, only(root).phase_status) == (2, "Review", "active")
@@ -99,21 +99,24 @@ def test_update_jumps_to_a_phase_by_number(root: Path, phase: str) -> None:
 
 
 def test_update_renames_the_current_phase(root: Path) -> None:
-    """What is no number is a name."""
+    """An unknown title is no new name: renaming has an option of its own."""
     holdfast("next", root=root)
-    said = holdfast("update", "--phase", "Draft it ²", root=root).out
+    said = holdfast("update", "--phase", "Draft it ²", root=root, code=1).err
+    assert '"Book" has no' in said and 'did you mean "Draft"?' in said
+
+    said = holdfast("update", "--rename", "Draft it ²", root=root).out
 
     assert only(root).phase == "Draft it ²"
-    assert said.startswith('Renamed phase 1 "Draft" to "Draft it ²". To undo this: holdfast update --phase Draft\n')
+    assert said.startswith('Renamed phase 1 "Draft" to "Draft it ²". To undo this: holdfast update --rename Draft\n')
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         ((), "nothing to change"),
-        (("--phase", "9"), "phase"),
-        (("--phase", "0"), "phase"),
-        (("--phase", "9" * 30), "phase"),
+        (("--phase", "9"), "from 1 on"),
+        (("--phase", "0"), "from 1 on"),
+        (("--phase", "9" * 30), "from 1 on"),
     ],
 )
 def test_an_update_that_cannot_be_is_refused(root: Path, arguments: tuple[str, ...], words: str) -> None:
@@ -229,8 +232,8 @@ def test_done_says_what_it_completed(tmp_path: Path) -> None:
     holdfast("start", "Book", "--phase", "Draft", "--phase", "Review", "--phase", "Publish", root=tmp_path)
     holdfast("update", "--status", "completed", root=tmp_path)
     assert 'Phase "Draft" was completed before; "Review" begins.' in holdfast("done", root=tmp_path).out
-    assert 'Completed phase "Review".' in holdfast("done", root=tmp_path).out
-    assert "The workflow is complete. Its file is removed" in holdfast("done", root=tmp_path).out
+    assert 'Completed phase 2/3 "Review".' in holdfast("done", root=tmp_path).out
+    assert "The workflow is complete. Its file is in the archive" in holdfast("done", root=tmp_path).out
 
 
 def test_warnings_are_called_so(tmp_path: Path) -> None:
@@ -287,8 +290,7 @@ def test_an_update_of_the_status_is_kept(tmp_path: Path) -> None:
 def test_what_nobody_worked_on_is_not_completed_by_an_end(root: Path) -> None:
     """Not in the message, not in what is recorded, not in the times: it stays what it was."""
     holdfast("next", root=root)
-    unit = only(root).unit
-    done = 0 if unit == "task" else 1  # a task that is active stays so
+    unit, done = only(root).unit, 1  # the active one
 
     said = holdfast("done", "--all", root=root).out
 

@@ -327,7 +327,7 @@ def test_a_workflow_of_the_archive(project: HoldfastProject, at: Callable[..., N
           [x] Review
 
         Saved and restored
-          Last save     119 min ago (2026-03-01 10:02:00 UTC), at "done 2"
+          Last save     119 min ago (2026-03-01 10:02:00 UTC), at "done"
           Last restore  never
           Owner         none
         """)

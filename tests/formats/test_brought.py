@@ -95,7 +95,7 @@ def test_the_commands_of_everybody(project: HoldfastProject, name: str) -> None:
         return holdfast(*words, root=project.root, session=project.session).out
 
     assert '"Write"' in run("next")
-    assert 'Completed item "Write".' in run("done", "--note", "The text is in NEWS")
+    assert 'Completed item 1/3 "Write".' in run("done", "--note", "The text is in NEWS")
     assert "- [x] Write\n  > The text is in NEWS" in state.read_text()
     run("update", "--remind", "No Fridays", "--set", "branch=topic")
     assert "- branch: topic" in state.read_text()
@@ -196,7 +196,7 @@ def test_a_package_that_fails_costs_only_its_own(
         raise KeyError("oh no")
 
     if part == "step":
-        monkeypatch.setattr(sys.modules[RECORDS[name].ADAPTER], part, fails)
+        monkeypatch.setattr(sys.modules[RECORDS[name].ADAPTER], part, fails, raising=False)
     else:
         detector = ModuleType(f"holdfast_{name}.detector")
         vars(detector).update(save=fails, skipped=fails, waiting=fails)
@@ -219,10 +219,10 @@ def test_a_command_names_the_package_that_fails(
 ) -> None:
     """There is no traceback: the bug is not ours."""
 
-    def fails(*arguments: object) -> object:
+    def fails(*arguments: object, **options: object) -> object:
         raise KeyError("oh no")
 
-    monkeypatch.setattr(sys.modules[RECORDS[name].ADAPTER], "step", fails)
+    monkeypatch.setattr(sys.modules[RECORDS[name].ADAPTER], "change", fails)
 
     result = holdfast("next", root=project.root, session=project.session, code=1)
 

@@ -359,7 +359,7 @@ def test_an_agent_that_failed_stops_its_unit(kit: Kit) -> None:
     assert now.phases[0].status in ("failed", "blocked")
     assert not now.finished
     assert errors(kit, now) == ["No disk"]
-    assert verbs.undoing(seen.phases[0].id).startswith("holdfast ")
+    assert verbs.undoing(now, now.phases[0]).startswith("holdfast ")
 
 
 def test_only_its_id_or_whole_title_names_a_unit(kit: Kit) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from holdfast.files.transcript import Todo
 from holdfast.formats.compaction import adapter as compaction
 from holdfast.formats.hybrid import adapter as hybrid
-from holdfast.workflow import briefs, guidance, wording
+from holdfast.workflow import briefs, guidance, verbs, wording
 from holdfast.workflow.model import Phase, Start, Step, Workflow
 
 if TYPE_CHECKING:
@@ -289,7 +289,7 @@ def test_the_phase_that_is_due_is_said_once(
     phases = (Phase("p3", 3, "Step 3", "active", agent="coder"), Phase("p4", 4, "Step 4", "pending", agent="tester"))
     flow = replace(workflow, phases=phases, phase="Step 3", total=4)
     step = Step(number, 4, f"Step {number}", "", "", text)
-    monkeypatch.setattr(compaction, "step", lambda workflow: step)
+    monkeypatch.setattr(verbs, "step", lambda workflow: step)
     lines = {3: "- [ ] phase 3/4 Step 3 (in_progress, agent coder)", 4: "- [ ] phase 4/4 Step 4 (agent tester)"}
     assert listed(built(flow).text, "Open to-dos:") == [lines[each] for each in to_dos]
     short = text.replace('phase 3/4 "Step 3"', "it")

@@ -28,5 +28,5 @@ def command(workflow_id: str | None, reason: str, as_json: bool, project_dir: st
     workflow = shared.find(project, workflow_id)
     after = verbs.cancel(project, workflow, reason)
     how = "Paused" if after.paused else "Cancelled"
-    news = f"{how} {quoted(after.title)} at {after.progress_text}.{shared.kept(workflow, after)}"
+    news = f"{how} {quoted(after.title)} at {after.progress_text}.{shared.kept(after)}"
     shared.tell(after, as_json, news)

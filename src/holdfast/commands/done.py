@@ -54,9 +54,11 @@ def command(
 
 def _news(before: Workflow, due: Phase | None, after: Workflow) -> str:
     if after.finished:
-        return f"{_end(after, due)}{shared.kept(before, after)}"
+        return f"{_end(after, due)}{shared.kept(after)}"
     if due is None:
         return ""
+    if next((each.status for each in after.phases if each.id == due.id), "completed") == "active":
+        return f"{before.unit.capitalize()} {quoted(before.phase)} was completed before; {quoted(due.title)} begins."
     return f"Completed {before.named(due)} {quoted(due.title)}."
 
 

@@ -39,7 +39,7 @@ class _Fold:
     head: bool = False
 
 
-_END = {"completed": "is completed", "abandoned": "was abandoned"}
+_END = {"completed": "is completed", "cancelled": "was cancelled"}
 _FOLDS = tuple(_Fold(*[True] * left_out) for left_out in range(len(fields(_Fold)) + 1))
 
 

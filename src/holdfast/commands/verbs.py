@@ -109,12 +109,10 @@ def named_phase(workflow: Workflow, name: str) -> Phase:
     raise HoldfastError(missing(f"{workflow.unit} {quoted(name)}", known, where=where) + meant)
 
 
-def kept(before: Workflow, after: Workflow) -> str:
+def kept(workflow: Workflow) -> str:
     """Return where the file of a workflow is that just ended, if it isn't where it was."""
-    if after.path != before.path:
-        return f" Its file is now {after.place}."
-    shown = command_line("show", after.id)
-    return "" if after.path.exists() else f" Its file is in the archive: `{shown}` shows it."
+    shown = command_line("show", workflow.id)
+    return "" if workflow.path.exists() else f" Its file is in the archive: `{shown}` shows it."
 
 
 def settle(project: Workspace) -> None:

@@ -62,7 +62,7 @@ class Record(Protocol):
     """The path that a team may commit, or empty. If that isn't TOP, `workflow.statefile` has git ignore TOP with the
     first file that it writes there."""
     REOPENING: str
-    """The words that say how to reopen a completed workflow; `{id}` stands for its id."""
+    """What to do to open a completed workflow again; `{id}` stands for its id."""
     DEFINITIONS: str
     """The kind of definition that its workflows follow, which is its folder's name in `.claude/`; empty without one.
 
@@ -88,7 +88,7 @@ _USUAL: dict[str, object] = {
     "IN_ORDER": True,
     "FINAL": ("completed",),
     "RETRIED": ("failed",),
-    "REOPENING": "an earlier content of its file does, which `holdfast log restore` puts back",
+    "REOPENING": "`holdfast log` shows what its file held, and `holdfast log restore N` puts that back",
 }
 _EMPTY: dict[str, object] = {"str": "", "int": 0, "bool": False, "tuple[str, ...]": ()}
 _KINDS = {kind: type(empty) for kind, empty in _EMPTY.items()}

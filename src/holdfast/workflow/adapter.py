@@ -147,6 +147,12 @@ class WordsSteps(Protocol):
         """Return the next step, None if all is done."""
 
 
+class ClearsFinished(Protocol):
+    """An optional ability of an adapter: the state file of a finished workflow goes to the archive."""
+
+    CLEARS_FINISHED: bool
+
+
 class StoresNotes(Protocol):
     """An optional ability of an adapter: a place of its own for a note on the current phase.
 

@@ -14,6 +14,7 @@ from holdfast.errors import HoldfastError
 from holdfast.formats import RECORDS
 from holdfast.workflow import manyfiles, wording
 from holdfast.workflow.adapter import (
+    ClearsFinished,
     FindsByKey,
     FindsForeignFiles,
     KnowsCommands,
@@ -65,8 +66,13 @@ def own_step(workflow: Workflow) -> Callable[[Workflow], Step | None] | None:
 
 
 def reopening(workflow: Workflow) -> str:
-    """Say how a workflow that is over is opened again."""
+    """Say what to do to open a workflow again that is over."""
     return RECORDS[workflow.format].REOPENING.replace("{id}", workflow.id)
+
+
+def clears_finished(workflow: Workflow) -> bool:
+    """Return whether the file of a finished workflow goes away, so that `done` finishes what a hand or crash left."""
+    return able(get(workflow.format), ClearsFinished)
 
 
 def compacted(project: Records, workflow: Workflow) -> Workflow:

@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from holdfast import clock
 from holdfast.errors import TransitionError, command_line
 from holdfast.workflow import names, registry, statefile
 from holdfast.workflow.model import Phase, Step
@@ -30,11 +31,13 @@ def due(workflow: Workflow) -> Phase | None:
     if not workflow.in_order:
         return next((each for each in workflow.phases if each.id in workflow.due[:1]), None)
     current = None if workflow.current is None else numbered(workflow, workflow.current)
+    active = [each for each in workflow.phases if each.status == "active"]
+    if active:
+        return current if current in active else active[0]
     if current is not None and current.status != "completed":
         return current
-    for wanted in (("active",), _STOPPED):
-        if found := next((each for each in workflow.phases if each.status in wanted), None):
-            return found
+    if stopped := next((each for each in workflow.phases if each.status in _STOPPED), None):
+        return stopped
     numbers = range(1, workflow.total + 1)
     every = [*range(current.number + 1, workflow.total + 1), *numbers] if current else numbers
     phases = (numbered(workflow, number) for number in every)
@@ -94,7 +97,7 @@ def find_phase(workflow: Workflow, name: str) -> Phase | None:
 
 
 def to_complete(workflow: Workflow, phase: Phase | None, *, note: str = "") -> Phase | None:
-    """Return the phase that a command may complete, so that a repeated command completes nothing twice.
+    """Return the phase that a command names and may complete, so that a repeated command completes nothing twice.
 
     Args:
         workflow: the workflow.
@@ -109,7 +112,7 @@ def to_complete(workflow: Workflow, phase: Phase | None, *, note: str = "") -> P
         text = note.strip()
         before = next((each for each in workflow.phases if text and _ended_with(each, text)), None)
         if before is None or current is None:
-            return current
+            return None
         raise TransitionError(
             f"{workflow.named(before)} {quoted(before.title)} was completed with this very note; if "
             f"{quoted(current.title)} is done too: `{command_line('done', current.title, '--note', '…')}`, or add "
@@ -127,7 +130,9 @@ def _ended_with(phase: Phase, note: str) -> bool:
 
 
 def begin(project: Records, workflow: Workflow) -> Workflow:
-    """Begin the next phase; do nothing while one is active, failed or blocked. Raises as `done` does."""
+    """Begin the next phase, unless one is active, failed or blocked, or all are done. Raises as `done` does."""
+    if workflow.finished:
+        return workflow
     return registry.get(workflow.format).change(project, workflow, _begin_next, why="begin")
 
 
@@ -136,7 +141,8 @@ def done(
 ) -> Workflow:
     """Complete a phase and begin the next; the last one completes the workflow (R000-34, R001-12).
 
-    Nothing happens if the phase was completed meanwhile.
+    Nothing happens if the phase was completed meanwhile. If somebody completed the current phase by hand, the next one
+    begins.
 
     Args:
         project: the project.
@@ -150,9 +156,12 @@ def done(
         TransitionError: the workflow is over, nothing is due, or the format refuses.
         StateError: the state can't be read or written.
     """
-    if workflow.finished:
-        raise TransitionError(f"{quoted(workflow.title)} is {workflow.word}; {registry.reopening(workflow)}")
-    target = phase or due(workflow)
+    if workflow.finished and not registry.clears_finished(workflow):
+        how = registry.reopening(workflow)
+        raise TransitionError(f"{quoted(workflow.title)} is {workflow.word}. To open it again: {how}")
+    if phase is None and workflow.phase_status == "completed" and not (everything or workflow.finished):
+        return begin(project, workflow)
+    everything, target = everything or workflow.finished, phase or due(workflow)
 
     def end(draft: Draft) -> None:
         for each in draft.units():
@@ -163,6 +172,9 @@ def done(
         draft.end(early=True)
 
     def edit(draft: Draft) -> None:
+        if target is None and draft.units() and draft.all_completed():
+            draft.end(early=False)
+            return
         if target is None:
             raise TransitionError(draft.nothing_due())
         if draft.unit(target.id).status == "completed":
@@ -173,7 +185,8 @@ def done(
         else:
             _begin_next(draft, target.id)
 
-    return registry.get(workflow.format).change(project, workflow, end if everything else edit, why="done")
+    now = registry.get(workflow.format).change(project, workflow, end if everything else edit, why="done")
+    return _archive(project, replace(now, status="completed")) if everything and not now.finished else now
 
 
 def update(project: Records, workflow: Workflow, changes: Changes) -> Workflow:
@@ -202,7 +215,9 @@ def update(project: Records, workflow: Workflow, changes: Changes) -> Workflow:
             if status == "completed" and draft.advances:
                 _begin_next(draft, phase.id)
         if changes.error and (phase is None or draft.unit(phase.id).status not in _STOPPED):
-            raise TransitionError(f"only a {workflow.unit} that failed or is blocked has an error; add --status failed")
+            raise TransitionError(
+                f"only a {workflow.unit} that failed or is blocked has an error; add --status blocked or failed"
+            )
         if phase is not None and changes.phase:
             draft.rename(phase.id, changes.phase)
         if phase is not None and (changes.deliverables or (changes.handover is not None and status is None)):
@@ -225,12 +240,7 @@ def cancel(project: Records, workflow: Workflow, reason: str = "") -> Workflow:
         raise TransitionError(f"{quoted(workflow.title)} is {workflow.word} already")
     adapter = registry.get(workflow.format)
     now = adapter.change(project, workflow, lambda draft: draft.cancel(reason), why="cancel")
-    if now.finished or now.paused:
-        return now
-    gone = replace(now, status="failed", abandoned=True)
-    project.shelve(gone)
-    statefile.discard(project, now.path, why="cancel")
-    return gone
+    return now if now.finished or now.paused else _archive(project, replace(now, status="failed", abandoned=True))
 
 
 def reopen(project: Records, workflow: Workflow, phase: Phase) -> Workflow:
@@ -249,6 +259,17 @@ def reopen(project: Records, workflow: Workflow, phase: Phase) -> Workflow:
             draft.reopen(phase.id)
 
     return registry.get(workflow.format).change(project, workflow, edit, why=f"reopen {phase.id}")
+
+
+def _archive(project: Records, workflow: Workflow) -> Workflow:
+    """Put a workflow that is over into the archive, with its file as it is: its format has no word for that end.
+
+    It gets an id of its own there, because the next workflow may have the same path, and thus the same id.
+    """
+    gone = replace(workflow, id=f"{workflow.id}-{clock.file_stamp(clock.now())}")
+    project.shelve(gone)
+    statefile.discard(project, workflow.path, why=workflow.word)
+    return gone
 
 
 def undoing(workflow: Workflow, phase: Phase) -> str:

@@ -383,7 +383,7 @@ def test_a_start_that_cannot_be_written_leaves_nothing_and_takes_nothing_away(
     [
         (1, "not_started", "start phase 1/2"),
         (1, "in_progress", "go on with phase 1/2"),
-        (1, "blocked", "clear what blocks phase 1/2"),
+        (1, "blocked", "unblock phase 1/2"),
         (1, "completed", "start phase 2/2"),
         (2, "completed", None),
     ],
@@ -431,7 +431,7 @@ def test_only_another_unfinished_workflow_keeps_an_earlier_content_out_of_its_fi
 
     assert restored("Another", "completed")
     assert restored("qa loop", "in_progress")
-    with pytest.raises(TransitionError, match='"Another" is in the way: it is unfinished'):
+    with pytest.raises(TransitionError, match="is in the way: it is active at phase"):
         restored("Another", "in_progress")
     assert restored("Another", "in_progress", replace=True)
 

@@ -303,7 +303,7 @@ def test_a_finished_workflow_without_an_id_is_not_written_over(tmp_path: Path) -
     project = Workspace.open(tmp_path)
     adapter = registry.get("fixed")
     start = Start(TITLE, phases=(("Write", ""),))
-    before = verbs.done(project, adapter.start(project, start), everything=True)
+    before = verbs.done(project, verbs.begin(project, adapter.start(project, start)))
 
     with pytest.raises(TransitionError, match=r"workflow\.id"):
         adapter.start(project, start)
@@ -442,9 +442,9 @@ def checklist(tmp_path: Path) -> Workspace:
         ({"status": "failed"}, "no word for failed; it has words for pending, completed"),
         ({"current": 2}, "the first task that is left"),
         ({"current": 3}, "there is no task 3"),
-        ({"total": 3}, "lists, 2"),
+        ({"total": 3}, "lists 2 tasks"),
         ({"deliverables": ("x",)}, "keeps no deliverables"),
-        ({"error": "x"}, "give --status failed"),
+        ({"error": "x"}, "add --status blocked or failed"),
     ],
 )
 def test_what_a_file_has_no_field_for_is_refused(checklist: Workspace, change: dict[str, Any], said: str) -> None:
@@ -518,7 +518,7 @@ def test_two_units_with_one_id_are_told_apart(project: HoldfastProject) -> None:
 
 
 def test_what_has_a_status_keeps_its_own_word(project: HoldfastProject) -> None:
-    """Completing all writes nothing into what is completed, and `next` begins nothing that is stopped."""
+    """`next` begins nothing that is stopped, and the end of all completes nothing that isn't active."""
     opened = Workspace.open(project.root)
     adapter = registry.get("progress")
     (seen,) = adapter.find(opened).workflows
@@ -528,7 +528,7 @@ def test_what_has_a_status_keeps_its_own_word(project: HoldfastProject) -> None:
     done = verbs.done(opened, adapter.find(opened).workflows[0], everything=True)
 
     units = [each for phase in json.loads(done.raw)["phases"] for each in phase["steps"]]
-    assert [each["status"] for each in units] == ["Done", "done", "done"]
+    assert [each["status"] for each in units] == ["Done", "waiting", "todo"]
 
 
 def test_another_workflow_in_the_file_is_not_moved(project: HoldfastProject) -> None:

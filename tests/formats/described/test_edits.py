@@ -14,7 +14,7 @@ from holdfast.errors import TransitionError
 from holdfast.formats.described import description, edits, store
 from holdfast.sessions.history import archive, history
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import definitions, registry
+from holdfast.workflow import definitions, registry, verbs
 from holdfast.workflow.model import Start
 from tests import described
 
@@ -150,7 +150,7 @@ def test_what_changes_nothing_leaves_the_workflows_own_status_as_it_is(tmp_path:
     before = path.read_bytes()
     (found,) = registry.get("mine").find(project).workflows
 
-    registry.get("mine").begin(project, found)
+    verbs.begin(project, found)
 
     assert path.read_bytes() == before
 
@@ -163,7 +163,7 @@ def test_what_was_moved_by_hand_before_a_move_keeps_its_own_time(tmp_path: Path)
     path.write_text(json.dumps(data("done", "doing", "todo")))
     os.utime(path, (1_700_000_060, 1_700_000_060))
 
-    moved = registry.get("mine").done(project, registry.get("mine").find(project).workflows[0])
+    moved = verbs.done(project, registry.get("mine").find(project).workflows[0])
 
     phases = history.of(project, moved).phases
     by_hand = "2023-11-14T22:14:20.000000Z"
@@ -193,7 +193,7 @@ def test_an_agent_hands_over_what_nobody_noted_yet(tmp_path: Path, noted: str) -
     now = registry.of_agents("mine").judge(project, found, "step_1", "completed", "v1.2 is tagged").workflow
 
     assert json.loads(path.read_text())["tasks"][0]["notes"] == (noted or "v1.2 is tagged")
-    step = registry.get("mine").step(now)
+    step = verbs.step(now)
     assert step is not None
     assert step.prompt == f"T1\n\nContext: {noted or 'v1.2 is tagged'}"
 

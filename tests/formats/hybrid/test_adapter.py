@@ -356,7 +356,7 @@ def test_what_is_completed_already_is_not_completed_without_a_word(project: Work
     over = verbs.done(project, workflow, everything=True)
 
     for everything in (True, False):
-        with pytest.raises(TransitionError, match='"Ship" is completed; `holdfast hybrid reopen PHASE`'):
+        with pytest.raises(TransitionError, match='"Ship" is completed. To open it again: `holdfast reopen`'):
             verbs.done(project, over, everything=everything)
 
 

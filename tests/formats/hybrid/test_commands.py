@@ -66,7 +66,7 @@ def test_a_phase_that_waits_leaves_nothing_yet(root: Path) -> None:
     for given in (("--context", "x"), ("--deliverable", "a.py")):
         assert 'phase 1 "Build it" is pending' in holdfast("update", *given, root=root, code=1).err
         assert 'phase 2 "Test it" is pending' in holdfast("hybrid", "phase", "2", *given, root=root, code=1).err
-    holdfast("update", "--phase", "Build all", root=root)
+    holdfast("update", "--rename", "Build all", root=root)
     assert [phase["title"] for phase in phases(root)] == ["Build all", "Test it", "2"]
     assert phases(root)[0]["context_for_next"] == ""
 

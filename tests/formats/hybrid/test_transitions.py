@@ -57,45 +57,6 @@ def test_reopening_puts_back_whatever_is_active() -> None:
     assert data["current_phase"] == "phase_0"
 
 
-def test_a_reopened_phase_hands_over_what_it_came_to_this_time() -> None:
-    """What it handed over before it was reopened gives way to a person's note, and stays without one."""
-    for note, kept in (("New", "New"), ("", "Old")):
-        data = state("completed", "pending", context_for_next="Old")
-        transitions.reopen(data, 0)
-        transitions.done(data, 0, note)
-        assert data["phases"][0]["context_for_next"] == kept
-        assert statuses(data) == ["completed", "active"]
-
-
-def test_the_note_that_ends_all_is_left_by_the_phase_that_was_due() -> None:
-    """Also where that was reopened and had handed something over before."""
-    data = state("completed", "completed", context_for_next="Old")
-    transitions.reopen(data, 0)
-
-    transitions.finish(data, "New")
-
-    assert [phase["context_for_next"] for phase in data["phases"]] == ["New", ""]
-    assert (data["status"], data["current_phase"]) == ("completed", None)
-
-
-def test_an_end_of_all_completes_only_what_was_worked_on() -> None:
-    """What never began stays pending, unless a note is about it; any of it can be begun again."""
-    for before, note, after in (
-        (("completed", "active", "pending"), "", ["completed", "completed", "pending"]),
-        (("pending", "pending", "pending"), "", ["pending", "pending", "pending"]),
-        (("completed", "pending", "pending"), "It is built", ["completed", "completed", "pending"]),
-    ):
-        data = state(*before)
-        transitions.finish(data, note)
-        assert statuses(data) == after
-        assert (data["status"], data["current_phase"]) == ("completed", None)
-        transitions.move(data, 2, "active", by="hook")
-        assert statuses(data) == after, "no hook revives what is over"
-
-    transitions.reopen(data, 2)
-    assert (data["status"], statuses(data)) == ("active", ["completed", "completed", "active"])
-
-
 def test_after_a_phase_that_was_done_early_comes_the_one_behind_it() -> None:
     """What was left out waits until nothing behind it is left."""
     data = state("pending", "active", "pending")
@@ -131,18 +92,6 @@ def test_no_phase_that_was_begun_waits_again(status: str, by: transitions.Mover)
     assert data == before
 
 
-def test_no_end_of_all_makes_a_success_of_a_failure() -> None:
-    """R000-14: it is retried first, or the workflow is left as it is."""
-    data = state("completed", "failed", "pending")
-
-    with pytest.raises(
-        TransitionError, match='phase 2 "Phase 1" failed, so the workflow can\'t end as completed; retry it'
-    ):
-        transitions.finish(data, "New")
-
-    assert statuses(data) == ["completed", "failed", "pending"]
-
-
 def test_only_a_finished_phase_is_reopened() -> None:
     """A failed one too (I000-15), beside any other that failed."""
     for status in ("completed", "failed"):
@@ -153,17 +102,6 @@ def test_only_a_finished_phase_is_reopened() -> None:
     for status in ("pending", "active"):
         with pytest.raises(TransitionError, match="only a completed or failed phase reopens"):
             transitions.reopen(state(status), 0)
-
-
-def test_in_a_workflow_that_was_completed_by_hand_nothing_begins() -> None:
-    """Though phases are left in it; who asks what is next is not told off."""
-    data = state("completed", "pending") | {"status": "completed"}
-
-    transitions.begin(data)
-
-    assert statuses(data) == ["completed", "pending"]
-    with pytest.raises(TransitionError, match="or its workflow is completed; `holdfast hybrid reopen 2`"):
-        transitions.move(data, 1, "active")
 
 
 @pytest.mark.parametrize("ended", ["completed", "failed"])
@@ -204,18 +142,6 @@ def test_of_phases_with_one_id_the_first_that_is_left_is_meant() -> None:
     data["phases"][1]["status"] = data["phases"][2]["status"] = "completed"
     assert file.position(data, "build") == 0
     assert [file.position(data, each) for each in ("2", 2, "3", "-1", -1, "x")] == [2, 2, None, None, None, None]
-
-
-def test_beside_a_failed_phase_the_active_one_is_due() -> None:
-    """Agents of both may have run side by side: what goes on is done first, the retry comes after it."""
-    data = state("failed", "active", "pending")
-    assert transitions.due(data) == 1
-
-    transitions.done(data, None, "over to you")
-
-    assert statuses(data) == ["failed", "completed", "pending"]
-    assert data["phases"][1]["context_for_next"] == "over to you"
-    assert transitions.due(data) == 0
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,7 @@ def test_each_verb_prints_json(started: Command, words: tuple[str, ...]) -> None
 def test_a_run_that_was_ended_early_is_no_inconsistency(root: Path, started: Command) -> None:
     """`holdfast done --all` said which tasks are left; a state in which nobody said so is named."""
     holdfast("next", root=root)
-    assert "Not completed: 1.1" in holdfast("done", "--all", root=root).out
+    assert "Not completed: 1.2" in holdfast("done", "--all", root=root).out
     assert "the run is completed" not in started("check").out
     assert "the run is completed" not in holdfast("doctor", root=root, code=1).out
     (root / ".claude" / "agent-state.extra.json").unlink()

@@ -24,6 +24,7 @@ from holdfast.formats.orchestrator import (
     view,
     work,
 )
+from holdfast.workflow import verbs
 from holdfast.workflow.model import AgentWork, Changes, Start
 from tests.formats.memory import Memory
 
@@ -167,7 +168,7 @@ def test_the_review_of_the_whole_run_is_no_tasks_step(scene: Scene) -> None:
     scene.start()
     for each in ("1.1", "1.2", "2.1"):
         scene.do(lambda run, each=each: transitions.finish(run, each))  # type: ignore[misc]
-    step = adapter.step(scene.workflow)
+    step = verbs.step(scene.workflow)
 
     assert step is not None
     assert (step.title, step.number) == ("Outer review", 0)
@@ -415,7 +416,7 @@ def test_an_update_says_what_came_of_it(scene: Scene) -> None:
     """As the format's own commands do."""
     workflow = scene.start()
     scene.doc.write_text(f"{scene.doc.read_text()}\n#### Task 2.2: More\n")
-    now = adapter.update(scene.project, workflow, Changes(current=1, status="completed"))
+    now = verbs.update(scene.project, workflow, Changes(current=1, status="completed"))
 
     assert any("added 2.2" in each for each in now.warnings)
 
@@ -588,7 +589,7 @@ def test_an_update_that_changes_nothing_writes_a_broken_state_anew(scene: Scene)
     before = scene.path.read_bytes()
     scene.put(b"{")
 
-    adapter.update(scene.project, adapter.find(scene.project).workflows[0], Changes())
+    verbs.update(scene.project, adapter.find(scene.project).workflows[0], Changes())
     assert scene.path.read_bytes() == before
 
 
@@ -681,10 +682,10 @@ def test_the_next_task_begins_only_if_none_is_at_work_or_failed(scene: Scene) ->
     """`holdfast next` starts one thing at a time."""
     workflow = scene.start()
     scene.do(lambda run: transitions.begin(run, "1.2"))
-    adapter.begin(scene.project, workflow)
+    verbs.begin(scene.project, workflow)
     assert [each["task"] for each in scene.data["active_agents"]] == ["1.2"]
     scene.do(lambda run: transitions.fail(run, "1.2", "No idea"))
-    adapter.begin(scene.project, workflow)
+    verbs.begin(scene.project, workflow)
     assert [each["task"] for each in scene.data["active_agents"]] == ["1.2"]
 
 
@@ -694,7 +695,7 @@ def test_a_task_that_somebody_else_completed_is_not_completed_again(scene: Scene
     scene.do(lambda run: transitions.begin(run, "1.1"))
     seen = scene.workflow
     scene.do(lambda run: transitions.finish(run, "1.1"))
-    adapter.done(scene.project, seen)
+    verbs.done(scene.project, seen)
     assert [each["task"] for each in scene.data["completed_tasks"]] == ["1.1"]
 
 
@@ -709,7 +710,7 @@ def test_a_failed_task_whose_agent_ends_well_is_completed(scene: Scene) -> None:
 
 def test_tasks_of_a_later_phase_are_not_ready(scene: Scene) -> None:
     """The pending ones of the first open phase are."""
-    assert [each.id for each in adapter.ready(scene.start())] == ["1.1", "1.2"]
+    assert [each.id for each in verbs.ready(scene.start())] == ["1.1", "1.2"]
 
 
 def test_the_newest_learnings_come_first_and_those_of_the_task_before_others(scene: Scene) -> None:
@@ -769,7 +770,7 @@ def test_an_update_changes_what_a_task_hands_over(scene: Scene) -> None:
     """Of the task at work."""
     scene.start()
     scene.do(lambda run: transitions.begin(run, "1.1"))
-    made = adapter.update(scene.project, scene.workflow, Changes(handover="Use the model"))
+    made = verbs.update(scene.project, scene.workflow, Changes(handover="Use the model"))
     assert made.phases[0].handover == "Use the model"
 
 

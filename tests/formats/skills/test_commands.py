@@ -356,9 +356,9 @@ def test_show_says_that_the_last_workflow_was_abandoned(root: Path) -> None:
     page = holdfast("show", root=root).out
     seen = holdfast("show", "--json", root=root).json
 
-    assert "The last one was abandoned:" in page
-    assert "abandoned, 1/5" in page
-    assert "abandoned just now" in page
+    assert "The last one was cancelled:" in page
+    assert "cancelled, 1/5" in page
+    assert "cancelled just now" in page
     assert ".claude/workflow-state/completed/dev-" in page
     assert "active/" not in page
     assert "so far" not in page

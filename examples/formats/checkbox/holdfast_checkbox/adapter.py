@@ -10,19 +10,21 @@ from holdfast.errors import BrokenError, MissingError, SchemaMismatch, StateErro
 from holdfast.files import document
 from holdfast.files.lock import locked
 from holdfast.workflow import statefile
-from holdfast.workflow.model import Found, Phase, Problem, Restored, Step, Workflow
+from holdfast.workflow.draft import Draft
+from holdfast.workflow.model import Found, Phase, Problem, Restored, Workflow
 from holdfast_checkbox import markdown, record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
     from pathlib import Path
 
-    from holdfast.workflow.model import Changes, Start
+    from holdfast.workflow.model import Changes, Start, Status
     from holdfast.workflow.records import Records
 
 NAME = record.NAME
 MOST = 16
 """Checklists that an event reads: those that are asked for, and the last changed."""
+_BOXES: dict[Status, str] = {"completed": "x", "failed": "!", "active": " "}
 
 
 def find(project: Records) -> Found:
@@ -51,57 +53,48 @@ def start(project: Records, start: Start) -> Workflow:
         return _write(project, path, text.encode(), before, why="start")
 
 
-def begin(project: Records, workflow: Workflow) -> Workflow:
-    """Open a failed item again; else the first item that is left is always active."""
-    return _rewrite(project, workflow, lambda text: _opened(text, workflow.current), why="begin")
+def change(
+    project: Records,
+    workflow: Workflow,
+    edit: Callable[[Draft], None],
+    *,
+    why: str,
+    error: str = "",
+    repair: bool = False,
+) -> Workflow:
+    """Run `edit` on a draft of the checklist and write its text."""
+
+    def apply(text: str) -> str:
+        draft = _Draft(text)
+        edit(draft)
+        return draft.text
+
+    return _rewrite(project, workflow, apply, why=why, error=error)
 
 
-def done(project: Records, workflow: Workflow, *, note: str = "", everything: bool = False) -> Workflow:
-    """Tick the current item, or all. If somebody else has ticked it meanwhile, nothing happens."""
-    if workflow.finished:
-        raise TransitionError(f"{workflow.place} is completed; {record.REOPENING}")
+class _Draft(Draft):
+    """The text of a checklist during one change."""
 
-    def edit(text: str) -> str:
-        for number, item in enumerate(markdown.parse(text).items, 1):
-            if not item.done and (everything or number == workflow.current):
-                text = markdown.ticked(text, number, note if number == workflow.current else "")
-                if not everything:
-                    return text
-        return text
+    unit_word = "item"
 
-    return _rewrite(project, workflow, edit, why=f"done {workflow.current or ''}".strip())
+    def __init__(self, text: str) -> None:
+        self.text = text
 
+    def units(self) -> tuple[Phase, ...]:
+        """Return the items."""
+        return _phases(markdown.parse(self.text))
 
-def update(project: Records, workflow: Workflow, changes: Changes) -> Workflow:
-    """Add reading, reminders and context; let the current item fail, or open it again.
+    def move(self, id: str, status: Status, *, note: str = "", reason: str = "") -> None:
+        """Tick an item, or let it fail, or open a failed one again: each where the one before it is done."""
+        item = self.unit(id)
+        if status in ("pending", "blocked") or (item.status == "pending" and status != "completed"):
+            self.refuse("items follow one another, and each is open, failed or done; use an editor")
+        if status != item.status:
+            self.text = markdown.ticked(self.text, item.number, note, box=_BOXES[status])
 
-    All else is changed in an editor.
-    """
-    if changes.current not in (None, workflow.current) or changes.total or changes.phase:
-        raise TransitionError(f"items follow one another; change {workflow.place} in an editor")
-    if changes.status not in (None, "active", "failed") or (changes.status and workflow.finished):
-        raise TransitionError("the current item is open or failed; `holdfast done` completes it")
-    if changes.error and changes.status != "failed":
-        raise TransitionError("an error belongs to an item that failed; give --status failed with it")
-    if changes.deliverables or changes.handover:
-        raise TransitionError("a checklist keeps notes of items that are done; use `holdfast done --note`")
-
-    def edit(text: str) -> str:
-        text = _with(text, changes.reading, changes.reminders, changes.context.items())
-        if changes.status == "failed" and workflow.current:
-            return markdown.ticked(text, workflow.current, box="!")
-        return _opened(text, workflow.current) if changes.status else text
-
-    return _rewrite(project, workflow, edit, why="update", error=changes.error)
-
-
-def step(workflow: Workflow) -> Step | None:
-    """Return the current item."""
-    if workflow.current is None:
-        return None
-    verb = "retry" if workflow.phase_status == "failed" else "do"
-    text = f'{verb} item {workflow.position} "{workflow.phase}"'
-    return Step(workflow.current, workflow.total, workflow.phase, "", workflow.phase, text)
+    def add(self, changes: Changes) -> None:
+        """Add reading, reminders and context to their sections."""
+        self.text = _with(self.text, changes.reading, changes.reminders, changes.context.items())
 
 
 def parsed(project: Records, path: Path, raw: bytes) -> Workflow:
@@ -170,17 +163,8 @@ def _workflow(project: Records, path: Path, raw: bytes, changed: str) -> Workflo
         raise BrokenError(path, "is not UTF-8") from None
     if not found.title or not found.items:
         raise SchemaMismatch(path, "is no checklist: it needs a title and an item")
-    current = next((number for number, item in enumerate(found.items, 1) if not item.done), None)
-    phases = tuple(
-        Phase(
-            f"item_{number}",
-            number,
-            item.title,
-            "completed" if item.done else "failed" if item.failed else "active" if number == current else "pending",
-            handover=item.note,
-        )
-        for number, item in enumerate(found.items, 1)
-    )
+    phases = _phases(found)
+    current = next((each.number for each in phases if each.status != "completed"), None)
     status = phases[current - 1].status if current else "completed"
     return Workflow(
         format=NAME,
@@ -201,6 +185,21 @@ def _workflow(project: Records, path: Path, raw: bytes, changed: str) -> Workflo
         path=path,
         raw=raw,
         root=project.root,
+    )
+
+
+def _phases(found: markdown.Checklist) -> tuple[Phase, ...]:
+    """Return the items; the first that isn't done is active, unless it failed."""
+    current = next((number for number, item in enumerate(found.items, 1) if not item.done), None)
+    return tuple(
+        Phase(
+            f"item_{number}",
+            number,
+            item.title,
+            "completed" if item.done else "failed" if item.failed else "active" if number == current else "pending",
+            handover=item.note,
+        )
+        for number, item in enumerate(found.items, 1)
     )
 
 
@@ -227,11 +226,6 @@ def _write(project: Records, path: Path, raw: bytes, before: bytes | None, *, wh
     now = _workflow(project, path, raw, _stamp(mtime))
     project.observe(now, error=error)
     return now
-
-
-def _opened(text: str, number: int | None) -> str:
-    failed = number is not None and markdown.parse(text).items[number - 1].failed
-    return markdown.ticked(text, number, box=" ") if failed and number else text
 
 
 def _with(text: str, reading: Iterable[str], reminders: Iterable[str], context: Iterable[tuple[str, object]]) -> str:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.records import Records
 
 __all__ = [
+    "CLEARS_FINISHED",
     "NAME",
     "Saved",
     "candidates",
@@ -45,6 +46,7 @@ __all__ = [
 ]
 
 NAME = files.NAME
+CLEARS_FINISHED = True
 
 
 def find(project: Records) -> Found:
@@ -183,6 +185,7 @@ class _Draft(Draft):
 
     def __init__(self, data: dict[str, Any], place: str) -> None:
         self.data, self.place = data, place
+        self.sure = spot(data, []).sure  # a move writes what was missing
         self.ended = self.cancelled = False
 
     def units(self) -> Sequence[Phase]:
@@ -197,13 +200,12 @@ class _Draft(Draft):
         self._place(current=number, status=WORDS[status])
 
     def end(self, *, early: bool) -> None:
-        sure = spot(self.data, []).sure
-        if not sure and not early:
+        if not self.sure and not early:
             self.refuse(
                 f"{self.place} doesn't say whether this is the last phase; `holdfast update --total N` says how many "
                 "there are, `holdfast done --all` ends the workflow"
             )
-        if not (sure and self.all_completed()):
+        if not (self.sure and self.all_completed()):
             self._context({files.ENDED_EARLY: True})
         self.ended = True
 
@@ -215,6 +217,7 @@ class _Draft(Draft):
             self.refuse(f"the workflow is at phase {spot(self.data, []).current}; go back first with --phase")
         self._touch()
         self._place(total=total)
+        self.sure = True
 
     def numbered(self, number: int) -> Phase:
         where = spot(self.data, [])

@@ -194,7 +194,7 @@ def _place(project: Records, rules: Description, start: Start) -> tuple[Path, St
                 continue  # another program's file of that name stays; there are other names
             raise
         if not now.finished and not start.replace:
-            raise TransitionError(f"{views.in_the_way(project, now)}, or give --replace")
+            raise TransitionError(views.in_the_way(project, now))
         if not now.finished or "*" not in pattern:
             return path, before
     raise TransitionError(f"no name is left for {quoted(start.title)} in {pattern}; give it another title")

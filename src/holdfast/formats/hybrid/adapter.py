@@ -119,7 +119,7 @@ def change(
         if draft.notes is not None:
             extras.write_notes(project, workflow.path, workflow.id, draft.notes)
         now = find(project).workflows[0]
-        project.observe(now, error=error)
+        project.observe(now)
         return now
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.records import Records
 
 __all__ = [
+    "CLEARS_FINISHED",
     "NAME",
     "asked",
     "brief",
@@ -44,6 +45,7 @@ __all__ = [
 ]
 
 NAME = files.NAME
+CLEARS_FINISHED = True
 _READ_LIMIT_CHARS = 100_000  # characters of a prompt that are looked at
 _BUDGET_BYTES = 16 * statefile.LIMIT_BYTES  # bytes of them
 _TASK = re.compile(r"task\s*#?\s*(\d{1,6})(?:\s*(?:/|of)\s*(\d{1,6}))?", re.IGNORECASE)
@@ -117,10 +119,7 @@ def change(
         if made[0].extra is not None:
             extras.add(project, workflow.path, workflow.id, made[0].extra)
             now = view.merged(project, view.read(project, workflow.path))[0]
-        if not now.finished:
-            return now
-        store.move_away(project, now)
-        return replace(now, path=places.completed(project) / now.path.name)
+        return store.move_away(project, now) if now.finished else now
 
 
 class _Draft(Draft):

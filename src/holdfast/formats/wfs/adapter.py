@@ -162,9 +162,7 @@ class _Draft(Draft):
         return self.workflow().phases
 
     def move(self, id: str, status: Status, *, note: str = "", reason: str = "") -> None:
-        if self.session.standing == "paused":
-            name = self.session.name
-            self.refuse(f"{name} is paused; `{command_line('wfs', 'resume', name)}` continues it")
+        self._insist_active()
         if status == "pending":
             self.refuse("a task can't become pending again; add --status blocked instead")
         if status == "completed":
@@ -203,6 +201,7 @@ class _Draft(Draft):
             self.refuse("a session lists each task; `holdfast wfs task add TITLE` adds one")
 
     def following(self, completed: str = "") -> Phase | None:
+        self._insist_active()
         now = self.workflow()
         if any(each.status == "active" for each in now.phases):
             return None
@@ -213,6 +212,12 @@ class _Draft(Draft):
 
     def nothing_due(self) -> str:
         return f"{self.session.name}: {nothing_due(self._board())}"
+
+    def _insist_active(self) -> None:
+        """Refuse to move a paused session, so that nobody goes on with it by accident."""
+        if self.session.standing == "paused":
+            name = self.session.name
+            self.refuse(f"{name} is paused; `{command_line('wfs', 'resume', name)}` continues it")
 
     def _board(self) -> Board:
         return index.board(self.project, self.session.folder)

@@ -119,11 +119,12 @@ def _doubt(project: OpenProject, launch: Agent, words: str) -> str:
     found = registry.with_keys(Workspace.of(project), [launch.workflow or ""]).workflows
     workflow = next((each for each in found if each.key == launch.workflow), None)
     phase = next((each for each in workflow.phases if each.id == launch.phase), None) if workflow else None
+    undo = verbs.undoing(workflow, phase) if workflow and phase else "holdfast reopen"
     title = wording.one_line(phase.title if phase else launch.phase or "")
     return (
         f"An agent ({wording.one_line(launch.agent_type)}) reported a failure after its phase {wording.quoted(title)} "
         f"was completed: {wording.one_line(words)}. The phase stays completed; a person can undo that with "
-        f"`{command_line('reopen', title)}`."
+        f"`{wording.one_line(undo)}`."
     )
 
 

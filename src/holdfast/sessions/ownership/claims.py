@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError, command_line
-from holdfast.formats import RECORDS
 from holdfast.frozen import frozen
 from holdfast.sessions.compaction import hints
 from holdfast.sessions.ownership import owners, selection, sessions
@@ -59,10 +58,9 @@ def claim(
     """
     workflow = selection.select(project, wanted, session, whole=True, anyway=True)
     if workflow.finished:
-        reopening = RECORDS[workflow.format].REOPENING.format(id=workflow.id)
         raise HoldfastError(
             f"{quoted(workflow.title)} is completed, so there is nothing to resume; "
-            f"`{command_line('show', workflow.id)}` shows it, and {reopening}"
+            f"`{command_line('show', workflow.id)}` shows it. To open it again: {registry.reopening(workflow)}"
         )
     if workflow.paused:
         resume = command_line(workflow.format, "resume", workflow.id)
