@@ -345,8 +345,8 @@ def test_of_several_each_command_is_printed_ready_to_copy(tmp_path: Path) -> Non
 
     assert said.splitlines() == [
         "holdfast: 2 workflows are unfinished; name one:",
-        """  "User auth", active, phase 1/2  holdfast done --note 'all built' user-auth""",
-        """  "Payments", active, phase 1/2   holdfast done --note 'all built' payments""",
+        """  "User auth", active, phase 1/2  holdfast done --note 'all built' --workflow user-auth""",
+        """  "Payments", active, phase 1/2   holdfast done --note 'all built' --workflow payments""",
     ]
     holdfast("done", "--note", "all built", "user-auth", root=tmp_path)
     assert "holdfast next user-auth\n" in holdfast("next", "user-aut", root=tmp_path, code=1).err

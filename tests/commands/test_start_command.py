@@ -85,7 +85,7 @@ def test_a_phase_of_any_format_may_name_its_agent(tmp_path: Path) -> None:
     ).out
 
     assert "Its format is compaction: `holdfast done` completes a phase and begins the next." in said
-    assert "No agent moves this workflow: run `holdfast done Draft` when that is done." in said
+    assert 'No agent moves this workflow: run `holdfast done "Draft"` when that is done.' in said
     assert "Agent call" not in said, "whose end it would not notice"
     assert state(tmp_path)["context"]["phases"] == [{"title": "Draft", "agent": "writer"}, "Review"]
     assert state(tmp_path)["phase"]["name"] == "Draft"

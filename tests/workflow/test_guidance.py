@@ -293,7 +293,8 @@ def test_the_phase_that_is_due_is_said_once(
     lines = {3: "- [ ] phase 3/4 Step 3 (in_progress, agent coder)", 4: "- [ ] phase 4/4 Step 4 (agent tester)"}
     assert listed(built(flow).text, "Open to-dos:") == [lines[each] for each in to_dos]
     short = text.replace('phase 3/4 "Step 3"', "it")
-    assert f"Next step: {short}" in built(flow).text.split("\n")
+    done = f'. When done: holdfast done "Step {number}"'  # no agent's end completes a phase of this format
+    assert f"Next step: {short}{done}" in built(flow).text.split("\n")
 
 
 def test_long_values_are_shortened_inline_and_whole_in_the_sidecar(workflow: Workflow) -> None:

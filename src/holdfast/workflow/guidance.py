@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import HoldfastError, command_line
+from holdfast.formats import RECORDS
 from holdfast.frozen import NamedTuple
 from holdfast.workflow import facts, sidecars, verbs, wording
 from holdfast.workflow.sidecars import write_sidecar
@@ -292,7 +293,15 @@ def _next(workflow: Workflow) -> _Next:
     short = step.text.replace(name, "it", 1) if current else ""
     said = current or (name in step.text and due is not None and due.status == "pending")
     known = due.number if due and said and (not due.agent or due.agent in step.text) else None
-    return _Next(step.text, short, known, before)
+    done = _done(workflow, due)
+    return _Next(f"{step.text}{done}", f"{short}{done}" if short else "", known, before)
+
+
+def _done(workflow: Workflow, due: Phase | None) -> str:
+    """Return how to complete a phase that no agent's end completes, by its title, so that no other is meant."""
+    if due is None or (due.agent and RECORDS[workflow.format].AGENTS):
+        return ""
+    return f". When done: {verbs.completing(due)}"
 
 
 def _leads_to(workflow: Workflow, phase: Phase, step: Step) -> bool:

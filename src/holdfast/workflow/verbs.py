@@ -10,7 +10,7 @@ from holdfast import clock
 from holdfast.errors import TransitionError, command_line
 from holdfast.workflow import names, registry, statefile
 from holdfast.workflow.model import Phase, Step
-from holdfast.workflow.wording import quoted
+from holdfast.workflow.wording import one_line, quoted
 
 if TYPE_CHECKING:
     from holdfast.workflow.draft import Draft
@@ -115,14 +115,20 @@ def to_complete(workflow: Workflow, phase: Phase | None, *, note: str = "") -> P
             return None
         raise TransitionError(
             f"{workflow.named(before)} {quoted(before.title)} was completed with this very note; if "
-            f"{quoted(current.title)} is done too: `{command_line('done', current.title, '--note', '…')}`, or add "
-            "--again"
+            f"{quoted(current.title)} is done too: `{completing(current)} --note …`, or add --again"
         )
     if current is not None and (phase.id == current.id or (not workflow.in_order and phase.id in workflow.due)):
         return phase
     why = "is completed already" if phase.status == "completed" else f"is {phase.status}, not current"
-    now = f"; current is {quoted(current.title)}: `{command_line('done', current.title)}`" if current else ""
+    now = f"; current is {quoted(current.title)}: `{completing(current)}`" if current else ""
     raise TransitionError(f"{workflow.named(phase)} {quoted(phase.title)} {why}{now}")
+
+
+def completing(phase: Phase) -> str:
+    """Return the command that completes a phase by its title, so that no other one is meant."""
+    title = one_line(phase.title)
+    plain = not set(title) & set('$`"\\!')  # what a shell reads inside double quotes
+    return f'holdfast done "{title}"' if plain else command_line("done", title)
 
 
 def _ended_with(phase: Phase, note: str) -> bool:
@@ -199,34 +205,38 @@ def update(project: Records, workflow: Workflow, changes: Changes) -> Workflow:
         StateError: the state can't be read or written.
     """
     status = changes.status or ("active" if changes.current is not None else None)
-    wanted = changes.phase or changes.status or changes.deliverables or changes.handover is not None
+    texts = (changes.phase, changes.deliverables, changes.error)
+    moves = status is not None or changes.handover is not None or any(texts)
     target = due(workflow)
 
     def edit(draft: Draft) -> None:
         if changes.total is not None:
             draft.resize(changes.total)
         phase = draft.numbered(changes.current) if changes.current is not None else target
-        if wanted and phase is None:
-            raise TransitionError(f"no {workflow.unit} is current; name one with --phase")
-        if phase is None or not (wanted or changes.current is not None):
-            phase = None
-        elif status is not None:
-            draft.move(phase.id, status, note=changes.handover or "", reason=changes.error)
-            if status == "completed" and draft.advances:
-                _begin_next(draft, phase.id)
-        if changes.error and (phase is None or draft.unit(phase.id).status not in _STOPPED):
-            raise TransitionError(
-                f"only a {workflow.unit} that failed or is blocked has an error; add --status blocked or failed"
-            )
-        if phase is not None and changes.phase:
-            draft.rename(phase.id, changes.phase)
-        if phase is not None and (changes.deliverables or (changes.handover is not None and status is None)):
-            draft.hand_over(phase.id, changes.handover if status is None else None, changes.deliverables)
+        if moves and phase is None:
+            draft.refuse(f"no {workflow.unit} is current; name one with --phase")
+        if moves and phase is not None:
+            _update_phase(draft, phase, status, changes)
         if changes.reading or changes.reminders or changes.context:
             draft.add(changes)
 
     adapter = registry.get(workflow.format)
     return adapter.change(project, workflow, edit, why="update", error=changes.error, repair=True)
+
+
+def _update_phase(draft: Draft, phase: Phase, status: Status | None, changes: Changes) -> None:
+    if changes.error and (status or phase.status) not in _STOPPED:
+        draft.refuse(f"only a {draft.unit_word} that failed or is blocked has an error; add --status blocked or failed")
+    note = changes.handover or ""
+    if status is not None:
+        draft.move(phase.id, status, note=note if status == "completed" else "", reason=changes.error)
+        if status == "completed" and draft.advances:
+            _begin_next(draft, phase.id)
+    if changes.phase:
+        draft.rename(phase.id, changes.phase)
+    handover = None if status == "completed" else changes.handover
+    if changes.deliverables or handover is not None:
+        draft.hand_over(phase.id, handover, changes.deliverables)
 
 
 def cancel(project: Records, workflow: Workflow, reason: str = "") -> Workflow:

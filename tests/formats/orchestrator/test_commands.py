@@ -129,7 +129,7 @@ def test_a_run_that_was_ended_early_is_no_inconsistency(root: Path, started: Com
     assert "the run is completed" not in started("check").out
     assert "the run is completed" not in holdfast("doctor", root=root, code=1).out
     (root / ".claude" / "agent-state.extra.json").unlink()
-    assert "the run is completed, and 1.1, 1.2, 2.1 are not" in started("check", code=1).out
+    assert "the run is completed, and 1.2, 2.1 are not" in started("check", code=1).out
 
 
 def test_what_contradicts_itself_says_what_to_do(root: Path, started: Command) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.errors import command_line
 from holdfast.sessions.agents import agent_status, lifecycle, progress
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry, verbs, wording
@@ -75,10 +74,10 @@ def report_unmoved(event: Call, context: Context) -> list[wording.Message]:
         return []
     unit = workflow.unit
     lead = f"No {unit} moved: nothing ties this agent to the {unit} that is due."
-    done = command_line("done", wording.one_line(due.title))
-    given = wording.fenced(lead, [f"Due: {workflow.named(due)} {wording.quoted(due.title)}; done: `{done}`"])
+    done = f"When done: {verbs.completing(due)}"
+    given = wording.fenced(lead, [f"Due: {workflow.named(due)} {wording.quoted(due.title)}. {done}"])
     text = (
-        f"{given}\nIf that {unit} is done, run that command. To launch an agent for a {unit}, use its id or exact "
+        f"{given}\nTo launch an agent for a {unit}, use its id or exact "
         "title as the description or the prompt's first line."
     )
     return [wording.Message(text, on_delivered=lambda: hints.tell(project, session, _UNMOVED, key))]

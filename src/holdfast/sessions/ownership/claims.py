@@ -8,6 +8,7 @@ from holdfast.errors import HoldfastError, command_line
 from holdfast.frozen import frozen
 from holdfast.sessions.compaction import hints
 from holdfast.sessions.ownership import owners, selection, sessions
+from holdfast.workflow import registry
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
