@@ -6,6 +6,7 @@ import click
 
 from holdfast.commands import options
 from holdfast.commands import verbs as shared
+from holdfast.errors import command_line
 from holdfast.workflow import verbs
 from holdfast.workflow.wording import quoted
 
@@ -27,6 +28,8 @@ def command(workflow_id: str | None, reason: str, as_json: bool, project_dir: st
     project = options.open_project(project_dir)
     workflow = shared.find(project, workflow_id)
     after = verbs.cancel(project, workflow, reason)
-    how = "Paused" if after.paused else "Cancelled"
-    news = f"{how} {quoted(after.title)} at {after.progress_text}.{shared.kept(after)}"
+    news = f"Cancelled {quoted(after.title)} at {after.progress_text}.{shared.kept(after)}"
+    if after.paused:
+        resume = command_line(after.format, "resume", after.id)
+        news = f"Paused {quoted(after.title)} at {after.progress_text}. `{resume}` continues it."
     shared.tell(after, as_json, news)

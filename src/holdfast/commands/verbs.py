@@ -136,7 +136,7 @@ def tell(workflow: Workflow, as_json: bool, news: str = "") -> None:
         options.print_json(views.step(workflow, step))
         return
     lines = [news, views.table((workflow,)), *(f"warning: {each}" for each in workflow.warnings)]
-    if step:
+    if step and not workflow.paused:
         lines += ["", f"Next: {step.text}.", *_how(workflow, step)]
     options.say("\n".join(lines).strip("\n"))
 
