@@ -10,7 +10,7 @@ from holdfast.errors import HoldfastError, TransitionError
 from holdfast.formats.orchestrator import amounts, schema
 from holdfast.formats.orchestrator.run import EXECUTOR
 from holdfast.frozen import NamedTuple
-from holdfast.workflow import values
+from holdfast.workflow import values, wording
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 MARKS = (75, 100)
 """Percentages of a bound at which there is a warning, once each (I003-12)."""
-_UNKNOWN = "Cost is unknown for "
 
 
 class Used(NamedTuple):
@@ -52,14 +51,17 @@ def used(run: Run) -> list[Used]:
 
 
 def warn(run: Run) -> list[str]:
-    """Write the warnings that are due into the state, each once; return the new ones (R003-17, I003-12)."""
+    """Write the warnings that are due into the state, each once; return the new ones (R003-17, I003-12).
+
+    Those that hold no more go, so that they can come again.
+    """
     if run.terminal:
         return []
     listed = run.part("safety_bounds").get("warnings")
     before = [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else []
-    new = [each for each in _due(run) if each not in before]
-    unknown = _unknown(run)
-    after = [each for each in before if not each.startswith(_UNKNOWN)] + new + ([unknown] if unknown else [])
+    due = list(_due(run))
+    new = [each for each in due if each not in before]
+    after = [each for each in before if each in due or not is_mark(each)] + new
     if after != listed:
         run.part("safety_bounds")["warnings"] = after
     return new
@@ -77,7 +79,6 @@ def extend(run: Run, *, iterations: int | None = None, cost: str | None = None, 
     given["max_time"] = None if time is None else asked_time(time)
     bounds = run.part("safety_bounds")
     bounds.update({name: value for name, value in given.items() if value is not None})
-    withdraw(run)
 
 
 def asked_cost(text: str) -> str:
@@ -92,19 +93,6 @@ def asked_time(text: str) -> str:
     found = amounts.asked_time(text)
     _insist_above_zero(text, amounts.seconds(found))
     return found
-
-
-def withdraw(run: Run) -> list[str]:
-    """Take back warnings that hold no more, so that they can come again, and return them.
-
-    Call it when a bound or a sum was corrected.
-    """
-    bounds, due = run.part("safety_bounds"), set(_due(run))
-    listed = values.texts(bounds.get("warnings"), "warnings", [])
-    gone = [each for each in listed if is_mark(each) and each not in due]
-    if gone:
-        bounds["warnings"] = [each for each in listed if each not in gone]
-    return gone
 
 
 def is_mark(warning: str) -> bool:
@@ -150,9 +138,9 @@ def _due(run: Run) -> Iterator[str]:
         yield from (f"{each.name} at {mark}% of limit" for mark in MARKS if each.percent >= mark)
 
 
-def _unknown(run: Run) -> str:
+def unknown(run: Run) -> str:
     """Return how many costs are unknown, which the sum therefore leaves out; empty for none."""
     done = schema.objects(run.data.get("completed_tasks"))
     costs = [each.get("cost") for each in done]
     count = costs.count(amounts.UNKNOWN) + len([each for each in run.all_noted().values() if each.get("unknown")])
-    return f"{_UNKNOWN}{count} {'task' if count == 1 else 'tasks'}, so the sum may be too low" if count else ""
+    return f"Cost is unknown for {wording.count(count, 'task')}, so the sum may be too low" if count else ""

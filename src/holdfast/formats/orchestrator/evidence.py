@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.errors import StateError, command_line
-from holdfast.files.document import leads_out
 from holdfast.formats.orchestrator import bounds, commit, plan, schema, snapshots
 from holdfast.workflow import values
 
@@ -36,13 +35,13 @@ def drift(project: Records, run: Run) -> Iterator[str]:
 
 
 def document(project: Records, run: Run) -> Iterator[str]:
-    """Yield what is wrong with the task document, and where the state lacks its tasks; nothing once the run is over."""
+    """Yield what is wrong with the task document; nothing once the run is over."""
     if run.terminal:
         return
     try:
         doc, _ = plan.load(project, run)
     except StateError as error:
-        remedy = "move it into the project" if leads_out(error.path, project.root) else "put it back"
+        remedy = "move it into the project" if error.reason == plan.OUTSIDE else "put it back"
         yield (
             f"the task document can't be read: {error}; {remedy}, or correct "
             '"orchestrator.task_doc" in .claude/agent-state.json'
@@ -52,10 +51,6 @@ def document(project: Records, run: Run) -> Iterator[str]:
     if not doc.tasks:
         yield f"{name} names no task any more; put its headings back, such as `#### Task 1.1: Name`"
     yield from (f"{name}: {each}" for each in doc.faults)
-    there = set(run.statuses()) | set(run.skipped())
-    for each in doc.tasks:
-        if each.id not in there:
-            yield f"task {each.id} of the document is in no list of the state; `holdfast orchestrator repair` adds it"
 
 
 def _checkpoint(project: Records, run: Run, done: set[str]) -> Iterator[str]:
