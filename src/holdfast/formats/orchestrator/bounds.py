@@ -115,7 +115,7 @@ def over(run: Run) -> str:
     options = {"Cost": "--cost $N", "Time": "--time TIME"}
     needed = " ".join(dict.fromkeys(options.get(each.name, "--iterations N") for each in done))
     return (
-        f"The run has used up a bound ({said}), so no further agent is launched. Save what you have and ask the user. "
+        f"The run has used up a bound ({said}). Save what you have, and ask the user before you launch more agents. "
         f"To go on, a person runs `holdfast orchestrator bounds extend {needed}`."
     )
 
