@@ -123,6 +123,10 @@ def test_the_example_can_be_moved_to_its_end(example: HoldfastProject, way: str)
 @pytest.mark.parametrize("way", ["by hand", "agents prune"])
 def test_a_stale_agent_that_is_removed_leaves_its_task(example: HoldfastProject, way: str) -> None:
     """R003-30: with its name, though nothing but the started task's agent said that it is there."""
+    if way == "agents prune":
+        run(example, "orchestrator", "agents", "prune")
+        assert [(each["task"], each["name"]) for each in state(example)["pending_tasks"]] == [*NAMES.items()][2:]
+    run(example, "orchestrator", "task", "start", "2.1")
     run(example, "orchestrator", "task", "start", "2.2")
     assert [each["task"] for each in state(example)["pending_tasks"]] == ["3.1"]
     if way == "by hand":

@@ -213,16 +213,6 @@ def test_a_retry_forgets_the_failure(scene: Scene) -> None:
     assert scene.workflow.phases[0].status == "blocked"
 
 
-def test_a_pruned_task_is_pending_once(scene: Scene) -> None:
-    """Also if somebody left it among the pending ones."""
-    scene.start()
-    scene.do(lambda run: transitions.begin(run, "1.1"))
-    scene.do(lambda run: run.queue({"phase": 0, "task": "1.1", "name": "By hand"}))
-    scene.do(agents.prune)
-
-    assert [each["task"] for each in scene.data["pending_tasks"]] == ["1.1", "1.2", "2.1"]
-
-
 @pytest.mark.parametrize("mend", ["prune", "repair"])
 def test_a_warning_of_what_was_not_used_after_all_comes_again_when_it_is_due(scene: Scene, mend: str) -> None:
     """An agent that was gone took no time, and a sum that was wrong was none."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from holdfast.errors import StateError
 from holdfast.formats.orchestrator import amounts, check, plan, schema
 from holdfast.workflow import values
 
@@ -18,9 +16,7 @@ if TYPE_CHECKING:
 
 def repair(project: Records, run: Run) -> list[str]:
     """Mend a state in place and return what was done, as sentences. What has two possible answers is left alone."""
-    with suppress(StateError):
-        if not run.terminal:
-            plan.note(run, *plan.load(project, run))
+    plan.follow(project, run)
     return [*settle(run), *_sums(run), *_end(run)]
 
 
@@ -44,9 +40,6 @@ def _lists(run: Run) -> Iterator[str]:
     begun = {id_ for id_, status in run.statuses().items() if status != "pending"}
     pending = schema.objects(run.data.get("pending_tasks"))
     wrong = [schema.task_of(each) for each in pending if schema.task_of(each) in begun]
-    for each in pending:
-        if schema.task_of(each) in wrong and not run.noted(schema.task_of(each)).get("name"):
-            run.note(schema.task_of(each))["name"] = values.text(each.get("name"))  # the agent's entry has none
     if wrong:
         run.unqueue(*wrong)
     yield from (f"task {each} was started or completed, so it is no longer pending" for each in wrong)

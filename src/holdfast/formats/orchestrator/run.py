@@ -197,13 +197,6 @@ class Run:
         done = schema.objects(self.data.get("completed_tasks"))
         return schema.task_of(done[-1]) if done else ""
 
-    def queue(self, *new: dict[str, Any]) -> None:
-        """Add entries to the pending tasks, each in place of one of the same task, and sort them (R003-21)."""
-        self.unqueue(*map(schema.task_of, new))
-        self.data["pending_tasks"] = sorted(
-            [*self.listed("pending_tasks"), *new], key=lambda each: schema.key(schema.task_of(each))
-        )
-
     def unlisted(self) -> list[str]:
         """Return the ids of the known tasks that are in no list, though they weren't skipped."""
         there = {schema.task_of(each) for each in schema.objects(self.data.get("pending_tasks"))}
@@ -211,12 +204,17 @@ class Run:
 
     def requeue(self, *tasks: str) -> None:
         """Make tasks pending that no agent works on any more; the entry of one that is pending stays."""
-        names, there = self.names(), set(schema.tasks_of(self.listed("pending_tasks")))
-        self.queue(*(schema.pending(each, names.get(each) or f"Task {each}") for each in tasks if each not in there))
+        names, pending = self.names(), self.listed("pending_tasks")
+        new = set(tasks) - set(schema.tasks_of(pending))
+        made = [*pending, *(schema.pending(each, names.get(each) or f"Task {each}") for each in new)]
+        self.data["pending_tasks"] = sorted(made, key=lambda each: schema.key(schema.task_of(each)))
 
     def unqueue(self, *tasks: str) -> None:
-        """Take tasks out of the pending ones (I003-3)."""
-        pending = self.listed("pending_tasks")
+        """Take tasks out of the pending ones (I003-3). Their names go into the notes: an agent's entry has none."""
+        pending, names = self.listed("pending_tasks"), self.names()
+        for each in tasks:
+            if name := names.get(each):
+                self.note(each)["name"] = name
         self.data["pending_tasks"] = [
             each for each, id_ in zip(pending, schema.tasks_of(pending), strict=True) if id_ not in tasks
         ]
@@ -235,8 +233,8 @@ class Run:
 
         While no task is current, the next one's phase is, with the number of its tasks that are done.
         """
-        current, left = self.current(), [each.id for each in self.unfinished()]
-        at = current or next(iter(left), "") or self.last_completed()
+        current, left = self.current(), [id_ for id_, status in self.statuses().items() if status != "completed"]
+        at = current or min(left, key=schema.key, default="") or self.last_completed()
         mine, number = self.in_phase(schema.key(at)[0]), schema.phase_of(at)
         done = [each for each in mine if each not in left]
         return {

@@ -50,8 +50,6 @@ def begin(run: Run, id_: str) -> None:
         iteration = max(values.number(entry.get("iteration")) or 0, 1) + 1
         entry.update(started=run.stamp, iteration=iteration, status="in_progress")
     note = run.note(id_)
-    if name := run.names().get(id_):
-        note["name"] = name  # the agent's entry has none
     note.pop("skipped", None)
     note.pop("failed", None)
     run.unqueue(id_)
@@ -208,7 +206,7 @@ def skip(run: Run, id_: str) -> None:
     if entry is not None and entry.get("status") != "blocked":
         _charge(run, entry, None)
     run.unqueue(id_)
-    run.note(id_).update(name=task.title, skipped=True)
+    run.note(id_)["skipped"] = True
     _leave(run, id_)
     _settle(run, id_)
 
