@@ -43,13 +43,14 @@ def joined(project: Records, workflow: Workflow, text: str, agent: str) -> bool:
     def edit(run: Run) -> None:
         if type_ == REVIEWER and _reviewable(run):
             transitions.review(run)
+        if type_ == REVIEWER:
+            run.head["outer_ralph"] = True
         task = _task(run, text)
         if type_ == supervision.AGENT:
             supervision.launched(run, task)
         iteration = values.number((run.executor(task) or {}).get("iteration")) or 0
         entry = {"type": type_, "task": task, "started": run.stamp, "iteration": iteration, "status": "in_progress"}
         run.listed("active_agents").append(entry)
-        run.head["outer_ralph"] = run.under_review
 
     if type_ == REVIEWER:
         store.change(project, checkpoint, why="outer review", run_id=workflow.id, silent=True)
@@ -81,4 +82,4 @@ def _task(run: Run, text: str) -> str:
 
 
 def _reviewable(run: Run) -> bool:
-    return not run.terminal and not run.unfinished() and not run.under_review
+    return not run.terminal and not run.unfinished() and run.head.get("outer_ralph") is not True

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast import paths
@@ -12,8 +14,6 @@ from holdfast.formats.orchestrator import schema, taskdoc
 from holdfast.workflow import values
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from holdfast.formats.orchestrator.run import Run
     from holdfast.formats.orchestrator.taskdoc import TaskDocument
     from holdfast.workflow.records import Records
@@ -42,7 +42,8 @@ def content(project: Records, run: Run) -> tuple[str, int]:
         HoldfastError: the state names none.
     """
     doc = path(project, run)
-    if leads_out(doc, project.root) and leads_out(doc, paths.home() / TASKS) and not project.generations(doc):
+    outside = leads_out(doc, project.root) and leads_out(doc, paths.home() / TASKS)
+    if outside and not project.generations(Path(os.path.realpath(doc))):
         raise StateError(doc, OUTSIDE)
     return taskdoc.content(doc)
 

@@ -193,11 +193,11 @@ def create(project: Records, start: Start, doc: Path, *, given: dict[str, Any] |
     found = taskdoc.parse(said)
     if not found.tasks:
         raise TransitionError(f"{doc} names no task; give it {_A_TASK}, with four #")
-    project.keep(doc, said.encode("utf-8", "replace"), why="start of a run")
     path = schema.state_path(project.root)
     statefile.guard(project.root, path)
     with locked(path.parent):
         made = statefile.insist(lambda: _created(project, start, doc, found, mtime, given or {}))
+    project.keep(doc, said.encode("utf-8", "replace"), why="start of a run")
     return told(made, [f"{doc.name}: {fault}" for fault in found.faults])
 
 

@@ -39,9 +39,10 @@ def begin(run: Run, id_: str) -> None:
     task = run.task(id_)
     if task.status == "completed":
         raise TransitionError(f"task {id_} is completed; it can't be started again")
-    entry = run.executor(id_)
+    run.unqueue(id_)
     if task.status == "active":
         return
+    entry = run.executor(id_)
     run.head.update(status="executing", outer_ralph=run.under_review)
     if entry is None:
         entry = {"type": EXECUTOR, "task": id_, "started": run.stamp, "iteration": 0, "status": "in_progress"}
@@ -52,7 +53,6 @@ def begin(run: Run, id_: str) -> None:
     note = run.note(id_)
     note.pop("skipped", None)
     note.pop("failed", None)
-    run.unqueue(id_)
 
 
 def iterate(run: Run, id_: str) -> int:
