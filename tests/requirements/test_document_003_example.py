@@ -121,6 +121,14 @@ def test_the_example_can_be_moved_to_its_end(example: HoldfastProject, way: str)
     assert (state(example)["active_agents"], state(example)["pending_tasks"]) == ([], [])
 
 
+def test_an_agent_that_is_long_gone_uses_up_no_bound(example: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
+    """I003-11: the example's was started in January, and nobody knows how long it worked."""
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-11-28T12:00:00Z")
+    run(example, "done")
+    bounds = state(example)["safety_bounds"]
+    assert (bounds["elapsed_time"], bounds["warnings"]) == ("0h 34m 8s", [])
+
+
 @pytest.mark.parametrize("way", ["by hand", "agents prune"])
 def test_a_stale_agent_that_is_removed_leaves_its_task(example: HoldfastProject, way: str) -> None:
     """R003-30: with its name, though nothing but the started task's agent said that it is there."""

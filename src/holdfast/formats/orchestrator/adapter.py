@@ -70,7 +70,7 @@ def find(project: Records) -> Found:
 def candidates(project: Records, keys: Collection[str]) -> Found:
     """Return what `find` does, since there is at most one run.
 
-    If somebody owns it, its pending tasks follow an edited task document, and an agent that was removed by hand.
+    If somebody owns it, new tasks of an edited document, and tasks that are in no list, are written as pending.
     """
     found, run = _found(project)
     if run is None or run.terminal or found.workflows[0].recovered or not (plan.stale(project, run) or run.unlisted()):

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from holdfast.formats.orchestrator.run import Run
 
+STALE_S = 86_400
+"""Seconds after which an agent that the state lists is taken for gone."""
 MARKS = (75, 100)
 """Percentages of a bound at which there is a warning, once each (I003-12)."""
 
@@ -39,7 +41,7 @@ def used(run: Run) -> list[Used]:
     if cost is not None and most_cost:
         found.append(Used("Cost", 100 * cost / most_cost, str(bounds["cost_so_far"]), str(bounds["max_cost"])))
     if time is not None and most_time:
-        total = time + sum(elapsed(run, each) for each in _working(run))
+        total = time + sum(worked(run, each) for each in _working(run))
         share = Decimal(100 * total) / most_time
         found.append(Used("Time", share, amounts.as_time(total, hours=True), str(bounds["max_time"])))
     most = values.number(bounds.get("max_iterations_per_task"))
@@ -104,6 +106,12 @@ def elapsed(run: Run, entry: dict[str, Any]) -> int:
     """Return for how many seconds an agent has worked; 0 if its start can't be read."""
     started = clock.parse(values.text(entry.get("started")))
     return max(int((run.now - started).total_seconds()), 0) if started else 0
+
+
+def worked(run: Run, entry: dict[str, Any]) -> int:
+    """Return the seconds of an attempt that count: none if its agent is taken for gone, since nobody knows when."""
+    seconds = elapsed(run, entry)
+    return seconds if seconds < STALE_S else 0
 
 
 def over(run: Run) -> str:

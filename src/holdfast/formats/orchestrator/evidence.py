@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from holdfast.formats.orchestrator.run import Run
     from holdfast.workflow.records import Records
 
-STALE_S = 86_400
-"""Seconds after which an agent that the state lists is taken for gone."""
 _NAMED = re.compile(r"\btask\s+(\d{1,6}\.\d{1,6})(?![\d.]*\d)", re.IGNORECASE)
 
 
@@ -27,7 +25,7 @@ def drift(project: Records, run: Run) -> Iterator[str]:
     yield from _checkpoint(project, run, done)
     yield from _commits(project, run, done)
     for entry in schema.objects(run.data.get("active_agents")):
-        if not run.terminal and entry.get("status") != "blocked" and bounds.elapsed(run, entry) >= STALE_S:
+        if not run.terminal and entry.get("status") != "blocked" and bounds.elapsed(run, entry) >= bounds.STALE_S:
             task = schema.task_of(entry)
             who = f"{values.text(entry.get('type'))} of task {task}"
             since = f"was started on {values.text(entry.get('started'))}"

@@ -320,7 +320,7 @@ def _settle(run: Run, id_: str) -> None:
 def _charge(run: Run, entry: Mapping[str, Any], cost: str | None) -> None:
     """Add an attempt's cost and time to its task's and to the run's sums; an unknown cost to none (I003-10)."""
     note, sums = run.note(schema.task_of(entry)), run.part("safety_bounds")
-    spent = bounds.elapsed(run, dict(entry))
+    spent = bounds.worked(run, dict(entry))
     note["time"] = amounts.as_time((amounts.seconds(note.get("time")) or 0) + spent)
     sums["elapsed_time"] = amounts.as_time((amounts.seconds(sums.get("elapsed_time")) or 0) + spent, hours=True)
     cost = note.pop("spent", None) if cost is None else cost
