@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast import ask, change_input, deliver, deny, hookimpl, sessions
+from holdfast import advise, ask, change_input, deliver, deny, hookimpl, sessions
 
 if TYPE_CHECKING:
     from holdfast import Context, Outcome
@@ -28,7 +28,8 @@ def on_pre_tool_use(event: PreToolUse, context: Context) -> list[Outcome]:
     if event.tool_name != "TodoWrite":
         if held := sessions.held_launch(event, context):
             told = deliver(sessions.report(event, context, moved))
-            return [deny(held) if context.config.hold == "deny" else ask(held), *told]
+            answer = [deny(held)] if context.config.hold == "deny" else [ask(held), advise(held)]  # ask tells the user
+            return [*answer, *told]
         moved += sessions.launch_agent(event, context)
         return deliver(sessions.report(event, context, moved))
     corrected = sessions.correct_todos(event, context)

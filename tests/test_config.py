@@ -54,7 +54,7 @@ def test_the_project_stands_over_the_user_key_by_key(user_file: Path, project_fi
         "handlers": {"off": ["a"], "on": [], "timeout": 2.0, "deadline": 4.5},
         "reading": "remind",
         "todos": "off",
-        "hold": "off",
+        "hold": "ask",
         "locks": "off",
         "checkpoints": 100,
         "prices": {},

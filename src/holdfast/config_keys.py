@@ -87,7 +87,7 @@ class Config:
     )
     todos: Literal["tell", "off"] = _key("tell", "Whether the model is told the to-do list to write when it changed.")
     hold: Literal["off", "ask", "deny"] = _key(
-        "off", "What happens to an agent's launch once a bound of the workflow is used up."
+        "ask", "What happens to an agent's launch once a bound of the workflow is used up."
     )
     locks: Literal["off", "on"] = _key(
         "off", "Whether a file that an agent edits is locked, so that you are asked before another edit."

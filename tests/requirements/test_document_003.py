@@ -188,7 +188,7 @@ def test_an_agent_at_work_is_listed_and_its_task_no_longer_pending(scene: Scene)
     judged = adapter.judge(scene.project, scene.workflow, "1.1", "active", "")
     assert judged.changed
     entry = {"type": "task-executor", "task": "1.1", "started": "2026-01-15T12:00:00Z"}
-    assert scene.data["active_agents"] == [{**entry, "iteration": 1, "status": "in_progress"}]
+    assert scene.data["active_agents"] == [{**entry, "iteration": 0, "status": "in_progress"}]
     assert "1.1" not in [each["task"] for each in scene.data["pending_tasks"]]
 
 

@@ -331,7 +331,7 @@ def test_bounds_show_shares_and_what_these_dont_say(root: Path, started: Command
 
     assert " 84%  Cost: $0.84 of $1.00\n" in said
     assert "75%" not in said
-    assert "warning: Cost is unknown for 1 task" in said
+    assert "Cost is unknown for 1 task" in said
 
 
 def test_a_restore_is_shown_first_and_never_runs_git(root: Path, started: Command) -> None:
@@ -386,8 +386,8 @@ def test_a_drifted_state_is_taken_over_on_request_only(root: Path, run: Command)
     assert [(each["task"], each["cost"]) for each in made["completed_tasks"]] == [("1.2", "unknown"), ("1.3", "$0.2")]
     assert (made["safety_bounds"]["max_cost"], made["safety_bounds"]["max_time"]) == ("$10", "2h")
     assert made["safety_bounds"]["cost_so_far"] == "$0.20"
-    assert made["safety_bounds"]["warnings"] == ["Cost is unknown for 1 task, so the sum may be too low"]
-    assert made["orchestrator"]["current_task"] == "3/3"
+    assert made["safety_bounds"]["warnings"] == []
+    assert made["orchestrator"]["current_task"] == "2/3"
     assert made["mine"] == 1
     assert 'left out: "learnings[0]" is not an object' in said
     assert [json.loads(each.read_bytes()) for each in path.parent.glob("*.kept-*")] == [data]
@@ -430,8 +430,11 @@ def test_a_document_outside_the_project_is_to_be_moved_into_it(root: Path, run: 
     """It can't be put back: it is where the state says."""
     doc = root.parent / "outside.md"
     doc.write_text("#### Task 1.1: Look\n")
-    assert "outside the project" in run("start", str(doc)).out
-    assert "outside the project, so it's read only when you start the run; move it into" in run("check", code=1).out
+    run("start", str(doc))
+    place = root / ".claude/agent-state.json"
+    place.write_text(place.read_text().replace("outside.md", "other.md"))
+    doc.rename(doc.with_name("other.md"))
+    assert "no run was started from it here; move it into the project" in run("check", code=1).out
 
 
 @pytest.mark.parametrize("spoil", ["gone", "a folder", "no task"])
@@ -533,7 +536,7 @@ def test_repair_mends_what_has_one_answer(root: Path, run: Command) -> None:
     told = run("repair", "--dry-run", "--json").json
     assert path.read_bytes() == before
     assert run("repair", "--json").json[: len(told)] == told
-    assert len(told) == 4
+    assert len(told) == 6
     assert run("repair").out == "Nothing to repair.\n"
     assert state(root)["safety_bounds"]["cost_so_far"] == "$0.75"
     assert [each["task"] for each in state(root)["pending_tasks"]] == ["2.2", "3.1"]

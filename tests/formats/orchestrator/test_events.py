@@ -36,10 +36,10 @@ def executor(project: HoldfastProject, task: str, number: int = 1) -> Agent:
 
 
 def test_an_agent_moves_its_task(project: HoldfastProject) -> None:
-    """Its launch is the first iteration; what it cost is unknown, and not guessed."""
+    """Its iterations count from 0; what it cost is unknown, and not guessed."""
     agent = executor(project, "1.1")
     agent.about_to()
-    assert [(each["task"], each["iteration"]) for each in state(project)["active_agents"]] == [("1.1", 1)]
+    assert [(each["task"], each["iteration"]) for each in state(project)["active_agents"]] == [("1.1", 0)]
     assert [each["task"] for each in state(project)["pending_tasks"]] == ["1.2", "2.1"]
 
     agent.stopped("Done.\n\nCONTEXT_FOR_NEXT: Use the model")
@@ -229,7 +229,7 @@ def test_a_compaction_gives_the_run_back(project: HoldfastProject, name: str) ->
     said = project.fire("SessionStart", "SessionStart-compact").context
 
     for words in (
-        "run: executing, iteration 1, task 1/2 of phase 1/2 Foundation",
+        "run: executing, task 1/2 of phase 1/2 Foundation",
         "document: auth.md",
         "1.1 Update the model (in_progress)",
         "bounds: $1.00, 1h, 4 iterations/task",

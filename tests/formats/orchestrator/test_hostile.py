@@ -50,13 +50,15 @@ def test_a_state_has_no_file_read_outside_the_project(scene: Scene, tmp_path: Pa
 
 
 def test_who_starts_a_run_may_name_a_document_elsewhere(scene: Scene) -> None:
-    """It is read then and not again, and that is said."""
+    """It is read then, and followed, because a version of it was kept."""
     elsewhere = scene.project.root.parent / "elsewhere.md"
     elsewhere.write_text(DOCUMENT)
     scene.doc = elsewhere
     workflow = scene.start()
     assert [each.id for each in workflow.phases] == ["1.1", "1.2", "2.1"]
-    assert any("later changes to it aren't followed" in each for each in workflow.warnings)
+    elsewhere.write_text(f"{DOCUMENT}\n#### Task 2.2: Document them\n")
+    scene.do(lambda run: None)
+    assert [each.id for each in scene.workflow.phases] == ["1.1", "1.2", "2.1", "2.2"]
 
 
 @pytest.mark.parametrize("mark", ["# T", "### Phase 1: p", "#### Task 1.1: a"])

@@ -103,7 +103,7 @@ def test_unknown_keys_and_the_layout_stay(scene: Scene) -> None:
     """Whoever added them."""
     data = json.loads(EXAMPLE)
     data["orchestrator"]["mood"] = 1.50
-    data["pending_tasks"][1]["owner"] = "me"
+    data["pending_tasks"][2]["owner"] = "me"
     scene.put(json.dumps(data, indent=3).encode())
 
     scene.do(lambda run: run.head.update(current_task="1/2"))

@@ -80,7 +80,7 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "doc.md").write_bytes(b"#### Task 1.1: a\0b")
 
     with pytest.raises(BrokenError, match="NUL"):
-        taskdoc.read(tmp_path / "doc.md")
+        taskdoc.content(tmp_path / "doc.md")
 
 
 def test_a_section_of_bounds_that_says_nonsense_sets_none() -> None:

@@ -67,10 +67,10 @@ def find(project: Records) -> Found:
 def candidates(project: Records, keys: Collection[str]) -> Found:
     """Return what `find` does, since there is at most one run.
 
-    If somebody owns it, its pending tasks follow an edited task document.
+    If somebody owns it, new tasks of an edited document, and tasks that are in no list, are written as pending.
     """
     found, run = _found(project)
-    if run is None or run.terminal or found.workflows[0].recovered or not plan.stale(project, run):
+    if run is None or run.terminal or found.workflows[0].recovered or not (plan.stale(project, run) or run.unlisted()):
         return found
     if project.owner(found.workflows[0]) is None:
         return found
@@ -227,22 +227,22 @@ def judge(project: Records, workflow: Workflow, phase_id: str, status: Status, w
 
     def edit(run: Run) -> None:
         task = run.task(phase_id)
-        if run.terminal or task.status == "completed":
+        if run.terminal or (task.status == "completed" and status != "completed"):
             return
         if status == "active":
-            transitions.begin(run, phase_id, launched=True)
+            transitions.begin(run, phase_id)
         elif status == "completed":
             if task.status in ("failed", "blocked"):
                 transitions.begin(run, phase_id)
-            transitions.finish(run, phase_id, handover=extract_result(words)[1])
+            if task.status != "completed":
+                transitions.finish(run, phase_id)
+            transitions.deliver(run, phase_id, *extract_result(words))
         else:
             transitions.fail(run, phase_id, words)
 
     error = words if status == "failed" else ""
     made = store.change(project, edit, why=f"{phase_id} {status}", run_id=workflow.id, error=error)
-    reviewing = made.changed and made.run.status == "reviewing"
-    notes = ("All tasks are completed. Review the run, then end it with `holdfast orchestrator complete`",)
-    return Judged(made.workflow, made.changed, "", (*made.run.said, *(notes if reviewing else ())))
+    return Judged(made.workflow, made.changed, "", tuple(made.run.said))
 
 
 def held(project: Records, workflow: Workflow) -> str:

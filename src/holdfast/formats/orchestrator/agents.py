@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.formats.orchestrator import bounds, plan, schema, transitions
-from holdfast.formats.orchestrator.run import EXECUTOR
+from holdfast.formats.orchestrator import bounds, schema, transitions
+from holdfast.formats.orchestrator.run import EXECUTOR, REVIEWER
 from holdfast.workflow import values
 
 if TYPE_CHECKING:
@@ -34,10 +34,8 @@ def prune(run: Run, *, older_s: int = 0, tasks: Collection[str] = ()) -> list[st
         and bounds.elapsed(run, each) >= older_s
         and (not tasks or schema.task_of(each) in tasks)
     ]
-    for entry in gone:
-        id_ = schema.task_of(entry)
-        if entry.get("type") == EXECUTOR and run.task(id_).status == "active":
-            run.queue(plan.pending(id_, run.task(id_).title))
+    run.requeue(*(schema.task_of(each) for each in gone if each.get("type") == EXECUTOR))
     run.data["active_agents"] = [each for each in entries if all(each is not other for other in gone)]
-    bounds.withdraw(run)
+    if any(each.get("type") == REVIEWER for each in gone):
+        run.head["outer_ralph"] = run.under_review
     return [f"{values.text(each.get('type'))} of task {schema.task_of(each)}" for each in gone]

@@ -10,16 +10,17 @@ from holdfast.errors import HoldfastError, TransitionError
 from holdfast.formats.orchestrator import amounts, schema
 from holdfast.formats.orchestrator.run import EXECUTOR
 from holdfast.frozen import NamedTuple
-from holdfast.workflow import values
+from holdfast.workflow import values, wording
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from holdfast.formats.orchestrator.run import Run
 
+STALE_S = 86_400
+"""Seconds after which an agent that the state lists is taken for gone."""
 MARKS = (75, 100)
 """Percentages of a bound at which there is a warning, once each (I003-12)."""
-_UNKNOWN = "Cost is unknown for "
 
 
 class Used(NamedTuple):
@@ -40,7 +41,7 @@ def used(run: Run) -> list[Used]:
     if cost is not None and most_cost:
         found.append(Used("Cost", 100 * cost / most_cost, str(bounds["cost_so_far"]), str(bounds["max_cost"])))
     if time is not None and most_time:
-        total = time + sum(elapsed(run, each) for each in _working(run))
+        total = time + sum(worked(run, each) for each in _working(run))
         share = Decimal(100 * total) / most_time
         found.append(Used("Time", share, amounts.as_time(total, hours=True), str(bounds["max_time"])))
     most = values.number(bounds.get("max_iterations_per_task"))
@@ -52,14 +53,17 @@ def used(run: Run) -> list[Used]:
 
 
 def warn(run: Run) -> list[str]:
-    """Write the warnings that are due into the state, each once; return the new ones (R003-17, I003-12)."""
+    """Write the warnings that are due into the state, each once; return the new ones (R003-17, I003-12).
+
+    Those that hold no more go, so that they can come again.
+    """
     if run.terminal:
         return []
     listed = run.part("safety_bounds").get("warnings")
     before = [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else []
-    new = [each for each in _due(run) if each not in before]
-    unknown = _unknown(run)
-    after = [each for each in before if not each.startswith(_UNKNOWN)] + new + ([unknown] if unknown else [])
+    due = list(_due(run))
+    new = [each for each in due if each not in before]
+    after = [each for each in before if each in due or not is_mark(each)] + new
     if after != listed:
         run.part("safety_bounds")["warnings"] = after
     return new
@@ -77,7 +81,6 @@ def extend(run: Run, *, iterations: int | None = None, cost: str | None = None, 
     given["max_time"] = None if time is None else asked_time(time)
     bounds = run.part("safety_bounds")
     bounds.update({name: value for name, value in given.items() if value is not None})
-    withdraw(run)
 
 
 def asked_cost(text: str) -> str:
@@ -94,19 +97,6 @@ def asked_time(text: str) -> str:
     return found
 
 
-def withdraw(run: Run) -> list[str]:
-    """Take back warnings that hold no more, so that they can come again, and return them.
-
-    Call it when a bound or a sum was corrected.
-    """
-    bounds, due = run.part("safety_bounds"), set(_due(run))
-    listed = values.texts(bounds.get("warnings"), "warnings", [])
-    gone = [each for each in listed if is_mark(each) and each not in due]
-    if gone:
-        bounds["warnings"] = [each for each in listed if each not in gone]
-    return gone
-
-
 def is_mark(warning: str) -> bool:
     """Return whether a warning says that a bound's use reached one of the MARKS."""
     return warning.endswith(tuple(f" at {mark}% of limit" for mark in MARKS))
@@ -118,6 +108,12 @@ def elapsed(run: Run, entry: dict[str, Any]) -> int:
     return max(int((run.now - started).total_seconds()), 0) if started else 0
 
 
+def worked(run: Run, entry: dict[str, Any]) -> int:
+    """Return the seconds of an attempt that count: none if its agent is taken for gone, since nobody knows when."""
+    seconds = elapsed(run, entry)
+    return seconds if seconds < STALE_S else 0
+
+
 def over(run: Run) -> str:
     """Return which bounds are used up and what to do about it; empty if none is."""
     done = [each for each in used(run) if each.percent >= MARKS[-1]]
@@ -127,7 +123,7 @@ def over(run: Run) -> str:
     options = {"Cost": "--cost $N", "Time": "--time TIME"}
     needed = " ".join(dict.fromkeys(options.get(each.name, "--iterations N") for each in done))
     return (
-        f"The run has used up a bound ({said}), so no further agent is launched. Save what you have and ask the user. "
+        f"The run has used up a bound ({said}). Save what you have, and ask the user before you launch more agents. "
         f"To go on, a person runs `holdfast orchestrator bounds extend {needed}`."
     )
 
@@ -150,9 +146,9 @@ def _due(run: Run) -> Iterator[str]:
         yield from (f"{each.name} at {mark}% of limit" for mark in MARKS if each.percent >= mark)
 
 
-def _unknown(run: Run) -> str:
+def unknown(run: Run) -> str:
     """Return how many costs are unknown, which the sum therefore leaves out; empty for none."""
     done = schema.objects(run.data.get("completed_tasks"))
     costs = [each.get("cost") for each in done]
     count = costs.count(amounts.UNKNOWN) + len([each for each in run.all_noted().values() if each.get("unknown")])
-    return f"{_UNKNOWN}{count} {'task' if count == 1 else 'tasks'}, so the sum may be too low" if count else ""
+    return f"Cost is unknown for {wording.count(count, 'task')}, so the sum may be too low" if count else ""

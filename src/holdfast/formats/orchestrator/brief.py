@@ -21,7 +21,7 @@ def brief(project: Records, workflow: Workflow, phase: Phase) -> Brief | None:
         return None
     lines = [f"Task {phase.id}: {phase.title}", f"It is task {run.place(phase.id)} of its phase."]
     try:
-        said = taskdoc.section(taskdoc.content(plan.path(project, run), within=project.root)[0], phase.id)
+        said = taskdoc.section(plan.content(project, run)[0], phase.id)
     except (HoldfastError, ValueError) as error:
         said = taskdoc.Section("", ())
         lines.append(f"The task document can't be read: {str(error).removeprefix(f'{project.root}/')}.")

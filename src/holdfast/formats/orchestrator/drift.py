@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.errors import HoldfastError
-from holdfast.formats.orchestrator import amounts, check, plan, schema
+from holdfast.formats.orchestrator import amounts, check, schema
 from holdfast.formats.orchestrator.run import stamp
 from holdfast.workflow import statuses, values
 
@@ -131,7 +131,7 @@ def _completed(task: Mapping[str, Any], made: Mapping[str, Any]) -> dict[str, An
 
 def _pending(task: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        **plan.pending(task["task"], task["name"]),
+        **schema.pending(task["task"], task["name"]),
         **{k: v for k, v in task.items() if k not in ("id", "title", "phase")},
     }
 

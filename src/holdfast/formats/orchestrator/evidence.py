@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.errors import StateError, command_line
-from holdfast.files.document import leads_out
 from holdfast.formats.orchestrator import bounds, commit, plan, schema, snapshots
 from holdfast.workflow import values
 
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from holdfast.formats.orchestrator.run import Run
     from holdfast.workflow.records import Records
 
-STALE_S = 86_400
-"""Seconds after which an agent that the state lists is taken for gone."""
 _NAMED = re.compile(r"\btask\s+(\d{1,6}\.\d{1,6})(?![\d.]*\d)", re.IGNORECASE)
 
 
@@ -28,7 +25,7 @@ def drift(project: Records, run: Run) -> Iterator[str]:
     yield from _checkpoint(project, run, done)
     yield from _commits(project, run, done)
     for entry in schema.objects(run.data.get("active_agents")):
-        if not run.terminal and entry.get("status") != "blocked" and bounds.elapsed(run, entry) >= STALE_S:
+        if not run.terminal and entry.get("status") != "blocked" and bounds.elapsed(run, entry) >= bounds.STALE_S:
             task = schema.task_of(entry)
             who = f"{values.text(entry.get('type'))} of task {task}"
             since = f"was started on {values.text(entry.get('started'))}"
@@ -36,13 +33,13 @@ def drift(project: Records, run: Run) -> Iterator[str]:
 
 
 def document(project: Records, run: Run) -> Iterator[str]:
-    """Yield what is wrong with the task document, and where the state lacks its tasks; nothing once the run is over."""
+    """Yield what is wrong with the task document; nothing once the run is over."""
     if run.terminal:
         return
     try:
         doc, _ = plan.load(project, run)
     except StateError as error:
-        remedy = "move it into the project" if leads_out(error.path, project.root) else "put it back"
+        remedy = "move it into the project" if error.reason == plan.OUTSIDE else "put it back"
         yield (
             f"the task document can't be read: {error}; {remedy}, or correct "
             '"orchestrator.task_doc" in .claude/agent-state.json'
@@ -52,10 +49,6 @@ def document(project: Records, run: Run) -> Iterator[str]:
     if not doc.tasks:
         yield f"{name} names no task any more; put its headings back, such as `#### Task 1.1: Name`"
     yield from (f"{name}: {each}" for each in doc.faults)
-    there = set(run.statuses()) | set(run.skipped())
-    for each in doc.tasks:
-        if each.id not in there:
-            yield f"task {each.id} of the document is in no list of the state; `holdfast orchestrator repair` adds it"
 
 
 def _checkpoint(project: Records, run: Run, done: set[str]) -> Iterator[str]:

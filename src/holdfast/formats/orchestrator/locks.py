@@ -133,7 +133,7 @@ def _read(project: Records) -> tuple[list[Lock], bytes | None]:
     except StateError as error:
         raise SchemaMismatch(target, f"{error.reason}, so no file is locked; move it away") from error
     entries = found.data.get("locks")
-    if set(found.data) != {"locks"} or not schema.only_objects(entries):
-        raise SchemaMismatch(target, "is another program's file; it is left alone, and no file is locked")
     kept = [[values.text(each.get(name)) for name in Lock._fields] for each in schema.objects(entries)]
-    return [Lock(*each) for each in kept if all(each)], found.raw
+    if set(found.data) != {"locks"} or not schema.only_objects(entries) or not all(map(all, kept)):
+        raise SchemaMismatch(target, "is another program's file; it is left alone, and no file is locked")
+    return [Lock(*each) for each in kept], found.raw

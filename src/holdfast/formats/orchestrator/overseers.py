@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from holdfast.formats.orchestrator import schema, store, transitions
+from holdfast.formats.orchestrator import schema, store, supervision, transitions
+from holdfast.formats.orchestrator.run import REVIEWER
 from holdfast.workflow import assignments, values
 
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
     from holdfast.workflow.records import Records
 
-_REVIEWER = schema.AGENT_TYPES[2]
 _TASK = re.compile(r"(?<![\d.])(\d{1,6}\.\d{1,6})(?![\d.]*\d)")
 
 
@@ -41,14 +41,18 @@ def joined(project: Records, workflow: Workflow, text: str, agent: str) -> bool:
             run.checkpoint = run.last_completed()
 
     def edit(run: Run) -> None:
-        if type_ == _REVIEWER and _reviewable(run):
+        if type_ == REVIEWER and _reviewable(run):
             transitions.review(run)
+        if type_ == REVIEWER:
+            run.head["outer_ralph"] = True
         task = _task(run, text)
+        if type_ == supervision.AGENT:
+            supervision.launched(run, task)
         iteration = values.number((run.executor(task) or {}).get("iteration")) or 0
         entry = {"type": type_, "task": task, "started": run.stamp, "iteration": iteration, "status": "in_progress"}
         run.listed("active_agents").append(entry)
 
-    if type_ == _REVIEWER:
+    if type_ == REVIEWER:
         store.change(project, checkpoint, why="outer review", run_id=workflow.id, silent=True)
     store.change(project, edit, why=f"{type_} launched", run_id=workflow.id, silent=True)
     return True
@@ -64,6 +68,8 @@ def left(project: Records, workflow: Workflow, text: str, agent: str) -> None:
         named = set(_TASK.findall(text.partition("\n")[0]))
         gone = next((each for each in mine if schema.task_of(each) in named), mine[0] if mine else None)
         run.data["active_agents"] = [each for each in agents if each is not gone]
+        if type_ == REVIEWER:
+            run.head["outer_ralph"] = run.under_review
 
     store.change(project, edit, why=f"{type_} ended", run_id=workflow.id, silent=True)
 

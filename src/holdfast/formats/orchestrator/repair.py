@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from holdfast.errors import StateError
 from holdfast.formats.orchestrator import amounts, check, plan, schema
-from holdfast.formats.orchestrator import bounds as limits
 from holdfast.workflow import values
 
 if TYPE_CHECKING:
@@ -19,11 +16,23 @@ if TYPE_CHECKING:
 
 def repair(project: Records, run: Run) -> list[str]:
     """Mend a state in place and return what was done, as sentences. What has two possible answers is left alone."""
-    return [*_lists(run), *_missing(project, run), *_sums(run), *_counters(run), *_place(run), *_end(run)]
+    plan.follow(project, run)
+    return [*settle(run), *_sums(run), *_end(run)]
+
+
+def settle(run: Run) -> list[str]:
+    """Put each task into one list, and bring up to date what follows from the lists; return what was wrong."""
+    return [*_lists(run), *_counters(run), *_position(run)]
 
 
 def _lists(run: Run) -> Iterator[str]:
-    """Take a task out of the pending ones if it was started or completed, and out of a list that has it twice."""
+    """Leave a task in one list only, once: a completed one isn't active, and an active one isn't pending (I003-3).
+
+    A task that is in no list becomes pending, such as one whose agent's entry was removed by hand.
+    """
+    if lost := run.unlisted():
+        run.requeue(*lost)
+    yield from (f"task {each} was in no list, so it is pending now" for each in lost)
     done = _once(run, "completed_tasks")
     yield from (f"task {each} was listed as completed twice" for each in done)
     twice = _once(run, "pending_tasks")
@@ -31,9 +40,6 @@ def _lists(run: Run) -> Iterator[str]:
     begun = {id_ for id_, status in run.statuses().items() if status != "pending"}
     pending = schema.objects(run.data.get("pending_tasks"))
     wrong = [schema.task_of(each) for each in pending if schema.task_of(each) in begun]
-    for each in pending:
-        if schema.task_of(each) in wrong and not run.noted(schema.task_of(each)).get("name"):
-            run.note(schema.task_of(each))["name"] = values.text(each.get("name"))  # the agent's entry has none
     if wrong:
         run.unqueue(*wrong)
     yield from (f"task {each} was started or completed, so it is no longer pending" for each in wrong)
@@ -58,21 +64,6 @@ def _once(run: Run, name: str) -> list[str]:
     return list(dict.fromkeys(twice))
 
 
-def _missing(project: Records, run: Run) -> Iterator[str]:
-    """Make the document's tasks pending that are in no list, such as those whose agent's entry was removed by hand."""
-    if run.terminal:
-        return
-    with suppress(StateError):
-        doc, mtime = plan.load(project, run)
-        there = set(run.statuses()) | set(run.skipped())
-        new = [each for each in doc.tasks if each.id not in there]
-        if new:
-            run.queue(*(plan.pending(each.id, each.name) for each in new))
-            run.head["total_phases"] = max(values.number(run.head.get("total_phases")) or 0, len(doc.phases), 1)
-        plan.note(run, doc, mtime)
-        yield from (f"task {each.id} was in no list, so it is pending now" for each in new)
-
-
 def _sums(run: Run) -> Iterator[str]:
     cost, elapsed = check.sums(run)
     bounds = run.part("safety_bounds")
@@ -83,8 +74,6 @@ def _sums(run: Run) -> Iterator[str]:
         said = values.text(bounds.get("elapsed_time")) or "missing"
         yield f"elapsed_time was {said}, and the tasks add up to {elapsed}"
         bounds["elapsed_time"] = elapsed
-    if not run.terminal:
-        yield from (f"the warning {each!r} held no more" for each in limits.withdraw(run))
 
 
 def _counters(run: Run) -> Iterator[str]:
@@ -97,14 +86,11 @@ def _counters(run: Run) -> Iterator[str]:
             supervisor[name] = number
 
 
-def _place(run: Run) -> Iterator[str]:
-    """Say anew where the current task stands in its phase, if what is said can't be right."""
-    said, mine = run.head.get("current_task"), run.in_phase((values.number(run.head.get("current_phase")) or 0) + 1)
-    if check.RULES["orchestrator"]["current_task"][0](said) and not (said == "0/0" and mine):
-        return
-    place = run.place(run.at_work()) if run.at_work() in mine else f"0/{len(mine)}"
-    run.head["current_task"] = place
-    yield f"current_task was {values.text(said) or 'missing'}, and is {place} now"
+def _position(run: Run) -> Iterator[str]:
+    for name, value in run.position().items():
+        if run.head.get(name) != value:
+            yield f"{name} was {values.text(run.head.get(name)) or 'missing'}, and is {value} now"
+            run.head[name] = value
 
 
 def _end(run: Run) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
@@ -21,10 +20,10 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Status
 
 ENDED_EARLY = "ended_early"  # the note of a run that somebody completed with tasks left
-EXECUTOR = schema.AGENT_TYPES[0]
-"""The agent type whose entry in `active_agents` says that its task is being worked on."""
+CANCELLED = "cancelled"  # the note with the reason why a run was cancelled
+EXECUTOR, REVIEWER = schema.AGENT_TYPES[0], schema.AGENT_TYPES[2]
+"""The agent types whose entries in `active_agents` say that a task is worked on, and that the outer review runs."""
 _SHARED = "pending_tasks"
-_STANDING: dict[str, Status] = {"completed_tasks": "completed", "pending_tasks": "pending"}
 
 
 @dataclass
@@ -112,22 +111,34 @@ class Run:
 
     def executor(self, task: str) -> dict[str, Any] | None:
         """Return the entry of the agent that works on a task, None for none."""
-        entries = schema.objects(self.data.get("active_agents"))
-        mine = [each for each in entries if schema.task_of(each) == task]
-        return next((each for each in mine if each.get("type") == EXECUTOR), None)
+        return self._executors().get(task)
+
+    def _executors(self) -> dict[str, dict[str, Any]]:
+        """Return the entries of the agents that work on tasks, by the task's id; the first of several."""
+        entries = reversed(schema.objects(self.data.get("active_agents")))
+        return {id_: each for each in entries if each.get("type") == EXECUTOR and (id_ := schema.task_of(each))}
+
+    @property
+    def under_review(self) -> bool:
+        """Whether an agent does the outer review (R003-09)."""
+        return any(each.get("type") == REVIEWER for each in schema.objects(self.data.get("active_agents")))
 
     def tasks(self) -> list[Phase]:
         """Return all tasks but the skipped ones, in the order of their ids."""
-        found, noted = self._listed(), self.all_noted()
-        made = list[Phase]()
-        for number, id_ in enumerate(sorted(found, key=schema.key), 1):
-            status, entry = found[id_]
-            name = entry.get("name")
-            if status == "pending" and id_ not in noted and name and type(name) is str:  # as most of hundreds are
-                made.append(Phase(id_, number, name, status))
-            else:
-                made.append(_phase(number, id_, found[id_], noted.get(id_)))
-        return made
+        found, names = self._listed(), self.names()
+        ids = sorted(found, key=schema.key)
+        return [self._phase(number, id_, *found[id_], names.get(id_, "")) for number, id_ in enumerate(ids, 1)]
+
+    def names(self) -> dict[str, str]:
+        """Return the tasks' names by id, without those that nobody knows.
+
+        The entry of a completed or pending task has the name (R003-15, R003-16). For a task without such an entry, such
+        as one that an agent works on, it is in the notes.
+        """
+        found = {id_: values.text(noted.get("name")) for id_, noted in self.all_noted().items()}
+        for entries in (self.data.get("pending_tasks"), self.data.get("completed_tasks")):
+            found.update((schema.task_of(each), name) for each in schema.objects(entries) if (name := _name(each)))
+        return found
 
     def statuses(self) -> dict[str, Status]:
         """Return the status of each task but the skipped ones, by its id; cheaper than `tasks`."""
@@ -139,24 +150,27 @@ class Run:
         Raises HoldfastError that names the known ones.
         """
         listed = self._listed()
-        if id_ in listed:
-            return _phase(0, id_, listed[id_], self.noted(id_))
-        if self.noted(id_).get("skipped"):
-            return _phase(0, id_, ("pending", {}), self.noted(id_))
+        if id_ in listed or self.noted(id_).get("skipped"):
+            return self._phase(0, id_, *listed.get(id_, ("pending", {})), self.names().get(id_, ""))
         raise HoldfastError(missing(f"task {id_!r}", sorted(listed, key=schema.key)))
 
     def _listed(self) -> dict[str, tuple[Status, dict[str, Any]]]:
-        """Return each task's status and entry by its id, from the first list that has it."""
-        found: dict[str, tuple[Status, dict[str, Any]]] = {}
-        for name in ("pending_tasks", "active_agents", "completed_tasks"):  # a later one replaces an earlier one's
-            entries = schema.objects(self.data.get(name))[::-1]
-            ids, standing = schema.tasks_of(entries), _STANDING.get(name)
-            if standing:
-                found.update(zip(ids, zip(repeat(standing), entries, strict=False), strict=True))
-                continue
-            for id_, each in zip(ids, entries, strict=True):
-                if id_ and each.get("type") == EXECUTOR:
-                    found[id_] = self._standing(id_, each), each
+        """Return each task's status and entry by its id.
+
+        A task is completed if it is listed so, else active if it has an agent; any other task that is known by its name
+        is pending, whether a list has it or not, because its agent's entry may have been removed by hand (R003-30).
+        """
+        found: dict[str, tuple[Status, dict[str, Any]]] = {
+            id_: ("pending", {})
+            for id_, noted in self.all_noted().items()
+            if noted.get("name") and not noted.get("skipped")
+        }
+        for each in reversed(schema.objects(self.data.get("pending_tasks"))):
+            found[schema.task_of(each)] = "pending", each
+        for id_, each in self._executors().items():
+            found[id_] = self._standing(id_, each), each
+        for each in reversed(schema.objects(self.data.get("completed_tasks"))):
+            found[schema.task_of(each)] = "completed", each
         return found
 
     def unfinished(self) -> list[Phase]:
@@ -164,32 +178,43 @@ class Run:
         return [each for each in self.tasks() if each.status != "completed"]
 
     def at_work(self) -> str:
-        """Return the id of the first active task, else of the one that was completed last; empty for neither."""
-        return next(iter(self.active()), "") or self.last_completed()
+        """Return the id of the current task, else of the one that was completed last; empty for neither."""
+        return self.current() or self.last_completed()
+
+    def current(self) -> str:
+        """Return the id of the task at work: of several, the one that was started first; else one that failed."""
+        stopped = (id_ for id_, status in self.statuses().items() if status in ("failed", "blocked"))
+        return next(iter(self.active()), "") or min(stopped, key=schema.key, default="")
 
     def active(self) -> list[str]:
-        """Return the ids of the tasks that agents work on, in their order."""
-        entries = [each for each in schema.objects(self.data.get("active_agents")) if each.get("type") == EXECUTOR]
-        done = set(schema.tasks_of(schema.objects(self.data.get("completed_tasks")))) if entries else set[str]()
-        first = {schema.task_of(each): each for each in reversed(entries)}  # as `_listed` has them
-        ids = [id_ for id_, each in first.items() if id_ and id_ not in done and self._standing(id_, each) == "active"]
-        return sorted(ids, key=schema.key)
+        """Return the ids of the tasks that agents work on, those first that were started first."""
+        found = self._listed()
+        ids = [id_ for id_, (status, _) in found.items() if status == "active"]
+        return sorted(ids, key=lambda id_: (values.text(found[id_][1].get("started")), schema.key(id_)))
 
     def last_completed(self) -> str:
         """Return the id of the task that was completed last; empty if none was."""
         done = schema.objects(self.data.get("completed_tasks"))
         return schema.task_of(done[-1]) if done else ""
 
-    def queue(self, *new: dict[str, Any]) -> None:
-        """Add entries to the pending tasks, each in place of one of the same task, and sort them (R003-21)."""
-        self.unqueue(*map(schema.task_of, new))
-        self.data["pending_tasks"] = sorted(
-            [*self.listed("pending_tasks"), *new], key=lambda each: schema.key(schema.task_of(each))
-        )
+    def unlisted(self) -> list[str]:
+        """Return the ids of the known tasks that are in no list, though they weren't skipped."""
+        there = {schema.task_of(each) for each in schema.objects(self.data.get("pending_tasks"))}
+        return [id_ for id_, status in self.statuses().items() if status == "pending" and id_ not in there]
+
+    def requeue(self, *tasks: str) -> None:
+        """Make tasks pending that no agent works on any more; the entry of one that is pending stays."""
+        names, pending = self.names(), self.listed("pending_tasks")
+        new = set(tasks) - set(schema.tasks_of(pending))
+        made = [*pending, *(schema.pending(each, names.get(each) or f"Task {each}") for each in new)]
+        self.data["pending_tasks"] = sorted(made, key=lambda each: schema.key(schema.task_of(each)))
 
     def unqueue(self, *tasks: str) -> None:
-        """Take tasks out of the pending ones (I003-3)."""
-        pending = self.listed("pending_tasks")
+        """Take tasks out of the pending ones (I003-3). Their names go into the notes: an agent's entry has none."""
+        pending, names = self.listed("pending_tasks"), self.names()
+        for each in tasks:
+            if name := names.get(each):
+                self.note(each)["name"] = name
         self.data["pending_tasks"] = [
             each for each, id_ in zip(pending, schema.tasks_of(pending), strict=True) if id_ not in tasks
         ]
@@ -202,6 +227,21 @@ class Run:
         """Return the name of a phase, counted from 1: the document's, a milestone's, or `Phase N`."""
         named = values.members(self.notes.get("phases")).get(str(number))
         return values.text(named) or f"Phase {number}"
+
+    def position(self) -> dict[str, Any]:
+        """Return what the lists say of `current_phase`, `current_task` and `ralph_iteration` (R003-06 to R003-08).
+
+        While no task is current, the next one's phase is, with the number of its tasks that are done.
+        """
+        current, left = self.current(), [id_ for id_, status in self.statuses().items() if status != "completed"]
+        at = current or min(left, key=schema.key, default="") or self.last_completed()
+        mine, number = self.in_phase(schema.key(at)[0]), schema.phase_of(at)
+        done = [each for each in mine if each not in left]
+        return {
+            "current_phase": (values.number(self.head.get("current_phase")) or 0) if number is None else number - 1,
+            "current_task": self.place(current) if current else f"{len(done)}/{len(mine)}",
+            "ralph_iteration": values.number((self.executor(current) or {}).get("iteration")) or 0,
+        }
 
     def place(self, task: str) -> str:
         """Return where a task stands in its phase: `N/M` (R003-07)."""
@@ -218,22 +258,22 @@ class Run:
             return "active"
         return "failed" if self.noted(id_).get("failed") else "blocked"
 
+    def _phase(self, number: int, id_: str, status: Status, entry: Mapping[str, Any], name: str) -> Phase:
+        """Return a task by its entry and its notes.
 
-def _phase(number: int, id_: str, listed: tuple[Status, Mapping[str, Any]], noted: Mapping[str, Any] | None) -> Phase:
-    """Return a task by its entry and its notes. It is `failed` with a failure in the notes, `blocked` without one.
+        It is `failed` with a failure in the notes, `blocked` without one. It delivered the files that it modified, and
+        what its agent named besides.
+        """
+        noted, name = self.noted(id_), name or f"Task {id_}"
+        agent, handover = values.text(noted.get("agent")), values.text(noted.get("handover"))
+        if status != "completed":
+            return Phase(id_, number, name, status, agent, (), handover)
+        delivered = [*values.texts(entry.get("files_modified"), "", []), *values.texts(noted.get("delivered"), "", [])]
+        return Phase(id_, number, name, status, agent, tuple(dict.fromkeys(delivered)), handover)
 
-    Its name is in the state or, while an agent works on it, in the notes, since that entry has none. Its deliverables
-    are the files that it modified.
-    """
-    status, entry = listed
-    name = entry.get("name") if status in ("completed", "pending") else None
-    if not isinstance(name, str) or not name:
-        name = values.text(name) or values.text(noted and noted.get("name")) or f"Task {id_}"
-    if not noted and status != "completed":
-        return Phase(id_, number, name, status)
-    files = values.texts(entry.get("files_modified"), "", []) if status == "completed" else ()
-    noted = noted or {}
-    return Phase(id_, number, name, status, values.text(noted.get("agent")), files, values.text(noted.get("handover")))
+
+def _name(entry: Mapping[str, Any]) -> str:
+    return values.text(entry.get("name"))
 
 
 def _object(data: dict[str, Any], name: str) -> dict[str, Any]:

@@ -154,6 +154,12 @@ def phase_of(task: str) -> int | None:
     return number if number < _LAST else None
 
 
+def pending(task: str, name: str) -> dict[str, Any]:
+    """Return the entry of a pending task (R003-16); its phase counts from 0 (I003-1)."""
+    number = phase_of(task)
+    return {"phase": 0 if number is None else number - 1, "task": task, "name": name}
+
+
 def run_id(data: Mapping[str, Any]) -> str:
     """Return the id of a run: `run_` and its start time. A later run at the same path starts later."""
     started = data["orchestrator"].get("start_time")

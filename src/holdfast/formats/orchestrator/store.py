@@ -11,6 +11,7 @@ from holdfast.files import atomic, document
 from holdfast.files.jsonvalue import same
 from holdfast.files.lock import locked
 from holdfast.formats.orchestrator import bounds, learnings, plan, schema, snapshots, taskdoc, view
+from holdfast.formats.orchestrator import repair as repairs
 from holdfast.formats.orchestrator.run import Run, stamp
 from holdfast.frozen import NamedTuple
 from holdfast.workflow import extras, names, statefile, values, views, wording
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
 _UNTOLD = "untold"  # the note of what is still to be said of changes that were made in silence
 _A_TASK = "a heading such as `#### Task 1.1: Name`"
-DOCUMENTS = ".claude/tasks"
-"""The folder of the task documents that Holdfast writes for `holdfast start TITLE --phase …`."""
 
 
 class Changed(NamedTuple):
@@ -81,8 +80,9 @@ def change(
 ) -> Changed:
     """Run `edit` on the state and the notes beside it under the lock, then write what follows from it.
 
-    First, the pending tasks follow an edited task document. Afterwards warnings about bounds are added, learnings go to
-    their log, and a checkpoint that is due is written. `edit` may run several times, if somebody else saves meanwhile.
+    First, the known tasks follow an edited task document. Afterwards warnings about bounds are added, each task is put
+    into one list, learnings go to their log, and a checkpoint that is due is written. `edit` may run several times, if
+    somebody else saves meanwhile.
 
     Args:
         project: the project.
@@ -110,6 +110,9 @@ def change(
         run = before.copy()
         run.said += [*recovered, *values.texts(run.notes.pop(_UNTOLD, None), "", []), *plan.follow(project, run)]
         edit(run)
+        run.said += bounds.warn(run)
+        if run.unlisted() or not same(run.data, file.data):
+            repairs.settle(run)
         still = run.checkpoint is None and same(run.data, file.data)
         if still and not (repair and file.broken):
             if silent and run.said:
@@ -120,7 +123,6 @@ def change(
         project.observe(view.workflow(project, file, before)[0])  # what was moved by hand before keeps its own time
         if file.broken:
             run.said.append(f"the state {file.broken}{statefile.KEPT_IS_USED}, and what it held is kept beside it")
-        run.said += bounds.warn(run)
         if silent and run.said:
             run.notes[_UNTOLD] = run.said
         name = snapshots.enter(project, run, run.checkpoint) if run.checkpoint is not None else ""
@@ -185,18 +187,18 @@ def create(project: Records, start: Start, doc: Path, *, given: dict[str, Any] |
         StateError: the document or the state can't be read or written.
     """
     try:
-        found, mtime = taskdoc.read(doc)
+        said, mtime = taskdoc.content(doc)
     except StateError as error:
         raise StateError(doc, f"{error.reason}; name a Markdown file with {_A_TASK}") from error
+    found = taskdoc.parse(said)
     if not found.tasks:
         raise TransitionError(f"{doc} names no task; give it {_A_TASK}, with four #")
     path = schema.state_path(project.root)
     statefile.guard(project.root, path)
     with locked(path.parent):
         made = statefile.insist(lambda: _created(project, start, doc, found, mtime, given or {}))
-    leaves = document.leads_out(doc, project.root)
-    outside = [f"{doc} is outside the project, so later changes to it aren't followed"] if leaves else []
-    return told(made, [f"{doc.name}: {fault}" for fault in found.faults] + outside)
+    project.keep(doc, said.encode("utf-8", "replace"), why="start of a run")
+    return told(made, [f"{doc.name}: {fault}" for fault in found.faults])
 
 
 def compose(project: Records, title: str, tasks: tuple[tuple[str, str], ...]) -> Path:
@@ -207,7 +209,7 @@ def compose(project: Records, title: str, tasks: tuple[tuple[str, str], ...]) ->
     """
     text = taskdoc.written(title, tasks).encode("utf-8", "replace")
     for number in range(1, 10_000):
-        path = project.root / DOCUMENTS / f"{names.slug(title)}{f'-{number}' if number > 1 else ''}.md"
+        path = project.root / plan.TASKS / f"{names.slug(title)}{f'-{number}' if number > 1 else ''}.md"
         statefile.guard(project.root, path)
         try:
             if document.read(path)[0] == text:
@@ -256,7 +258,7 @@ def _created(
     data = schema.fresh(str(doc), _started(before), max(len(found.phases), 1), len(first), {**found.bounds, **given})
     run = Run(data, {})
     plan.note(run, found, mtime)
-    data["pending_tasks"] = [plan.pending(each.id, each.name) for each in sorted(found.tasks, key=_order)]
+    run.requeue(*run.unlisted())
     id_ = schema.run_id(data)
     with extras.begun(project, path, id_, start):
         file = statefile.write(project, path, data, before, why="start")
@@ -266,10 +268,6 @@ def _created(
     workflow = view.workflow(project, file)[0]
     project.observe(workflow, at=clock.stamp())
     return told(workflow, [f"what {workflow.place} held before is kept as {aside.name} beside it"] if aside else [])
-
-
-def _order(task: taskdoc.Task) -> tuple[int, int, str]:
-    return schema.key(task.id)
 
 
 def _started(before: StateFile | None) -> str:

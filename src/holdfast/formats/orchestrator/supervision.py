@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import HoldfastError
 from holdfast.formats.orchestrator import schema, transitions
@@ -11,6 +11,11 @@ from holdfast.workflow import values
 
 if TYPE_CHECKING:
     from holdfast.formats.orchestrator.run import Run
+
+
+AGENT = schema.AGENT_TYPES[1]
+"""The agent type of the supervisor."""
+_LAUNCHED = "check_launched"  # the note of a task whose check was counted when its agent was launched
 
 
 class Conflict(NamedTuple):
@@ -25,6 +30,8 @@ class Conflict(NamedTuple):
 def supervise(run: Run, check_type: str, task: str, conflict: Conflict | None = None) -> None:
     """Count a check; list its conflict as an intervention and count what was done about it (R003-11 to R003-13).
 
+    The check of an agent was counted when the agent was launched.
+
     Args:
         run: the run.
         check_type: `pre_task`, `post_task` or `on_demand`.
@@ -38,7 +45,7 @@ def supervise(run: Run, check_type: str, task: str, conflict: Conflict | None = 
     transitions.insist_open(run)
     insist_valid(check_type, conflict)
     supervisor = run.part("supervisor")
-    counted = ["checks_performed"]
+    counted = [] if run.note(task).pop(_LAUNCHED, False) else ["checks_performed"]
     supervisor["last_check"] = run.stamp
     if conflict is not None:
         counted.append("conflicts_detected")
@@ -56,7 +63,19 @@ def supervise(run: Run, check_type: str, task: str, conflict: Conflict | None = 
                 "resolution": conflict.resolution,
             },
         ]
-    for name in counted:
+    _count(supervisor, counted)
+
+
+def launched(run: Run, task: str) -> None:
+    """Count the check of a supervisor's agent; if its result is recorded, `supervise` doesn't count it again."""
+    supervisor = run.part("supervisor")
+    supervisor["last_check"] = run.stamp
+    _count(supervisor, ["checks_performed"])
+    run.note(task)[_LAUNCHED] = True
+
+
+def _count(supervisor: dict[str, Any], names: list[str]) -> None:
+    for name in names:
         supervisor[name] = (values.number(supervisor.get(name)) or 0) + 1
 
 

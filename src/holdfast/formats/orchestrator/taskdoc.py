@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from holdfast.errors import BrokenError, StateError
+from holdfast.errors import BrokenError
 from holdfast.files import document
 from holdfast.formats.orchestrator import amounts, schema
 from holdfast.frozen import NamedTuple
@@ -79,23 +79,8 @@ class Section(NamedTuple):
     criteria: tuple[str, ...]
 
 
-def read(path: Path, *, within: Path | None = None) -> tuple[TaskDocument, int]:
-    """Return a task document and its `st_mtime_ns`. Raises MissingError, LargeError, BrokenError or StateError.
-
-    See `content` for `within`.
-    """
-    said, mtime = content(path, within=within)
-    return parse(said), mtime
-
-
-def content(path: Path, *, within: Path | None = None) -> tuple[str, int]:
-    """Return a task document's text and its `st_mtime_ns`. Raises as `read` does.
-
-    With `within`, a document outside that folder is refused. A state in a cloned repository may name any file of yours;
-    only you, by starting a run, can have one read that lies outside the project.
-    """
-    if within is not None and document.leads_out(path, within):
-        raise StateError(path, "is outside the project, so it's read only when you start the run")
+def content(path: Path) -> tuple[str, int]:
+    """Return a task document's text and its `st_mtime_ns`. Raises MissingError, LargeError, BrokenError, StateError."""
     raw, info = document.head(path, LIMIT_BYTES, whole=True)
     return text(path, raw), info.st_mtime_ns
 

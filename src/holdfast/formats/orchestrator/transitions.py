@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import TransitionError
-from holdfast.formats.orchestrator import amounts, bounds, plan, schema
-from holdfast.formats.orchestrator.run import ENDED_EARLY, EXECUTOR
+from holdfast.formats.orchestrator import amounts, bounds, schema
+from holdfast.formats.orchestrator.run import CANCELLED, ENDED_EARLY, EXECUTOR
 from holdfast.workflow import values
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from holdfast.formats.orchestrator.run import Run
 
+_FILE = re.compile(r"\S*[./]\S*")  # a deliverable that is a path, and not a description
 EVERY = 5
 """Completed tasks after which there is a checkpoint, besides that at the end of a phase."""
 
@@ -26,41 +28,31 @@ def approve(run: Run) -> None:
         run.head["status"] = "executing"
 
 
-def begin(run: Run, id_: str, *, launched: bool = False) -> None:
+def begin(run: Run, id_: str) -> None:
     """Start a task, or go on with one that failed as its next iteration; nothing happens if it is active.
 
-    It leaves the pending ones (I003-3), its phase becomes the current one (R003-06), and its iterations count from 0
-    (R003-08); an agent's launch is the first.
+    It leaves the pending ones (I003-3), and its iterations count from 0 (R003-08). An attempt that failed counts as one
+    iteration at least.
     Raises TransitionError if the task is completed or the run is over.
     """
     insist_open(run)
     task = run.task(id_)
     if task.status == "completed":
         raise TransitionError(f"task {id_} is completed; it can't be started again")
-    entry = run.executor(id_)
-    if task.status == "active" and entry is not None:
-        if launched and not values.number(entry.get("iteration")):
-            _count(run, entry, 1)
+    run.unqueue(id_)
+    if task.status == "active":
         return
-    run.head["status"] = "executing"
-    run.head["outer_ralph"] = False
+    entry = run.executor(id_)
+    run.head.update(status="executing", outer_ralph=run.under_review)
     if entry is None:
         entry = {"type": EXECUTOR, "task": id_, "started": run.stamp, "iteration": 0, "status": "in_progress"}
         run.listed("active_agents").append(entry)
-        iteration = int(launched)
     else:
-        entry.update(started=run.stamp, status="in_progress")
-        iteration = (values.number(entry.get("iteration")) or 0) + 1
-    run.unqueue(id_)
+        iteration = max(values.number(entry.get("iteration")) or 0, 1) + 1
+        entry.update(started=run.stamp, iteration=iteration, status="in_progress")
     note = run.note(id_)
-    note["name"] = task.title
     note.pop("skipped", None)
     note.pop("failed", None)
-    number = schema.phase_of(id_)
-    if number is not None:
-        run.head["current_phase"] = number - 1
-    run.head["current_task"] = run.place(id_)
-    entry["iteration"] = run.head["ralph_iteration"] = iteration
 
 
 def iterate(run: Run, id_: str) -> int:
@@ -71,9 +63,8 @@ def iterate(run: Run, id_: str) -> int:
         status = run.task(id_).status
         way = "" if status == "completed" else f"; `holdfast orchestrator task start {id_}` starts it"
         raise TransitionError(f"task {id_} is {status}, so it has no next iteration{way}")
-    number = (values.number(entry.get("iteration")) or 0) + 1
-    _count(run, entry, number)
-    return number
+    entry["iteration"] = (values.number(entry.get("iteration")) or 0) + 1
+    return int(entry["iteration"])
 
 
 def finish(
@@ -132,8 +123,49 @@ def finish(
     )
     if handover:
         note["handover"] = handover
+    run.unqueue(id_)
     _leave(run, id_)
     _settle(run, id_)
+
+
+def deliver(run: Run, id_: str, deliverables: Sequence[str], handover: str) -> None:
+    """Add what an agent's result names to its completed task: files, other deliverables, and what the next one needs.
+
+    A hand-over that is there stays, because the agent wrote it itself (I000-8).
+    """
+    note, entry = run.note(id_), _completed(run, id_)
+    files = [each for each in deliverables if _FILE.fullmatch(each)]
+    entry["files_modified"] = list(dict.fromkeys([*values.texts(entry.get("files_modified"), "", []), *files]))
+    if others := [each for each in deliverables if each not in files]:
+        note["delivered"] = others
+    if handover:
+        note.setdefault("handover", handover)
+
+
+def reopen(run: Run, id_: str) -> None:
+    """Make a task active again that is completed or failed, and the run too; for people only, never for a hook.
+
+    What the task took and cost stays in the sums, and counts with its next completion. The milestone of its phase goes,
+    unless it has an issue. Raises HoldfastError if there is no such task.
+    """
+    task = run.task(id_)
+    run.head.update(status="executing", end_time=None)
+    run.notes.pop(ENDED_EARLY, None)
+    run.notes.pop(CANCELLED, None)
+    if task.status != "completed":
+        begin(run, id_)
+        return
+    before, note = _completed(run, id_), run.note(id_)
+    kept = {"time": "time_elapsed", "cost": "cost", "files": "files_modified", "criteria": "success_criteria_met"}
+    note.update({name: before.get(key) for name, key in kept.items() if before.get(key) != amounts.UNKNOWN})
+    note["unknown"] = before.get("cost") == amounts.UNKNOWN
+    note.pop("uncharged", None)
+    note["name"] = task.title
+    run.data["completed_tasks"] = [each for each in run.listed("completed_tasks") if schema.task_of(each) != id_]
+    phase = run.phase_name(schema.key(id_)[0])
+    run.data["milestones"] = [e for e in run.listed("milestones") if e.get("name") != phase or e.get("issue_url")]
+    begin(run, id_)
+    (run.executor(id_) or {})["iteration"] = values.number(before.get("iterations")) or 0
 
 
 def fail(run: Run, id_: str, why: str, *, cost: str | None = None) -> None:
@@ -174,7 +206,7 @@ def skip(run: Run, id_: str) -> None:
     if entry is not None and entry.get("status") != "blocked":
         _charge(run, entry, None)
     run.unqueue(id_)
-    run.note(id_).update(name=task.title, skipped=True)
+    run.note(id_)["skipped"] = True
     _leave(run, id_)
     _settle(run, id_)
 
@@ -230,6 +262,12 @@ def abort(run: Run) -> None:
     _end(run, "failed")
 
 
+def cancel(run: Run, reason: str) -> None:
+    """End the run without success because a person gives it up; the notes say why. Raises TransitionError."""
+    abort(run)
+    run.notes[CANCELLED] = reason
+
+
 def insist_open(run: Run) -> None:
     """Raise TransitionError if the run is over."""
     if run.terminal:
@@ -260,8 +298,7 @@ def _end(run: Run, status: str) -> None:
         id_ = schema.task_of(entry)
         if entry.get("status") != "blocked":
             _charge(run, entry, None)
-        if not any(schema.task_of(each) == id_ for each in run.listed("pending_tasks")):
-            run.queue(plan.pending(id_, run.task(id_).title))
+        run.requeue(id_)
     run.data["active_agents"] = []
 
 
@@ -283,7 +320,7 @@ def _settle(run: Run, id_: str) -> None:
 def _charge(run: Run, entry: Mapping[str, Any], cost: str | None) -> None:
     """Add an attempt's cost and time to its task's and to the run's sums; an unknown cost to none (I003-10)."""
     note, sums = run.note(schema.task_of(entry)), run.part("safety_bounds")
-    spent = bounds.elapsed(run, dict(entry))
+    spent = bounds.worked(run, dict(entry))
     note["time"] = amounts.as_time((amounts.seconds(note.get("time")) or 0) + spent)
     sums["elapsed_time"] = amounts.as_time((amounts.seconds(sums.get("elapsed_time")) or 0) + spent, hours=True)
     cost = note.pop("spent", None) if cost is None else cost
@@ -302,13 +339,9 @@ def charge(run: Run, before: Any, cost: str) -> str:
     return amounts.as_money((amounts.money(before) or Decimal(0)) + given)
 
 
-def _count(run: Run, entry: dict[str, Any], iteration: int) -> None:
-    """Set a task's iteration, and the run's if that task is the one at work."""
-    entry["iteration"] = iteration
-    number = schema.phase_of(schema.task_of(entry))
-    here = number is None or run.head.get("current_phase") == number - 1
-    if here and run.head.get("current_task") == run.place(schema.task_of(entry)):
-        run.head["ralph_iteration"] = iteration
+def _completed(run: Run, id_: str) -> dict[str, Any]:
+    """Return the entry of a completed task."""
+    return next(each for each in schema.objects(run.data.get("completed_tasks")) if schema.task_of(each) == id_)
 
 
 def _leave(run: Run, id_: str) -> None:

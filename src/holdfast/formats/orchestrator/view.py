@@ -124,14 +124,13 @@ def due_tasks(run: Run, tasks: Sequence[Phase]) -> tuple[str, ...]:
 
 def context(run: Run, root: Path) -> dict[str, Any]:
     """Return what has to survive a compaction, a short text for each question; what says nothing yet is left out."""
-    head = run.head
-    number, iteration = values.number(head.get("current_phase")), values.text(head.get("ralph_iteration"))
+    head, position = run.head, run.position()
+    number, task, iteration = position["current_phase"], position["current_task"], str(position["ralph_iteration"])
     phases = values.text(head.get("total_phases"))
     phase = ""
-    if number is not None and phases != "1":
+    if phases != "1":
         called = run.phase_name(number + 1)
         phase = f" of phase {number + 1}/{phases}" + ("" if called == title(run) else f" {called}")
-    task = values.text(head.get("current_task"))
     tried = "" if iteration == "0" else f"iteration {iteration}, "
     found: dict[str, Any] = {"run": f"{run.status}, {tried}task {task}{phase}"}
     if head.get("outer_ralph") is True:
@@ -139,7 +138,12 @@ def context(run: Run, root: Path) -> dict[str, Any]:
     found["document"] = values.text(head.get("task_doc")).removeprefix(f"{root}/")
     if work := [f"{id_}: {said}" for id_ in run.active() if (said := done_so_far(run, id_))]:
         found["work_so_far"] = work
-    agents = [_agent(each, iteration) for each in schema.objects(run.data.get("active_agents"))]
+    statuses = run.statuses()
+    agents = [
+        _agent(each, iteration)
+        for each in schema.objects(run.data.get("active_agents"))
+        if each.get("type") != EXECUTOR or statuses.get(schema.task_of(each)) != "completed"
+    ]
     if agents and agents != [f"{EXECUTOR} {run.at_work()}"]:  # that its task is in progress says the same
         found["agents"] = agents if len(agents) > 1 else agents[0]
     bounds = values.members(run.data.get("safety_bounds"))
@@ -213,18 +217,9 @@ def _intervention(entry: Mapping[str, Any]) -> str:
 
 
 def _current(run: Run, tasks: Sequence[Phase]) -> int | None:
-    """Return the index of the task at work: of several, the one that was started first; else one that failed."""
-    if run.terminal:
-        return None
-    started = {
-        schema.task_of(each): values.text(each.get("started"))
-        for each in schema.objects(run.data.get("active_agents"))
-        if each.get("type") == EXECUTOR
-    }
-    active = [index for index, each in enumerate(tasks) if each.status == "active"]
-    if active:
-        return min(active, key=lambda index: (started.get(tasks[index].id, ""), index))
-    return next((index for index, each in enumerate(tasks) if each.status in ("failed", "blocked")), None)
+    """Return the index of the current task; None for none."""
+    current = "" if run.terminal else run.current()
+    return next((index for index, each in enumerate(tasks) if each.id == current), None)
 
 
 def _before(tasks: Sequence[Phase], due: tuple[str, ...]) -> tuple[str, ...]:

@@ -61,7 +61,7 @@ def report_unmoved(event: Call, context: Context) -> list[wording.Message]:
     """
     project, session = context.project, event.session_id
     launch = agent_status.find(project, session, lifecycle.call_id(event.tool_use_id, event.tool_input))
-    if launch is None or launch.phase:
+    if launch is None or launch.workflow:  # it moves a phase, or its workflow lists it
         return []
     workflow = progress.session_workflow(project, session)
     if workflow is None or workflow.finished:

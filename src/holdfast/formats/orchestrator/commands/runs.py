@@ -13,7 +13,6 @@ from holdfast.formats.orchestrator import bounds as limits
 from holdfast.formats.orchestrator import store, transitions
 from holdfast.formats.orchestrator.commands.change import change, opened
 from holdfast.sessions.ownership import owners
-from holdfast.workflow import values
 from holdfast.workflow.model import Start
 
 _AWAY = "`holdfast orchestrator archive` puts its files away."
@@ -156,8 +155,7 @@ def bounds(context: click.Context, as_json: bool, project_dir: str | None) -> No
         )
         return
     lines = [f"{each.percent:>5.0f}%  {each.name}: {each.used} of {each.most}" for each in used]
-    warned = values.texts(run.part("safety_bounds").get("warnings"), "warnings", [])
-    lines += [f"warning: {each}" for each in warned if not limits.is_mark(each)]  # the shares say those
+    lines += [f"{unknown}."] if (unknown := limits.unknown(run)) else []
     options.say("\n".join(lines))
 
 

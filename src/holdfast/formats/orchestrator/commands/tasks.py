@@ -8,9 +8,8 @@ import click
 
 from holdfast.commands import options
 from holdfast.errors import HoldfastError
-from holdfast.formats.orchestrator import adapter, store, transitions
+from holdfast.formats.orchestrator import adapter, schema, store, transitions
 from holdfast.formats.orchestrator.commands.change import change, opened
-from holdfast.workflow import values
 
 if TYPE_CHECKING:
     from holdfast.formats.orchestrator.run import Run
@@ -203,13 +202,14 @@ def phase() -> None:
 def finish_phase(number: int | None, issue_url: str, as_json: bool, project_dir: str | None) -> None:
     """Write the milestone of a phase whose tasks are completed.
 
-    NUMBER is the current phase by default. Run it again with --issue-url to add the URL of the milestone's issue.
+    NUMBER is by default the phase of the task that was completed last. Run it
+    again with --issue-url to add the URL of the milestone's issue.
 
     \b
     Example:
       holdfast orchestrator phase finish 1
     """
     project = opened(project_dir)
-    meant = number or (values.number(store.current(project)[1].head.get("current_phase")) or 0) + 1
+    meant = number or schema.phase_of(store.current(project)[1].last_completed()) or 1
     news = f"Phase {meant} is finished."
     change(project, lambda run: transitions.finish_phase(run, meant, issue_url), "phase finish", as_json, news)
