@@ -57,6 +57,7 @@ def test_reminders_and_reading_of_a_phase(tmp_path: Path) -> None:
         "<workflow-data-MARK>",
         'Workflow: "Tool"',
         'Your part: phase 2/2 "Test"',
+        "Handed over by the phase before: it lies at the root",
         "Key reminders:",
         "- Be kind",
         "- No tabs",
