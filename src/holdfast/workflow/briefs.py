@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from holdfast.workflow.model import Brief, Phase, Workflow
 
-START_LIMIT_UNITS = 1_500  # UTF-16 units of what a new agent is told besides its task
+START_LIMIT_UNITS = 1_500  # UTF-16 units of what a new agent is told besides its task and hand-over
 TASK_LIMIT_UNITS = 6_000  # UTF-16 units of its task
 LIMIT_UNITS = 9_500  # UTF-16 units of the text after its own compaction; the client cuts at 10,000
 PROMPT_LIMIT_UNITS = 2_000  # UTF-16 units of its prompt

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Phase, Status, Workflow
 
 
+_NO_RESULT = "its agent returned no result, so it isn't completed; if it is done, run `holdfast done`"
+
+
 class Moved(NamedTuple):
     """A phase that an agent moved, or that could not be moved.
 
@@ -366,6 +369,8 @@ def _apply(project: OpenProject, session: str, due: Agent) -> Moved | None:
     doubtful = phase is not None and phase.status == "completed" and due.outcome == "failed"
     if workflow is None and due.workflow and _is_unreadable(project, due.workflow):
         return None
+    if due.outcome == "completed" and not due.words.strip():
+        return _without_result(project, session, workflow, phase, due)
     moved = _finish(project, workflow, phase, due) if workflow and phase and not doubtful else None
     if moved and moved.unwritten:
         return moved if lifecycle.unwritten(project, session, due.tool_use_id) else None
@@ -373,6 +378,21 @@ def _apply(project: OpenProject, session: str, due: Agent) -> Moved | None:
         _left(project, session, due)
     lifecycle.judged(project, session, due.tool_use_id, "completed" if doubtful else due.outcome)
     return moved
+
+
+def _without_result(
+    project: OpenProject, session: str, workflow: Workflow | None, phase: Phase | None, due: Agent
+) -> Moved | None:
+    """Leave the phase of an agent that returned nothing as it is: nothing shows that its work is done (I000-14).
+
+    A bare stop is judged later, because the client's notification brings the result.
+    """
+    if due.state == "stopped":
+        return None
+    lifecycle.judged(project, session, due.tool_use_id, "abandoned")
+    if due.workflow and not due.phase:
+        _left(project, session, due)
+    return Moved(workflow, phase, _NO_RESULT) if workflow and phase and phase.status != "completed" else None
 
 
 def _joined(project: OpenProject, workflows: Sequence[Workflow], text: str, agent: str) -> Workflow | None:
