@@ -19,10 +19,13 @@ if TYPE_CHECKING:
 def on_pre_tool_use(event: PreToolUse, context: Context) -> list[Outcome]:
     """Start the phase an agent is launched for, or hold the launch; correct a to-do list that contradicts the workflow.
 
-    A launch that is held starts nothing. If a person allows it, the phase starts as its call returns (I000-6).
+    A launch that is held starts nothing. If a person allows it, the phase starts as its call returns (I000-6). What a
+    launch inside an agent starts is told to the main conversation, which has the to-do list.
     """
     sessions.touch(event, context)
     if event.in_subagent:
+        if event.tool_name != "TodoWrite":
+            sessions.launch_agent(event, context)
         return []
     moved = sessions.settle_agents(event, context)
     if event.tool_name != "TodoWrite":
@@ -47,23 +50,22 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> list[Outcome]:
     Tools for task lists move nothing (I000-1), but the ids of tasks that represent phases are stored.
     """
     sessions.touch(event, context)
-    if event.in_subagent:
-        return []
     if not event.is_agent_launch:
-        sessions.note_task(event, context)
+        if not event.in_subagent:
+            sessions.note_task(event, context)
         return []
     from holdfast.events import agent_result
 
     moved = sessions.finish_agent(event, context, agent_result(event.tool_response))
-    return deliver([*sessions.report(event, context, moved), *sessions.report_unmoved(event, context)])
+    told = [] if event.in_subagent else sessions.report(event, context, moved)
+    return deliver([*told, *sessions.report_unmoved(event, context)])
 
 
 @hookimpl(match="Agent|Task")
 def on_post_tool_use_failure(event: PostToolUseFailure, context: Context) -> list[Outcome]:
     """Fail the phase of an agent that failed."""
-    if event.in_subagent:
-        return []
-    return deliver(sessions.report(event, context, sessions.finish_agent(event, context, None)))
+    moved = sessions.finish_agent(event, context, None)
+    return [] if event.in_subagent else deliver(sessions.report(event, context, moved))
 
 
 @hookimpl

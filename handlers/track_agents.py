@@ -73,10 +73,9 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> None:
     A background launch returns at once and has no result yet.
     """
     sessions.touch(event, context)
-    if event.in_subagent:
-        return
     if event.tool_name == "Workflow":
-        sessions.note_script_run(event, context)
+        if not event.in_subagent:
+            sessions.note_script_run(event, context)
     else:
         from holdfast.events import agent_result
 
@@ -86,8 +85,7 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> None:
 @hookimpl(match="Agent|Task", tryfirst=True)
 def on_post_tool_use_failure(event: PostToolUseFailure, context: Context) -> None:
     """Note that a launch failed; the client doesn't say which agent it was."""
-    if not event.in_subagent:
-        sessions.note_failure(event, context, event.error)
+    sessions.note_failure(event, context, event.error)
 
 
 @hookimpl(tryfirst=True)

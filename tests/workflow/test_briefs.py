@@ -57,6 +57,7 @@ def test_reminders_and_reading_of_a_phase(tmp_path: Path) -> None:
         "<workflow-data-MARK>",
         'Workflow: "Tool"',
         'Your part: phase 2/2 "Test"',
+        "Handed over by the phase before: it lies at the root",
         "Key reminders:",
         "- Be kind",
         "- No tabs",
@@ -79,14 +80,14 @@ def test_without_either_nothing_is_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize("count", [3, 4, 5, 30, 300])
 @pytest.mark.parametrize("letter", ["x", "😀"])
 def test_reminders_stay_in_bounds(tmp_path: Path, count: int, letter: str) -> None:
-    """At most 1,500 units in whole lines; reading and reminders both get their part, and the rest is counted."""
+    """At most 1,500 units in whole lines, besides a hand-over; reading and reminders both get their part."""
     reminders = tuple(f"remind {number} {letter * 150}." for number in range(count))
     reading = tuple(f"@docs/{number}-{letter * 90}.md" for number in range(count))
     work = tool(tmp_path, title="T" * 500, reminders=reminders, reading=reading)
 
     text = briefs.reminders(work, work.phases[1], root=tmp_path)
 
-    assert units(text) <= 1_500
+    assert units(text) <= 1_500 + len("Handed over by the phase before: it lies at the root\n")
     assert text.splitlines()[-1].startswith(FENCE)
     shown = [line for line in text.splitlines() if line.startswith("- ")]
     assert [line[:10] for line in shown if line.endswith("0 " + letter * 150 + ".")][:1] == ["- remind 0"]

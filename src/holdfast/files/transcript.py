@@ -186,12 +186,8 @@ class Notice(Protocol):
         """How the agent ended."""
 
     @property
-    def summary(self) -> str:
-        """One line about it."""
-
-    @property
-    def result(self) -> str:
-        """Its last message."""
+    def words(self) -> str:
+        """Its last message or its error; empty if it completed without a message."""
 
     @property
     def output_file(self) -> str:

@@ -11,7 +11,7 @@ from holdfast.patterns import HIDDEN, regex
 from holdfast.workflow import markdown
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from holdfast.workflow.model import Phase, Workflow
 
@@ -28,7 +28,17 @@ _SEPARATORS = regex(r"[^a-z0-9+=<>|~$]+")
 _LEFT_OUT = dict.fromkeys(n for n in range(128) if chr(n) not in "abcdefghijklmnopqrstuvwxyz123456789+=<>|~$\n")
 _BETWEEN = regex(r"(?<!\d) | (?!\d)")  # spaces, except those between two numbers
 _ZEROS = regex(r"(?<!\d)0+(?=\d)")
-_LABEL = regex(r"(?:phase|task|step)?(\d{1,9})(?:(?: |of)(\d{1,9}))?")
+_LABEL = regex(r"(?P<word>phase|task|step)?(?P<number>\d{1,9})(?:(?: |of)(?P<total>\d{1,9}))?")
+_ID_LABEL = regex(r"^\W*(?:phase|task|step)(?:\s+id)?[\s:#*`]+", re.IGNORECASE)  # before an id
+_WORDS = r"(?:execute|do|implement|start|run|work\s+on|task|step|phase)"  # that order an agent to work (I000-15)
+_ORDER = regex(rf"^\W*{_WORDS}\b[\s:*`]*", re.IGNORECASE)
+_LAST_ORDER = regex(rf"[^\w)]{{1,9}}{_WORDS}\W{{0,9}}$", re.IGNORECASE)
+_ORDER_WORDS = 4  # that come before a phase's name at most, as in "Start: execute task …"
+_TASK_JSON = regex(r'(?:```\w*\s*)?\{\s*"task"\s*:\s*\{\s*"id"\s*:\s*"([^"\n]{1,200})"')
+_NUMBERED = regex(r"[a-z0-9_.-]*\d")  # what can be an id, in lower case
+_NUMBER = "0123456789."
+_READERS = ("", "claude-code-guide", "explore", "plan")  # the client's agents that edit no files
+_ID_LABELS = frozenset({"", "id", *(f"{word}{id_}" for word in ("phase", "task", "step") for id_ in ("", "id"))})
 GENERIC_AGENTS = frozenset(
     {"agent", "claude", "claude-code-guide", "default", "explore", "fork", "general-purpose", "plan", "worker"}
 )
@@ -58,35 +68,43 @@ def extract_result(text: str) -> tuple[tuple[str, ...], str]:
 def match_phase(workflow: Workflow, text: str, agent: str) -> Phase | None:
     """Return the phase an agent was launched for, None without evidence (I000-15).
 
-    A phase that the launch refers to decides (`referenced`). Without a reference, a specific kind of agent counts for
-    the phase that is due, if no other unfinished phase names that kind.
+    A phase that the launch names decides (`named`). If it doesn't even mention one, a specific kind of agent counts for
+    the phase that is due, if no other unfinished phase has that kind.
 
     Args:
         workflow: the workflow.
         text: the call's description, one line, followed by its prompt.
-        agent: `subagent_type`; if it is empty, only a reference counts.
+        agent: `subagent_type`; if it is empty, only an id or exact title counts.
     """
-    phases, due = referenced(workflow, text), _due(workflow)
-    return likeliest(phases, agent, due) if phases else by_agent(workflow, agent, due)
+    phase = named(workflow, text, agent)
+    if phase or any(_mentions(workflow, line) for line in _head(text)):
+        return phase
+    return by_agent(workflow, agent, _due(workflow))
 
 
-def referenced(workflow: Workflow, text: str) -> list[Phase]:
-    """Return the phases that a launch refers to: its description or, if that refers to none, its prompt's first line.
+def named(workflow: Workflow, text: str, agent: str) -> Phase | None:
+    """Return the phase that a launch names in its description or in its prompt's first line; None for none.
 
-    A line refers to a phase if it is the phase's id, its exact title, or both, whatever their case, spacing and
-    punctuation. A number may come before the title, as in `Phase 2: Write tests`. A mention among other words is no
-    reference, because prompts quote the plan.
+    A line that is the phase's id, its exact title, or both decides, whatever their case, spacing and punctuation. A
+    label may come first, as in `Phase 2: Write tests`, `Task 1.1` or `Phase ID: phase_0`. An order counts only for the
+    phase's own kind of agent: the same with words such as "execute task" around it, or a task's JSON at the head of the
+    prompt. A mention among other words counts for nothing, because prompts quote the plan.
+
+    Args:
+        workflow, text, agent: as for `match_phase`.
     """
-    description, _, prompt = text.partition("\n")
-    for each in (description, prompt.lstrip().partition("\n")[0][:_READ_LIMIT_CHARS]):
-        line = each.strip().lstrip("> ")  # the mark of a quotation; elsewhere `>` may mean something
-        plain = _plain(line)
-        names = _possible(workflow, line, plain) if plain else []
-        found = [name.phase for name in names if _refers(plain, line, name, workflow)]
-        verbatim = [phase for phase in found if line.casefold().endswith(phase.title.strip().casefold())]
-        if found := verbatim or found or _by_number(workflow, plain):
-            return found
-    return []
+    due, lines = _due(workflow), _head(text)
+    ids = [_ids(workflow, line) for line in lines]
+    for line in lines:
+        if found := _referenced(workflow, line):
+            phase = likeliest(found, agent, due)
+            return phase if phase and (line is lines[0] or _only(phase, ids[0])) else None
+    for line in lines:
+        orders = (_referenced(workflow, each) for each in _without_order(line))
+        if found := next(filter(None, orders), []):
+            phase = likeliest([each for each in found if _is_own(each, agent)], agent, due)
+            return phase if phase and _only(phase, ids[0] | ids[1]) else None
+    return None
 
 
 def likeliest(phases: Sequence[Phase], agent: str, due: Collection[str]) -> Phase | None:
@@ -115,13 +133,70 @@ def by_agent(workflow: Workflow, agent: str, due: Collection[str]) -> Phase | No
     return named[0] if len(named) == 1 and named[0].id in due and named[0].status in ("pending", "active") else None
 
 
+def _is_own(phase: Phase, agent: str) -> bool:
+    """Return whether a kind of agent is a phase's own. A phase that names none is for each kind that can edit files."""
+    kind = bare(agent)
+    return kind == bare(phase.agent) if phase.agent else kind.casefold() not in _READERS
+
+
 def bare(agent: str) -> str:
     """Return an agent's name as the client knows it, without the @ that people write."""
     return agent.strip().removeprefix("@")
 
 
+def _head(text: str) -> tuple[str, str]:
+    """Return the lines of a launch that can name a phase: its description and its prompt's first line.
+
+    A prompt that begins with a task's JSON is an order to execute that task (document 002, "Execution Context").
+    """
+    description, _, prompt = text[:_READ_LIMIT_CHARS].partition("\n")
+    prompt = prompt.lstrip()
+    task = _TASK_JSON.match(prompt)
+    return description, f"execute {task[1]}" if task else prompt.partition("\n")[0]
+
+
+def _referenced(workflow: Workflow, line: str) -> list[Phase]:
+    """Return the phases that a whole line refers to."""
+    line = line.strip().lstrip("> ")  # the mark of a quotation; elsewhere `>` may mean something
+    plain = _plain(line)
+    names = _possible(workflow, line, plain) if plain else []
+    found = [name.phase for name in names if _refers(plain, line, name, workflow)]
+    verbatim = [phase for phase in found if line.casefold().endswith(phase.title.strip().casefold())]
+    return verbatim or found or _by_number(workflow, plain)
+
+
+def _without_order(line: str) -> Iterator[str]:
+    """Yield what is left of a line without the first, and then also the last, words that order an agent to work."""
+    for _ in range(_ORDER_WORDS):
+        rest = _ORDER.sub("", line)
+        yield from (each for each in (rest, _LAST_ORDER.sub("", line), _LAST_ORDER.sub("", rest)) if each != line)
+        line = rest
+
+
+def _mentions(workflow: Workflow, line: str) -> bool:
+    """Return whether a line has a phase's id or title in it. A title of one word can be just that word."""
+    plain = _plain(line)
+    titles = (name.title for name in _possible(workflow, line, plain) if " " in name.phase.title.strip())
+    return bool(_ids(workflow, line)) or any(title in plain for title in titles) or bool(_referenced(workflow, line))
+
+
+def _ids(workflow: Workflow, line: str) -> set[str]:
+    """Return the ids in a line, in plain form: those of phases, and those written alike, such as a container's."""
+    known = {each.id.casefold() for each in workflow.phases}
+    stems = {each.rstrip(_NUMBER) for each in known} - {"", *known}
+    found = _NUMBERED.findall(line.casefold())
+    return {_unpadded(_plain(each)) for each in found if each in known or each.rstrip(_NUMBER) in stems}
+
+
+def _only(phase: Phase, ids: Collection[str]) -> bool:
+    """Return whether a phase's id is the only one of these ids, if there are any."""
+    return {*ids} <= {_unpadded(_plain(phase.id))}
+
+
 def _due(workflow: Workflow) -> tuple[str, ...]:
-    """Return the id of the current phase or, if none is current, of the first pending one; empty for none."""
+    """Return the ids of the phases to work on or, if they follow one another, the current or first pending one's."""
+    if not workflow.in_order:
+        return workflow.due
     unfinished = [phase for phase in workflow.phases if phase.status != "completed"]
     current = next((phase for phase in unfinished if phase.number == workflow.current), None)
     due = current or next((phase for phase in unfinished if phase.status == "pending"), None)
@@ -152,44 +227,63 @@ def _letters_and_digits(texts: Sequence[str]) -> list[str]:
 def _refers(plain: str, line: str, name: _Name, workflow: Workflow) -> bool:
     """Return whether a line, given in plain form and as it is, refers to a phase."""
     phase, title, id_ = name
-    if plain == title or line.strip(_DECORATION).casefold() == phase.id.casefold():
+    written = {each.strip(_DECORATION).casefold() for each in (line, _ID_LABEL.sub("", line))}
+    if plain == title or phase.id.casefold() in written:
         return True
     if title and plain.endswith(title):
         return _is_label(plain[: -len(title)].strip(), name, workflow)
     if title and plain.startswith(title):
         return _unpadded(plain[len(title) :].strip()) == id_
-    return _unpadded(plain) == id_ and not _LABEL.fullmatch(plain)
+    return _is_id(plain, name) and not _LABEL.fullmatch(plain)
+
+
+def _is_id(plain: str, name: _Name) -> bool:
+    """Return whether a plain text is a phase's id, perhaps with a label before it, as in `Phase ID: phase_0`."""
+    text = _unpadded(plain)
+    return text.endswith(name.id) and text.removesuffix(name.id) in _ID_LABELS
 
 
 def _is_label(text: str, name: _Name, workflow: Workflow) -> bool:
     """Return whether the plain text before a phase's title is its id or number."""
-    if _unpadded(text) in (name.id, f"{workflow.unit}{name.id}"):
+    if _is_id(text, name):
         return True
     label = _LABEL.fullmatch(text)
-    if label is None or (label[2] and int(label[2]) != workflow.total):
+    if label is None or (label["total"] and int(label["total"]) != workflow.total):
         return False
-    return int(label[1]) in _numbers(name.phase)
+    return int(label["number"]) in _numbers(name.phase)
 
 
 def _by_number(workflow: Workflow, plain: str) -> list[Phase]:
-    """Return the phase that `Phase N/M` counts, or the one that is due if a bare `Phase N` can mean it.
+    """Return the phase that `Phase N/M` counts, or the one that a bare `Phase N` means.
 
-    Ids and the Markdown view count from 0 (R000-08, R000-23), the guidance from 1. A bare number can therefore mean
-    either of two phases, and only the one that is due counts.
+    `Task N` counts the units whose ids are such numbers, if there are any. The ids and the Markdown view of document
+    000 count from 0 (R000-08, R000-23), the guidance from 1. A bare number can therefore mean either of two phases, and
+    only the one that is due counts.
     """
     label = _LABEL.fullmatch(plain)
-    if not label or not plain.startswith("phase"):
+    if not label or not label["word"]:
         return []
-    number, due = int(label[1]), _due(workflow)
-    if label[2]:
-        return [each for each in workflow.phases if each.number == number and int(label[2]) == workflow.total]
-    return [each for each in workflow.phases if number in _numbers(each) and each.id in due]
+    word, number = label["word"], int(label["number"])
+    of_word = [each for each in workflow.phases if each.id.casefold().rstrip(_NUMBER) in (f"{word}-", f"{word}_")]
+    counted = workflow.in_order and word in ("phase", workflow.unit)
+    units = of_word or (list(workflow.phases) if counted else [])
+    if label["total"]:
+        return units[number - 1 : number] if number and int(label["total"]) == len(units) else []
+    if all(_id_number(each) == place for place, each in enumerate(units, 1)):
+        return units[number - 1 : number] if number else []
+    due = _due(workflow)
+    return [each for each in units if number in _numbers(each) and each.id in due]
 
 
-def _numbers(phase: Phase) -> set[int]:
+def _numbers(phase: Phase) -> set[int | None]:
     """Return the numbers of a phase: its place from 1, and the number in its id."""
-    counted = re.fullmatch(r"phase_(\d{1,9})", phase.id)
-    return {phase.number, int(counted[1])} if counted else {phase.number}
+    return {phase.number, _id_number(phase)}
+
+
+def _id_number(phase: Phase) -> int | None:
+    """Return the number in an id such as `phase_0` or `task-1`, None for another id."""
+    counted = re.fullmatch(r"[A-Za-z]+[-_](\d{1,9})", phase.id)
+    return int(counted[1]) if counted else None
 
 
 def _plain(text: str) -> str:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from holdfast.workflow.model import Brief, Phase, Workflow
 
-START_LIMIT_UNITS = 1_500  # UTF-16 units of what a new agent is told besides its task
+START_LIMIT_UNITS = 1_500  # UTF-16 units of what a new agent is told besides its task and hand-over
 TASK_LIMIT_UNITS = 6_000  # UTF-16 units of its task
 LIMIT_UNITS = 9_500  # UTF-16 units of the text after its own compaction; the client cuts at 10,000
 PROMPT_LIMIT_UNITS = 2_000  # UTF-16 units of its prompt
@@ -21,7 +21,7 @@ _FENCE = (wording.OPEN, wording.CLOSE)
 
 
 def reminders(workflow: Workflow, phase: Phase | None, *, root: Path, brief: Brief | None = None) -> str:
-    """Return a workflow's key reminders, required reading and task for a new agent; empty if it has none of these.
+    """Return what a new agent needs of a workflow: hand-over, key reminders, required reading and task; empty for none.
 
     Args:
         workflow: the workflow that it works for.
@@ -29,7 +29,8 @@ def reminders(workflow: Workflow, phase: Phase | None, *, root: Path, brief: Bri
         root: the project's root.
         brief: the format's text about that phase, None for none.
     """
-    if not workflow.reminders and not workflow.reading and not brief:
+    handed = _handed_over(workflow, phase)
+    if not workflow.reminders and not workflow.reading and not brief and not handed:
         return ""
     reads = " and read its required files first" if facts.reading(workflow, facts.presence(root))[0].facts else ""
     lead = [
@@ -39,7 +40,7 @@ def reminders(workflow: Workflow, phase: Phase | None, *, root: Path, brief: Bri
         *([f"Your part: {_phase(workflow, phase)}"] if phase else []),
     ]
     kept = _kept(workflow, root, START_LIMIT_UNITS - wording.size([*lead, _FENCE[1]]))
-    return wording.with_mark([*lead, *kept, *(_task(brief) if brief else []), _FENCE[1]])[0]
+    return wording.with_mark([*lead, *handed, *kept, *(_task(brief) if brief else []), _FENCE[1]])[0]
 
 
 def given_back(
@@ -81,20 +82,26 @@ def given_back(
 
 
 def _part(workflow: Workflow, phase: Phase) -> list[str]:
-    before = next((each for each in workflow.phases if each.number == phase.number - 1), None)
+    return [
+        f"Workflow: {wording.quoted(workflow.title, wording.VALUE_LIMIT_CHARS)} ({workflow.format})",
+        f"Your part: {_phase(workflow, phase)} ({facts.status_word(phase.status)})",
+        *_handed_over(workflow, phase),
+    ]
+
+
+def _handed_over(workflow: Workflow, phase: Phase | None) -> list[str]:
+    """Return what a phase gets from the one before it, and what was noted on it (I000-4)."""
+    if phase is None:
+        return []
+    earlier = workflow.phases if workflow.in_order else ()  # else the format's own brief has what the phase builds on
+    before = next((each for each in earlier if each.number == phase.number - 1), None)
     pointer = f"… (see {wording.one_line(workflow.place)})"
     handed = [
         (f"Handed over by the {workflow.unit} before", before.handover if before else ""),
         ("Noted so far", phase.handover),
     ]
     return [
-        f"Workflow: {wording.quoted(workflow.title, wording.VALUE_LIMIT_CHARS)} ({workflow.format})",
-        f"Your part: {_phase(workflow, phase)} ({facts.status_word(phase.status)})",
-        *(
-            f"{label}: {wording.one_line(text, _HANDOVER_LIMIT_CHARS, pointer)}"
-            for label, text in handed
-            if text.strip()
-        ),
+        f"{label}: {wording.one_line(text, _HANDOVER_LIMIT_CHARS, pointer)}" for label, text in handed if text.strip()
     ]
 
 

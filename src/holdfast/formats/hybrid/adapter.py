@@ -9,7 +9,7 @@ from holdfast.errors import MissingError, StateError
 from holdfast.files.lock import locked
 from holdfast.formats.hybrid import file as files
 from holdfast.formats.hybrid import record, store, transitions, view
-from holdfast.formats.hybrid.past import parsed, redraw, restore, written
+from holdfast.formats.hybrid.past import follow, parsed, restore, written
 from holdfast.formats.hybrid.view import generate_markdown
 from holdfast.workflow import extras
 from holdfast.workflow.draft import Draft
@@ -65,13 +65,11 @@ def find(project: Records) -> Found:
 def candidates(project: Records, keys: Collection[str]) -> Found:
     """Return what `find` does, since there is at most one workflow.
 
-    If somebody owns it and its file was changed by hand, its view is redrawn.
+    If somebody owns it, its files follow what was changed by hand.
     """
     found = find(project)
-    for workflow in found.workflows:
-        if project.owner(workflow) is not None:
-            redraw(project, workflow)
-    return found
+    owned = [each for each in found.workflows if project.owner(each) is not None]
+    return found if not owned else Found(tuple(follow(project, each) for each in owned), found.problems)
 
 
 def foreign(project: Records) -> Iterator[Foreign]:
@@ -84,10 +82,16 @@ def foreign(project: Records) -> Iterator[Foreign]:
 def start(project: Records, start: Start) -> Workflow:
     """Create the workflow with its phases (R000-33). A finished one is replaced and stays in the archive.
 
-    A phase without an agent gets general-purpose (R000-09). Raises TransitionError, SchemaMismatch.
+    A phase without an agent gets general-purpose, because the document requires one (R000-09). If others have an agent,
+    a warning says so. Raises TransitionError, SchemaMismatch.
     """
     phases = tuple((title, agent or record.DEFAULT_AGENT) for title, agent in start.phases)
-    return store.create(project, replace(start, phases=phases))
+    workflow = store.create(project, replace(start, phases=phases))
+    without = [quoted(title) for title, agent in start.phases if not agent]
+    if not without or len(without) == len(phases):
+        return workflow
+    warning = f"{', '.join(without)}: no agent was named, so it is {record.DEFAULT_AGENT}; hybrid requires one"
+    return replace(workflow, warnings=(*workflow.warnings, warning))
 
 
 def change(

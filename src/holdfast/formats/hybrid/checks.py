@@ -85,13 +85,9 @@ def _view(project: Workspace) -> Iterator[Finding]:
         present = None
     except StateError:
         return  # broken, or another program's: reported above
-    if not file.broken and present != _wanted(file.data):
+    if not file.broken and present != view.rendered(file.data):
         what = "is missing" if present is None else "is out of date"
         yield notice(f"{path}, the workflow's view, {what}", "holdfast doctor --fix", partial(_redraw, project))
-
-
-def _wanted(data: dict[str, Any]) -> bytes:
-    return view.generate_markdown(data).encode("utf-8", "replace")
 
 
 def _redraw(project: Workspace) -> str:
@@ -99,7 +95,7 @@ def _redraw(project: Workspace) -> str:
     with locked(hybrid_file.path(project).parent):
         data = hybrid_file.load(project).data
         view.write(project, data)
-    if document.read(path, within=project.root)[0] != _wanted(data):
+    if document.read(path, within=project.root)[0] != view.rendered(data):
         raise StateError(path, "couldn't be written; holdfast status shows why")
     return f"updated {path} from the workflow's state"
 

@@ -86,12 +86,6 @@ def complete(phase: Any, number: int) -> dict[str, Any]:
     return whole if values.text(whole["id"]).strip() else {**whole, "id": keys["id"]}
 
 
-def _id(phase: Any, number: int) -> str:
-    """Return a phase's id as `complete` gives it."""
-    given = values.text(phase.get("id", "")) if isinstance(phase, dict) else ""
-    return given if given.strip() else f"phase_{number}"
-
-
 def status(value: Any) -> Status | None:
     """Return the status that a value written by hand means, ignoring signs around it, or None."""
     word = re.sub(r"[\s_-]+", "_", re.sub(r"^\W+|\W+$", "", values.text(value).lower()))
@@ -104,7 +98,7 @@ def position(data: Mapping[str, Any], phase: Any) -> int | None:
     If several phases have the id, the first that isn't completed is meant, because phases run in order.
     """
     phases, wanted = data["phases"], values.text(phase)
-    same = [number for number, each in enumerate(phases) if _id(each, number) == wanted]
+    same = [number for number, each in enumerate(phases) if values.text(complete(each, number)["id"]) == wanted]
     if same:
         left = (number for number in same if status(complete(phases[number], number)["status"]) != "completed")
         return next(left, same[0])

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from holdfast import clock, log
 from holdfast.errors import StateError
 from holdfast.files import document
-from holdfast.files.lock import locked
 from holdfast.formats.hybrid import file as files
-from holdfast.formats.hybrid import store
+from holdfast.formats.hybrid import store, transitions
 from holdfast.formats.hybrid import view as hybrid_view
 from holdfast.workflow.statefile import StateFile
 
@@ -40,28 +39,25 @@ def restore(project: Records, path: Path, raw: bytes, *, why: str, replace: bool
 
 
 def written(project: Records, workflow: Workflow, path: Path, *, why: str) -> Workflow | None:
-    """Return a workflow, its view redrawn, if the written file is its state file, else None."""
-    if path != workflow.path:
-        return None
-    redraw(project, workflow)
-    return workflow
+    """Return a workflow after `follow` if the written file is its state file, else None."""
+    return follow(project, workflow) if path == workflow.path else None
 
 
-def redraw(project: Records, workflow: Workflow) -> None:
-    """Redraw Holdfast's view if the state file was changed after it was written, for example by hand (R000-24)."""
-    view = project.root / hybrid_view.FILE
+def follow(project: Records, workflow: Workflow) -> Workflow:
+    """Return a workflow after its files are in step with what somebody changed by hand, for example with jq.
+
+    If its last phase was completed by hand, the file says that the workflow is completed (R000-06, R000-13). The view
+    is written if it shows something else or is missing (R000-24). What can't be written is only logged.
+    """
     try:
-        if workflow.recovered or view.stat().st_mtime_ns > workflow.path.stat().st_mtime_ns:
-            return
-        wanted = hybrid_view.generate_markdown(files.load(project).data).encode("utf-8", "replace")
-        present = document.read(view, within=project.root)[0]
-        if present != wanted and present.startswith(wanted.partition(b":")[0]):
-            with locked(workflow.path.parent):
-                hybrid_view.write(project, files.load(project).data)
-    except FileNotFoundError:
-        return  # whoever removed the view wants none
-    except (OSError, StateError) as error:
-        log.write("warning", f"the workflow's view wasn't updated: {error}")
+        data = files.load(project).data
+        settled = dict(data)
+        transitions.settle(settled)
+        if not workflow.recovered and (settled != data or not hybrid_view.is_current(project, data)):
+            return store.change(project, transitions.settle, why="changed by hand")[0]
+    except StateError as error:
+        log.write("warning", f"the workflow's files weren't updated: {error}")
+    return workflow
 
 
 def _checked(project: Records, file: StateFile) -> Workflow:

@@ -40,7 +40,7 @@ def create(project: Records, start: Start) -> Workflow:
 
 
 def change(
-    project: Records, edit: Callable[[dict[str, Any]], None], *, why: str, error: str = "", repair: bool = False
+    project: Records, edit: Callable[[dict[str, Any]], object], *, why: str, error: str = "", repair: bool = False
 ) -> tuple[Workflow, bool]:
     """Run `edit` on the state under the lock; return the workflow as it is now and whether it changed.
 

@@ -87,6 +87,21 @@ def finish(data: dict[str, Any]) -> None:
     data["status"], data["current_phase"] = "completed", None
 
 
+def cancel(data: dict[str, Any]) -> None:
+    """Cancel an unfinished workflow, for people only: it fails, and so does its active phase. Other phases stay."""
+    if "active" in _statuses(data):
+        _opened(data, _statuses(data).index("active"))["status"] = "failed"
+    data["status"] = "failed"
+
+
+def settle(data: dict[str, Any]) -> bool:
+    """Complete the workflow if all its phases are completed (R000-06); return whether they are."""
+    over = bool(data["phases"]) and all(status == "completed" for status in _statuses(data))
+    if over:
+        data["status"], data["current_phase"] = "completed", None
+    return over
+
+
 def _opened(data: dict[str, Any], index: int) -> dict[str, Any]:
     """Return a phase for changing, after completing it in `data` with all of the schema's keys."""
     phase = files.complete(data["phases"][index], index)
@@ -168,10 +183,9 @@ def _settle(data: dict[str, Any], index: int, advance: bool) -> None:
     After a completed phase the next one becomes active (R000-35), unless `advance` is false (I000-7). After the last
     one the workflow is completed. A failed phase fails the workflow at once (I000-9).
     """
-    statuses, phases = _statuses(data), data["phases"]
-    if all(status == "completed" for status in statuses):
-        data["status"], data["current_phase"] = "completed", None
+    if settle(data):
         return
+    statuses, phases = _statuses(data), data["phases"]
     data["status"] = "failed" if "failed" in statuses else "active"
     following = _following(statuses, index) if advance and statuses[index] == "completed" else None
     if following is not None:

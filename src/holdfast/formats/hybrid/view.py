@@ -54,16 +54,27 @@ def write(project: Records, workflow: Mapping[str, Any]) -> None:
         log.write("warning", f"the workflow's view wasn't written: {error}")
 
 
+def is_current(project: Records, workflow: Mapping[str, Any]) -> bool:
+    """Return whether the view shows a state, or is somebody else's file. Raises StateError if it can't be read."""
+    present = _present(project)
+    return present == rendered(workflow) or bool(present and not present.startswith(_HEADING.encode()))
+
+
 def insist(project: Records, workflow: Mapping[str, Any]) -> None:
     """Write the view of a state as `write` does. Raises StateError if it can't be written."""
     path = project.root / FILE
     statefile.guard(project.root, path)
-    wanted = generate_markdown(workflow).encode("utf-8", "replace")
+    wanted = rendered(workflow)
     before = _present(project)
     if before and not before.startswith(_HEADING.encode()):
         log.write("warning", f"{path}: isn't a view that Holdfast wrote, so it isn't overwritten. Rename it to get one")
     elif before != wanted:
         atomic.write(path, wanted, durable=False)
+
+
+def rendered(workflow: Mapping[str, Any]) -> bytes:
+    """Return the bytes of the view of a state."""
+    return generate_markdown(workflow).encode("utf-8", "replace")
 
 
 def _present(project: Records) -> bytes | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,6 @@ from holdfast.formats.orchestrator.locks import lock, unlock
 from holdfast.formats.orchestrator.overseers import joined, left
 from holdfast.formats.orchestrator.past import parsed, restore, written
 from holdfast.formats.orchestrator.work import RUNS, credit, ran
-from holdfast.patterns import regex
 from holdfast.workflow import assignments, extras, statefile
 from holdfast.workflow.assignments import extract_result
 from holdfast.workflow.draft import Draft
@@ -56,7 +54,6 @@ __all__ = [
 
 NAME = view.NAME
 foreign = others.foreign
-_LABEL = regex(r"^[ \t>*_`#]*Task[ \t]+(\d{1,6}\.\d{1,6})[ \t:.*_`]*$", re.IGNORECASE | re.MULTILINE)
 
 
 def find(project: Records) -> Found:
@@ -212,11 +209,8 @@ def step(workflow: Workflow) -> Step | None:
 
 
 def match_phase(workflow: Workflow, text: str, agent: str) -> Phase | None:
-    """Return the task an agent was launched for, None without evidence, and for an agent that looks after the run.
-
-    Besides what counts in every format, `Task 1.1` names a task: that is how the document's headings begin.
-    """
-    return None if overseers.kind(agent) else assignments.match_phase(workflow, _LABEL.sub(r"\1", text, count=2), agent)
+    """Return the task an agent was launched for, None without evidence, and for an agent that looks after the run."""
+    return None if overseers.kind(agent) else assignments.match_phase(workflow, text, agent)
 
 
 def judge(project: Records, workflow: Workflow, phase_id: str, status: Status, words: str) -> Judged:

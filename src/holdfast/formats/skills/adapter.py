@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -46,9 +45,7 @@ __all__ = [
 
 NAME = files.NAME
 CLEARS_FINISHED = True
-_READ_LIMIT_CHARS = 100_000  # characters of a prompt that are looked at
 _BUDGET_BYTES = 16 * statefile.LIMIT_BYTES  # bytes of them
-_TASK = re.compile(r"task\s*#?\s*(\d{1,6})(?:\s*(?:/|of)\s*(\d{1,6}))?", re.IGNORECASE)
 
 
 def find(project: Records) -> Found:
@@ -210,16 +207,7 @@ def judge(project: Records, workflow: Workflow, phase_id: str, status: Status, w
 
 
 def match_phase(workflow: Workflow, text: str, agent: str) -> Phase | None:
-    """Return the phase or task an agent was launched for, None without evidence.
-
-    Besides its id and title (`assignments.match_phase`), `Task 4` or `Task 4/5` alone on the line names a task.
-    """
-    description, _, prompt = text[:_READ_LIMIT_CHARS].partition("\n")
-    tasks = [each for each in workflow.phases if files.task_number(each.id) is not None]
-    for line in (description, prompt.lstrip().partition("\n")[0]):
-        named = _TASK.fullmatch(line.strip(" \t*_`#:.\"'()[]"))
-        if named and (not named[2] or int(named[2]) == len(tasks)):
-            return next((each for each in tasks if files.task_number(each.id) == int(named[1])), None)
+    """Return the phase or task an agent was launched for (`assignments.match_phase`)."""
     return assignments.match_phase(workflow, text, agent)
 
 

@@ -15,7 +15,6 @@ from holdfast.formats.wfs import choice, index, markers, places, store, transiti
 from holdfast.formats.wfs import list as lists
 from holdfast.formats.wfs import session as sessions
 from holdfast.formats.wfs import view as views
-from holdfast.formats.wfs.agents import match as match_phase
 from holdfast.formats.wfs.change import changing
 from holdfast.formats.wfs.next import nothing_due, step
 from holdfast.formats.wfs.past import parsed, restore, written
@@ -248,6 +247,13 @@ def judge(project: Records, workflow: Workflow, phase_id: str, status: Status, w
     with locked(session.folder):  # if it can't be written, the task is judged again
         lists.insist(project, after.session, after.board)
     return Judged(observed, after.changed, remark, after.notes)
+
+
+def match_phase(workflow: Workflow, text: str, agent: str) -> Phase | None:
+    """Return the task an agent was launched for (`assignments.match_phase`)."""
+    from holdfast.workflow import assignments  # imported here, because most events launch no agent
+
+    return assignments.match_phase(workflow, text, agent)
 
 
 def brief(project: Records, workflow: Workflow, phase: Phase) -> Brief | None:

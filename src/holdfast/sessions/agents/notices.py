@@ -76,8 +76,7 @@ def catch_up(project: OpenProject, session: str, transcript: str, *, most: int |
     for notice, noted_at in read.notices(transcript, most=most or read.TAIL_BYTES) if waiting else ():
         for each in waiting:
             if _about(notice, each) and _follows(noted_at, each.since):
-                words = notice.result or notice.summary
-                told = (each.agent_id, each.tool_use_id, notice.status, words, notice.output_file)
+                told = (each.agent_id, each.tool_use_id, notice.status, notice.words, notice.output_file)
                 notified(project, session, *told)
 
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Phase, Status, Workflow
 
 
+_NO_RESULT = "its agent returned no result, so it isn't completed; if it is done, run `holdfast done`"
+
+
 class Moved(NamedTuple):
     """A phase that an agent moved, or that could not be moved.
 
@@ -82,6 +85,7 @@ def launch_agent(event: Call, context: Context) -> list[Moved]:
         given.get("description", ""),
         given.get("prompt", ""),
         begun=event.hook_event_name != context.project.client.CALL_EVENT,
+        launcher=event.agent_id or "",
     )
     return [moved] if moved else []
 
@@ -95,7 +99,8 @@ def finish_agent(event: Call, context: Context, result: Result | None) -> list[M
         result: what the call returned (`holdfast.events.agent_result`); None if it failed.
 
     Returns:
-        The phases that moved, or the one that was started.
+        The phases that moved, or the one that was started. None for a launch inside an agent: what it moved is settled
+        at the next event of the main conversation.
     """
     started = launch_agent(event, context)  # if the hook before the call didn't fire, the phase still starts (I000-6)
     call = lifecycle.call_id(event.tool_use_id, event.tool_input)
@@ -103,6 +108,8 @@ def finish_agent(event: Call, context: Context, result: Result | None) -> list[M
         (lifecycle.run_id(result.agent_id, call), result.output_file) if result else (lifecycle.run_id("", call), "")
     )
     lifecycle.named(context.project, event.session_id, call, run, output)
+    if event.agent_id:
+        return []
     return settle(context.project, event.session_id) or (started if result else [])
 
 
@@ -184,11 +191,13 @@ def launch(
     prompt: str,
     *,
     begun: bool = False,
+    launcher: str = "",
 ) -> Moved | None:
     """Note the launch of an agent and start the phase it is for (R000-14, I000-6, I000-15).
 
-    Any launch counts, planned or not (R000-30). An agent launched for a phase that is completed already doesn't get it,
-    whatever the prompt names: its report fills in nothing.
+    Any launch counts, planned or not (R000-30), but one inside another agent only if that was launched for the
+    workflow. An agent launched for a phase that is completed already doesn't get it, whatever the prompt names: its
+    report fills in nothing.
 
     Args:
         project: the project.
@@ -198,6 +207,7 @@ def launch(
         description: the call's short description.
         prompt: the call's prompt.
         begun: whether the agent runs, or has run, already; it may have completed its phase itself (I000-8).
+        launcher: the id of the agent that launches it; empty for the main conversation.
 
     Returns:
         The phase that became active by it, or None when none did.
@@ -209,12 +219,14 @@ def launch(
     if agent_status.find(project, session, tool_use_id) or lifecycle.refused(project, session, tool_use_id):
         return None
     agent = agent or "general-purpose"
-    text = f"{' '.join(description.split())}\n{prompt}"
+    text = _text(description, prompt)
     found = registry.agents_work_on(Workspace.of(project), session)  # once: a session may have a thousand tasks
     usable = _usable(project, session, found)
     workflow, phase = _meant(project, session, usable, text, agent, begun)
     if workflow is None:
         workflow, phase = _meant(project, session, _nobodys(project, session, found), text, agent, begun)
+    if launcher and not (phase and workflow and _may_launch(project, session, launcher, workflow, phase)):
+        return None
     if workflow is None:
         workflow = _joined(project, usable, text, agent)
     key = workflow.key if workflow else None
@@ -276,10 +288,10 @@ def _meant(
     project: OpenProject, session: str, workflows: Sequence[Workflow], text: str, agent: str, begun: bool
 ) -> tuple[Workflow, Phase] | tuple[None, None]:
     """Return the phase an agent is launched for, with its workflow. A phase the text names beats the agent's name."""
-    from holdfast.workflow import registry
+    from holdfast.workflow import assignments
 
     if len(workflows) > 1:
-        unnamed = [registry.of_agents(each.format).match_phase(each, text, "") is None for each in workflows]
+        unnamed = [assignments.named(each, text, agent) is None for each in workflows]
         workflows = [each for _, each in sorted(zip(unnamed, workflows, strict=True), key=lambda pair: pair[0])]
     for workflow in workflows:
         if phase := _meant_of(project, session, workflow, text, agent, begun):
@@ -291,15 +303,58 @@ def _meant_of(
     project: OpenProject, session: str, workflow: Workflow, text: str, agent: str, begun: bool
 ) -> Phase | None:
     """Return the phase an agent is launched for, if a launch may still move it, or at least the agent's end."""
-    from holdfast.workflow import registry
+    from holdfast.workflow import assignments, registry
 
-    keeper = registry.of_agents(workflow.format)
-    phase = keeper.match_phase(workflow, text, agent)
+    phase = registry.of_agents(workflow.format).match_phase(workflow, text, agent)
     if phase and phase.status == "completed" and (workflow.finished or not begun):
         return None
     if phase and _has_agent(project, session, workflow, phase):
-        return keeper.match_phase(workflow, text, "")
+        return assignments.named(workflow, text, agent)
     return phase
+
+
+def _may_launch(project: OpenProject, session: str, agent_id: str, workflow: Workflow, phase: Phase) -> bool:
+    """Return whether an agent was launched for a workflow, so that another one that it launches moves a phase of it.
+
+    Its own phase ends with itself, whomever it launches to help.
+    """
+    launches = launches_for(project, session, agent_id, workflow)
+    return bool(launches) and all(each.phase != phase.id for each in launches)
+
+
+def named_phase(
+    project: OpenProject, session: str, description: str, prompt: str, agent: str
+) -> tuple[Workflow, Phase] | tuple[None, None]:
+    """Return the unfinished phase that a launch names, with its workflow, whether or not the launch moves it."""
+    from holdfast.workflow import assignments
+
+    for workflow in _all_mine(project, session):
+        phase = assignments.named(workflow, _text(description, prompt), agent)
+        if phase and phase.status != "completed":
+            return workflow, phase
+    return None, None
+
+
+def _text(description: str, prompt: str) -> str:
+    return f"{' '.join(description.split())}\n{prompt}"
+
+
+def launches_for(project: OpenProject, session: str, agent_id: str, workflow: Workflow) -> list[Agent]:
+    """Return the launches that may have started an agent, if all were for a workflow: its phases, or itself by name.
+
+    Args:
+        project: the project.
+        session: the main session.
+        agent_id: the agent's run.
+        workflow: the workflow.
+    """
+    from holdfast.sessions.agents import attribution
+
+    found = attribution.candidates(project, session, agent_id)
+    names = (workflow.id.casefold(), workflow.title.casefold())
+    said = [_text(each.description, each.prompt).casefold() for each in found]
+    meant = [any(name in text for name in names) for text in said]
+    return found if all(each.workflow == workflow.key or ok for each, ok in zip(found, meant, strict=True)) else []
 
 
 def _has_agent(project: OpenProject, session: str, workflow: Workflow, phase: Phase) -> bool:
@@ -314,6 +369,8 @@ def _apply(project: OpenProject, session: str, due: Agent) -> Moved | None:
     doubtful = phase is not None and phase.status == "completed" and due.outcome == "failed"
     if workflow is None and due.workflow and _is_unreadable(project, due.workflow):
         return None
+    if due.outcome == "completed" and not due.words.strip():
+        return _without_result(project, session, workflow, phase, due)
     moved = _finish(project, workflow, phase, due) if workflow and phase and not doubtful else None
     if moved and moved.unwritten:
         return moved if lifecycle.unwritten(project, session, due.tool_use_id) else None
@@ -321,6 +378,21 @@ def _apply(project: OpenProject, session: str, due: Agent) -> Moved | None:
         _left(project, session, due)
     lifecycle.judged(project, session, due.tool_use_id, "completed" if doubtful else due.outcome)
     return moved
+
+
+def _without_result(
+    project: OpenProject, session: str, workflow: Workflow | None, phase: Phase | None, due: Agent
+) -> Moved | None:
+    """Leave the phase of an agent that returned nothing as it is: nothing shows that its work is done (I000-14).
+
+    A bare stop is judged later, because the client's notification brings the result.
+    """
+    if due.state == "stopped":
+        return None
+    lifecycle.judged(project, session, due.tool_use_id, "abandoned")
+    if due.workflow and not due.phase:
+        _left(project, session, due)
+    return Moved(workflow, phase, _NO_RESULT) if workflow and phase and phase.status != "completed" else None
 
 
 def _joined(project: OpenProject, workflows: Sequence[Workflow], text: str, agent: str) -> Workflow | None:
@@ -347,7 +419,7 @@ def _left(project: OpenProject, session: str, due: Agent) -> None:
     for workflow in _all_mine(project, session, paused=True):
         keeper = registry.of_agents(workflow.format)
         if workflow.key == due.workflow and able(keeper, ListsOverseers):
-            text = f"{' '.join(due.description.split())}\n{due.prompt}"
+            text = _text(due.description, due.prompt)
             with suppress(HoldfastError):  # what is wrong with the state is told elsewhere; `agents prune` removes it
                 keeper.left(Workspace.of(project), workflow, text, due.agent_type)
 

@@ -55,10 +55,14 @@ def report(event: Event, context: Context, moved: Sequence[Moved]) -> list[wordi
 def report_unmoved(event: Call, context: Context) -> list[wording.Message]:
     """Return, once per workflow, how to move a phase by hand, if an agent was launched for none although one is due.
 
+    An agent that launches another one for a phase is told if that moves nothing.
+
     Args:
         event: the `PostToolUse` of the Agent tool, after `finish_agent`.
         context: its context.
     """
+    if event.agent_id:
+        return _unmoved_inside(event, context, event.agent_id)
     project, session = context.project, event.session_id
     launch = agent_status.find(project, session, lifecycle.call_id(event.tool_use_id, event.tool_input))
     if launch is None or launch.workflow:  # it moves a phase, or its workflow lists it
@@ -81,6 +85,20 @@ def report_unmoved(event: Call, context: Context) -> list[wording.Message]:
         "title as the description or the prompt's first line."
     )
     return [wording.Message(text, on_delivered=lambda: hints.tell(project, session, _UNMOVED, key))]
+
+
+def _unmoved_inside(event: Call, context: Context, launcher: str) -> list[wording.Message]:
+    """Return why no phase moves although an agent launched another one for it: it isn't the workflow's own agent."""
+    project, session = context.project, event.session_id
+    given = {name: str(event.tool_input.get(name) or "") for name in ("description", "prompt", "subagent_type")}
+    workflow, phase = progress.named_phase(project, session, *given.values())
+    if not workflow or not phase or progress.launches_for(project, session, launcher, workflow):
+        return []
+    lead = f"No {workflow.unit} moved: this launch names one, but you weren't launched for its workflow."
+    text = wording.fenced(lead, [f"Named: {workflow.named(phase)} {wording.quoted(phase.title)}"])
+    return [
+        wording.Message(f"{text}\nIf it is done, say so in your result, so that the main conversation completes it.")
+    ]
 
 
 def _next(session: str, context: Context, workflow: Workflow, step: Step) -> list[str]:

@@ -160,8 +160,7 @@ def note_notice(event: Event, context: Context, notice: Notice) -> None:
 
     if script_runs.note_notice(event, context.project, notice):
         return
-    words = notice.result or notice.summary
-    told = (notice.task_id, notice.tool_use_id, notice.status, words, notice.output_file)
+    told = (notice.task_id, notice.tool_use_id, notice.status, notice.words, notice.output_file)
     notices.notified(context.project, event.session_id, *told)
 
 

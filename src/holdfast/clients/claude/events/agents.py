@@ -21,7 +21,8 @@ class AgentResult(NamedTuple):
 
     Attributes:
         status: `completed` (it ran to its end inside the call), `async_launched` (it runs in the background),
-            `remote_launched` (it runs elsewhere), or `other` (nothing that can be read as one of these).
+            `remote_launched` (it runs elsewhere), or `other` (anything else, as from clients before 2.1.30, which give
+            no status).
         agent_id: the subagent's id, a remote one's task id; empty if unknown.
         agent_type: its type; empty if unknown.
         text: its text blocks, joined by newlines.
@@ -63,7 +64,7 @@ def agent_result(tool_response: Any) -> AgentResult:
             failed=_says_failed(tool_response) or _is_api_error(text, tokens),
         )
     if isinstance(tool_response, str | list):
-        return AgentResult("completed", text=_text(tool_response), failed=_says_failed({"content": tool_response}))
+        return AgentResult("other", text=_text(tool_response), failed=_says_failed({"content": tool_response}))
     return AgentResult("other")
 
 
@@ -119,6 +120,11 @@ class TaskNotification(NamedTuple):
     summary: str = ""
     result: str = ""
     output_file: str = ""
+
+    @property
+    def words(self) -> str:
+        """A subagent's last message or, if it has none and didn't complete, the summary, which says what went wrong."""
+        return self.result or ("" if self.status == "completed" else self.summary)
 
     @classmethod
     def read(cls, prompt: str) -> Self | None:
@@ -188,8 +194,6 @@ def _is_api_error(text: str, tokens: int | None) -> bool:
 
 def _status(status: object) -> AgentStatus:
     match status:
-        case None:  # clients before 2.1.30 (client fact §7)
-            return "completed"
         case "completed" | "async_launched" | "remote_launched":
             return status
         case _:

@@ -1,0 +1,121 @@
+"""I000-15: which launches move a unit, in every format that agents work on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast.formats import WITH_AGENTS
+from holdfast.sessions.workspace import Workspace
+from holdfast.workflow import registry
+from holdfast.workflow.model import Start
+from tests.signals import Agent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holdfast.testing import HoldfastProject
+    from holdfast.workflow.model import Phase
+
+OWN, OTHER = "the unit's own kind", "somebody-else"
+UNITS = (("Implement JWT authentication", "code-developer"), ("Design the login page", "designer"), ("Audit it", "x"))
+
+# {id} and {title} are the first unit's, which is due; {other} is the second one's id.
+ORDERS = (
+    ("Execute task: {id}", "**EXECUTE TASK FROM JSON**\n\n## Task JSON Location\n.workflow/x.json", OWN),
+    ("Implement: {id}", "Implement task {id}: {title}\n\n[FLOW_CONTROL]", OWN),
+    ("JWT", "Execute task: {title}\n\n**Task Objectives**\nTokens.", OWN),
+    ("Run step {id}", "Do it.", OWN),
+    ("Start work on {title}", "Do it.", OWN),
+    ("{title} task", "Do it.", OWN),
+    ("JWT", '{{"task": {{"id": "{id}", "context": {{"depends_on": ["{other}"]}}}}, "workflow": {{}}}}', OWN),
+    ("JWT", '```json\n{{\n  "task": {{\n    "id": "{id}"\n  }}\n}}\n```', OWN),
+    ("JWT", "Phase ID: {id}\nAgent: code-developer\nOutput File: /tmp/out.md", OTHER),
+    ("Task {id}", "Do it.", OTHER),
+    ("{title}", "Do it.", "Explore"),
+)
+NO_ORDERS = (
+    ("Execute task: {id}", "Do it.", OTHER),
+    ("Execute task: {id}", "Do it.", "Explore"),
+    ("Execute task: {id}", "{other} is done; build on it.", OWN),
+    ("Compare {other}", '{{"task": {{"id": "{id}"}}}}', OWN),
+    ("JWT", '{{"task": {{"id": "{id}"}}}}', "code-reviewer"),
+    ("Execute task: {id} and {other}", "Do both.", OWN),
+    ("Execute task: {title} again", "Do it.", OWN),
+)
+REVIEWS = (
+    ("Review {id}", "Check the diff for correctness. Change nothing.", OWN),
+    ("Review {title}", "Read the last three commits. Report problems by severity.", OWN),
+    ("Review implementation: {title}", "Review implementation: {title}\n\nPlan and report are below.", OWN),
+    ("Verify implementation", "Verify implementation: {title}\n\nDo the tests pass?", OWN),
+    ("Code review", "Review the code that came of {id} for security, speed and style. End with a verdict.", OWN),
+    ("Quality review", "You are reviewing task {id}. Compare it with the plan.", OWN),
+    ("Spec compliance: {id}", "Does it do what the specification says, and nothing more?", OWN),
+    ("Final check of {title}", "Check every acceptance criterion.", OWN),
+    ("Check task {id} status", "Is it done? Answer yes or no.", OWN),
+    ("Look at {id}", "Tell me in five lines what it does.", OWN),
+    ("Look at step {id}", "What is left?", OWN),
+    ("Look into {title}", "Why does it take so long?", OWN),
+    ("Explain {id}", "Explain it to somebody who is new.", OWN),
+    ("Explain", "Explain {title} in simple words.", OWN),
+    ("Compare {id} and {other}", "Which is riskier?", OWN),
+    ("Compare approaches", "Compare two ways to do task {id}.", OWN),
+    ("Summarize {title}", "Three sentences for the weekly report.", OWN),
+    ("Research for {id}", "Find out which libraries there are.", OWN),
+    ("Explore before {title}", "Which files are relevant?", OWN),
+    ("Analyze {id} dependencies", "List what it needs.", OWN),
+    ("Plan {title}", "Write a plan. Don't implement anything.", OWN),
+    ("Plan task {id}", "Break it down.", OWN),
+    ("Debug {id}", "The last agent stopped. Read its output and say why.", OWN),
+    ("Investigate why {title} failed", "Read the log.", OWN),
+    ("Validate {id}", "Validate the JSON of the task.", OWN),
+    ("Document {id}", "Write down what was decided.", OWN),
+    ("Estimate {title}", "How many hours?", OWN),
+    ("Test plan for {id}", "Which cases should be tested?", OWN),
+    ("Find usages", "Before we execute task {id}, find every caller.", OWN),
+    ("Prepare {title}", "List open questions.", OWN),
+    ("Second opinion on {id}", "Is the approach sound?", OWN),
+    ("Audit {id} for secrets", "Search for keys.", OWN),
+    ("Start a review of {id}", "Begin with the tests.", OWN),
+    ("Run a review of {title}", "Use the checklist.", OWN),
+    ("Do a code review of task {id}", "Use the checklist.", OWN),
+    ("Work on the review of {id}", "Go on with the comments.", OWN),
+    ("Code review", "Review the working tree for bugs and needless complexity.", "code-reviewer"),
+    ("Map the code", "Find all files that have to do with authentication.", "Explore"),
+    ("Task {id} review", "Read it.", "code-reviewer"),
+    ("Critique", "The plan:\n1. {other}\n2. {title}\nIs it sound?", "Plan"),
+)
+
+
+@pytest.mark.parametrize("name", WITH_AGENTS)
+def test_orders_move_a_unit_and_reviews_do_not(name: str, holdfast_project: Callable[..., HoldfastProject]) -> None:
+    """An order counts for the unit's own kind of agent if it names no other id; what else mentions the unit doesn't."""
+    project = holdfast_project({})
+    records, adapter, numbers = Workspace.open(project.root), registry.of_agents(name), iter(range(1, 1_000))
+    adapter.start(records, Start("Ship the login", phases=UNITS))
+
+    def phases() -> tuple[Phase, ...]:
+        return adapter.find(records).workflows[0].phases
+
+    unit, other = phases()[:2]
+    words = {"id": unit.id, "title": unit.title, "other": other.id}
+
+    def launch(description: str, prompt: str, kind: str) -> list[str]:
+        kind = (unit.agent or "general-purpose") if kind == OWN else kind
+        Agent(project, description.format(**words), kind, prompt.format(**words), next(numbers)).about_to()
+        return [each.id for each in phases() if each.status != "pending"]
+
+    for_ids = [each for each in NO_ORDERS if unit.id != unit.title or "{other}" not in "".join(each)]
+    wrong = [f"{each} moved {moved}" for each in (*for_ids, *REVIEWS) if (moved := launch(*each))]
+    assert len(REVIEWS) == 40 and not wrong, "\n".join(wrong)
+
+    workflow = adapter.find(records).workflows[0]
+    missed = [
+        (description, prompt, kind)
+        for description, prompt, own in ORDERS
+        for kind in [(unit.agent or "general-purpose") if own == OWN else own]
+        if adapter.match_phase(workflow, f"{description}\n{prompt}".format(**words), kind) != unit
+    ]
+    assert not missed
+    assert launch(*ORDERS[0]) == [unit.id]
