@@ -76,12 +76,12 @@ def task_context(project: Records, session: Session, board: Board, task: Brief, 
     data = copy.deepcopy(read(project, session, task.name))
     context = data.get("context")
     context = data["context"] = dict(context) if isinstance(context, dict) else {}
-    above = board.get(task.parent) if task.parent else None
+    above, above_id = board.parent(task), board.parent_id(task)
     parent = read(project, session, above.name) if above else {}
-    missing = [] if above or not task.parent else [f"context.parent: {task.parent} has no file"]
+    missing = [] if above or not above_id else [f"context.parent: {above_id} has no file"]
     handed = list(dict.fromkeys([*_handed_down(parent), *_inherited(context), *_of_dependencies(session, board, task)]))
     before = context.get("inherited")
-    inherited = {**(before if isinstance(before, dict) else {}), "from": task.parent or None, "context": handed}
+    inherited = {**(before if isinstance(before, dict) else {}), "from": above_id or None, "context": handed}
     inherited = {**_passed_on(parent), **inherited}
     context["inherited"] = inherited
     shared = values.members(values.members(parent.get("context")).get("shared_context")) | values.members(
@@ -155,7 +155,7 @@ def _fill(
             if field == "target_files":
                 continue  # paths: a bracket in one is no variable
             control[field] = yield from _filled(value, f"flow_control.{field}", values_of, told)
-    inherited, above = data["context"]["inherited"], board.get(task.parent) if parent else None
+    inherited, above = data["context"]["inherited"], board.parent(task)
     if above and _APPROACH in inherited:
         own = variable_values(session, board, above, values.members(parent.get("context")), outputs)
         told = _outputs_of_steps(values.members(parent.get("flow_control")))

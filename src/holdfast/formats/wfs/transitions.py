@@ -253,7 +253,12 @@ def _refuse_new(new: New, change: Change) -> None:
 
 def _refuse_parent(above: Brief, board: Board) -> None:
     if above.key and above.key.is_sub:
-        raise TransitionError(f"{above.id} is a subtask, and a subtask has no subtasks; add a task of its own")
+        raise TransitionError(f"{above.id} can't have subtasks: an id has two levels at most; add a task of its own")
+    numbered = [each for each in board.tasks if each.key and each.key.parent == above.key]
+    if between := [each.id for each in numbered if not board.parent_id(each)]:
+        raise TransitionError(
+            f"{above.id} can't have subtasks, or {', '.join(between)} would be one too; add a task of its own"
+        )
     if not board.is_container(above) and above.status == "completed":
         raise TransitionError(
             f"{above.id} is completed; add a task of its own, or reopen it with `holdfast wfs task reopen {above.id}`"

@@ -124,7 +124,7 @@ def _artifacts(project: Records, session: Session, board: Board, current: Brief 
     if current is None:
         return []
     ranked = list[dict[str, Any]]()
-    for task in filter(None, (current, board.get(current.parent) if current.parent else None)):
+    for task in filter(None, (current, board.parent(current))):
         items = contexts.artifacts(contexts.own(project, session, task))
         ranked += sorted(items, key=lambda each: _rank(each.get("priority"), rules.PRIORITIES))
     paths = [each["path"] for each in ranked if isinstance(each.get("path"), str) and each["path"].strip()]
