@@ -8,8 +8,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from holdfast.files import cache
-from holdfast.formats.wfs import board as boards
 from holdfast.formats.wfs import brief, index, todo
+from holdfast.formats.wfs.board import Board, in_order
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,7 +39,7 @@ def test_a_list_leaves_no_task_out() -> None:
     """Nor has it one twice, whatever their ids are: a subtask without a container stands alone."""
     number = random.Random(22)
     for odd in (False, True) * 40:
-        board = boards.of(tasks(number, odd=odd).values())
+        board = Board(in_order(tasks(number, odd=odd).values()))
         listed = todo.generate("All", board, frozenset())
         assert sorted(each.name for each in board.tasks) == sorted(re.findall(r"\.task/(.+?)\.json", listed))
 
@@ -47,7 +47,7 @@ def test_a_list_leaves_no_task_out() -> None:
 def test_a_containers_group_stands_apart() -> None:
     """From the tasks before and after it, and from another group."""
     names = ("IMPL-1", "IMPL-2", "IMPL-2.1", "IMPL-2.2", "IMPL-3", "IMPL-3.1", "IMPL-4", "IMPL-5")
-    board = boards.of(brief.of(name, {"id": name, "status": "pending"}) for name in names)
+    board = Board(in_order(brief.of(name, {"id": name, "status": "pending"}) for name in names))
     listed = todo.generate("All", board, frozenset())
     assert [re.findall(r"(?m)^(▸|-|  -) .*\*\*IMPL-(.+?)\*\*", group) for group in listed.split("\n\n")[1:-1]] == [
         [("-", "1")],
@@ -64,7 +64,7 @@ def test_a_kept_board_is_the_one_that_was_read(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(cache, "read", lambda path: kept[-1])
     number = random.Random(21)
     for odd in (False, True) * 20:
-        board = boards.of(tasks(number, odd=odd).values(), changed=12.5)
+        board = Board(in_order(tasks(number, odd=odd).values()), changed=12.5)
         seen = {f"{each.name}.json": (1, 2, 3, 1 << 62) for each in board.tasks}
         index._keep(tmp_path, seen, board)
         found = index._kept(tmp_path)

@@ -17,6 +17,7 @@ from holdfast.formats.wfs import session as sessions
 from holdfast.formats.wfs import view as views
 from holdfast.formats.wfs.agents import match as match_phase
 from holdfast.formats.wfs.change import changing
+from holdfast.formats.wfs.foreign import foreign
 from holdfast.formats.wfs.next import nothing_due, ready, step
 from holdfast.formats.wfs.past import parsed, restore, written
 from holdfast.formats.wfs.task import New
@@ -42,6 +43,7 @@ __all__ = [
     "candidates",
     "done",
     "find",
+    "foreign",
     "judge",
     "match_phase",
     "parsed",

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
-from holdfast.formats.wfs import ids
+from holdfast.formats.wfs import ids, places
 from holdfast.workflow.wording import missing
 
 if TYPE_CHECKING:
@@ -23,14 +23,18 @@ class Board:
     """The tasks of a session.
 
     Attributes:
-        tasks: in the order of their numbers; those with an invalid id come last, by file name (`of`).
+        tasks: in the order of their numbers; those with an invalid id come last, by file name (`in_order`).
         problems: the files that could not be read.
         changed: when one of the files last changed, in seconds since 1970; 0 without files.
+        ticked: the tasks that are ticked in the session's list. It decides nothing (R002-01).
+        summarised: the ids of the tasks that have a summary.
     """
 
     tasks: tuple[Brief, ...] = ()
     problems: tuple[Problem, ...] = ()
     changed: float = 0.0
+    ticked: frozenset[Key | None] = frozenset()
+    summarised: frozenset[str] = frozenset()
 
     @cached_property
     def leaves(self) -> tuple[Brief, ...]:
@@ -104,6 +108,20 @@ class Board:
         ranked: tuple[Status, ...] = ("active", "blocked")
         return next((each for each in ranked if each in found), "pending")
 
+    @cached_property
+    def looks_finished(self) -> dict[str, str]:
+        """The unfinished tasks that somebody seems to have done by hand, by id: what shows it.
+
+        A tick does, and a summary if the task was never begun: one that was reopened has an old summary.
+        """
+        found = dict[str, str]()
+        for each in self.leaves:
+            if each.status == "pending" and each.id in self.summarised:
+                found[each.id] = f"{places.SUMMARIES}/{each.id}-summary.md exists"
+            elif each.status != "completed" and each.key in self.ticked:
+                found[each.id] = f"it is ticked in {places.LIST}"
+        return found
+
     def waits_for(self, task: Brief) -> list[str]:
         """Return the ids that a task or its container depends on and that are not completed, or unknown.
 
@@ -115,8 +133,9 @@ class Board:
 
     @cached_property
     def executable(self) -> tuple[Brief, ...]:
-        """The leaves that can be begun now, in order: those that are pending and wait for nothing (`waits_for`)."""
-        return tuple([each for each in self.leaves if each.status == "pending" and not self.waits_for(each)])
+        """The leaves that can be begun now, in order: pending ones that wait for nothing and don't look finished."""
+        pending = [each for each in self.leaves if each.status == "pending" and each.id not in self.looks_finished]
+        return tuple([each for each in pending if not self.waits_for(each)])
 
     @cached_property
     def active(self) -> tuple[Brief, ...]:
@@ -175,9 +194,9 @@ class Board:
         return found
 
 
-def of(tasks: Iterable[Brief], problems: tuple[Problem, ...] = (), changed: float = 0.0) -> Board:
-    """Return a board of tasks in the order of their numbers, not of their texts (I002-2)."""
-    return Board(tuple(sorted(tasks, key=lambda each: (*_rank(each), each.name))), problems, changed)
+def in_order(tasks: Iterable[Brief]) -> tuple[Brief, ...]:
+    """Return tasks in the order of their numbers, not of their texts (I002-2)."""
+    return tuple(sorted(tasks, key=lambda each: (*_rank(each), each.name)))
 
 
 def _rank(task: Brief) -> tuple[bool, tuple[int, ...]]:

@@ -128,13 +128,13 @@ def before(board: Board, task: Brief) -> list[Brief]:
 
 
 def summary(session: Session, id_: str) -> str:
-    """Return a task's summary on one line, without its heading; empty without one. Only the beginning of a huge one."""
+    """Return a task's summary without its heading; empty without one. Only the beginning of a huge one."""
     with suppress(StateError):
         raw, _ = document.head(
             places.summary(session.folder, id_), _READ_LIMIT_BYTES, within=session.folder.parent.parent
         )
-        lines = [line for line in raw.decode("utf-8", "replace").splitlines() if not line.startswith("# ")]
-        return " ".join(" ".join(lines).split())
+        text = raw.decode("utf-8", "replace").lstrip()
+        return (text.partition("\n")[2] if text.startswith("# ") else text).strip()
     return ""
 
 
@@ -228,7 +228,7 @@ def _inherited(context: Mapping[str, Any]) -> list[str]:
 def _of_dependencies(session: Session, board: Board, task: Brief) -> Iterator[str]:
     for id_ in summaries(session, board, task):
         if text := summary(session, id_):
-            yield f"{id_} is completed: {text}"
+            yield f"{id_} is completed: {' '.join(text.split())}"
 
 
 def _missing_dependencies(session: Session, board: Board, task: Brief) -> Iterator[str]:

@@ -7,15 +7,15 @@ import os
 import stat
 import time
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import LargeError, MissingError, StateError
 from holdfast.files import cache, document
 from holdfast.files.file_memo import Stamp, is_now, settled, stamp
-from holdfast.formats.wfs import board as boards
 from holdfast.formats.wfs import brief as briefs
-from holdfast.formats.wfs import places
-from holdfast.formats.wfs.board import Board
+from holdfast.formats.wfs import places, todo
+from holdfast.formats.wfs.board import Board, in_order
 from holdfast.formats.wfs.brief import Brief
 from holdfast.frozen import NamedTuple
 from holdfast.patterns import regex
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from holdfast.formats.wfs.ids import Key
     from holdfast.workflow.records import Records
     from holdfast.workflow.statefile import Room
 
@@ -70,7 +71,9 @@ def board(project: Records, folder: Path, room: Room | None = None, *, anew: boo
     found, problems = _files(folder / places.TASKS)
     many = len(found) > MANY or sum([seen[1] for seen in found.values()]) > statefile.LIMIT_BYTES
     last = _last.get(folder) or (_kept(folder) if many else None) or _NOTHING
-    if not problems and last.seen == found and len(last.tasks) == len(found):
+    shown = _shown(folder)
+    same = last.seen == found and (last.board.ticked, last.board.summarised) == shown
+    if not problems and same and len(last.tasks) == len(found):
         _last[folder] = last._replace(at=at)
         return last.board
     fresh = {name: seen for name, seen in found.items() if last.seen.get(name) == seen}
@@ -100,9 +103,9 @@ def board(project: Records, folder: Path, room: Room | None = None, *, anew: boo
             if read % _PORTION == 0 or portion > statefile.BUDGET_BYTES:
                 portion = 0
                 # If this event runs out of time, the next has less to read.
-                _keep(folder, {**last.seen, **fresh}, boards.of({**last.tasks, **tasks}.values()))
+                _keep(folder, {**last.seen, **fresh}, Board(in_order({**last.tasks, **tasks}.values())))
     changed = max([seen[2] for seen in found.values()], default=0) / 1e9
-    now = boards.of(tasks.values(), tuple(sorted(problems)), changed)
+    now = Board(in_order(tasks.values()), tuple(sorted(problems)), changed, *shown)
     if now == last.board:
         now = last.board  # it has its computed properties already
     elif many and (read > _FEW or sum(sizes) > statefile.LIMIT_BYTES):
@@ -124,7 +127,7 @@ def with_task(folder: Path, board: Board, name: str, data: Mapping[str, Any]) ->
     changed = board.changed
     with suppress(OSError):  # somebody removed it just now
         changed = max(changed, places.task(folder, name).stat().st_mtime_ns / 1e9)
-    now = boards.of(tasks.values(), board.problems, changed)
+    now = replace(board, tasks=in_order(tasks.values()), changed=changed)
     if (last := _last.get(folder)) and last.board is board:  # so that the next look at the files finds this board
         _last[folder] = last._replace(tasks=tasks, board=now)
     return now
@@ -139,6 +142,16 @@ def _said(project: Records, path: Path) -> tuple[Mapping[str, Any], str]:
     except StateError:
         file = statefile.read(project, path)
         return file.data, f"{file.broken}{statefile.KEPT_IS_USED}{statefile.DOCTOR_SAYS_HOW}" if file.broken else ""
+
+
+def _shown(folder: Path) -> tuple[frozenset[Key | None], frozenset[str]]:
+    """Return the tasks that a session's list ticks, and the ids of those that have a summary."""
+    try:
+        raw, _ = document.read(folder / places.LIST, within=folder.parent.parent)
+    except StateError:
+        raw = b""
+    ticks = todo.ticks(raw.decode("utf-8", "replace"))
+    return frozenset(key for key, (_, ticked) in ticks.items() if ticked), places.summarised(folder)
 
 
 def _files(folder: Path) -> tuple[dict[str, Stamp], list[Problem]]:

@@ -267,7 +267,7 @@ def _list(project: Records, folder: Path) -> Iterator[Repair]:
         return
     board = index.board(project, folder)
     lines = lists.drift(session, board)
-    if lines and session.standing != "completed" and not lists.is_own(session):
+    if lines and session.standing != "completed" and not lists.stays(session, board):
         what = f"{folder.name}/{places.LIST}: {lines[0]}{f' (+{len(lines) - 1} more)' if len(lines) > 1 else ''}"
         yield Repair(
             f"{what}: it is generated anew, and what it says is kept as a generation",

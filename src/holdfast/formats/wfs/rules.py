@@ -6,11 +6,12 @@ but no rule demands, such as an unknown task type.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from holdfast.formats.wfs import board as boards
 from holdfast.formats.wfs import brief as briefs
 from holdfast.formats.wfs import choice, flow, ids, places
+from holdfast.formats.wfs.board import in_order
 from holdfast.formats.wfs.cycles import Waiting
 from holdfast.formats.wfs.finding import Finding
 from holdfast.patterns import regex
@@ -62,7 +63,7 @@ def check_one(name: str, data: Mapping[str, Any], board: Board, exists: Callable
         exists: returns whether a path, relative to the project, exists.
     """
     task = briefs.of(name, data)
-    among = boards.of([*(each for each in board.tasks if each.name != name), task], board.problems, board.changed)
+    among = replace(board, tasks=in_order([*(each for each in board.tasks if each.name != name), task]))
     return list(_of(task, data, among, _twins(among), Waiting(among), exists))
 
 

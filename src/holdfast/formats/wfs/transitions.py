@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import HoldfastError, TransitionError
-from holdfast.formats.wfs import choice, ids, rules
+from holdfast.formats.wfs import choice, ids, places, rules
 from holdfast.formats.wfs import edit as edits
-from holdfast.formats.wfs import list as lists
 from holdfast.formats.wfs import task as tasks
 from holdfast.formats.wfs.change import changing
 from holdfast.formats.wfs.edit import Edit
@@ -154,7 +153,7 @@ def complete(project: Records, session: Session, id_: str, summary: str = "") ->
     with changing(project, session, why=f"complete {id_}") as change:
         task = change.board.find(id_)
         _refuse_container(task, change.board, "completed")
-        has = task.id in lists.summaries(session)
+        has = task.id in places.summarised(session.folder)
         changed = False
         if summary.strip() and (task.status != "completed" or not has):
             change.summarise(task.id, _summary(task, summary))  # first, because a completed task isn't redone
