@@ -23,7 +23,7 @@ def by_hand(workflows: Workflows, *tasks: dict[str, Any]) -> Path:
     """Make a session with the document's own commands, without Holdfast."""
     folder = workflows.top / NAME
     workflows.put(folder, *tasks)
-    state = {"session_id": NAME, "project": "User auth", "type": "simple", "current_phase": "IMPLEMENT"}
+    state: dict[str, Any] = {"session_id": NAME, "project": "User auth", "type": "simple", "current_phase": "IMPLEMENT"}
     state |= {"status": "active", "progress": {"completed_phases": ["PLAN"], "current_tasks": []}}
     (folder / "workflow-session.json").write_text(json.dumps(state))
     (folder / "IMPL_PLAN.md").write_text("# Implementation Plan\n")
@@ -87,7 +87,9 @@ def test_finished_work_is_not_the_next_step(workflows: Workflows) -> None:
 
     (folder / "TODO_LIST.md").write_text("- [x] IMPL-1\n")
     holdfast(*complete.split()[1:], root=workflows.root)
-    assert f"Title of IMPL-2 (pending)\nNext step: start it (agent code-developer) in session {NAME}" in guidance(workflows)
+    assert f"Title of IMPL-2 (pending)\nNext step: start it (agent code-developer) in session {NAME}" in guidance(
+        workflows
+    )
 
 
 def test_a_number_in_between_is_no_subtask(workflows: Workflows) -> None:
