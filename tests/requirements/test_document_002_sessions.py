@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.doctoring import only
+from tests.commandline import holdfast
+from tests.doctoring import examine, obey
 from tests.requirements.document_002 import STATE_KEYS, alone, example
 
 if TYPE_CHECKING:
@@ -397,35 +398,34 @@ def beside(workflows: Workflows) -> Path:
 
 
 def test_sessions_in_active_and_archives_are_named(workflows: Workflows, beside: Path) -> None:
-    """With where they lie and what to do, by list, check and doctor, and by whoever asks for one."""
-    move = "move its folder to .workflow/WFS-user-auth and run `holdfast wfs switch WFS-user-auth`"
-    rows = workflows.json("list")
-    assert [(each["session"], each["status"], each["done"], each["tasks"]) for each in rows] == [
-        ("WFS-user-auth", "elsewhere", 1, 2),
-        ("WFS-old", "archived", 1, 2),
-    ]
-    assert move in workflows.run("list").out
-    checked = workflows.run("check").out
-    assert move in checked and "1 of 2 tasks completed" in checked
-    assert ".workflow/archives/WFS-old: the session is archived" in checked
-    found = only("sessions", workflows.root, "notice")
-    assert ".workflow/active/WFS-user-auth" in found.text and move in f"{found.text} {found.remedy}"
-    assert move in workflows.run("switch", "user-auth", code=1).err
-    assert "the session is archived, so it is over" in workflows.run("resume", "WFS-old", code=1).err
+    """At the start of a session, once, with the command that moves one; they aren't read, whatever is in them."""
+    (beside / ".task" / "IMPL-2.json").write_text("{")
+    moving = f"mv {beside} {workflows.top}/ && holdfast wfs resume WFS-user-auth"
+    start = workflows.project.fire("SessionStart", "SessionStart-startup")
+    found = examine("sessions", workflows.root)
+    said = {
+        "start": start.reply["systemMessage"],
+        "list": workflows.run("list").out,
+        "check": workflows.run("check").out,
+        "doctor": "\n".join(each.text for each in found),
+        "explain": holdfast("explain", root=workflows.root).out,
+    }
+    for where, text in said.items():
+        assert ".workflow/active" in text and "has 1 session, which Holdfast doesn't read" in text, where
+        assert ".workflow/archives" in text and "IMPL-2" not in text, where
+        assert where == "explain" or moving in text, where
+    assert "systemMessage" not in workflows.project.fire("SessionStart", "SessionStart-resume").reply
+    assert moving in workflows.run("switch", "user-auth", code=1).err
 
-    workflows.put(beside, alone("IMPL-3", status="todo"))
-    assert "active/WFS-user-auth/.task/IMPL-3.json: status is" in workflows.run("check", code=1).out
-    beside.rename(workflows.top / beside.name)
-    workflows.run("switch", "WFS-user-auth")
-    assert [each["id"] for each in workflows.json("task", "list")] == ["IMPL-1", "IMPL-2", "IMPL-3"]
+    obey(next(each for each in found if each.remedy == moving), workflows.root)
+    assert [each["id"] for each in workflows.json("task", "list")] == ["IMPL-1"]
+    assert workflows.markers() == [".active-WFS-user-auth"]
 
 
 def test_names_in_active_and_archives_are_taken(workflows: Workflows, beside: Path) -> None:
-    """R002-12: a session has its name for itself; two of one name are told."""
+    """R002-12: a session has its name for itself."""
+    assert beside.is_dir()
     assert [workflows.start(topic).name for topic in ("User Auth", "Old")] == ["WFS-user-auth-002", "WFS-old-002"]
-    beside.rename(beside.with_name("WFS-old"))
-    said = workflows.run("check", code=1).out
-    assert ".workflow/active/WFS-old: a session of this name lies in .workflow/archives/ too" in said
 
 
 def test_a_marker_of_a_session_in_active_stays(workflows: Workflows, beside: Path) -> None:

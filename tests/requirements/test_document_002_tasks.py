@@ -222,7 +222,7 @@ def test_a_first_subtask_makes_a_container(workflows: Workflows, folder: Path) -
     assert child["context"]["parent"] == "IMPL-1"
     assert child["context"]["inherited"] == {"from": "IMPL-1", "context": ["JWT authentication"]}
     assert child["context"]["focus_paths"] == ["src/auth"]
-    assert "a subtask has no subtasks" in workflows.run("task", "decompose", "IMPL-1.1", "Deeper", code=1).err
+    assert "an id has two levels at most" in workflows.run("task", "decompose", "IMPL-1.1", "Deeper", code=1).err
     assert workflows.add("More", "--parent", "IMPL-1") == "IMPL-1.3"
 
 

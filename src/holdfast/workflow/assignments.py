@@ -53,16 +53,18 @@ class _Name(NamedTuple):
     id: str
 
 
-def extract_result(text: str) -> tuple[tuple[str, ...], str]:
+def extract_result(text: str, *, short: bool = True) -> tuple[tuple[str, ...], str]:
     """Return the deliverables and the hand-over that an agent's last message names.
 
     Marker lines `DELIVERABLES:` and `CONTEXT_FOR_NEXT:` (in any case, bold or as headings) are followed by text on the
-    same line or by lines below. Without a marked hand-over, it is the first paragraph, cut at a word to 300 characters.
+    same line or by lines below. Without a marked hand-over, it is the first paragraph, cut at a word to 300 characters;
+    or, unless it is to be `short`, everything but the deliverables.
     """
     blocks = _blocks(text[:_READ_LIMIT_CHARS])
     deliverables = [item for line in blocks["deliverables"] for item in _split(line)]
     handover = "\n".join(line.strip() for line in blocks["handover"]).strip()
-    return tuple(dict.fromkeys(deliverables)), handover or _first_paragraph(blocks["rest"])
+    rest = _first_paragraph(blocks["rest"]) if short else "\n".join(blocks["rest"]).strip()
+    return tuple(dict.fromkeys(deliverables)), handover or rest
 
 
 def match_phase(workflow: Workflow, text: str, agent: str) -> Phase | None:

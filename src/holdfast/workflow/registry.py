@@ -165,6 +165,13 @@ def foreign(project: Records, *names: str) -> list[Foreign]:
     return found
 
 
+def convertible(project: Records) -> list[Foreign]:
+    """Return other programs' files, at the paths of the present formats, that Holdfast works on after a command."""
+    names = _present(project)
+    found = foreign(project, *names) if names else []
+    return [each for each in found if each.remedy and not each.in_the_way]
+
+
 def asked(project: Records, command: str, argument: str) -> list[Workflow]:
     """Return the unfinished workflows of all formats that a client's slash command is about."""
     found: list[Workflow] = []

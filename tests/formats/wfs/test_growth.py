@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from holdfast.files import atomic, document
-from holdfast.formats.wfs import adapter, board, brief, index, places, store, todo
+from holdfast.formats.wfs import adapter, brief, index, places, store, todo
 from holdfast.sessions.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -43,8 +43,7 @@ def work(root: Path, tasks: int, patch: pytest.MonkeyPatch) -> dict[str, int]:
 
         patch.setattr(owner, name, counted)
 
-    counted = ((index, "_files"), (index, "_kept"), (document, "load"), (atomic, "write"), (brief, "of"))
-    for owner, name in (*counted, (board, "in_order"), (board, "Order")):
+    for owner, name in ((index, "_files"), (index, "_kept"), (document, "load"), (atomic, "write"), (brief, "of")):
         count(owner, name)
     (found,) = adapter.candidates(project, []).workflows
     adapter.judge(project, found, AGENTS, "active", "")
@@ -61,10 +60,7 @@ def work(root: Path, tasks: int, patch: pytest.MonkeyPatch) -> dict[str, int]:
 
 
 def test_a_thousand_tasks_are_as_much_work_as_a_hundred(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An agent's task is read and written; of the others only the files' status is looked at, as often.
-
-    Nor are all put in order again, as long as none is added, removed or renamed.
-    """
+    """An agent's task is read and written; of the others only the files' status is looked at, as often."""
     monkeypatch.setattr(index, "settled", lambda seen: True)
     with monkeypatch.context() as patch:
         few = work(tmp_path / "few", 100, patch)
@@ -73,8 +69,6 @@ def test_a_thousand_tasks_are_as_much_work_as_a_hundred(tmp_path: Path, monkeypa
 
     assert few == many
     assert few["_files"] == 5, "three readings, and under the lock of each change"
-    assert "in_order" not in few
-    assert "Order" not in few
 
 
 def test_what_changed_since_it_was_cached_is_read_again_only_a_few_times(

@@ -326,20 +326,19 @@ def test_a_parent_that_is_written_with_other_zeros_is_none_to_set_right(project:
     assert json.loads(path.read_bytes())["context"]["parent"] == "IMPL-001"
 
 
-def test_a_state_follows_what_was_set_right_in_its_tasks_at_once(project: Workspace, session: Session) -> None:
-    """A wrong parent made the task wait for what its own does not: one repair is enough."""
+def test_a_wrong_parent_holds_nothing_up(project: Workspace, session: Session) -> None:
+    """The id decides, before the repair as after it."""
     transitions.decompose(project, session, "IMPL-1", [New("Design it")])
     transitions.add(project, session, New("Ship it", depends_on=("IMPL-1",)))
     path = places.task(session.folder, "IMPL-1.1")
     data = json.loads(path.read_text())
     path.write_text(json.dumps(data | {"context": data["context"] | {"parent": "IMPL-2"}}))
-    change.follow(project, session, index.board(project, session.folder), why="test")
-    assert store.get(project, session.name).file.data["progress"]["current_tasks"] == []
-    wfs_list.renew(project, session)
+    assert [each.id for each in index.board(project, session.folder).executable] == ["IMPL-1.1"]
 
-    repaired(project)
+    assert repaired(project)
 
-    assert store.get(project, session.name).file.data["progress"]["current_tasks"] == ["IMPL-1.1"]
+    assert json.loads(path.read_text())["context"]["parent"] == "IMPL-1"
+    assert [each.id for each in index.board(project, session.folder).executable] == ["IMPL-1.1"]
     assert repaired(project) == []
 
 

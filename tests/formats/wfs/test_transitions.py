@@ -225,7 +225,7 @@ def test_what_would_break_a_rule_makes_no_task(project: Workspace, session: Sess
         for parent in ("", "IMPL-1"):
             with pytest.raises(HoldfastError, match=why):
                 transitions.add(project, session, new, parent)
-    with pytest.raises(TransitionError, match=r"IMPL-1\.1 is a subtask, and a subtask has no subtasks"):
+    with pytest.raises(TransitionError, match=r"IMPL-1\.1 can't have subtasks: an id has two levels at most"):
         transitions.add(project, session, New("x"), "IMPL-1.1")
     assert sorted(places.task(session.folder, "x").parent.iterdir()) == made
 

@@ -16,6 +16,7 @@ from holdfast.formats.wfs import list as lists
 from holdfast.formats.wfs import session as sessions
 from holdfast.formats.wfs import view as views
 from holdfast.formats.wfs.change import changing
+from holdfast.formats.wfs.foreign import foreign
 from holdfast.formats.wfs.next import nothing_due, step
 from holdfast.formats.wfs.past import parsed, restore, written
 from holdfast.formats.wfs.task import New
@@ -41,6 +42,7 @@ __all__ = [
     "candidates",
     "change",
     "find",
+    "foreign",
     "judge",
     "match_phase",
     "parsed",

@@ -45,7 +45,7 @@ class Brief(NamedTuple):
         raw_status: its status as written.
         kind: `meta.type`.
         agent: `meta.agent`.
-        parent: `context.parent`; without one, the parent in its id.
+        parent: `context.parent`, empty for none. It is what the file says; `Board.parent_id` decides.
         depends_on: the ids it depends on.
     """
 
@@ -88,7 +88,7 @@ def of(name: str, data: Mapping[str, Any]) -> Brief:
         raw_status=said,
         kind=values.text(meta.get("type")).strip(),
         agent=values.text(meta.get("agent")).strip(),
-        parent=values.text(context.get("parent")).strip() or ids.parent(id_),
+        parent=values.text(context.get("parent")).strip(),
         depends_on=values.texts(context.get("depends_on"), "context.depends_on", []),
     )
 

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from holdfast.errors import BrokenError, MissingError, SchemaMismatch, StateError
 from holdfast.files import access, document
 from holdfast.formats.wfs import change as changes
-from holdfast.formats.wfs import choice, index, markers, places, rules, store
+from holdfast.formats.wfs import choice, index, markers, places, rules
 from holdfast.formats.wfs import list as lists
 from holdfast.formats.wfs import session as sessions
 from holdfast.formats.wfs import view as views
 from holdfast.formats.wfs.finding import Finding
+from holdfast.formats.wfs.foreign import foreign
 from holdfast.workflow import statefile
 
 if TYPE_CHECKING:
@@ -52,23 +53,9 @@ def findings(project: Records, folders: Sequence[Path]) -> Iterator[Finding]:
 
 
 def elsewhere(project: Records) -> Iterator[Finding]:
-    """Yield the sessions in other folders, which Holdfast doesn't work on, and what is wrong with their tasks."""
-    folders = places.elsewhere(project)
-    for folder in folders:
-        file = places.inner(project, folder)
-        others = [each for each in (*folders, *store.folders(project)) if each.name == folder.name and each != folder]
-        if others:
-            said = f"a session of this name lies in {places.inner(project, others[0].parent)}/ too"
-            yield Finding(0, file, "", None, said, "keep one of them", wrong=True)
-        if places.is_archived(folder):
-            yield Finding(0, file, "", None, "the session is archived", AS_IT_IS)
-            continue
-        leaves = index.board(project, folder).leaves
-        done = sum(each.status == "completed" for each in leaves)
-        said = f"a session with {done} of {len(leaves)} tasks completed, which is not looked after here"
-        yield Finding(0, file, "", None, said, store.misplaced(folder))
-        for found in tasks(project, folder):
-            yield found._replace(file=f"{file}/{found.file}")
+    """Yield the folders whose sessions Holdfast doesn't read (`foreign`)."""
+    for each in foreign(project):
+        yield Finding(0, places.inner(project, each.path), "", None, each.meaning, each.remedy)
 
 
 def tasks(project: Records, folder: Path) -> Iterator[Finding]:
@@ -109,7 +96,12 @@ def _session(project: Records, folder: Path, marked: Sequence[str]) -> Iterator[
     if not over and changes.followed(session.file.data, board) != session.file.data:
         said = "it does not say what follows from its tasks (type, current_phase, progress)"
         yield Finding(0, places.SESSION, "", None, said, MEND)
-    remedy = AS_IT_IS if over else lists.STAYS if lists.is_own(session) else ANEW
+    remedy = AS_IT_IS if over else lists.STAYS if lists.stays(session, board) else ANEW
+    for id_, why in () if over else board.looks_finished.items():
+        if board.find(id_).key not in board.ticked:  # else the list's differences say so
+            said = f"{id_} looks finished: {why}, but its file says {board.find(id_).status}. If it is, complete it"
+            remedy = f"holdfast wfs task complete {id_} --session {session.name}"
+            yield Finding(0, places.SUMMARIES, "", None, said, remedy)
     for line in lists.drift(session, board):
         yield Finding(0, places.LIST, "", None, line, remedy)
 

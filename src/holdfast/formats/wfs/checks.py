@@ -38,8 +38,7 @@ def findings(project: Workspace) -> Iterator[Finding]:
         told += _tasks(project, folder, [each.what for each in repairs])
     yield from told
     if not told:
-        over = sum(map(places.is_archived, places.elsewhere(project)))
-        yield ok(f"{count(len(kept), 'session')}, with consistent files{f'; {over} archived' if over else ''}")
+        yield ok(f"{count(len(kept), 'session')}, with consistent files")
 
 
 def _repair(project: Workspace, repair: wfs_repair.Repair) -> Finding:

@@ -76,12 +76,12 @@ def task_context(project: Records, session: Session, board: Board, task: Brief, 
     data = copy.deepcopy(read(project, session, task.name))
     context = data.get("context")
     context = data["context"] = dict(context) if isinstance(context, dict) else {}
-    above = board.get(task.parent) if task.parent else None
+    above, above_id = board.parent(task), board.parent_id(task)
     parent = read(project, session, above.name) if above else {}
-    missing = [] if above or not task.parent else [f"context.parent: {task.parent} has no file"]
+    missing = [] if above or not above_id else [f"context.parent: {above_id} has no file"]
     handed = list(dict.fromkeys([*_handed_down(parent), *_inherited(context), *_of_dependencies(session, board, task)]))
     before = context.get("inherited")
-    inherited = {**(before if isinstance(before, dict) else {}), "from": task.parent or None, "context": handed}
+    inherited = {**(before if isinstance(before, dict) else {}), "from": above_id or None, "context": handed}
     inherited = {**_passed_on(parent), **inherited}
     context["inherited"] = inherited
     shared = values.members(values.members(parent.get("context")).get("shared_context")) | values.members(
@@ -128,13 +128,13 @@ def before(board: Board, task: Brief) -> list[Brief]:
 
 
 def summary(session: Session, id_: str) -> str:
-    """Return a task's summary on one line, without its heading; empty without one. Only the beginning of a huge one."""
+    """Return a task's summary without its heading; empty without one. Only the beginning of a huge one."""
     with suppress(StateError):
         raw, _ = document.head(
             places.summary(session.folder, id_), _READ_LIMIT_BYTES, within=session.folder.parent.parent
         )
-        lines = [line for line in raw.decode("utf-8", "replace").splitlines() if not line.startswith("# ")]
-        return " ".join(" ".join(lines).split())
+        text = raw.decode("utf-8", "replace").lstrip()
+        return (text.partition("\n")[2] if text.startswith("# ") else text).strip()
     return ""
 
 
@@ -155,7 +155,7 @@ def _fill(
             if field == "target_files":
                 continue  # paths: a bracket in one is no variable
             control[field] = yield from _filled(value, f"flow_control.{field}", values_of, told)
-    inherited, above = data["context"]["inherited"], board.get(task.parent) if parent else None
+    inherited, above = data["context"]["inherited"], board.parent(task)
     if above and _APPROACH in inherited:
         own = variable_values(session, board, above, values.members(parent.get("context")), outputs)
         told = _outputs_of_steps(values.members(parent.get("flow_control")))
@@ -228,7 +228,7 @@ def _inherited(context: Mapping[str, Any]) -> list[str]:
 def _of_dependencies(session: Session, board: Board, task: Brief) -> Iterator[str]:
     for id_ in summaries(session, board, task):
         if text := summary(session, id_):
-            yield f"{id_} is completed: {text}"
+            yield f"{id_} is completed: {' '.join(text.split())}"
 
 
 def _missing_dependencies(session: Session, board: Board, task: Brief) -> Iterator[str]:

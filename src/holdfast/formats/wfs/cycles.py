@@ -34,7 +34,7 @@ class Waiting:
         return []
 
     def _edges(self, task: Brief) -> list[Brief]:
-        above = self._board.get(task.parent) if task.key and task.key.is_sub else None
+        above = self._board.parent(task)
         wanted = [*task.depends_on, *(above.depends_on if above else ())]
         return [*filter(None, map(self._board.get, wanted)), *self._board.children(task)]
 

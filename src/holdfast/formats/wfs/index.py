@@ -7,14 +7,15 @@ import os
 import stat
 import time
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import LargeError, MissingError, StateError
 from holdfast.files import cache, document
 from holdfast.files.file_memo import Stamp, is_now, settled, stamp
 from holdfast.formats.wfs import brief as briefs
-from holdfast.formats.wfs import places
-from holdfast.formats.wfs.board import Board, Order
+from holdfast.formats.wfs import places, todo
+from holdfast.formats.wfs.board import Board, in_order
 from holdfast.formats.wfs.brief import Brief
 from holdfast.frozen import NamedTuple
 from holdfast.patterns import regex
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from holdfast.formats.wfs.ids import Key
     from holdfast.workflow.records import Records
     from holdfast.workflow.statefile import Room
 
@@ -32,7 +34,7 @@ MANY = 32
 """Task files beyond which their briefs are cached, so that an event doesn't read a thousand files."""
 _FEW = 8  # changed files from which the cache is rewritten; reading fewer each time is faster than writing it
 _PORTION = 2_000  # files after which the cache is written in any case
-_FORMAT = 5
+_FORMAT = 6
 _NAME = regex(r"[A-Za-z]+-[0-9][^/]*\.json")  # any numbered name: a wrong one is reported, not ignored
 
 
@@ -69,7 +71,9 @@ def board(project: Records, folder: Path, room: Room | None = None, *, anew: boo
     found, problems = _files(folder / places.TASKS)
     many = len(found) > MANY or sum([seen[1] for seen in found.values()]) > statefile.LIMIT_BYTES
     last = _last.get(folder) or (_kept(folder) if many else None) or _NOTHING
-    if not problems and last.seen == found and len(last.tasks) == len(found):
+    shown = _shown(folder)
+    same = last.seen == found and (last.board.ticked, last.board.summarised) == shown
+    if not problems and same and len(last.tasks) == len(found):
         _last[folder] = last._replace(at=at)
         return last.board
     fresh = {name: seen for name, seen in found.items() if last.seen.get(name) == seen}
@@ -99,9 +103,9 @@ def board(project: Records, folder: Path, room: Room | None = None, *, anew: boo
             if read % _PORTION == 0 or portion > statefile.BUDGET_BYTES:
                 portion = 0
                 # If this event runs out of time, the next has less to read.
-                _keep(folder, {**last.seen, **fresh}, Board().followed_by({**last.tasks, **tasks}))
+                _keep(folder, {**last.seen, **fresh}, Board(in_order({**last.tasks, **tasks}.values())))
     changed = max([seen[2] for seen in found.values()], default=0) / 1e9
-    now = last.board.followed_by(tasks, tuple(sorted(problems)), changed)
+    now = Board(in_order(tasks.values()), tuple(sorted(problems)), changed, *shown)
     if now == last.board:
         now = last.board  # it has its computed properties already
     elif many and (read > _FEW or sum(sizes) > statefile.LIMIT_BYTES):
@@ -123,7 +127,7 @@ def with_task(folder: Path, board: Board, name: str, data: Mapping[str, Any]) ->
     changed = board.changed
     with suppress(OSError):  # somebody removed it just now
         changed = max(changed, places.task(folder, name).stat().st_mtime_ns / 1e9)
-    now = board.followed_by(tasks, board.problems, changed)
+    now = replace(board, tasks=in_order(tasks.values()), changed=changed)
     if (last := _last.get(folder)) and last.board is board:  # so that the next look at the files finds this board
         _last[folder] = last._replace(tasks=tasks, board=now)
     return now
@@ -138,6 +142,16 @@ def _said(project: Records, path: Path) -> tuple[Mapping[str, Any], str]:
     except StateError:
         file = statefile.read(project, path)
         return file.data, f"{file.broken}{statefile.KEPT_IS_USED}{statefile.DOCTOR_SAYS_HOW}" if file.broken else ""
+
+
+def _shown(folder: Path) -> tuple[frozenset[Key | None], frozenset[str]]:
+    """Return the tasks that a session's list ticks, and the ids of those that have a summary."""
+    try:
+        raw, _ = document.read(folder / places.LIST, within=folder.parent.parent)
+    except StateError:
+        raw = b""
+    ticks = todo.ticks(raw.decode("utf-8", "replace"))
+    return frozenset(key for key, (_, ticked) in ticks.items() if ticked), places.summarised(folder)
 
 
 def _files(folder: Path) -> tuple[dict[str, Stamp], list[Problem]]:
@@ -175,13 +189,11 @@ def _kept(folder: Path) -> _Read | None:
     if body is None:
         return None
     try:
-        form, name, stamps, columns, order, ready, changed = marshal.loads(body)
+        form, name, stamps, columns, changed = marshal.loads(body)
         if (form, name) != (_FORMAT, str(folder)):
             return None
         tasks = tuple(map(Brief._make, zip(*columns, strict=True)))
-        board = Board(tasks, (), changed)
-        vars(board).update(order=Order(*order), executable=tuple([tasks[at] for at in ready]))
-        return _Read(dict(stamps), dict(zip(columns[0], tasks, strict=True)), board)
+        return _Read(dict(stamps), dict(zip(columns[0], tasks, strict=True)), Board(tasks, (), changed))
     except (ValueError, EOFError, TypeError):
         return None
 
@@ -196,10 +208,7 @@ def _keep(folder: Path, seen: Mapping[str, Stamp], board: Board) -> None:
     one: dict[Any, Any] = {}
     columns = [[one.setdefault(value, value) for value in column] for column in zip(*board.tasks, strict=True)]
     columns[-1] = [tuple([one.setdefault(id_, id_) for id_ in depends_on]) for depends_on in columns[-1]]
-    ready = frozenset(each.name for each in board.executable)
-    ready_at = [at for at, each in enumerate(board.tasks) if each.name in ready]
-    kept = (_FORMAT, str(folder), dict(seen), columns, (*board.order,), ready_at, board.changed)
-    cache.write(_file(folder), marshal.dumps(kept))
+    cache.write(_file(folder), marshal.dumps((_FORMAT, str(folder), dict(seen), columns, board.changed)))
 
 
 def _file(folder: Path) -> Path:

@@ -79,7 +79,7 @@ def renew(project: Records, session: Session, *, anyway: bool = False) -> str:
 
 def content(session: Session, board: Board) -> bytes:
     """Return the generated list of a session."""
-    return todo.generate(session.topic, board, summaries(session)).encode("utf-8", "replace")
+    return todo.generate(session.topic, board, places.summarised(session.folder)).encode("utf-8", "replace")
 
 
 def drift(session: Session, board: Board) -> tuple[str, ...]:
@@ -93,8 +93,10 @@ def drift(session: Session, board: Board) -> tuple[str, ...]:
     return _drift(session, board, present, content(session, board))
 
 
-def is_own(session: Session) -> bool:
-    """Return whether a session's list has lines of somebody's own, so that it isn't regenerated unasked."""
+def stays(session: Session, board: Board) -> bool:
+    """Return whether a list isn't regenerated unasked: it has lines of somebody's own, or ticks an unfinished task."""
+    if any(each.key in board.ticked and each.status != "completed" for each in board.leaves):
+        return True
     with suppress(StateError):
         return not todo.is_generated(_text(_read(session)))
     return False
@@ -135,15 +137,6 @@ def _drift(session: Session, board: Board, present: bytes, wanted: bytes) -> tup
 
 def _text(raw: bytes) -> str:
     return raw.decode("utf-8", "replace")
-
-
-def summaries(session: Session) -> frozenset[str]:
-    """Return the ids of the tasks that have a summary."""
-    with suppress(OSError):
-        ends = "-summary.md"
-        listed = [each.name for each in (session.folder / places.SUMMARIES).iterdir()]
-        return frozenset(name.removesuffix(ends) for name in listed if name.endswith(ends))
-    return frozenset()
 
 
 def _read(session: Session) -> bytes:

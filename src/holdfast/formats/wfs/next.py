@@ -20,19 +20,29 @@ def step(workflow: Workflow) -> Step | None:
     """Return the active or next task with the prompt for its agent, None if the session is finished."""
     if workflow.finished:
         return None
-    task = next((each for each in workflow.phases if each.id in workflow.due[:1]), None)
+    shown = workflow.context.get("looks_finished", {})
+    active = [each for each in workflow.phases if each.status == "active"]
+    rest = [each for ids_ in (shown, workflow.due[:1]) for each in workflow.phases if each.id in ids_]
+    task = next(iter((*active, *rest)), None)
     if task is None:
         left = [each for each in workflow.phases if each.status != "completed"]
         text = _waiting(workflow, left)
         return Step(left[0].number if left else 0, workflow.total, text, "", text, text)
+    if task.id in shown:
+        text = (
+            f'check task {task.id} "{task.title}": {shown[task.id]}, but its file says {task.status}. '
+            f"If it is done, run `holdfast wfs task complete {task.id} --session {workflow.id}`; otherwise "
+            f"{'go on with' if task.status == 'active' else 'start'} it"
+        )
+        return Step(task.number, workflow.total, text, "", text, text)
     verb = "go on with" if task.status == "active" else "start"
     agent = f" (agent {task.agent})" if task.agent else ""
-    text = f'{verb} task {task.id} "{task.title}"{agent}'
+    text = f'{verb} task {task.id} "{task.title}"{agent} in session {workflow.id}'
     return Step(task.number, workflow.total, task.title, task.agent, _prompt(workflow, task.id, task.title), text)
 
 
 def _handed(workflow: Workflow, task: Phase) -> str:
-    """Return a task's hand-over; for a long summary its beginning, and the path of the whole."""
+    """Return a task's hand-over; for a long one its beginning, and the path of the whole summary."""
     if len(task.handover) <= _SUMMARY_LIMIT_CHARS:
         return f"Context: {task.handover} ({task.id})"
     path = f"{workflow.place.rpartition('/')[0]}/{places.SUMMARIES}/{task.id}-summary.md"
@@ -45,6 +55,9 @@ def nothing_due(board: Board) -> str:
         return "it has no tasks; `holdfast wfs task add TITLE` adds one"
     if board.finished:
         return "all its tasks are completed; `holdfast wfs complete` ends it"
+    if board.looks_finished:
+        done = "; ".join(f"{id_}: {why}" for id_, why in board.looks_finished.items())
+        return f"check what looks finished ({done}); `holdfast wfs task complete ID` completes a task"
     blocked = [each.id for each in board.leaves if each.status == "blocked"]
     waiting = [f"{each.id} for {', '.join(board.waits_for(each))}" for each in board.leaves if each.status == "pending"]
     said = [f"blocked: {', '.join(blocked)}"] if blocked else []
@@ -55,14 +68,14 @@ def nothing_due(board: Board) -> str:
 
 def _waiting(workflow: Workflow, left: Sequence[Phase]) -> str:
     if not workflow.phases:
-        return "plan its tasks; `holdfast wfs task add TITLE` adds one"
+        return f"plan its tasks; `holdfast wfs task add TITLE --session {workflow.id}` adds one"
     if not left and len(workflow.phases) == workflow.total:
-        return "all its tasks are completed; `holdfast wfs complete` ends it"
+        return f"all its tasks are completed; `holdfast wfs complete {workflow.id}` ends it"
     if not left:
-        return "a task's file can't be read; `holdfast wfs check` names it"
+        return f"a task's file can't be read; `holdfast wfs check {workflow.id}` names it"
     return (
-        "no task can be begun, because those that are left are blocked or wait for a blocked one; `holdfast wfs task "
-        "list` shows them"
+        "no task can be begun, because those that are left are blocked, or wait for a blocked one or each other; "
+        f"`holdfast wfs task list --session {workflow.id}` shows them"
     )
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+from contextlib import suppress
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -54,6 +56,15 @@ def summary(folder: Path, id_: str) -> Path:
     return folder / SUMMARIES / f"{id_}-summary.md"
 
 
+def summarised(folder: Path) -> frozenset[str]:
+    """Return the ids of the tasks that have a summary in a session's folder."""
+    ends = "-summary.md"
+    with suppress(OSError):
+        names = [each.name for each in (folder / SUMMARIES).iterdir()]
+        return frozenset(name.removesuffix(ends) for name in names if name.endswith(ends))
+    return frozenset()
+
+
 def has(project: Records, session: str) -> bool:
     """Return whether a session's folder exists. A symbolic link doesn't count, since nothing is written through it."""
     folder = top(project) / session
@@ -71,15 +82,15 @@ def links(project: Records) -> list[Path]:
 def elsewhere(project: Records) -> list[Path]:
     """Return the sessions' folders one level too deep, as in `.workflow/active/` and `.workflow/archives/`, by path.
 
-    Later versions of the document put sessions there. Holdfast doesn't work on them.
+    Later versions of the document put sessions there. Holdfast doesn't read them.
     """
     others = [folder for folder in inside(top(project)) if not is_name(folder.name)]
     return [each for folder in others for each in inside(folder) if is_name(each.name)]
 
 
-def is_archived(folder: Path) -> bool:
-    """Return whether a session's folder is in an archive, so that the session is over."""
-    return "archive" in folder.parent.name.lower()
+def moving(folder: Path) -> str:
+    """Return the command that moves such a session to where Holdfast works on it, and goes on with it there."""
+    return f"{shlex.join(['mv', str(folder), f'{folder.parent.parent}/'])} && holdfast wfs resume {folder.name}"
 
 
 def inside(folder: Path) -> list[Path]:

@@ -25,7 +25,8 @@ REOPENING = "`holdfast wfs resume {id}`"
 DEFINITIONS = ""
 COMMANDS = "Manage sessions and their tasks."
 MODEL_VERBS: tuple[str, ...] = (
-    *(f"wfs {verb}" for verb in ("start", "list", "active", "switch", "pause", "resume", "check", "todo", "scratch")),
+    *(f"wfs {verb}" for verb in ("start", "list", "active", "switch", "pause", "resume", "complete")),
+    *(f"wfs {verb}" for verb in ("check", "todo", "scratch")),
     *(f"wfs task {verb}" for verb in ("add", "set", "decompose", "start", "complete", "block", "list", "show")),
     *(f"wfs task {verb}" for verb in ("next", "validate", "resolve", "step")),
 )

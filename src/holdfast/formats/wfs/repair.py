@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +18,10 @@ from holdfast.formats.wfs import session as sessions
 from holdfast.formats.wfs import task as tasks
 from holdfast.frozen import NamedTuple
 from holdfast.patterns import regex
-from holdfast.workflow import statefile, values
+from holdfast.workflow import statefile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from holdfast.formats.wfs.board import Board
@@ -192,52 +193,38 @@ def _broken(project: Records, folder: Path) -> Iterator[Repair]:
 def _hierarchy(project: Records, folder: Path) -> Iterator[Repair]:
     board = index.board(project, folder)
     unreadable = {ids.key(problem.path.stem) for problem in board.problems}
-    missing = dict.fromkeys(
-        own
-        for each in board.tasks
-        if (own := ids.parent(each.id)) and board.get(own) is None and each.id == each.name
-        if ids.key(own) not in unreadable
-    )
-    for id_ in missing:
-        of = ", ".join(each.id for each in board.tasks if ids.parent(each.id) == id_)
-        what = f"{folder.name}: {of} {'have' if ',' in of else 'has'} no parent: {id_} is made as a container"
-        yield Repair(what, partial(_make_parent, project, folder, id_))
+    missing: dict[str, list[str]] = {}
+    for each in board.tasks:
+        if (own := board.parent_id(each)) and board.get(own) is None and each.id == each.name:
+            missing.setdefault(own, []).append(each.id)
+    for id_, below in missing.items():
+        if ids.key(id_) not in unreadable:
+            has = "have" if len(below) > 1 else "has"
+            what = f"{folder.name}: {', '.join(below)} {has} no parent: {id_} is made as a container"
+            yield Repair(what, partial(_make_parent, project, folder, id_))
     for task in board.tasks:
-        wanted = _wanted(folder, task, board)
-        if wanted:
-            what = f"{folder.name}/{places.TASKS}/{task.name}.json: {', '.join(wanted)}"
-            yield Repair(what, partial(_mend, project, folder, task))
+        with suppress(StateError):  # reported elsewhere
+            _, wanted = _mended(task, statefile.read(project, places.task(folder, task.name)).data, board)
+            if wanted:
+                what = f"{folder.name}/{places.TASKS}/{task.name}.json: {', '.join(wanted)}"
+                yield Repair(what, partial(_mend, project, folder, task))
 
 
-def _wanted(folder: Path, task: Brief, board: Board) -> dict[str, Any]:
-    """Return the values to write into a task's file, by the words that describe each change."""
-    wanted: dict[str, Any] = {}
+def _mended(task: Brief, data: Mapping[str, Any], board: Board) -> tuple[dict[str, Any], list[str]]:
+    """Return a task's content with a valid status and the parent that the board gives it; and each change in words."""
+    mended, said = dict(data), list[str]()
     if board.children(task) and not task.is_container:
-        wanted[f"it has subtasks: its status {task.raw_status or 'nothing'} becomes container"] = "container"
+        mended["status"] = "container"
+        said.append(f"it has subtasks: its status {task.raw_status or 'nothing'} becomes container")
     elif task.raw_status and task.raw_status not in briefs.STATUSES:
-        wanted[f"its status {task.raw_status} becomes {task.status}"] = task.status
-    own = _own_parent(task)
-    if own and ids.key(task.parent) != ids.key(own):
-        wanted[f"its parent {task.parent} becomes {own}"] = own
-    elif own and not _says_parent(folder, task):
-        wanted[f"its parent becomes {own}"] = own
-    return wanted
-
-
-def _own_parent(task: Brief) -> str:
-    """Return the parent in a task's id; empty if the file's name differs, since either may be right."""
-    return ids.parent(task.id) if ids.key(task.id) == ids.key(task.name) else ""
-
-
-def _says_parent(folder: Path, task: Brief) -> bool:
-    """Return whether a task's file names its parent; the id alone isn't enough (I002-22)."""
-    try:
-        context = document.load(places.task(folder, task.name), within=folder.parent.parent).data.get("context")
-    except StateError:
-        return True  # reported elsewhere
-    if context is not None and not isinstance(context, dict):
-        return True  # reported elsewhere, too
-    return bool(values.text(values.members(context).get("parent")).strip())
+        mended["status"] = task.status
+        said.append(f"its status {task.raw_status} becomes {task.status}")
+    own = board.parent_id(task) if ids.key(task.id) == ids.key(task.name) else ""  # else either may be right
+    context = data.get("context")
+    if own and ids.key(task.parent) != ids.key(own) and isinstance(context, dict | None):
+        mended["context"] = (context or {}) | {"parent": own}
+        said.append(f"its parent {f'{task.parent} ' if task.parent else ''}becomes {own}")
+    return mended, said
 
 
 def _make_parent(project: Records, folder: Path, id_: str) -> None:
@@ -250,22 +237,7 @@ def _make_parent(project: Records, folder: Path, id_: str) -> None:
 
 def _mend(project: Records, folder: Path, task: Brief) -> None:
     def apply(file: statefile.StateFile) -> dict[str, Any]:
-        data = dict(file.data)
-        board = index.board(project, folder)
-        now = briefs.of(task.name, data)
-        if board.children(now):
-            data["status"] = "container"
-        elif now.raw_status and now.raw_status not in briefs.STATUSES:
-            data["status"] = now.status
-        own = _own_parent(now)
-        context = data.get("context")
-        if (
-            own
-            and isinstance(context, dict | None)
-            and ids.key(values.text((context or {}).get("parent"))) != ids.key(own)
-        ):
-            data["context"] = (context or {}) | {"parent": own}
-        return data
+        return _mended(briefs.of(task.name, file.data), file.data, index.board(project, folder))[0]
 
     with locked(folder):
         statefile.rewrite(project, places.task(folder, task.name), apply, why="wfs repair")
@@ -295,7 +267,7 @@ def _list(project: Records, folder: Path) -> Iterator[Repair]:
         return
     board = index.board(project, folder)
     lines = lists.drift(session, board)
-    if lines and session.standing != "completed" and not lists.is_own(session):
+    if lines and session.standing != "completed" and not lists.stays(session, board):
         what = f"{folder.name}/{places.LIST}: {lines[0]}{f' (+{len(lines) - 1} more)' if len(lines) > 1 else ''}"
         yield Repair(
             f"{what}: it is generated anew, and what it says is kept as a generation",

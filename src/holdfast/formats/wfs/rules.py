@@ -6,10 +6,12 @@ but no rule demands, such as an unknown task type.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.formats.wfs import brief as briefs
 from holdfast.formats.wfs import choice, flow, ids, places
+from holdfast.formats.wfs.board import in_order
 from holdfast.formats.wfs.cycles import Waiting
 from holdfast.formats.wfs.finding import Finding
 from holdfast.patterns import regex
@@ -61,7 +63,7 @@ def check_one(name: str, data: Mapping[str, Any], board: Board, exists: Callable
         exists: returns whether a path, relative to the project, exists.
     """
     task = briefs.of(name, data)
-    among = board.followed_by({each.name: each for each in board.tasks} | {name: task}, board.problems, board.changed)
+    among = replace(board, tasks=in_order([*(each for each in board.tasks if each.name != name), task]))
     return list(_of(task, data, among, _twins(among), Waiting(among), exists))
 
 
@@ -121,7 +123,7 @@ def _format(task: Brief, data: Mapping[str, Any], say: Say) -> Iterator[Finding]
 
 def _parent(task: Brief, context: Mapping[str, Any], board: Board, say: Say) -> Iterator[Finding]:
     given = context.get("parent")
-    own = ids.parent(task.id)
+    own = board.parent_id(task)
     if given not in (None, "") and not isinstance(given, str):
         yield say(3, "context.parent", given, "it isn't an id", f"write the parent's id{f', {own}' if own else ''}")
         return

@@ -44,20 +44,13 @@ def get(project: Records, name: str) -> Session:
     folder = places.top(project) / wanted
     if not places.has(project, wanted):
         if there := [each for each in places.elsewhere(project) if each.name == wanted]:
-            raise HoldfastError(f"{places.inner(project, there[0])}: {misplaced(there[0])}")
+            raise HoldfastError(
+                f"{places.inner(project, there[0])} isn't read, because Holdfast works on sessions directly in "
+                f"{places.TOP}/ only; to work on it, run `{places.moving(there[0])}`"
+            )
         known = [each.name for each in folders(project)]
         raise HoldfastError(missing(f"session {name!r} in {places.TOP}/", known))
     return sessions.load(project, folder, marked=wanted in markers.active(project))
-
-
-def misplaced(folder: Path) -> str:
-    """Say why Holdfast doesn't work on a session that isn't directly in `.workflow/`, and what to do about it."""
-    if places.is_archived(folder):
-        return "the session is archived, so it is over"
-    return (
-        f"Holdfast works on sessions directly in {places.TOP}/ only; to go on with this one here, move its folder to "
-        f"{places.TOP}/{folder.name} and run `holdfast wfs switch {folder.name}`"
-    )
 
 
 def current(project: Records, name: str | None = None) -> Session:

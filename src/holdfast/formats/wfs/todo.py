@@ -21,7 +21,8 @@ _LEGEND = (
     "- `- [x]` = Completed leaf task",
     "- Maximum 2 levels: Main tasks and subtasks only",
 )
-_ROW = regex(r"\s*(?:[-*]\s*\[(?P<mark>.)\]|▸)\s*\**(?P<id>IMPL-[0-9]{1,9}(?:\.[0-9]{1,9})?)\**(?![\w.])")
+_MARK = regex(r"\[([ xX✓✔✅])\]|([✅✔☑☐⬜▸])")
+_TICKS = frozenset("xX✓✔✅☑")
 _GENERATED_ROW = regex(r"(?:▸|(?:  )?- \[.\]) \*\*[^*]+\*\*: .* → \[📋\]\(\./\S+\)(?: \| \[✅\]\(\./\S+\))?")
 _TITLE = regex(rf"{HEADING}(?:: .*)?")
 
@@ -45,25 +46,42 @@ def generate(topic: str, board: Board, summaries: frozenset[str]) -> str:
         board: its tasks.
         summaries: the ids, as written in the files, of the tasks that have a summary; others get no link (I002-29).
     """
-    leaves, above = frozenset(board.order.leaves), board.order.above
-    below: dict[int, list[str]] = {}
-    for at, task in zip(above, board.tasks, strict=True):
-        if at >= 0:
-            below.setdefault(at, []).append(_leaf(task, task.id in summaries, "  "))
+    below: dict[str, list[str]] = {}
+    for task in board.tasks:
+        if above := board.parent(task):
+            below.setdefault(above.name, []).append(_leaf(task, task.id in summaries, "  "))
     lines = [f"{HEADING}: {' '.join(topic.split())}", "", _SECTION]
     grouped = None  # whether the last line belongs to a container's group
-    for at, task in enumerate(board.tasks):
-        if above[at] >= 0:
+    for task in board.tasks:
+        if board.parent(task):
             continue  # it is listed below its container
-        if at in leaves:
-            lines += [""] if grouped else []
-            lines.append(_leaf(task, task.id in summaries))
-        else:
+        is_group = board.is_container(task)
+        if is_group:
             lines += [""] if grouped is not None else []
             lines.append(f"▸ **{task.id}**: {task.title} → [📋](./{places.TASKS}/{task.name}.json)")
-            lines += below.get(at, ())
-        grouped = at not in leaves
+            lines += below.get(task.name, ())
+        else:
+            lines += [""] if grouped else []
+            lines.append(_leaf(task, task.id in summaries))
+        grouped = is_group
     return "\n".join([*lines, "", *_LEGEND, ""])  # at once: such a text of a thousand lines is large
+
+
+def ticks(text: str) -> dict[ids.Key | None, tuple[str, bool | None]]:
+    """Return the tasks that a list names, whatever its form, with their ids as written and whether they are ticked.
+
+    A line is about the first id in it if it has a box, or a sign that stands for one. A task with several lines is
+    ticked if all of them are. A container (`▸`) has no box: None.
+    """
+    found: dict[ids.Key | None, tuple[str, bool | None]] = {}
+    for line in text.splitlines():
+        marks = {box or sign for box, sign in _MARK.findall(line)}
+        if marks and (named := ids.mentioned(line)):
+            key = ids.key(named[0])
+            id_, before = found.get(key, (named[0], None))
+            ticked = not marks.isdisjoint(_TICKS)
+            found[key] = id_, before if marks == {"▸"} else ticked and before is not False
+    return found
 
 
 def drift(text: str, wanted: str, board: Board, session: str = "") -> tuple[str, ...]:
@@ -77,14 +95,13 @@ def drift(text: str, wanted: str, board: Board, session: str = "") -> tuple[str,
     """
     if text == wanted or (not board.tasks and text.strip() == HEADING):  # the list of a new session
         return ()
-    seen: dict[ids.Key | None, bool] = {}
+    seen = ticks(text)
     said = list[str]()
-    for match in filter(None, map(_ROW.match, text.splitlines())):
-        task, ticked = board.get(match["id"]), match["mark"] in ("x", "X")
-        seen[ids.key(match["id"])] = ticked
+    for id_, ticked in seen.values():
+        task = board.get(id_)
         if task is None:
-            said.append(f"{match['id']} is listed, and has no file in {places.TASKS}/")
-        elif match["mark"] and ticked != (board.status(task) == "completed"):
+            said.append(f"{id_} is listed, and has no file in {places.TASKS}/")
+        elif ticked is not None and ticked != (board.status(task) == "completed"):
             seen_as = "ticked" if ticked else "not ticked"
             said.append(
                 f"{task.id} is {seen_as}, and its file says {task.raw_status or 'nothing'}{_verb(task, board, session)}"

@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import HoldfastError, TransitionError
-from holdfast.formats.wfs import choice, ids, rules
+from holdfast.formats.wfs import choice, ids, places, rules
 from holdfast.formats.wfs import edit as edits
-from holdfast.formats.wfs import list as lists
 from holdfast.formats.wfs import task as tasks
 from holdfast.formats.wfs.change import changing
 from holdfast.formats.wfs.edit import Edit
@@ -154,7 +153,7 @@ def complete(project: Records, session: Session, id_: str, summary: str = "") ->
     with changing(project, session, why=f"complete {id_}") as change:
         task = change.board.find(id_)
         _refuse_container(task, change.board, "completed")
-        has = task.id in lists.summaries(session)
+        has = task.id in places.summarised(session.folder)
         changed = False
         if summary.strip() and (task.status != "completed" or not has):
             change.summarise(task.id, _summary(task, summary))  # first, because a completed task isn't redone
@@ -253,7 +252,12 @@ def _refuse_new(new: New, change: Change) -> None:
 
 def _refuse_parent(above: Brief, board: Board) -> None:
     if above.key and above.key.is_sub:
-        raise TransitionError(f"{above.id} is a subtask, and a subtask has no subtasks; add a task of its own")
+        raise TransitionError(f"{above.id} can't have subtasks: an id has two levels at most; add a task of its own")
+    numbered = [each for each in board.tasks if each.key and each.key.parent == above.key]
+    if between := [each.id for each in numbered if not board.parent_id(each)]:
+        raise TransitionError(
+            f"{above.id} can't have subtasks, or {', '.join(between)} would be one too; add a task of its own"
+        )
     if not board.is_container(above) and above.status == "completed":
         raise TransitionError(
             f"{above.id} is completed; add a task of its own, or reopen it with `holdfast wfs task reopen {above.id}`"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import count, repeat
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from holdfast.formats.wfs import context as contexts
 from holdfast.formats.wfs import index, places
 from holdfast.formats.wfs import session as sessions
-from holdfast.workflow import extras
+from holdfast.workflow import assignments, extras
 from holdfast.workflow.model import Phase, Workflow, changed
 
 if TYPE_CHECKING:
@@ -35,7 +35,10 @@ def workflow(project: Records, session: Session, board: Board) -> Workflow:
     due = next(iter((*board.active, *executable)), None)
     begun = any(each.status != "pending" for each in board.leaves)
     current = due if begun else None  # no task is current before the first is begun
-    told = {each.name: contexts.summary(session, each.id) for each in _told(board, due)}
+    told = {
+        each.name: assignments.extract_result(contexts.summary(session, each.id), short=False)
+        for each in _told(board, due)
+    }
     phases = _phases(session.name, board.leaves, told)
     number = board.leaves.index(current) + 1 if current else None
     over = session.standing == "completed"
@@ -85,17 +88,20 @@ def _told(board: Board, current: Brief | None) -> list[Brief]:
     return list(dict.fromkeys([*wanted, *done[-_TOLD:]]))[:_TOLD]
 
 
-def _phases(session: str, leaves: Sequence[Brief], told: Mapping[str, str]) -> tuple[Phase, ...]:
-    """Return the leaves as phases, with the summaries that are told, by the tasks' names."""
+def _phases(
+    session: str, leaves: Sequence[Brief], told: Mapping[str, tuple[tuple[str, ...], str]]
+) -> tuple[Phase, ...]:
+    """Return the leaves as phases, with what the summaries that are told deliver and hand over, by the tasks' names."""
     folder = f"{places.TOP}/{session}/{places.TASKS}/"
+    results = [told.get(each.name, ((), "")) for each in leaves]
     columns = (
         [each.id for each in leaves],
         count(1),
         [each.title for each in leaves],
         [each.status for each in leaves],
         [each.agent.removeprefix("@") for each in leaves],
-        repeat(()),
-        [told.get(each.name, "") for each in leaves],
+        [deliverables for deliverables, _ in results],
+        [handover for _, handover in results],
         [f"{folder}{each.name}.json" for each in leaves],
     )
     return tuple(map(Phase._make, zip(*columns, strict=False)))
@@ -124,7 +130,7 @@ def _artifacts(project: Records, session: Session, board: Board, current: Brief 
     if current is None:
         return []
     ranked = list[dict[str, Any]]()
-    for task in filter(None, (current, board.get(current.parent) if current.parent else None)):
+    for task in filter(None, (current, board.parent(current))):
         items = contexts.artifacts(contexts.own(project, session, task))
         ranked += sorted(items, key=lambda each: _rank(each.get("priority"), rules.PRIORITIES))
     paths = [each["path"] for each in ranked if isinstance(each.get("path"), str) and each["path"].strip()]
@@ -138,6 +144,8 @@ def _rank(value: Any, order: tuple[str, ...]) -> int:
 def _context(project: Records, session: Session, board: Board, current: Brief | None) -> Mapping[str, Any]:
     """Return the context of the current task, the session's phase first."""
     found: dict[str, Any] = {"session_phase": session.phase} if session.phase else {}
+    if board.looks_finished:
+        found["looks_finished"] = board.looks_finished
     if current is None:
         return found
     own = contexts.own(project, session, current)

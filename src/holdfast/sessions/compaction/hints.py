@@ -33,6 +33,7 @@ UNREAD = "unread"
 """Topic: the file that names a workflow was not read to its end."""
 _NAMED = 5  # definitions that are named at a session's start
 _UNREADABLE = "unread file"  # topic: a state file could not be read
+_LEFT_ALONE = "left alone"  # topic: files that a format leaves alone
 _OMITTED = "omitted"  # topic: a search for workflows left state files out
 
 
@@ -40,7 +41,8 @@ def withheld(event: Event, context: Context, found: Found) -> list[Message]:
     """Tell the user at a start about an unusable ledger, files that can't be read and untrusted definitions."""
     lacking = context.project.ledger.problem
     told = [wording.Message(f"Holdfast: {lacking}.", to_user=True)] if lacking else []
-    return [*told, *unreadable(event, context, found), *omitted(event, context, found), *untrusted(context)]
+    told += [*unreadable(event, context, found), *omitted(event, context, found)]
+    return [*told, *left_alone(event, context), *untrusted(context)]
 
 
 def news(event: Event, context: Context) -> list[Message]:
@@ -131,6 +133,20 @@ def omitted(event: Event, context: Context, found: Found) -> list[Message]:
         text = f"Holdfast: the search for workflows ended after {manyfiles.SEARCH_TIMEOUT_S:g} s, with {left} left out"
     text = f"{text}. This session's own workflow is always read. `holdfast list` shows all."
     return [once(project, session, _OMITTED, [""], wording.Message(text, to_user=True))]
+
+
+def left_alone(event: Event, context: Context) -> list[Message]:
+    """Tell the user, once in a session, about other programs' files that Holdfast works on after a command."""
+    from holdfast.sessions.workspace import Workspace
+    from holdfast.workflow import registry
+
+    project, session = context.project, event.session_id
+    if was_told(project, session, _LEFT_ALONE):
+        return []
+    found = registry.convertible(Workspace.of(project))
+    lines = [f"{each.path} {each.meaning}. To work on one, run: {each.remedy}" for each in found]
+    message = wording.Message("Holdfast: " + "\n".join(lines), to_user=True)
+    return [once(project, session, _LEFT_ALONE, [""], message)] if lines else []
 
 
 def problem(project: OpenProject, each: Problem) -> str:

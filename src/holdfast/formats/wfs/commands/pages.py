@@ -49,7 +49,7 @@ def task_row(board: Board, each: Brief) -> dict[str, Any]:
         "progress": board.status(each),
         "type": each.kind,
         "agent": each.agent,
-        "parent": each.parent or None,
+        "parent": board.parent_id(each) or None,
         "depends_on": list(each.depends_on),
         "waits_for": [] if each.status == "completed" else board.waits_for(each),
     }
@@ -57,7 +57,7 @@ def task_row(board: Board, each: Brief) -> dict[str, Any]:
 
 def line(board: Board, each: Brief) -> str:
     """Return a task as one line; a subtask is indented."""
-    indent = "  " if each.key and each.key.is_sub else ""
+    indent = "  " if board.parent(each) else ""
     sign = "[+]" if board.is_container(each) else views.MARKS.get(each.status, views.MARKS["pending"])
     waits = board.waits_for(each) if each.status == "pending" and not board.is_container(each) else []
     behind = f"  (waits for {', '.join(waits)})" if waits else ""

@@ -14,12 +14,12 @@ from holdfast.formats.wfs import scratch as wfs_scratch
 from holdfast.formats.wfs import session as wfs_session
 from holdfast.formats.wfs import view as views
 from holdfast.formats.wfs.commands import pages, targets, tasks, upkeep
+from holdfast.formats.wfs.foreign import foreign
 from holdfast.sessions.history import history
 from holdfast.sessions.ownership import owners
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     from holdfast.formats.wfs.session import Session
     from holdfast.sessions.workspace import Workspace
@@ -100,10 +100,7 @@ def listed(as_json: bool, project_dir: str | None) -> None:
         if session.file.broken:
             problems.append(f"problem: {session.file.path}: {session.file.broken}, so its last good content is used")
         problems += [f"problem: {problem.path}: {problem.reason}" for problem in board.problems]
-    for folder in places.elsewhere(project):
-        rows.append(_beside(project, folder))
-        if not places.is_archived(folder):
-            problems.append(f"problem: {folder}: {store.misplaced(folder)}")
+    problems += [f"{each.path} {each.meaning}; to work on one, run `{each.remedy}`" for each in foreign(project)]
     if as_json:
         options.print_json(rows)
         return
@@ -113,16 +110,6 @@ def listed(as_json: bool, project_dir: str | None) -> None:
     ]
     none = f"There is no session in {places.TOP}/. `holdfast wfs start TOPIC` starts one."
     options.say(paths.shown("\n".join([*lines, *problems])) or none)
-
-
-def _beside(project: Workspace, folder: Path) -> dict[str, Any]:
-    """Return the row for --json of a session that isn't directly in `.workflow/`."""
-    status = "archived" if places.is_archived(folder) else "elsewhere"
-    try:
-        session = wfs_session.load(project, folder, marked=False)
-    except StateError as error:
-        return pages.broken_row(folder.name, error.reason) | {"status": status, "path": str(folder)}
-    return pages.session_row(session, index.board(project, folder)) | {"status": status}
 
 
 @command.command()
