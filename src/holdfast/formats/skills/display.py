@@ -65,15 +65,13 @@ def scenario(seen: Seen, unit: Phase) -> str:
     stage = rules.stage(unit.id)
     verb = "go on with" if unit.status == "active" else "start"
     hint = f": {stage.hint}" if stage.hint else ""
-    text = f"{verb} {unit.id}{hint}" if hint else f"{verb} {quoted(unit.title)}"
+    text = f"{verb} {quoted(unit.title)}{hint}"
     return f"{text}. {points}" if points and any(each in files.checkpoints(data) for each in stage.requires) else text
 
 
 def events(data: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     """Return the history's events of a name, in order."""
-    history = data.get("history")
-    listed = history if isinstance(history, list) else []
-    return [each for each in listed if isinstance(each, dict) and each.get("event") == name]
+    return [each for each in files.history(data) if each.get("event") == name]
 
 
 def proposals(data: Mapping[str, Any]) -> list[dict[str, Any]]:

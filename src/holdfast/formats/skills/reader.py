@@ -28,6 +28,7 @@ class _Source(NamedTuple):
     """What a workflow was read from: while all of it is the same, so is the workflow."""
 
     state: file_memo.Stamp
+    completed: file_memo.Stamp | None
     extras: file_memo.Stamp | None
     machine: tuple[Machine | None, str]
     branch: str | None
@@ -74,19 +75,20 @@ def _workflow(
     """Return a workflow with its problems, from what is kept if nothing that it was read from has changed since."""
     state = file_memo.stamp(info)
     kept = _kept.get(path)
-    if kept and kept[1] == _Source(state, extras, _machine(project, kept[0], machines), project.branch):
+    completed = _stamp(files.completed_copy(path))
+    if kept and kept[1] == _Source(state, completed, extras, _machine(project, kept[0], machines), project.branch):
         return kept[2], []
     settled = file_memo.settled(state) and (extras is None or file_memo.settled(extras))
     file = files.load(project, path)
     skill = files.skill(file.data, path)
     known = _machine(project, skill, machines)
-    seen = view.Seen(file, *files.rules(project.root, file.data, path, known))
+    seen = view.in_root(project.root, file, known)
     workflow, found = view.merged(project, seen) if extras else (view.workflow(project, seen), ())
     problems = [*([Problem(path, seen.file.trouble)] if seen.file.broken else ()), *found]
-    if settled and not problems:
+    if settled and not problems and not seen.notes:  # a note may come from a feature file
         if len(_kept) >= _MOST_KEPT:
             _kept.clear()
-        _kept[path] = (skill, _Source(state, extras, known, project.branch), workflow)
+        _kept[path] = (skill, _Source(state, completed, extras, known, project.branch), workflow)
     return workflow, problems
 
 
