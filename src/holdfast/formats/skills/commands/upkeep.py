@@ -39,9 +39,12 @@ def cleanup(dry_run: bool, as_json: bool, project_dir: str | None) -> None:
         rows = [{"path": each.place, "age_s": int(each.age.total_seconds())} for each in gone]
         options.print_json({"dry_run": dry_run, "removed": rows, "not_read": due.left})
         return
-    verb = "would be removed" if dry_run else "removed"
-    lines = [f"{each.place} {verb}: {each.said}" for each in gone]
-    options.say("\n".join(lines) or "Nothing is old enough to be removed.")
+    said = (
+        "\n".join(f"{each.place} would be removed: {each.said}" for each in gone)
+        if dry_run
+        else retention.summary(gone)
+    )
+    options.say(said or "Nothing is old enough to be removed.")
 
 
 @click.command()
