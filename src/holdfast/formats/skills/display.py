@@ -71,9 +71,7 @@ def scenario(seen: Seen, unit: Phase) -> str:
 
 def events(data: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     """Return the history's events of a name, in order."""
-    history = data.get("history")
-    listed = history if isinstance(history, list) else []
-    return [each for each in listed if isinstance(each, dict) and each.get("event") == name]
+    return [each for each in files.history(data) if each.get("event") == name]
 
 
 def proposals(data: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -61,7 +61,7 @@ def standing(project: Records, workflow: Workflow) -> list[str]:
     said = [display.proposed(data, each) for each in display.proposals(data)]
     if any(each.get("event") == "never_red" for each in results.last_events(data)):
         said.append(f"{wording.capitalized(results.NEVER_RED)}.")
-    feature = featurefile.read(project, values.text(values.members(data.get("context")).get(files.FEATURE)))
+    feature = featurefile.read(project.root, values.text(values.members(data.get("context")).get(files.FEATURE)))
     if feature and (differs := featurefile.difference(feature, view.completed_tasks(data), len(files.tasks(data)))):
         said.append(f"{wording.capitalized(differs)}; neither was changed.")
     return said

@@ -12,8 +12,6 @@ from holdfast.workflow import scanner
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from holdfast.workflow.records import Records
-
 LIMIT_BYTES = 512 * 1024
 MOST = 200  # boxes that are read
 
@@ -35,13 +33,10 @@ class Feature(NamedTuple):
         return sum(ticked for _, ticked in self.boxes)
 
 
-def read(project: Records, key: str) -> Feature | None:
-    """Return what a feature file says, None if there is none in the project that can be read."""
+def read(root: Path, key: str) -> Feature | None:
+    """Return what a feature file says, None if there is none in the project at `root` that can be read."""
     try:
-        path = project.root / key
-        if not key.strip() or not project.contains(path):
-            return None
-        raw, _ = document.read(path, LIMIT_BYTES, within=project.root)
+        raw, _ = document.read(root / key, LIMIT_BYTES, within=root)
     except (StateError, ValueError):
         return None
     lines = scanner.lines(raw.decode("utf-8", "replace"))
@@ -63,6 +58,9 @@ def difference(feature: Feature, completed: int, total: int) -> str:
     )
 
 
-def in_folder(folder: Path) -> list[str]:
-    """Return the names of the feature files in a folder, in alphabetical order."""
-    return sorted(each.name for each in folder.glob("*.md") if each.is_file())
+def in_folder(root: Path, folder: str) -> list[str]:
+    """Return the names of the feature files in a folder of the project at `root`, in alphabetical order."""
+    place = root / folder
+    if not folder or document.leads_out(place, root):
+        return []
+    return sorted(each.name for each in place.glob("*.md") if each.is_file())

@@ -7,12 +7,15 @@ has only later may be missing: a step (I004-23), a task's commit (I004-18).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
-from holdfast.errors import SchemaMismatch
-from holdfast.formats.skills import library, machine
+from holdfast.errors import SchemaMismatch, StateError
+from holdfast.files import document
+from holdfast.formats.skills import machine
 from holdfast.workflow import names, statefile, values
+from holdfast.workflow.wording import count, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -48,10 +51,36 @@ _SPELLINGS = {
 
 
 def load(project: Records, path: Path) -> StateFile:
-    """Return a state file. Raises MissingError, StateError if it is broken, SchemaMismatch if it is something else."""
+    """Return a state file, which is over if `completed/` says so (`outdated`).
+
+    Raises MissingError, StateError if it is broken, SchemaMismatch if it is something else.
+    """
     file = statefile.read(project, path)
     check(file)
-    return file
+    if not (over := _completion(file)):
+        return file
+    return replace(file, document=replace(file.document, data={**file.data, "workflow": over}))
+
+
+def outdated(file: StateFile) -> bool:
+    """Return whether `completed/` has a later copy of a state file: the document's commands leave the other one."""
+    return bool(_completion(file))
+
+
+def completed_copy(path: Path) -> Path:
+    """Return where a state file of `active/` lies once its workflow is completed."""
+    return path.parent.parent / "completed" / path.name
+
+
+def identity(data: Mapping[str, Any], path: Path) -> str:
+    """Return what tells a workflow from every other one: its id and when it started.
+
+    The id in the file follows from its skill and its key, so the next workflow of the same feature has it again.
+    """
+    workflow = values.members(data.get("workflow"))
+    started = clock.parse(values.text(workflow.get("created_at")))
+    name = values.text(workflow.get("id")).strip() or path.stem
+    return f"{name}@{clock.file_stamp(started)}" if started else name
 
 
 def check(file: StateFile) -> None:
@@ -90,7 +119,7 @@ def phases(data: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     secret in its name is told apart by its place: ids are remembered as they are.
     """
     found: dict[str, dict[str, Any]] = {}
-    for number, each in enumerate(_objects(values.members(data.get("state_machine")).get("phases")), 1):
+    for number, each in enumerate(objects(values.members(data.get("state_machine")).get("phases")), 1):
         name = values.text(each.get("name"))
         known = "" if task_number(name) is not None or names.holds_secret(name) else name.strip()
         found[name if known and name not in found else f"{known or 'phase'}-{number}"] = each
@@ -102,9 +131,14 @@ def task_number(id_: str) -> int | None:
     return values.number(id_.removeprefix(TASK_ID)) if id_.startswith(TASK_ID) else None
 
 
+def history(data: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the events of a state's history, without what is no object."""
+    return objects(data.get("history"))
+
+
 def tasks(data: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the tasks of a state, without what is no object."""
-    return _objects(data.get("tasks"))
+    return objects(data.get("tasks"))
 
 
 def checkpoints(data: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -139,21 +173,39 @@ def key(data: Mapping[str, Any], rules: Machine) -> str:
     return next((each for each in named if each.strip()), "")
 
 
-def rules(
-    root: Path, data: Mapping[str, Any], path: Path, known: tuple[Machine | None, str] | None = None
-) -> tuple[Machine, str]:
-    """Return the machine of a state, and what is wrong with the file of its skill's machine; empty for nothing.
+def filled(root: Path, data: dict[str, Any], known: Machine | None) -> tuple[dict[str, Any], str]:
+    """Return a state with the phases and tasks that its file doesn't list, and a sentence about them; empty for none.
 
-    `known` is what `library.known` says of the skill, if that was asked for already.
+    The phases are those of the skill's machine, the tasks the boxes of the feature file.
     """
-    name = skill(data, path)
-    own, problem = known or library.known(root, name)
-    steps = {id_: values.texts(each.get("steps"), "steps", []) for id_, each in phases(data).items()}
-    return machine.fitted(own, name, steps), problem
+    state, listed = data["state_machine"], phases(data)
+    current = values.text(state.get("current_phase"))
+    if known is None:
+        return data, "" if listed else "no phases recorded"
+    if listed and (current in listed or known.stage(current) not in known.stages):
+        return data, ""
+    said = f"the state file doesn't list the phase {quoted(current)}" if listed else "the state file lists no phases"
+    said += f"; they are those of the machine {known.name}"
+    own = [listed.pop(each["name"], each) for each in _phases(known)]
+    data = {**data, "state_machine": {**state, "phases": [*own, *listed.values()]}}
+    if known.has_tasks and not tasks(data):
+        from holdfast.formats.skills import featurefile  # here, because few files need it
+
+        if feature := featurefile.read(root, key(data, known)):
+            data["tasks"] = _tasks(feature.boxes)
+            said += f", with {count(len(feature.boxes), 'task')} from the feature file"
+    return data, said
 
 
 def fresh(
-    rules: Machine, id_: str, at: str, *, context: Mapping[str, Any], branch: str, task: str, tasks: Iterable[str]
+    rules: Machine,
+    id_: str,
+    at: str,
+    *,
+    context: Mapping[str, Any],
+    branch: str,
+    task: str,
+    tasks: Iterable[tuple[str, bool]],
 ) -> dict[str, Any]:
     """Return the content of a new state file: exactly the schema's keys, nothing begun.
 
@@ -164,16 +216,13 @@ def fresh(
         context: what is known of it, for the machine's fields; others are added.
         branch: the branch that is checked out; empty for none.
         task: the words of the history's first entry; empty for none.
-        tasks: descriptions of its tasks.
+        tasks: descriptions of its tasks, each with whether it is completed.
     """
-    listed = [{"index": number, "description": each, "status": "pending"} for number, each in enumerate(tasks, 1)]
+    listed = _tasks(tasks)
     machine_state: dict[str, Any] = {"current_phase": INIT}
     if rules.cycle:
         machine_state[rules.cycle] = 1
-    machine_state["phases"] = [
-        {"name": each.name, "status": "pending", **({"steps": list(each.steps)} if each.steps else {})}
-        for each in rules.stages
-    ]
+    machine_state["phases"] = _phases(rules)
     points = {name: {"status": "pending", **machine.initial(dict(each))} for name, each in rules.checkpoints.items()}
     return {
         "_schema": {"version": VERSION, "skill": rules.name},
@@ -186,12 +235,42 @@ def fresh(
         },
         "context": {**machine.initial(dict(rules.context)), **context},
         "state_machine": machine_state,
-        **({"tasks": listed} if listed or rules.task_phase in {each.name for each in rules.stages} else {}),
+        **({"tasks": listed} if listed or rules.has_tasks else {}),
         **machine.initial(dict(rules.fields)),
         **({"checkpoints": points} if points else {}),
         "history": [{"at": at, "event": "workflow_started", **({"task": task} if task else {})}],
     }
 
 
-def _objects(value: Any) -> list[dict[str, Any]]:
+def _completion(file: StateFile) -> dict[str, Any] | None:
+    """Return the `workflow` of a completed copy of the same workflow, unless the file was saved later; else None."""
+    try:
+        other = document.load(completed_copy(file.path)).data
+    except StateError:
+        return None
+    ended, moved = (
+        clock.parse(values.text(values.members(each.get("workflow")).get(name)))
+        for each, name in ((other, "completed_at"), (file.data, "updated_at"))
+    )
+    same = identity(other, file.path) == identity(file.data, file.path)
+    is_over = status(other) == "completed" and same and ended and (moved is None or ended >= moved)
+    return dict(other["workflow"]) if is_over else None
+
+
+def _phases(rules: Machine) -> list[dict[str, Any]]:
+    return [
+        {"name": each.name, "status": "pending", **({"steps": list(each.steps)} if each.steps else {})}
+        for each in rules.stages
+    ]
+
+
+def _tasks(described: Iterable[tuple[str, bool]]) -> list[dict[str, Any]]:
+    return [
+        {"index": number, "description": text, "status": "completed" if is_done else "pending"}
+        for number, (text, is_done) in enumerate(described, 1)
+    ]
+
+
+def objects(value: Any) -> list[dict[str, Any]]:
+    """Return the objects of a list; none of another value."""
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

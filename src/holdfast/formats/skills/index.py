@@ -70,9 +70,8 @@ def put(project: Records, path: Path, data: Mapping[str, Any]) -> None:
     def edit(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         at = next((number for number, each in enumerate(rows) if _is(each, own)), len(rows))
         before = rows[at] if at < len(rows) else {}
-        rest = {name: value for name, value in before.items() if name not in (*Entry._fields, "context")}
         kept = [each for each in rows if not _is(each, own)]
-        return [*kept[:at], {**wanted._asdict(), **rest}, *kept[at:]]
+        return [*kept[:at], before | wanted._asdict(), *kept[at:]]
 
     _change(project, edit)
 

@@ -89,8 +89,9 @@ def repair(project: Records) -> list[str]:
             except StateError:
                 continue
             if files.status(seen.data) in files.FINAL and not seen.file.broken:
+                outdated = files.outdated(seen.file)
                 store.move_away(project, view.merged(project, seen)[0])
-                done.append(f"{name} is moved to completed/")
+                done.append(f"active/{name}.json is removed" if outdated else f"{name} is moved to completed/")
             else:
                 listed += index.listed(project, path, seen.data)
         done += index.rebuild(project, listed, whole=not left)
@@ -126,13 +127,15 @@ def _of(project: Records, path: Path, listed: list[index.Listed]) -> Iterator[Fi
 def _consistent(project: Records, seen: Seen) -> Iterator[Finding]:
     data, name = seen.data, seen.file.path.stem
     named = values.text(values.members(data.get("workflow")).get("id"))
-    if files.status(data) in files.FINAL:
+    if files.outdated(seen.file):
+        yield Finding(f"active/{name}.json is outdated: completed/ has the later copy. It can be removed", REPAIR)
+    elif files.status(data) in files.FINAL:
         yield Finding(f"{name} is {files.status(data)}, but lies in active/", REPAIR)
     if named and named != name:
         yield Finding(
             f"{name} has the id {named}, which differs from its file's name", "nothing to do; Holdfast finds it by both"
         )
-    feature = featurefile.read(project, values.text(values.members(data.get("context")).get(files.FEATURE)))
+    feature = featurefile.read(project.root, values.text(values.members(data.get("context")).get(files.FEATURE)))
     tasks = files.tasks(data)
     if feature and (said := featurefile.difference(feature, view.completed_tasks(data), len(tasks))):
         yield Finding(f"{name}: {said}", "correct the one that is wrong")

@@ -93,6 +93,11 @@ class Machine:
         """Index the phases by name, because a state file can list ten thousands."""
         object.__setattr__(self, "_by_name", {each.name: each for each in reversed(self.stages)})
 
+    @property
+    def has_tasks(self) -> bool:
+        """Whether one of its phases is the phase of tasks."""
+        return self.task_phase in self._by_name
+
     def stage(self, name: str) -> Stage:
         """Return the phase of this name; a plain one if the machine doesn't know it."""
         return self._by_name.get(name) or Stage(name)

@@ -9,6 +9,7 @@ from holdfast.errors import SchemaMismatch
 from holdfast.files.lock import locked
 from holdfast.formats.skills import file as files
 from holdfast.formats.skills import index, places, view
+from holdfast.workflow import statefile
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,11 +27,19 @@ def parsed(project: Records, path: Path, raw: bytes) -> Workflow:
 
 
 def restore(project: Records, path: Path, raw: bytes, *, why: str, replace: bool) -> Restored:
-    """Restore an earlier content of a state file (`workflow.restore`), and list the workflow again."""
+    """Restore an earlier content of a state file (`workflow.restore`), and list the workflow again.
+
+    A completed copy of it goes, as it would say that the workflow is over.
+    """
 
     def read(file: StateFile) -> Workflow:
         files.check(file)
         return view.merged(project, view.seen(project, file))[0]
+
+    def follow(file: StateFile) -> None:
+        if files.outdated(file):
+            statefile.discard(project, files.completed_copy(path), why="restored")
+        index.put(project, path, file.data)
 
     from holdfast.workflow import restore as restoring  # here, because no event restores one
 
@@ -40,7 +49,7 @@ def restore(project: Records, path: Path, raw: bytes, *, why: str, replace: bool
         why=why,
         replace=replace,
         read=read,
-        follow=lambda file: index.put(project, path, file.data),
+        follow=follow,
         folder=places.top(project),
     )
 

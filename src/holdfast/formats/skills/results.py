@@ -210,7 +210,7 @@ def was_red(data: Mapping[str, Any], number: int | None) -> bool:
 
 def last_events(data: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the events since the last RED or, if that came later, the last task began."""
-    history = [each for each in data.get("history") or [] if isinstance(each, dict)]
+    history = files.history(data)
     begins = ("phase_started", "tdd_phase")
     begun = [
         at

@@ -16,7 +16,7 @@ from holdfast import clock
 from holdfast.errors import MissingError, SchemaMismatch, StateError, TransitionError
 from holdfast.files import atomic, document
 from holdfast.files.lock import locked
-from holdfast.formats.skills import candidates, index, library, machine, places, transitions, view
+from holdfast.formats.skills import candidates, featurefile, index, library, machine, places, transitions, view
 from holdfast.formats.skills import file as files
 from holdfast.frozen import NamedTuple
 from holdfast.workflow import extras, statefile, values, views
@@ -24,7 +24,7 @@ from holdfast.workflow import places as kept_at
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -44,7 +44,7 @@ class Plan(NamedTuple):
         rules: its machine.
         key: what it is about, the literal text that its file is named after.
         context: what is known of it.
-        tasks: descriptions of its tasks.
+        tasks: descriptions of its tasks, each with whether it is completed.
         agents: the agents of its phases, or of its tasks if it has any; empty texts for none.
         begin: whether its first phase begins at once.
     """
@@ -52,7 +52,7 @@ class Plan(NamedTuple):
     rules: Machine
     key: str
     context: Mapping[str, Any]
-    tasks: tuple[str, ...] = ()
+    tasks: tuple[tuple[str, bool], ...] = ()
     agents: tuple[str, ...] = ()
     begin: bool = False
 
@@ -101,14 +101,18 @@ def change(
         StateError: it can't be read or written.
     """
 
+    notes: tuple[str, ...] = ()
+
     def apply(file: StateFile) -> dict[str, Any]:
+        nonlocal notes
         files.check(file)
         seen = view.seen(project, file)
+        notes = seen.notes
         _expect(seen, workflow)
-        data = copy.deepcopy(file.data)
+        data = copy.deepcopy(seen.data)
         edit(data, seen.rules, files.stamp())
         project.observe(view.merged(project, seen)[0])  # what was moved by hand before keeps its own time
-        return data
+        return file.data if data == seen.data else data
 
     with held(project, workflow):
         with candidates.replacing(project, workflow.path):
@@ -116,6 +120,7 @@ def change(
         if changed:
             index.put(project, workflow.path, after.data)
         now = view.merged(project, view.seen(project, after))[0]
+        now = replace(now, warnings=tuple(dict.fromkeys((*notes, *now.warnings))))  # what was filled in is written now
         project.observe(now, error=error, **({"at": clock.stamp()} if changed else {}))
         return now, changed
 
@@ -158,12 +163,16 @@ def relist(project: Records, workflow: Workflow) -> None:
 
 
 def move_away(project: Records, workflow: Workflow) -> Workflow:
-    """Move the file of a finished workflow to `completed/` and delist it (I004-3). Hold the lock on the top folder."""
+    """Move the file of a finished workflow to `completed/` and delist it (I004-3). Hold the lock on the top folder.
+
+    An outdated one is removed, as its completed copy is there already.
+    """
     path = workflow.path
-    target = places.completed(project) / path.name
+    target = files.completed_copy(path)
     statefile.guard(project.root, target)
     project.keep(path, workflow.raw, why="moved to completed")
-    atomic.write(target, workflow.raw)
+    if files.status(_data(workflow)) in files.FINAL:
+        atomic.write(target, workflow.raw)
     last = atomic.take(path)
     if last != workflow.raw:  # somebody saved it at this very moment
         document.copy_aside(target, last, "kept")
@@ -185,38 +194,71 @@ def held(project: Records, workflow: Workflow) -> Any:
 
 
 def planned(project: Records, start: Start) -> Plan:
-    """Return what the general `start` asks for: a skill's machine, or phases of its own.
+    """Return what the general `start` asks for (`plan`): its title is a feature file, or a folder of them, or the task.
 
-    For a skill whose machine has tasks, the given phases are its tasks. Raises TransitionError, ConfigError.
+    For a skill whose machine has tasks, the given phases are its tasks. Raises as `plan` does.
     """
-    skill, names = start.kind or files.OTHER, [title for title, _ in start.phases]
-    known = None
-    if start.kind:
-        try:
-            known = library.get(project.root, skill)
-        except TransitionError:
-            if not names:
-                raise
+    names = tuple(title for title, _ in start.phases)
     if start.total not in (None, len(names)):
         raise TransitionError("a skill's workflow has the phases it lists; give --phase for each instead of --total")
-    agents = tuple(agent for _, agent in start.phases)
-    if known is not None and known.task_phase in {each.name for each in known.stages}:
-        return Plan(known, start.title, about(known, start.title), tuple(names), agents)
-    if known is not None and names:
+    if not (start.kind or names):
+        raise TransitionError("a skill's workflow needs a type that is a skill, such as dev, or phases of its own")
+    skill, title = start.kind or files.OTHER, start.title
+    known = library.known(project.root, skill)[0]
+    has_tasks = known is not None and known.has_tasks
+    is_feature = title.endswith(".md") or bool(featurefile.in_folder(project.root, title))
+    made = plan(
+        project,
+        skill,
+        feature=title if is_feature else "",
+        task="" if is_feature else title,
+        items=names if has_tasks else (),
+        phases=() if has_tasks else names,
+    )
+    return made._replace(agents=tuple(agent for _, agent in start.phases))
+
+
+def plan(
+    project: Records, skill: str, *, feature: str, task: str, items: Sequence[str] = (), phases: Sequence[str] = ()
+) -> Plan:
+    """Return the workflow of a skill to start.
+
+    Args:
+        project: the project.
+        skill: the skill.
+        feature: the feature file that it is about; a folder stands for its first feature file (I004-17).
+        task: the task that it is about. One of both is needed.
+        items: its tasks; by default the boxes of the feature file, of which ticked ones are completed.
+        phases: its phases, for a skill without a machine.
+
+    Raises:
+        TransitionError: the skill has no machine and no phases, or doesn't take these.
+        ConfigError: the machine's file describes none.
+    """
+    places.stem(skill, "")  # refuses what is no name of a skill
+    known = library.known(project.root, skill)[0] if phases else library.get(project.root, skill)
+    if phases and known is not None:
         raise TransitionError(f"the machine of {skill} has its own phases; start it without --phase")
-    if known is None and (not names or not all(name.strip() for name in names)):
-        raise TransitionError(
-            "a skill's workflow needs a type that is a skill, such as dev, or phases of its own, each with a name"
-        )
-    if len(set(names)) < len(names):
+    if len(set(phases)) < len(phases):
         raise TransitionError("two phases have the same name; give each its own")
-    rules = known or machine.fitted(None, skill, dict.fromkeys(names, ()))
-    return Plan(rules, start.title, about(rules, start.title), agents=agents)
-
-
-def about(rules: Machine, key: str) -> dict[str, Any]:
-    """Return the context of a workflow that is known by its key alone."""
-    return {rules.key: key}
+    if not all(each.strip() for each in phases):
+        raise TransitionError("a phase has no name; give each one")
+    rules = known or machine.fitted(None, skill, dict.fromkeys(phases, ()))
+    if items and not rules.has_tasks:
+        raise TransitionError(f"the machine of {skill} has no phase for tasks; start it without --item")
+    own = rules.key not in (files.FEATURE, files.TASK)
+    named = ((files.FEATURE, feature), (rules.key, task or feature) if own else (files.TASK, task))
+    context: dict[str, Any] = {name: value for name, value in named if value}
+    if inside := featurefile.in_folder(project.root, feature):
+        context |= {"folder_mode": True, "folder_path": feature, "folder_features": inside}
+        feature = context[files.FEATURE] = f"{feature.rstrip('/')}/{inside[0]}"
+    elif feature and (project.root / feature).is_dir():
+        raise TransitionError(f"{feature} holds no feature file, which ends in .md")
+    box = featurefile.read(project.root, feature)
+    if box and box.title and rules.title in rules.context:
+        context.setdefault(rules.title, box.title)
+    tasks = tuple((each, False) for each in items) or (box.boxes if box and rules.has_tasks else ())
+    return Plan(rules, feature or task, context, tasks)
 
 
 def _created(project: Records, path: Path, plan: Plan, start: Start) -> Made:
@@ -244,12 +286,13 @@ def _created(project: Records, path: Path, plan: Plan, start: Start) -> Made:
     units = data["tasks"] if plan.tasks else data["state_machine"]["phases"]
     for unit, agent in zip(units, plan.agents, strict=False):
         unit.update({"agent": agent} if agent else {})
+    transitions.settle(data, plan.rules)  # a first phase can have the name of the state before the first phase
     if aside is not None:
         transitions.note(data, at, "corrupted_state", note=f"the corrupted file is kept as {aside.name}")
     if plan.begin:
         transitions.enter(data, plan.rules, plan.rules.stages[0].name, at)
     kept = replace(start, kind="", context={})
-    with extras.begun(project, path, view.identity(data, path), kept):
+    with extras.begun(project, path, files.identity(data, path), kept):
         file = statefile.write(project, path, data, None, why="start")
     index.put(project, path, data)
     workflow = view.merged(project, view.seen(project, file))[0]
@@ -301,7 +344,7 @@ def _started(path: Path) -> datetime | None:
 
 def _expect(seen: Seen, workflow: Workflow) -> None:
     """Raise TransitionError unless a state is that of a workflow."""
-    found = view.identity(seen.data, seen.file.path)
+    found = files.identity(seen.data, seen.file.path)
     if found != workflow.id:
         raise TransitionError(f"{workflow.place} holds {found} by now, not {workflow.id}")
 

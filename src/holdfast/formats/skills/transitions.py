@@ -47,6 +47,39 @@ def task(data: Mapping[str, Any], number: int) -> dict[str, Any]:
     return found[number - 1]
 
 
+def settle(data: dict[str, Any], rules: Machine) -> None:
+    """Make the statuses of the phases agree with the current phase, which decides: the document moves that alone.
+
+    Phases before it are completed, later ones are pending, and it is in progress unless it is blocked or completed.
+    While it isn't the phase of tasks, no task is in progress. If no phase is current, the statuses stay.
+    """
+    found, name = files.phases(data), current(data)
+    tasks = [each for each in files.tasks(data) if files.normal(each.get("status")) == "in_progress"]
+    if name not in found and tasks and rules.task_phase in found:
+        name = data["state_machine"]["current_phase"] = rules.task_phase
+    if name not in found and files.normal(name) != "completed":
+        return
+    order = list(found)
+    at = order.index(name) if name in found else len(order)
+    for each in tasks if name != rules.task_phase else ():
+        each["status"] = "pending"
+    for id_ in order[:at]:
+        _set(found[id_], "completed")
+    if name in found and files.normal(found[name].get("status")) != "blocked" and not _is_left(data, order[at:]):
+        _set(found[name], "in_progress")
+    for id_ in order[at + 1 :]:
+        _set(found[id_], "pending")
+
+
+def _is_left(data: Mapping[str, Any], names: list[str]) -> bool:
+    """Return whether the first of these phases is completed, and was not begun again by the document's transition."""
+    found = files.phases(data)
+    if not _is_done(found[names[0]]) or any(files.normal(found[each].get("status")) != "pending" for each in names[1:]):
+        return False
+    about = [each.get("event") for each in files.history(data) if each.get("phase") == names[0]]
+    return about[-1:] != ["phase_started"]
+
+
 def enter(data: dict[str, Any], rules: Machine, name: str, at: str) -> None:
     """Make a phase the current one (I004-11). The phase before it is completed (I004-10), unless this goes back.
 
@@ -64,19 +97,11 @@ def enter(data: dict[str, Any], rules: Machine, name: str, at: str) -> None:
     order = [each.name for each in rules.stages]
     forward = before not in order or order.index(name) > order.index(before)
     again = bool(rules.cycle) and name == order[0] and before == order[-1]
-    if before in order and before != name:
-        if forward or again:
-            complete(data, rules, before, at)
-        else:
-            _reset(phase(data, before))
+    if before in order and before != name and (forward or again):
+        complete(data, rules, before, at)
     if again:
         _next_round(data, rules)
-        wanted = phase(data, name)
-    wanted["status"] = "in_progress"
-    wanted.pop("completed_at", None)
-    wanted["started_at"] = at
-    data["state_machine"]["current_phase"] = name
-    data["state_machine"].pop("current_step", None)
+    _go_to(data, rules, name, at)
     note(data, at, "phase_started", phase=name)
 
 
@@ -121,7 +146,7 @@ def start_task(data: dict[str, Any], rules: Machine, number: int, at: str) -> No
     must_go_on(data)
     if _is_done(found):
         raise TransitionError(f"task {number} is completed; start another one")
-    if rules.task_phase in {each.name for each in rules.stages} and current(data) != rules.task_phase:
+    if rules.task_phase in files.phases(data):
         enter(data, rules, rules.task_phase, at)
     if files.normal(found.get("status")) == "in_progress":
         return
@@ -155,17 +180,32 @@ def complete_task(data: dict[str, Any], number: int, at: str, *, commit: str = "
     note(data, at, event, task=number, **({"commit": commit} if commit else {}), **more)
 
 
+def reopen(data: dict[str, Any], rules: Machine, name: str, at: str) -> None:
+    """Make a completed phase the current one again, for people only: whatever the machine allows.
+
+    Later phases are pending again. Nothing changes if it isn't completed.
+    """
+    found = phase(data, name)
+    must_go_on(data)
+    if _is_done(found):
+        _go_to(data, rules, name, at)
+        note(data, at, "phase_reopened", phase=name)
+
+
 def reopen_task(data: dict[str, Any], rules: Machine, number: int, at: str) -> None:
     """Make a completed task active again, for people only, and the phase of tasks the current one.
 
-    Nothing changes if it is active. Raises TransitionError if the machine doesn't lead back to that phase.
+    Later phases are pending again, and so is another task in progress. Nothing changes if it isn't completed.
     """
     found = task(data, number)
     must_go_on(data)
     if not _is_done(found):
         return
-    if rules.task_phase in {each.name for each in rules.stages} and current(data) != rules.task_phase:
-        enter(data, rules, rules.task_phase, at)
+    for each in files.tasks(data):
+        if files.normal(each.get("status")) == "in_progress":
+            each["status"] = "pending"
+    if rules.task_phase in files.phases(data):
+        _go_to(data, rules, rules.task_phase, at)
     found["status"] = "in_progress"
     note(data, at, "task_reopened", task=number)
 
@@ -224,6 +264,8 @@ def end(data: dict[str, Any], rules: Machine, at: str, *, everything: bool = Fal
         )
     left = {id_: each for id_, each in files.phases(data).items() if not _is_done(each)}
     open_tasks = [number for number, each in enumerate(files.tasks(data), 1) if not _is_done(each)]
+    if not (files.phases(data) or everything or early):
+        raise TransitionError("no phases are recorded; `holdfast skills complete --all` completes the workflow")
     if (left or open_tasks) and not (everything or early):
         names = [*left, *(f"task {number}" for number in open_tasks)]
         said = f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} not completed"
@@ -272,9 +314,23 @@ def _must_be_allowed(rules: Machine, before: str, name: str, *, started: bool) -
     raise TransitionError(f"{said}; {ways}")
 
 
-def _reset(entry: dict[str, Any]) -> None:
-    entry["status"] = "pending"
-    for name in ("started_at", "completed_at"):
+def _go_to(data: dict[str, Any], rules: Machine, name: str, at: str) -> None:
+    """Make a phase the current one, and the statuses of all agree with that."""
+    found = phase(data, name)
+    data["state_machine"]["current_phase"] = name
+    data["state_machine"].pop("current_step", None)
+    if found.get("status") != "in_progress":
+        _set(found, "in_progress")
+        found["started_at"] = at
+    settle(data, rules)
+
+
+def _set(entry: dict[str, Any], status: str) -> None:
+    """Give a phase another status, without times that contradict it."""
+    if files.normal(entry.get("status")) == status:
+        return
+    entry["status"] = status
+    for name in {"pending": ("started_at", "completed_at"), "in_progress": ("completed_at",)}.get(status, ()):
         entry.pop(name, None)
 
 
@@ -283,7 +339,7 @@ def _next_round(data: dict[str, Any], rules: Machine) -> None:
     state = data["state_machine"]
     state[rules.cycle] = (values.number(state.get(rules.cycle)) or 1) + 1
     for id_, each in files.phases(data).items():
-        _reset(each)
+        _set(each, "pending")
         for name in rules.stage(id_).fields:
             each.pop(name, None)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from holdfast.clock import file_stamp, parse
 from holdfast.files import document
 from holdfast.formats.skills import file as files
-from holdfast.formats.skills import transitions
+from holdfast.formats.skills import library, machine, transitions, units
 from holdfast.frozen import NamedTuple
 from holdfast.workflow import extras, names, statefile, values
 from holdfast.workflow.model import Phase, Status, Workflow
+from holdfast.workflow.wording import count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,20 +23,25 @@ if TYPE_CHECKING:
 
 _WORDS: dict[str, Status] = {"pending": "pending", "in_progress": "active", "completed": "completed"}
 _WORDS |= {"blocked": "blocked"}
+_EMPTY: tuple[Any, ...] = (None, "", [])
 _OF_WORKFLOW: dict[str, Status] = {"completed": "completed", "abandoned": "failed", "blocked": "blocked"}
 
 
 class Seen(NamedTuple):
-    """A state file with the machine that its skill has."""
+    """A state file as everything reads it.
+
+    Attributes:
+        file: the file.
+        rules: the machine that its skill has.
+        data: its state, with the phases and tasks that it doesn't list (`file.filled`), and with statuses that agree
+            with the current phase (`transitions.settle`).
+        notes: what is wrong with the machine's file, and what was filled in.
+    """
 
     file: StateFile
     rules: Machine
-    problem: str
-
-    @property
-    def data(self) -> dict[str, Any]:
-        """The state."""
-        return self.file.data
+    data: dict[str, Any]
+    notes: tuple[str, ...]
 
 
 def read(project: Records, path: Path) -> Seen:
@@ -46,24 +51,27 @@ def read(project: Records, path: Path) -> Seen:
 
 def seen(project: Records, file: StateFile) -> Seen:
     """Return a state file that was read with its machine."""
-    return Seen(file, *files.rules(project.root, file.data, file.path))
+    return in_root(project.root, file)
 
 
 def of(workflow: Workflow) -> Seen:
     """Return the state that a workflow was read from, with its machine."""
     file = statefile.StateFile(document.parse(workflow.path, workflow.raw, 0.0), present=workflow.raw)
-    return Seen(file, *files.rules(workflow.root or workflow.path.parent, file.data, file.path))
+    return in_root(workflow.root or workflow.path.parent, file)
 
 
-def identity(data: Mapping[str, Any], path: Path) -> str:
-    """Return what tells a workflow from every other one: its id and when it started.
-
-    The id in the file follows from its skill and its key, so the next workflow of the same feature has it again.
-    """
-    workflow = values.members(data.get("workflow"))
-    started = parse(values.text(workflow.get("created_at")))
-    name = values.text(workflow.get("id")).strip() or path.stem
-    return f"{name}@{file_stamp(started)}" if started else name
+def in_root(root: Path, file: StateFile, known: tuple[Machine | None, str] | None = None) -> Seen:
+    """Return a state file with its machine. `known` is what `library.known` says of its skill, if that was asked."""
+    skill = files.skill(file.data, file.path)
+    own, problem = known or library.known(root, skill)
+    data, filled = files.filled(root, file.data, own)
+    state, tasks = data["state_machine"], data.get("tasks")
+    data = {**data, "state_machine": {**state, "phases": _copied(state.get("phases"))}}
+    data |= {"tasks": _copied(tasks)} if tasks else {}
+    steps = {id_: values.texts(each.get("steps"), "steps", []) for id_, each in files.phases(data).items()}
+    rules = machine.fitted(own, skill, steps)
+    transitions.settle(data, rules)
+    return Seen(file, rules, data, tuple(filter(None, (problem, filled))))
 
 
 def merged(project: Records, given: Seen) -> tuple[Workflow, tuple[Problem, ...]]:
@@ -74,12 +82,12 @@ def merged(project: Records, given: Seen) -> tuple[Workflow, tuple[Problem, ...]
 def workflow(project: Records, given: Seen) -> Workflow:
     """Return a state file as a workflow, with a warning for everything that doesn't follow the schema."""
     data, rules, file = given.data, given.rules, given.file
-    warnings = list(filter(None, (given.problem, mismatch(data, project.branch))))
-    units = read_units(data, rules, warnings)
+    warnings = list(filter(None, (*given.notes, *_contradictions(data, rules), mismatch(data, project.branch))))
+    phases = read_units(data, rules, warnings)
     if abandoned := files.status(data) == "abandoned":  # nothing runs in it any more
-        units = tuple(each._replace(status="pending") if each.status == "active" else each for each in units)
-    status = _status(data, units)
-    now = _current(data, units)
+        phases = tuple(each._replace(status="pending") if each.status == "active" else each for each in phases)
+    begins = transitions.current(data) in (files.INIT, "") and all(each.status == "pending" for each in phases)
+    due = "" if begins else units.due(data, rules)
     context = values.mapping(data.get("context"), "context", warnings)
     about = files.key(data, rules)
     return Workflow.of(
@@ -87,18 +95,18 @@ def workflow(project: Records, given: Seen) -> Workflow:
         root=project.root,
         recovered=bool(file.broken),
         format=files.NAME,
-        id=identity(data, file.path),
+        id=files.identity(data, file.path),
         title=values.text(context.get(rules.title))
         or values.text(context.get("feature_title"))
         or about
         or file.path.stem,
         kind=files.skill(data, file.path),
-        status=status,
-        phases=units,
-        current=now,
+        status=_status(data, phases),
+        phases=phases,
+        current=next((each for each in phases if each.id == due), None),
         reading=values.entries(data.get(extras.READING), extras.READING, warnings),
         reminders=values.texts(data.get(extras.REMINDERS), extras.REMINDERS, warnings),
-        context={name: value for name, value in context.items() if value not in (None, "", [])},
+        context={name: value for name, value in (_results(data, rules) | context).items() if value not in _EMPTY},
         created_at=values.text(values.members(data["workflow"]).get("created_at")),
         warnings=warnings,
         abandoned=abandoned,
@@ -118,21 +126,38 @@ def mismatch(data: Mapping[str, Any], branch: str | None) -> str:
 
 def read_units(data: Mapping[str, Any], rules: Machine, warnings: list[str]) -> tuple[Phase, ...]:
     """Return phases and tasks in order, each with a number from 1, and add what is odd about them to `warnings`."""
-    made: list[Phase] = []
-    for name, entry in files.phases(data).items():
-        if name == rules.task_phase and files.tasks(data):
-            for number, task in enumerate(files.tasks(data), 1):
-                made.append(_unit(task, len(made) + 1, f"{files.TASK_ID}{number}", described(task, number), warnings))
-        else:
-            made.append(_unit(entry, len(made) + 1, name, _title(rules, name, entry, len(made) + 1), warnings))
-    if not made:
-        warnings.append("no phases recorded")
+    made = []
+    for number, (id_, entry) in enumerate(units.entries(data, rules).items(), 1):
+        task = files.task_number(id_)
+        title = _title(rules, id_, entry, number) if task is None else described(entry, task)
+        made.append(_unit(entry, number, id_, title, warnings))
     warnings += [
         f'phase {number} has no name of its own, so it is called "{name}" here'
         for number, (name, entry) in enumerate(files.phases(data).items(), 1)
         if (given := values.text(entry.get("name"))) != name and not names.holds_secret(given)
     ]
     return tuple(made)
+
+
+def _contradictions(data: Mapping[str, Any], rules: Machine) -> list[str]:
+    """Return what the current phase leaves open: a name that no phase has, and tasks that were left behind."""
+    order, name = list(files.phases(data)), transitions.current(data)
+    if order and name not in (*order, files.INIT, "") and files.normal(name) != "completed":
+        return [f'the current phase "{name}" is none of {", ".join(order)}, so their own statuses count']
+    left = len(files.tasks(data)) - completed_tasks(data)
+    if left and name in order and rules.task_phase in order[: order.index(name)]:
+        return [f"{left} of {count(len(files.tasks(data)), 'task')} not completed, although {name} has begun"]
+    return []
+
+
+def _results(data: Mapping[str, Any], rules: Machine) -> dict[str, Any]:
+    """Return what the tests of a workflow showed, and which files it changed (R004-20 to R004-22)."""
+    tests = values.members(data.get("test_state"))
+    found = {name: tests.get(name) for name in ("failing_tests", "test_command", "last_result", "last_run")}
+    for id_, entry in files.phases(data).items():
+        found |= {name: entry.get(name) for name in rules.stage(id_).fields}
+    paths = [values.text(each.get("path")) for each in files.objects(data.get("files_modified"))]
+    return found | {"files_modified": list(dict.fromkeys(filter(None, paths)))}
 
 
 def described(task: Mapping[str, Any], number: int) -> str:
@@ -158,31 +183,13 @@ def _unit(entry: Mapping[str, Any], number: int, id_: str, title: str, warnings:
     )
 
 
-def _current(data: Mapping[str, Any], units: tuple[Phase, ...]) -> Phase | None:
-    """Return what is worked on: of several, what the current phase names, then what is blocked or pending next."""
-    name = transitions.current(data)
-    begun = [each for each in units if each.status in ("active", "blocked")]
-    named = [each for each in begun if each.id == name]
-    if named or begun:
-        return (named or begun)[0]
-    if name in (files.INIT, "") and all(each.status == "pending" for each in units):
-        return None
-    return next((each for each in units if each.status == "pending"), None)
-
-
-def _status(data: Mapping[str, Any], units: tuple[Phase, ...]) -> Status:
+def _status(data: Mapping[str, Any], phases: tuple[Phase, ...]) -> Status:
     known = _OF_WORKFLOW.get(files.status(data))
     if known:
         return known
-    if any(each.status == "blocked" for each in units):
+    if any(each.status == "blocked" for each in phases):
         return "blocked"
-    return "pending" if units and all(each.status == "pending" for each in units) else "active"
-
-
-def position(data: Mapping[str, Any]) -> str:
-    """Return `5/7`: the task that is worked on, of all; `0/0` without tasks."""
-    tasks = files.tasks(data)
-    return f"{current_task(data) or completed_tasks(data)}/{len(tasks)}"
+    return "pending" if all(each.status == "pending" for each in phases) else "active"
 
 
 def current_task(data: Mapping[str, Any]) -> int | None:
@@ -209,3 +216,8 @@ def parsed(project: Records, path: Path, raw: bytes, mtime: float) -> Seen:
     file = statefile.StateFile(document.parse(path, raw, mtime), present=raw)
     files.check(file)
     return seen(project, file)
+
+
+def _copied(value: Any) -> Any:
+    """Return a list with copies of its objects, which may then be changed."""
+    return [dict(each) if isinstance(each, dict) else each for each in value] if isinstance(value, list) else value

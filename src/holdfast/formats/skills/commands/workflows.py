@@ -12,16 +12,12 @@ import click
 
 from holdfast import clock
 from holdfast.commands import options, verbs
-from holdfast.errors import HoldfastError, LedgerError, TransitionError
+from holdfast.errors import HoldfastError, LedgerError
 from holdfast.formats.skills import (
     adapter,
     display,
-    featurefile,
     folder,
-    library,
     lookup,
-    machine,
-    places,
     retention,
     store,
     transitions,
@@ -100,10 +96,10 @@ def start(
       holdfast skills start tdd --task "Add a login method"
     """
     project = options.open_project(project_dir)
-    rules = _rules(project, skill, phases)
-    key, context = _about(project, rules, feature, about)
-    if index_ is not None:
-        context["task_index"] = index_
+    if not (feature or about).strip():
+        raise click.UsageError("say what it is about: --feature FILE or --task TEXT")
+    plan = store.plan(project, skill, feature=feature, task=about, items=items, phases=phases)
+    key, number = plan.key, {} if index_ is None else {"task_index": index_}
     present = [*lookup.named(project, feature or about, skill), *lookup.named(project, key, skill)]
     found = list({each.key: each for each in present}.values())
     if len(found) > 1:
@@ -119,15 +115,7 @@ def start(
         lines += [f"Current task: {'none' if number is None else number}", *gone]
         targets.tell(found[0], as_json, "\n".join([*lines, *_options(found[0], project)]))
         return
-    box = featurefile.read(project, key) if not items else None
-    if box and box.title and rules.title in rules.context and not context.get(rules.title):
-        context[rules.title] = box.title
-    boxes = tuple(text for text, _ in box.boxes) if box else ()
-    listed = items or boxes if rules.task_phase in _names(rules) else ()
-    if items and not listed:
-        raise HoldfastError(f"the machine of {skill} has no phase for tasks; start it without --item")
-    plan = store.Plan(rules, key, context, tasks=tuple(listed), begin=True)
-    made = store.create(project, plan, Start(key, session=options.session()))
+    made = store.create(project, plan._replace(begin=True), Start(key, context=number, session=options.session()))
     owners.begin(project, made.workflow, options.session())
     news = [display.CHECKING, store.CORRUPTED if made.aside else display.STARTING]
     news += [f"The corrupted file is kept as {made.aside.name}."] if made.aside else []
@@ -250,41 +238,14 @@ def abandon(reason: str, wanted: str | None, as_json: bool, project_dir: str | N
     targets.tell(after, as_json, f"{after.path.stem} is abandoned.")
 
 
-def _rules(project: Workspace, skill: str, phases: tuple[str, ...]) -> Machine:
-    places.stem(skill, "")  # refuses what is no name of a skill
-    if not phases:
-        return library.get(project.root, skill)
-    known, _ = library.known(project.root, skill)
-    if known is not None:
-        raise TransitionError(f"the machine of {skill} has its own phases; start it without --phase")
-    return machine.fitted(None, skill, dict.fromkeys(phases, ()))
-
-
-def _about(project: Workspace, rules: Machine, feature: str, about: str) -> tuple[str, dict[str, Any]]:
-    """Return the key (R004-06) and what the context says of it. A folder stands for its first feature (I004-17)."""
-    if not (feature or about).strip():
-        raise click.UsageError("say what it is about: --feature FILE or --task TEXT")
-    own = {rules.key: about or feature} if rules.key not in (files.FEATURE, files.TASK) else {}
-    context: dict[str, Any] = own | {
-        name: value for name, value in ((files.FEATURE, feature), (files.TASK, about)) if value
-    }
-    place = project.root / feature if feature else project.root
-    if feature and project.contains(place) and place.is_dir():
-        inside = featurefile.in_folder(place)
-        if not inside:
-            raise HoldfastError(f"{feature} holds no feature file, which ends in .md")
-        context |= {"folder_mode": True, "folder_path": feature, "folder_features": inside}
-        context[files.FEATURE] = f"{feature.rstrip('/')}/{inside[0]}"
-    return context.get(files.FEATURE) or about, context
-
-
 def _clean(project: Workspace, keep: list[str]) -> list[str]:
     due = retention.due(project, options.session() or "")
     old = [each for each in due.old if each.path.stem not in keep]
     gone = retention.remove(project, old[:_MOST_REMOVED])
     more = len(old) - _MOST_REMOVED
-    said = [f"{more} more are old; run `{folder.CLEANUP}`."] if more > 0 else []
-    return [*(f"Removed {each.place}: {each.said}." for each in gone), *said, *([f"{due.said}."] if due.said else [])]
+    said = [retention.summary(gone), f"{more} more are old; run `{folder.CLEANUP}`." if more > 0 else ""]
+    line = " ".join(filter(None, [*said, f"{due.said}." if due.said else ""]))
+    return [line] if line else []
 
 
 def _options(workflow: Workflow, project: Workspace) -> list[str]:
@@ -310,10 +271,6 @@ def _busy(project: Workspace, workflow: Workflow, seen: view.Seen) -> list[str]:
         f"Note: last activity {display.ago(moved, clock.now(), short=True)} by session {owner[:8]}, which is live.",
         "",
     ]
-
-
-def _names(rules: Machine) -> set[str]:
-    return {each.name for each in rules.stages}
 
 
 def _name(key: str) -> str:
