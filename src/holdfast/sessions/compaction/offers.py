@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError, command_line
 from holdfast.patterns import regex
-from holdfast.sessions.compaction import hints
+from holdfast.sessions.compaction import hints, save
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import wording
 from holdfast.workflow.wording import Message
@@ -52,6 +51,7 @@ def greet(event: Event, context: Context) -> list[Message]:
     from holdfast.workflow import guidance, registry
 
     project = Workspace.of(context.project)
+    plans = save.take_over(project, event.session_id)
     found = registry.candidates(project, event.session_id)
     told = hints.withheld(event, context, found)
     waiting = _waiting(project, event.session_id, found.workflows)
@@ -62,8 +62,7 @@ def greet(event: Event, context: Context) -> list[Message]:
         told.append(Message(line, to_user=True))
     if not project.client.attended(context.environ):
         return told
-    plans = [] if waiting else chain.from_iterable(registry.detected(lambda each: each.unseen(project)))
-    names = [each.key for each in waiting] or list(plans)
+    names = [each.key for each in waiting] or plans
     if getattr(event, "source", "") != "clear":  # after /clear the model has forgotten what it was told
         names = [each for each in names if not hints.was_told(project, event.session_id, hints.OFFERED, each)]
     return (
