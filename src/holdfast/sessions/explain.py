@@ -161,7 +161,7 @@ def _state_file(workflow: Workflow) -> dict[str, Any]:
         "created_at": workflow.created_at,
         "updated_at": workflow.updated_at,
         "recovered": workflow.recovered,
-        "warnings": list(workflow.warnings),
+        "warnings": [*workflow.warnings, *workflow.remarks],
     }
 
 

@@ -43,7 +43,7 @@ def whole(workflow: Workflow) -> dict[str, Any]:
         "created_at": workflow.created_at,
         "origin": workflow.origin,
         "recovered": workflow.recovered,
-        "warnings": list(workflow.warnings),
+        "warnings": [*workflow.warnings, *workflow.remarks],
     }
 
 

@@ -1,4 +1,4 @@
-"""Save what a memory file or a plan says about a workflow (R001-13, I001-6)."""
+"""Save what a memory file or a plan says about a workflow (R001-13, I001-6). Loads detection on first use."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import clock, paths
 from holdfast.errors import HoldfastError
-from holdfast.formats.compaction import adapter
-from holdfast.formats.compaction.detection import detect, memory, plans, plantext
+from holdfast.formats.compaction import record
 from holdfast.workflow import manyfiles
 from holdfast.workflow.model import Detected
 
@@ -27,8 +26,10 @@ def save(
 
     When a session starts, nothing shows yet that it works on a plan, so a plan without a state file only waits.
     """
-    if not any(each.exists() for each in (project.root / memory.FILE, paths.plans_dir(project.root))):
+    if starting and not any(each.exists() for each in (project.root / record.SOURCES[0], paths.plans_dir(project.root))):
         return Detected()  # as nearly everywhere
+    from holdfast.formats.compaction.detection import detect, plantext
+
     found = detect.detect(project, session, written=written)
     idle = _fresh_plans(project, found) if starting else () if written else found.waiting
     waiting = tuple(filter(None, (_left_alone(project, plan) for plan in idle)))
@@ -52,6 +53,8 @@ def skipped(project: Records) -> list[str]:
 
 def waiting(project: Records, places: Sequence[str]) -> list[str]:
     """Name the plans that aren't loaded; see `workflow.adapter.Detector`."""
+    from holdfast.formats.compaction.detection import plans
+
     return [line for place in places if (line := plans.hint(project.root, place))]
 
 
@@ -61,6 +64,8 @@ def _fresh_plans(project: Records, found: Detection) -> list[Extract]:
 
 
 def _saved(project: Records, session: str, extract: Extract, written: Path | None, *, again: bool) -> Detected:
+    from holdfast.formats.compaction import adapter
+
     if not adapter.may_save(project, session, extract, written=written is not None):
         return Detected(
             report=f"{extract.name!r} from {extract.source} was not saved: its workflow isn't this session's"
@@ -80,6 +85,8 @@ def _saved(project: Records, session: str, extract: Extract, written: Path | Non
 
 def _left_alone(project: Records, plan: Extract) -> str:
     """Return the path of a plan that would create a state file and waits until somebody takes it up; or empty."""
+    from holdfast.formats.compaction import adapter
+
     with suppress(HoldfastError):
         if adapter.intend(project, plan).action == "created":
             return plan.source.relative_to(project.root).as_posix()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError, command_line
 from holdfast.patterns import regex
-from holdfast.sessions.compaction import hints, save
+from holdfast.sessions.compaction import hints
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import wording
 from holdfast.workflow.wording import Message
@@ -48,6 +48,7 @@ def greet(event: Event, context: Context) -> list[Message]:
         event: a `SessionStart`.
         context: its context.
     """
+    from holdfast.sessions.compaction import save
     from holdfast.workflow import guidance, registry
 
     project = Workspace.of(context.project)

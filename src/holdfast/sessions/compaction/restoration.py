@@ -68,12 +68,11 @@ def restore_agent(event: Event, context: Context) -> list[Message]:
 
 
 def _restored(event: Event, context: Context, known: bool) -> list[Message]:
-    from holdfast.sessions.compaction import save, snapshots
+    from holdfast.sessions.compaction import snapshots
     from holdfast.sessions.history import history
     from holdfast.sessions.ownership import arbitration
 
     project, session = Workspace.of(context.project), event.session_id
-    save.take_over(project, session)
     found = registry.candidates(project, session)
     history.observe_all(project, found.workflows)
     resumed = getattr(event, "source", "") == "resume" and not snapshots.missed(project, session)
