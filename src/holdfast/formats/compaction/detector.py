@@ -26,7 +26,9 @@ def save(
 
     When a session starts, nothing shows yet that it works on a plan, so a plan without a state file only waits.
     """
-    if starting and not any(each.exists() for each in (project.root / record.SOURCES[0], paths.plans_dir(project.root))):
+    if starting and not any(
+        each.exists() for each in (project.root / record.SOURCES[0], paths.plans_dir(project.root))
+    ):
         return Detected()  # as nearly everywhere
     from holdfast.formats.compaction.detection import detect, plantext
 
