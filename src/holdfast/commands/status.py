@@ -112,11 +112,7 @@ def _trouble(line: str) -> str:
 
 
 def _row(project: Workspace, workflow: Workflow) -> dict[str, Any]:
-    return views.row(workflow) | {
-        "position": workflow.position,
-        "owner": owners.owner(project, workflow),
-        "ended": workflow.ended,
-    }
+    return views.row(workflow) | {"position": workflow.position, "owner": owners.owner(project, workflow)}
 
 
 def _snapshot(project: Workspace, snapshot: snapshots.Snapshot) -> dict[str, Any]:

@@ -35,10 +35,11 @@ def explain(project: Workspace, session: str | None = None) -> dict[str, Any]:
 
     Keys: root; candidates (files looked at, with reasons and warnings; `notable` marks those whose refusal may
     surprise; files refused for much the same reason share a `kind`); near_misses (plans at places that aren't read,
-    each with the command that takes it up); detected (the extract or None); state_files (all of them, with created, updated, phase and status); problems; left_alone (files of other programs, and whether they
-    are in the way); accumulating (older files of a workflow, and finished ones); would_save (action, path); prospects
-    (what each unfinished workflow gets at the next compaction, of `session` if given, and why); would_restore (the refs
-    that the model will see then, the one in full first).
+    each with the command that takes it up); detected (the extract or None); state_files (all of them, with created,
+    updated, phase and status); problems; left_alone (files of other programs, and whether they are in the way);
+    accumulating (older files of a workflow, and finished ones); would_save (action, path); prospects (what each
+    unfinished workflow gets at the next compaction, of `session` if given, and why); would_restore (the refs that the
+    model will see then, the one in full first).
     """
     live = sessions.live_others(project, "")
     session = next(iter(live)) if session is None and len(live) == 1 else session

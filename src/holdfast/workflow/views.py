@@ -28,6 +28,7 @@ def row(workflow: Workflow) -> dict[str, Any]:
         "phase": workflow.phase,
         "path": str(workflow.path),
         "updated_at": workflow.updated_at,
+        "ended": workflow.ended,
     }
 
 

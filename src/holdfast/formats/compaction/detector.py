@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from holdfast import clock, paths
@@ -38,8 +39,8 @@ def save(
     extract = found.extract
     if extract is None or (starting and extract.origin == "plan" and _left_alone(project, extract)):
         return Detected(waiting=waiting)
-    again = written == extract.source and (not text or extract.name in text or plantext.may_be_active(text))
-    return _saved(project, session, extract, written, again=again)._replace(waiting=waiting)
+    new = written == extract.source and (not text or extract.name in text or plantext.may_be_active(text))
+    return _saved(project, session, replace(extract, new=new), written)._replace(waiting=waiting)
 
 
 def skipped(project: Records) -> list[str]:
@@ -65,7 +66,7 @@ def _fresh_plans(project: Records, found: Detection) -> list[Extract]:
     return [each for each in found.extracts if each.origin == "plan" and each.mtime >= since]
 
 
-def _saved(project: Records, session: str, extract: Extract, written: Path | None, *, again: bool) -> Detected:
+def _saved(project: Records, session: str, extract: Extract, written: Path | None) -> Detected:
     from holdfast.formats.compaction import adapter
 
     if not adapter.may_save(project, session, extract, written=written is not None):
@@ -73,7 +74,7 @@ def _saved(project: Records, session: str, extract: Extract, written: Path | Non
             report=f"{extract.name!r} from {extract.source} was not saved: its workflow isn't this session's"
         )
     try:
-        saved = adapter.save(project, extract, again=again)
+        saved = adapter.save(project, extract)
     except HoldfastError as error:
         return Detected(report=f"{extract.name!r} from {extract.source} was not saved: {error}", failed=True)
     report = f"saved {extract.name!r} from {extract.source}: {saved.action}"

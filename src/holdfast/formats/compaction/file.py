@@ -181,9 +181,9 @@ def view(project: Records, file: StateFile) -> Workflow:
     origin: Any = "plan" if context.get(DERIVED) else "agent"
     status, ended = "completed" if context.get(ENDED_EARLY) is True else _status(where), ""
     if status != "completed":
-        made = source_of(project, file)
-        ended = source.ended(project.root, made.place, title, file.document.mtime)
-        status = "completed" if ended and made.derived else status
+        place, derived = source.of(project, file)
+        ended = source.ended(project.root, place, title, file.document.mtime)
+        status = "completed" if ended and derived else status
     return Workflow(
         format=NAME,
         id=path.stem,
@@ -210,11 +210,6 @@ def view(project: Records, file: StateFile) -> Workflow:
         ended=ended,
         remarks=tuple(remarks),
     )
-
-
-def source_of(project: Records, file: StateFile) -> source.Source:
-    """Return the plan or memory file that a save made a state from."""
-    return source.of(project, file.path, file.document.raw, values.mapping(file.data.get("context"), "context", []))
 
 
 def fresh(name: str, kind: str, where: Spot, content: Mapping[str, Any]) -> dict[str, Any]:

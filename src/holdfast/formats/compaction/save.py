@@ -57,19 +57,19 @@ class Intent:
     data: Mapping[str, Any] | None = None
 
 
-def save(project: Records, extract: Extract | None, *, again: bool = False) -> Saved:
+def save(project: Records, extract: Extract | None) -> Saved:
     """Merge an extract into its workflow's state file, or create one.
 
     A value is taken over only if it differs from the extract last seen for that file or, without one, if the memory
     file is newer than the state file. So an old memory file never sets a phase back. A workflow that was completed, or
-    whose file was removed while the extract stayed the same, isn't created again, unless somebody has just written the
-    text `again`. Without anything new, nothing is written. Raises StateError.
+    whose file was removed while the extract stayed the same, isn't created again, unless the extract is `new`. Without
+    anything new, nothing is written. Raises StateError.
     """
-    first = intend(project, extract, again=again)
+    first = intend(project, extract)
     if extract is None or first.action in ("buried", "none"):
         return Saved(None, first.action, first.path)
     with locked(files.folder(project)):
-        return statefile.insist(lambda: _carry_out(project, extract, intend(project, extract, again=again)))
+        return statefile.insist(lambda: _carry_out(project, extract, intend(project, extract)))
 
 
 def may_save(project: Records, session: str, extract: Extract, *, written: bool) -> bool:
@@ -87,14 +87,14 @@ def may_save(project: Records, session: str, extract: Extract, *, written: bool)
     return not others and (extract.origin != "plan" or project.fresh(entry.workflow))
 
 
-def intend(project: Records, extract: Extract | None, *, again: bool = False) -> Intent:
+def intend(project: Records, extract: Extract | None) -> Intent:
     """Return what `save` would do now, without writing any file. Raises StateError if nothing can be saved."""
     if extract is None:
         return Intent("none")
     statefile.guard(project.root, files.folder(project) / "any")
     entry = existing(project, extract)
     if entry is None:
-        return _intend_new(project, extract, again=again)
+        return _intend_new(project, extract)
     taken = _taken(extract, _last(project, entry.workflow.path), entry)
     data = _merged(entry, taken)
     action: Action = "unchanged" if data == entry.file.data else "updated"
@@ -150,11 +150,10 @@ def remember(project: Records, workflow: Workflow, extract: Extract, *, derived:
     """
     path = workflow.path
     last = (_last(project, path) or {}).get("content", {})
-    content = {**extract.content, _HELD: workflow.current, source.PLACE: last.get(source.PLACE, "")}
-    content[source.DIGEST] = last.get(source.DIGEST, "")
+    made = last.get(source.PLACE, ""), last.get(source.DIGEST, "")
     if derived:
-        content[source.PLACE] = extract.source.relative_to(project.root).as_posix()
-        content[source.DIGEST] = source.digest(workflow.raw)
+        made = extract.source.relative_to(project.root).as_posix(), source.digest(workflow.raw)
+    content = {**extract.content, _HELD: workflow.current, source.PLACE: made[0], source.DIGEST: made[1]}
     if last == content:
         return
     try:
@@ -163,15 +162,14 @@ def remember(project: Records, workflow: Workflow, extract: Extract, *, derived:
         log.write("warning", f"what other files say about {path} wasn't remembered: {error}")
 
 
-def _intend_new(project: Records, extract: Extract, *, again: bool) -> Intent:
+def _intend_new(project: Records, extract: Extract) -> Intent:
     over = extract.status == "completed" and (extract.current or 1) >= (extract.total or 1)
     if over:
         return Intent("none")
-    if not again:
-        if _is_buried(project, extract):
-            return Intent("buried")
-        if gone := _saved_to(project, extract):
-            return Intent("buried", gone)
+    if not extract.new and _is_buried(project, extract):
+        return Intent("buried")
+    if not extract.new and (gone := _saved_to(project, extract)):
+        return Intent("buried", gone)
     current = max(extract.current or 1, 1)
     total = max(extract.total or current, 1)
     where = Spot(min(current, total), total, extract.phase or f"Phase {current}", extract.status or "in_progress")
@@ -185,7 +183,7 @@ def _carry_out(project: Records, extract: Extract, intent: Intent) -> Saved:
     if intent.path is None or intent.data is None:
         return Saved(None, intent.action, None)
     workflow = intent.entry.workflow if intent.entry else None
-    derived = intent.entry is None or files.source_of(project, intent.entry.file).derived
+    derived = intent.entry is None or source.of(project, intent.entry.file)[1]
     if intent.action != "unchanged":
         before = intent.entry.file if intent.entry else None
         workflow = files.write(project, intent.path, dict(intent.data), before, why="save").workflow
