@@ -175,6 +175,13 @@ class Desk:
         assert not {"continue", "decision"} & set(assert_acceptable("SessionStart", fired.stdout))
         return fired
 
+    def written(self, place: str, content: str, *, session: str = ME, **changes: Any) -> None:
+        """Have the model write a file; a tool's name and arguments may replace those of Write."""
+        path = str(self.put(place, content))
+        given = {"file_path": path, **changes.pop("tool_input", {"content": content})}
+        fields = {"tool_name": "Write", "tool_response": {}, **changes, "tool_input": given}
+        assert self.project.fire("PostToolUse", "PostToolUse-Write", session_id=session, **fields).faults == []
+
     def compaction(self, *, session: str = ME) -> str:
         """Let a whole compaction happen; return what stands in the model's context after it."""
         self.precompact(session=session)

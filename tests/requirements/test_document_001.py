@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -154,6 +155,22 @@ def test_a_same_named_file_of_the_users_replaces_one_handler_and_not_the_other(d
     created = [path for path in desk.files if path.parent.name != "by-hand"]
     assert bool(created) is (name != "save_workflow")
     assert (RESTORED in text) is (name != "restore_workflow")
+
+
+@pytest.mark.parametrize("place", ["PLAN.md", "task_plan.md", ".planning/STATE.md", "CLAUDE/Plan/importer.md"])
+def test_explain_names_a_plan_that_is_not_read_and_its_command_takes_it_up(desk: Desk, place: str) -> None:
+    """R001-27: a plan at another tool's place, until a workflow requires reading it."""
+    desk.put(
+        place, "# 🔄 It's an `Importer`\n\n**Status**: In Progress\n\n- [x] Phase 1: Design\n- [ ] Phase 2: Build\n"
+    )
+    said = desk.run("explain").out
+    (line,) = [each for each in said.splitlines() if each.startswith(f"  - {place}: ")]
+    program, *arguments = shlex.split(line.split("`")[1])
+
+    desk.run(*arguments)
+
+    assert (program, desk.show()["required_reading"]) == ("holdfast", [f"@{place}"])
+    assert f"  - {place}: " not in desk.run("explain").out
 
 
 def _listed(desk: Desk, event: str) -> list[dict[str, Any]]:

@@ -210,3 +210,66 @@ def test_a_completed_workflow_can_be_looked_up_in_the_archive(desk: Desk) -> Non
     assert (row["title"], row["status"], row["format"]) == ("QA Loop", "completed", "compaction")
     shown = desk.show(row["id"])
     assert (shown["key_reminders"], shown["required_reading"]) == (["Be kind"], ["@docs/a.md"])
+
+
+PLAN = "# Plan 001: User Auth\n\n**Status**: 🔄 In Progress\n\n## Phase 1: Design\n\n- [ ] a\n\n## Phase 2: Build\n"
+PLACE = "CLAUDE/Plan/001-auth/PLAN.md"
+
+
+def _move(desk: Desk, place: str) -> None:
+    (desk.root / "CLAUDE/Plan/Completed").mkdir()
+    (desk.root / place).parent.rename(desk.root / "CLAUDE/Plan/Completed/001-auth")
+
+
+ENDS: dict[str, tuple[str, str, Callable[[Desk, str], object], str]] = {
+    "a plan that says so": (
+        *(PLACE, PLAN, lambda desk, place: desk.put(place, PLAN.replace("🔄 In Progress", "✅ Complete"))),
+        f"in {PLACE} the status says completed",
+    ),
+    "a plan that was moved": (PLACE, PLAN, _move, f"{PLACE} is gone"),
+    "a plan that was deleted": (PLACE, PLAN, lambda desk, place: (desk.root / place).unlink(), f"{PLACE} is gone"),
+    "lines that left the memory file": (
+        *("CLAUDE.local.md", "# Workflow State\n\nWorkflow: User Auth\nPhase: 1/2 - Design\n"),
+        *(lambda desk, place: desk.put(place, "# Notes\n"), "CLAUDE.local.md no longer names it as unfinished"),
+    ),
+    "another workflow in the memory file": (
+        *("CLAUDE.local.md", "# Workflow State\n\nWorkflow: User Auth\nPhase: 1/2 - Design\n"),
+        lambda desk, place: desk.put(place, "# Workflow State\n\nWorkflow: Next\nPhase: 1/2 - Design\n"),
+        "CLAUDE.local.md no longer names it as unfinished",
+    ),
+    "a memory file that was deleted": (
+        *("CLAUDE.local.md", "# Workflow State\n\nWorkflow: User Auth\nPhase: 1/2 - Design\n"),
+        *(lambda desk, place: (desk.root / place).unlink(), "CLAUDE.local.md is gone"),
+    ),
+}
+
+
+@pytest.mark.parametrize("touched", [False, True])
+@pytest.mark.parametrize("end", ENDS)
+def test_a_derived_state_ends_with_its_source(desk: Desk, end: str, touched: bool) -> None:
+    """I001-6: at once, wherever one looks. What an agent changed since goes on, and the model is told (I001-9)."""
+    place, text, finish, why = ENDS[end]
+    desk.put(place, text, age=60)
+    desk.compaction()
+    if touched:
+        desk.run("update", "--remind", "Be kind", session=ME)
+    path = desk.file
+
+    finish(desk, place)
+
+    wrong = []
+    (row,) = [each for each in desk.run("status", "--json").json["workflows"] if each["title"] == "User Auth"]
+    if (row["status"], row["ended"]) != ("active" if touched else "completed", why):
+        wrong.append(f"status: {row}")
+    if not touched and f"; {why})" not in desk.run("status").out:
+        wrong.append("status for people")
+    if touched is not ("User Auth" in desk.begin("clear").context):
+        wrong.append("a start")
+    told = desk.compaction()
+    if touched is not ("Workflow: User Auth" in told and f"{why}. If the work is over: `holdfast done --all" in told):
+        wrong.append(f"a compaction: {told}")
+    if not touched:
+        desk.put(place, text)
+        (row,) = [each for each in desk.run("status", "--json").json["workflows"] if each["title"] == "User Auth"]
+        wrong += [] if row["status"] == "active" else ["the source is back"]
+    assert path.exists() and not wrong, wrong

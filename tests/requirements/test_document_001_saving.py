@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests import processes
+from tests.handmade import ME, OTHER
 from tests.requirements import document_001 as document
 from tests.requirements.document_001 import FOLDER, Desk, untouched
 
@@ -281,3 +283,49 @@ def test_a_completed_workflow_is_not_created_again_by_an_unchanged_memory_file(d
 
     desk.put("CLAUDE.local.md", document.words("memory-file.md").replace("4/10 - SEO Generation", "1/10 - Research"))
     assert "Phase: 1/10 - Research" in desk.compaction(), "a workflow is repeatable: a new run is a new workflow"
+
+
+PLAN = "# Tide\n\n**Status**: 🔄 In Progress\n\n## Phase 1: Measure\n\n## Phase 2: Build\n"
+
+
+@pytest.mark.parametrize("how", ["by the command", "by the document's rm -rf"])
+@pytest.mark.parametrize(("place", "text"), [("CLAUDE.local.md", MEMORY), ("CLAUDE/Plan/001/PLAN.md", PLAN)])
+def test_the_same_text_written_anew_is_a_new_run(desk: Desk, place: str, text: str, how: str) -> None:
+    """I001-6: if a hook saw the write; until then `explain` says why nothing is taken up, and what would be."""
+    desk.written(place, text)
+    first = desk.file
+    if how == "by the command":
+        desk.run("done", "--all")
+    else:
+        shutil.rmtree(first.parent)
+    wrong = []
+    desk.written(place, f"{text}\nA note.\n", tool_name="Edit", tool_input={"old_string": "", "new_string": "A note."})
+    if desk.compaction() or desk.files:
+        wrong.append("an edit of something else revived it")
+    said = desk.run("explain").out
+    reason = "this workflow is completed" if how == "by the command" else "the state file was removed"
+    wrong += (
+        [] if f"nothing: {reason}, and what the file says of it hasn't changed since. If Claude" in said else [said]
+    )
+
+    desk.written(place, text)
+
+    (row,) = desk.run("list", "--json").json
+    wrong += [] if (row["status"], desk.file != first) == ("active", True) else [f"no new run: {row}"]
+    assert "Workflow: " in desk.compaction() and not wrong, wrong
+
+
+def test_explain_says_why_nothing_is_taken_up(desk: Desk) -> None:
+    """R001-27: the file says that it is over, or the workflow can belong to another session."""
+    desk.put("CLAUDE.local.md", f"{LAST}Status: completed\n")
+    over = desk.run("explain").out
+    desk.put("CLAUDE.local.md", MEMORY)
+    desk.precompact(session=OTHER)
+    desk.put("CLAUDE.local.md", LAST)
+    desk.project.fire("UserPromptSubmit", "UserPromptSubmit", session_id=ME)
+    foreign = desk.run("explain", session=ME).out
+
+    assert "nothing: CLAUDE.local.md says that it is completed" in over
+    assert "PreCompact can't save what the files say: another live session could own the workflow" in foreign
+    desk.precompact()
+    assert desk.state["phase"]["current"] == 2

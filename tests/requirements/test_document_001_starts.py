@@ -81,6 +81,26 @@ def test_a_plan_that_no_save_has_taken_over_is_one_line(desk: Desk) -> None:
     assert told.endswith('To take one up, run `holdfast start "TITLE" --read PATH`.')
 
 
+def test_the_memory_file_is_seen_before_the_first_compaction(desk: Desk) -> None:
+    """R001-21, I001-12: at a start, in `status`, `list`, `show` and `next`, with the same rules as at PreCompact."""
+    looks: dict[str, Callable[[], str]] = {
+        "start": lambda: desk.begin("startup").context,
+        "status": lambda: desk.run("status").out,
+        "list": lambda: desk.run("list").out,
+        "show": lambda: desk.run("show").out,
+        "next": lambda: desk.run("next", session=ME).out,
+    }
+    wrong = []
+    for name, look in looks.items():
+        desk.put("CLAUDE.local.md", f"# Current Workflow State\n\nWorkflow: By {name}\nPhase: 4/10 - SEO Generation\n")
+        seen = look()
+        wrong += [] if f"By {name}" in seen and "4/10" in seen else [f"{name}: {seen}"]
+        desk.run("done", "--all", f"By {name}")
+        again = look() if name in ("start", "status", "list") else ""
+        wrong += [f"{name} revived it: {again}"] if f"By {name}" in again else []
+    assert not wrong, wrong
+
+
 def test_nobody_at_a_session_is_told_nothing(tmp_path: Path) -> None:
     """A job (`claude -p`) does what it was started for; of older clients the entrypoint tells it."""
     place = processes.make(tmp_path)

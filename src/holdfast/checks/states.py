@@ -76,7 +76,7 @@ def misplaced(each: Foreign) -> Finding:
 def unsound(workflows: Iterable[Workflow], level: Callable[[str, str], Finding]) -> Iterator[Finding]:
     """Yield a finding of the given level for each warning about a state file's content."""
     for workflow in workflows:
-        for warning in workflow.warnings:
+        for warning in (*workflow.warnings, *workflow.remarks):
             field = _FIELD.match(warning)
             remedy = f'correct "{field[1]}" in {workflow.path}' if field else f"correct {workflow.path}"
             yield level(f"{workflow.path}: {warning}", remedy)

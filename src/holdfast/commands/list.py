@@ -11,6 +11,7 @@ from rich.text import Text
 from holdfast import clock, paths
 from holdfast.commands import options, sheet
 from holdfast.sessions import templates
+from holdfast.sessions.compaction import save
 from holdfast.sessions.history import archive
 from holdfast.workflow import registry, views
 from holdfast.workflow.wording import one_line
@@ -50,6 +51,7 @@ def command(archived: bool, patterns: bool, as_json: bool, project_dir: str | No
 def _present(project: Workspace, as_json: bool) -> None:
     if project.ledger_file.exists():
         _ = project.ledger  # opening it reports a problem, if there is one
+    save.take_over(project, options.session() or "")
     found = registry.all_found(project)
     for problem in found.problems:
         click.echo(paths.shown(f"{problem.path}: {problem.reason}"), err=True)

@@ -87,7 +87,7 @@ def _page(overview: Overview, others: Sequence[Workflow], now: datetime, width: 
     sheet = Sheet(width)
     sections.head(sheet, overview, now, brief=fold.head)
     sections.phases(sheet, overview, now, brief=fold.past, few=fold.phases)
-    warnings = [sections.text(each) for each in overview.workflow.warnings]
+    warnings = [sections.text(each) for each in (*overview.workflow.warnings, *overview.workflow.remarks)]
     problems = list(sections.problems(overview.workflow.root, overview.problems))
     more = sections.extras_in_a_line(overview)
     if fold.lists:

@@ -161,6 +161,7 @@ def command(
     news = [
         _started(workflow),
         _counted_from_zero(workflow),
+        *(f"warning: {each}" for each in workflow.remarks),
         "" if session else _NOBODYS,
         *(f"{quoted(each.title)} ({each.id}) is paused." for each in paused),
         seen,

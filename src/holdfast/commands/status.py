@@ -14,7 +14,7 @@ from holdfast.files.redact import redact, redact_value
 from holdfast.install import inspection
 from holdfast.plugins import loader
 from holdfast.sessions.agents import agent_status
-from holdfast.sessions.compaction import deliveries, losses, snapshots
+from holdfast.sessions.compaction import deliveries, losses, save, snapshots
 from holdfast.sessions.ownership import former_ledger, owners, sessions
 from holdfast.workflow import registry, views
 from holdfast.workflow.wording import count, one_line, quoted
@@ -52,6 +52,7 @@ def command(as_json: bool, project_dir: str | None) -> None:
       holdfast status
     """
     project = options.open_project(project_dir)
+    save.take_over(project, options.session() or "")
     found = registry.all_found(project)
     status = redact_value(_status(project, found))
     if as_json:
@@ -129,9 +130,10 @@ def _snapshot(project: Workspace, snapshot: snapshots.Snapshot) -> dict[str, Any
 
 def _workflow(row: dict[str, Any]) -> str:
     owner = f", owned by session {row['owner'][:8]}" if row["owner"] else ""
+    ended = f"; {one_line(row['ended'])}" if row["ended"] else ""
     phase = f" {row['phase']}" if row["phase"] else ""
     status = "paused" if row["paused"] else row["status"]
-    return f"{one_line(row['title'])}: {status}, {row['position']}{phase} ({row['format']}{owner})"
+    return f"{one_line(row['title'])}: {status}, {row['position']}{phase} ({row['format']}{owner}{ended})"
 
 
 def _agents(project: Workspace) -> list[dict[str, Any]]:

@@ -20,12 +20,13 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
 
 _CONTENT = {"reading": "to read", "reminders": "to remember", "context": "as context"}
+_SINCE = "what the file says of it hasn't changed since. If Claude writes it there again, a new run begins"
 _MEANINGS = {
     "created": "PreCompact creates",
     "updated": "PreCompact updates",
     "unchanged": "nothing new; what the files say is already in",
-    "buried": "nothing: this workflow is completed, and the file that describes it hasn't changed since",
-    "gone": "nothing: the state file was removed, and the file that describes the workflow hasn't changed since.",
+    "buried": f"nothing: this workflow is completed, and {_SINCE}; so does `holdfast start`",
+    "gone": f"nothing: the state file was removed, and {_SINCE}. To bring the old one back:",
 }
 
 
@@ -33,11 +34,12 @@ def explain(project: Workspace, session: str | None = None) -> dict[str, Any]:
     """Return everything that decides about saving and restoring in a project; nothing is written.
 
     Keys: root; candidates (files looked at, with reasons and warnings; `notable` marks those whose refusal may
-    surprise; files refused for much the same reason share a `kind`); detected (the extract or None); state_files (all
-    of them, with created, updated, phase and status); problems; left_alone (files of other programs, and whether they
-    are in the way); accumulating (older files of a workflow, and finished ones); would_save (action, path); prospects
-    (what each unfinished workflow gets at the next compaction, of `session` if given, and why); would_restore (the refs
-    that the model will see then, the one in full first).
+    surprise; files refused for much the same reason share a `kind`); near_misses (plans at places that aren't read,
+    each with the command that takes it up); detected (the extract or None); state_files (all of them, with created,
+    updated, phase and status); problems; left_alone (files of other programs, and whether they are in the way);
+    accumulating (older files of a workflow, and finished ones); would_save (action, path); prospects (what each
+    unfinished workflow gets at the next compaction, of `session` if given, and why); would_restore (the refs that the
+    model will see then, the one in full first).
     """
     live = sessions.live_others(project, "")
     session = next(iter(live)) if session is None and len(live) == 1 else session
@@ -51,6 +53,7 @@ def explain(project: Workspace, session: str | None = None) -> dict[str, Any]:
     return {
         "root": str(project.root),
         "candidates": [candidate for each in seen for candidate in each.candidates],
+        "near_misses": [each for one in seen for each in one.near_misses],
         "detected": chosen.detected,
         "state_files": [_state_file(workflow) for workflow in every.values()],
         "problems": [{"path": str(problem.path), "reason": problem.reason} for problem in found.problems],
@@ -75,7 +78,7 @@ def text(explanation: Mapping[str, Any], *, everything: bool = False) -> str:
     alone = {each["path"] for each in explanation["left_alone"]}
     sections = {
         "Workflows": [f"{_title(explanation, each['ref'])}: {each['reason']}" for each in explanation["prospects"]],
-        "Saved first": _saying(explanation["would_save"]),
+        "Saved first": _saying(explanation["would_save"], explanation["detected"], root),
         "State files": [
             f"{each['line']}\n    {each['path']}, {_created(each['created_at'])}"
             f"changed {clock.minute(each['updated_at'])}"
@@ -84,6 +87,9 @@ def text(explanation: Mapping[str, Any], *, everything: bool = False) -> str:
         ],
         "Found in other files": _detected(explanation["detected"], root),
         "Files that can describe a workflow": outlook.looked_at(explanation["candidates"], root, everything=everything),
+        "Looks like a plan": [
+            f"- {each['path'].removeprefix(root)}: {each['reason']}" for each in explanation["near_misses"]
+        ],
         "Problems": [
             f"warning: {each['path'].removeprefix(root)}: {each['reason']}"
             for each in explanation["problems"]
@@ -120,13 +126,13 @@ def _title(explanation: Mapping[str, Any], ref: str) -> str:
     return quoted(explanation["detected"]["name"]) if explanation["detected"] else ref
 
 
-def _saying(save: Mapping[str, Any]) -> list[str]:
+def _saying(save: Mapping[str, Any], detected: Mapping[str, Any] | None, root: str) -> list[str]:
     """Say what the next PreCompact would do; nothing if it has nothing to do."""
     if save["action"] == "none":
-        return []
+        return [f"nothing: {detected['source'].removeprefix(root)} says that it is completed"] if detected else []
     meaning = _MEANINGS.get(save["action"], save["action"])
     if save["action"] == "buried" and save["path"]:
-        return [f"{_MEANINGS['gone']} To bring it back: {save['remedy'] or 'change it there'}"]
+        return [f"{_MEANINGS['gone']} {save['remedy'] or 'change it there'}"]
     return [" ".join(filter(None, (meaning, save["path"])))]
 
 
@@ -161,7 +167,7 @@ def _state_file(workflow: Workflow) -> dict[str, Any]:
         "created_at": workflow.created_at,
         "updated_at": workflow.updated_at,
         "recovered": workflow.recovered,
-        "warnings": list(workflow.warnings),
+        "warnings": [*workflow.warnings, *workflow.remarks],
     }
 
 

@@ -166,17 +166,18 @@ class StoresNotes(Protocol):
 class Detector(Protocol):
     """The module `detector` in the folder of a format whose record has SOURCES."""
 
-    def save(self, project: Records, session: str, *, written: Path | None = None) -> Detected:
+    def save(
+        self, project: Records, session: str, *, written: Path | None = None, text: str = "", starting: bool = False
+    ) -> Detected:
         """Merge what the files say about a session's work into a state file. Never raises for their contents.
 
-        A file that the session has just `written` is always looked at, and then none is waiting.
+        A file that the session has just `written` is always looked at, and then none is waiting; what it says in the
+        `text` of this edit begins again even if it was completed. When a session or a command is `starting`, only what
+        every session is told is saved, and all other fresh files in progress wait.
         """
 
     def skipped(self, project: Records) -> list[str]:
         """Return a line for each kind of file of which some were not looked at, with what to do about it."""
-
-    def unseen(self, project: Records) -> list[str]:
-        """Return the paths, relative to the root, of files in progress that no save has taken over yet."""
 
     def waiting(self, project: Records, places: Sequence[str]) -> list[str]:
         """Return what to tell a session about waiting files, a line for each that is still in progress."""

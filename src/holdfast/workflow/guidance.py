@@ -161,6 +161,8 @@ def build(
 def line(workflow: Workflow) -> str:
     """Return a workflow as one line: `"Title" (format): phase 2/5 "Build", in_progress`."""
     name = f"{wording.quoted(workflow.title)} ({workflow.format})"
+    if workflow.finished and workflow.ended:
+        return f"{name}: {workflow.status}, {workflow.ended}"
     if workflow.finished:
         how_many = workflow.total if workflow.in_order and workflow.status == "completed" else workflow.position
         return f"{name}: {workflow.status}, {how_many} {workflow.unit}{'' if how_many == 1 else 's'}"
@@ -321,7 +323,9 @@ def _places(workflow: Workflow) -> list[str]:
 
 def _notes(workflow: Workflow) -> list[str]:
     broken = ["the state file could not be read; this is its last good content"] if workflow.recovered else []
-    return [*broken, *workflow.warnings]
+    over = command_line("done", "--all", wording.one_line(workflow.title))
+    ended = [f"{workflow.ended}. If the work is over: `{over}`"] if workflow.ended else []
+    return [*broken, *ended, *workflow.warnings]
 
 
 def _left_out(workflow: Workflow, sections: Iterable[Section]) -> list[str]:

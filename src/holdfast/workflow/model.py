@@ -79,6 +79,10 @@ class Workflow:
             follow one another.
         needs: the ids of the phases whose results the first of `due` builds on; empty if the phases follow one another.
         abandoned: whether it was cancelled; its status is then `failed`.
+        ended: what became of the file that it was saved from, if that file no longer describes it as unfinished; empty
+            otherwise. The workflow is then completed, unless an agent changed it since (I001-9).
+        warnings: what the model and people must know of it.
+        remarks: what is odd in the state file but changes nothing in the guidance; only people are told.
     """
 
     format: str
@@ -108,6 +112,8 @@ class Workflow:
     due: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     abandoned: bool = False
+    ended: str = ""
+    remarks: tuple[str, ...] = ()
 
     @classmethod
     def of(

@@ -28,6 +28,7 @@ def row(workflow: Workflow) -> dict[str, Any]:
         "phase": workflow.phase,
         "path": str(workflow.path),
         "updated_at": workflow.updated_at,
+        "ended": workflow.ended,
     }
 
 
@@ -43,7 +44,7 @@ def whole(workflow: Workflow) -> dict[str, Any]:
         "created_at": workflow.created_at,
         "origin": workflow.origin,
         "recovered": workflow.recovered,
-        "warnings": list(workflow.warnings),
+        "warnings": [*workflow.warnings, *workflow.remarks],
     }
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from holdfast import clock, paths
 from holdfast.errors import HoldfastError
+from holdfast.formats.compaction import record
 from holdfast.workflow import manyfiles
 from holdfast.workflow.model import Detected
 
@@ -14,18 +16,31 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from holdfast.formats.compaction.detection.extract import Extract
+    from holdfast.formats.compaction.detection.extract import Detection, Extract
     from holdfast.workflow.records import Records
 
 
-def save(project: Records, session: str, *, written: Path | None = None) -> Detected:
-    """Merge what CLAUDE.local.md or an active plan says into the state file; see `workflow.adapter.Detector`."""
-    from holdfast.formats.compaction.detection import detect
+def save(
+    project: Records, session: str, *, written: Path | None = None, text: str = "", starting: bool = False
+) -> Detected:
+    """Merge what CLAUDE.local.md or an active plan says into the state file; see `workflow.adapter.Detector`.
+
+    When a session starts, nothing shows yet that it works on a plan, so a plan without a state file only waits.
+    """
+    if starting and not any(
+        each.exists() for each in (project.root / record.SOURCES[0], paths.plans_dir(project.root))
+    ):
+        return Detected()  # as nearly everywhere
+    from holdfast.formats.compaction.detection import detect, plantext
 
     found = detect.detect(project, session, written=written)
-    waiting = () if written else tuple(filter(None, (_left_alone(project, plan) for plan in found.waiting)))
-    saved = _saved(project, session, found.extract, written) if found.extract else Detected()
-    return saved._replace(waiting=waiting)
+    idle = _fresh_plans(project, found) if starting else () if written else found.waiting
+    waiting = tuple(filter(None, (_left_alone(project, plan) for plan in idle)))
+    extract = found.extract
+    if extract is None or (starting and extract.origin == "plan" and _left_alone(project, extract)):
+        return Detected(waiting=waiting)
+    new = written == extract.source and (not text or extract.name in text or plantext.may_be_active(text))
+    return _saved(project, session, replace(extract, new=new), written)._replace(waiting=waiting)
 
 
 def skipped(project: Records) -> list[str]:
@@ -46,15 +61,9 @@ def waiting(project: Records, places: Sequence[str]) -> list[str]:
     return [line for place in places if (line := plans.hint(project.root, place))]
 
 
-def unseen(project: Records) -> list[str]:
-    """Return the paths of fresh plans in progress that have no state file yet; see `workflow.adapter.Detector`."""
-    if not paths.plans_dir(project.root).is_dir():
-        return []  # as nearly everywhere
-    from holdfast.formats.compaction.detection import detect, plans
-
+def _fresh_plans(project: Records, found: Detection) -> list[Extract]:
     since = clock.now().timestamp() - project.config.freshness_days * 24 * 3600
-    fresh = [each for each in detect.detect(project).extracts if each.source.name == plans.FILE and each.mtime >= since]
-    return [place for each in fresh if (place := _left_alone(project, each))]
+    return [each for each in found.extracts if each.origin == "plan" and each.mtime >= since]
 
 
 def _saved(project: Records, session: str, extract: Extract, written: Path | None) -> Detected:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.clock import file_stamp, from_mtime, now, parse, stamp
 from holdfast.errors import MissingError, SchemaMismatch, StateError
 from holdfast.files import document
-from holdfast.formats.compaction import candidates
+from holdfast.formats.compaction import candidates, source
 from holdfast.formats.compaction.spot import NEUTRAL, Spot, spot
 from holdfast.frozen import frozen
 from holdfast.patterns import regex
@@ -26,7 +26,7 @@ NAME = "compaction"
 FOLDER = "untracked/workflow-state"
 TYPES = ("planning", "qa-loop", "implementation", "custom")  # R001-06
 # Holdfast's keys in the free `context` (R001-05). ENDED_EARLY says that the workflow is over although phases are left.
-PHASES, NOTES, DERIVED, ENDED_EARLY = "phases", "phase_notes", "derived_from", "ended_early"
+PHASES, NOTES, DERIVED, ENDED_EARLY = "phases", "phase_notes", source.MARK, "ended_early"
 
 _COUNTS = {"planning": (6,), "qa-loop": (2, 3)}  # how many phases a type usually has (I001-22)
 _STAMP = regex(r"\d{8}_\d{6}")
@@ -150,31 +150,37 @@ def restore(project: Records, path: Path, raw: bytes, *, why: str, replace: bool
 
 
 def view(project: Records, file: StateFile) -> Workflow:
-    """Return a state file as a workflow, with a warning for everything that isn't as R001-05 asks.
+    """Return a state file as a workflow, with a warning or remark for everything that isn't as R001-05 asks.
 
-    The document's own examples get no warning (R001-10).
+    The warnings are about the position, which the guidance may have wrong. The document's own examples get none
+    (R001-10).
     """
-    data, path, warnings = file.data, file.path, list[str]()
-    title = _title(file, warnings)
-    context = dict(values.mapping(data.get("context"), "context", warnings))
+    data, path, warnings, remarks = file.data, file.path, list[str](), list[str]()
+    title = _title(file, remarks)
+    context = dict(values.mapping(data.get("context"), "context", remarks))
     titles, notes = _titles(context.get(PHASES)), _notes(context.get(NOTES))
     where = spot(data, warnings)
     origin: Any = "plan" if context.get(DERIVED) else "agent"
+    status, ended = "completed" if context.get(ENDED_EARLY) is True else _status(where), ""
+    if status != "completed":
+        place, derived = source.of(project, file)
+        ended = source.ended(project.root, place, title, file.document.mtime)
+        status = "completed" if ended and derived else status
     return Workflow(
         format=NAME,
         id=path.stem,
         title=title,
-        kind=_kind(data, where.total, warnings),
-        status="completed" if context.get(ENDED_EARLY) is True else _status(where),
+        kind=_kind(data, where.total, remarks),
+        status=status,
         phases=_phases(where, titles, notes),
         current=where.current,
         total=where.total,
         phase=where.name,
         phase_status=NEUTRAL[where.word],
-        reading=_reading(data, warnings),
-        reminders=values.texts(data.get("key_reminders"), "key_reminders", warnings),
+        reading=_reading(data, remarks),
+        reminders=values.texts(data.get("key_reminders"), "key_reminders", remarks),
         context={key: value for key, value in context.items() if not _shown_as_phase(key, titles, notes)},
-        created_at=_created(data, warnings),
+        created_at=_created(data, remarks),
         updated_at=changed(data, file.document.mtime),
         path=path,
         raw=file.document.raw,
@@ -183,6 +189,8 @@ def view(project: Records, file: StateFile) -> Workflow:
         plan_at=_plan_at(project, context),
         warnings=tuple(warnings),
         recovered=bool(file.broken),
+        ended=ended,
+        remarks=tuple(remarks),
     )
 
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
-from holdfast.errors import StateError
+from holdfast.errors import HoldfastError, command_line
 from holdfast.files.document import Document
 from holdfast.formats.compaction import adapter, file
 from holdfast.formats.compaction.detection import memory, plans, planstatus
 from holdfast.formats.compaction.detection.detect import detect
+from holdfast.workflow import markdown, prose, scanner, statuses
 from holdfast.workflow.outlook import Outlook
 from holdfast.workflow.statefile import StateFile
-from holdfast.workflow.wording import clean
+from holdfast.workflow.wording import clean, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from holdfast.formats.compaction.detection.extract import Candidate, Extract
     from holdfast.formats.compaction.save import Intent
@@ -26,6 +28,10 @@ if TYPE_CHECKING:
 _MANY = 50  # plans that the text lists one by one
 _NEWEST = 3  # newest plans that it lists in any case if there are more
 _ALIKE = 10  # plans that it lists for each kind of reason then
+_NEAR_MISSES = (  # plans of other tools and places; the same file may match twice
+    *("[Pp][Ll][Aa][Nn].md", "*_[Pp][Ll][Aa][Nn].md", "docs/[Pp][Ll][Aa][Nn].md", "CLAUDE/PLAN.md", "CLAUDE/Plan/*.md"),
+    *(".planning/STATE.md", ".claude/PLAN.md", "plans/*.md", "docs/plans/*.md", "specs/*/plan.md"),
+)
 _FAR = (planstatus.COMPLETED, planstatus.DROPPED, planstatus.SILENT)
 
 
@@ -33,12 +39,13 @@ def outlook(project: Records, session: str) -> Outlook:
     """Look at the memory file, every plan and every state file; nothing is written."""
     detection = detect(project, session, everything=True)
     extract = detection.extract
-    intent = _intent(project, extract)
+    intent = _intent(project, extract, session)
     entries, _ = file.scan(project)
     found = Outlook(
         candidates=tuple(_candidate(candidate) for candidate in detection.candidates),
         detected=_extract(extract) if extract else None,
         files=tuple(entry.workflow for entry in entries),
+        near_misses=tuple(_near_misses(project, [entry.workflow for entry in entries])),
         action=f"PreCompact can't save what the files say: {intent}" if isinstance(intent, str) else intent.action,
     )
     if isinstance(intent, str):
@@ -100,12 +107,35 @@ def _extract(extract: Extract) -> dict[str, Any]:
     return {**extract.content, "origin": extract.origin, "source": clean(str(extract.source))}
 
 
-def _intent(project: Records, extract: Extract | None) -> Intent | str:
+def _near_misses(project: Records, workflows: Sequence[Workflow]) -> Iterator[dict[str, str]]:
+    """Yield the files that look like a plan at a place that isn't read, unless a workflow requires reading them."""
+    known = {entry for each in workflows for entry in each.reading}
+    found = {path for pattern in _NEAR_MISSES for path in project.root.glob(pattern) if path.is_file()}
+    places = (path.relative_to(project.root).as_posix() for path in sorted(found))
+    for place in [each for each in places if f"@{each}" not in known][:_ALIKE]:
+        path = project.root / place
+        with suppress(OSError):  # as for a link out of the project
+            text = prose.read(path, project.root)
+            headings = (line.text for line in scanner.lines(text.text if text else "") if line.kind == "heading")
+            title = one_line(statuses.split_mark(markdown.plain(next(headings, "")))[0]) or path.stem
+            command = command_line("start", title, "--read", place)
+            why = (
+                f"Holdfast reads plans only in {plans.FOLDER}/NAME/{plans.FILE}. To take it up where it is: `{command}`"
+            )
+            yield {"path": clean(str(path)), "reason": f"{why}, with --phase for each phase"}
+
+
+def _intent(project: Records, extract: Extract | None, session: str) -> Intent | str:
     """Return what the next PreCompact would do, or why it can't do anything."""
     try:
-        return adapter.intend(project, extract)
-    except StateError as error:
+        intent = adapter.intend(project, extract)
+        owner = session or (project.owner(intent.entry.workflow) if intent.entry else None) or ""
+        if extract is None or adapter.may_save(project, owner, extract, written=False):
+            return intent
+    except HoldfastError as error:
         return str(error)
+    others = project.live_others(owner)
+    return "another live session could own the workflow" if others else "it is too old (`freshness_days`)"
 
 
 def _saved(project: Records, intent: Intent) -> Workflow | None:

@@ -9,6 +9,7 @@ from holdfast.errors import LedgerError
 from holdfast.files.lock import locked
 from holdfast.formats.compaction import candidates as compaction_near
 from holdfast.formats.compaction import file as files
+from holdfast.formats.compaction import source
 from holdfast.formats.compaction.spot import Spot, changed_phase, spot
 from holdfast.frozen import frozen
 from holdfast.workflow import names, statefile, values
@@ -61,8 +62,8 @@ def save(project: Records, extract: Extract | None) -> Saved:
 
     A value is taken over only if it differs from the extract last seen for that file or, without one, if the memory
     file is newer than the state file. So an old memory file never sets a phase back. A workflow that was completed, or
-    whose file was removed while the extract stayed the same, isn't created again. Without anything new, nothing is
-    written. Raises StateError.
+    whose file was removed while the extract stayed the same, isn't created again, unless the extract is `new`. Without
+    anything new, nothing is written. Raises StateError.
     """
     first = intend(project, extract)
     if extract is None or first.action in ("buried", "none"):
@@ -136,13 +137,24 @@ def _of_folder(entries: list[Entry], key: str) -> list[Entry]:
     return [entry for entry, each in zip(entries, keys, strict=True) if each.startswith(key) or key.startswith(each)]
 
 
-def remember(project: Records, workflow: Workflow, extract: Extract) -> None:
+def remember(project: Records, workflow: Workflow, extract: Extract, *, derived: bool) -> None:
     """Store the extract as the last one seen for a state file, with the file's current phase.
 
     A ledger error is only logged.
+
+    Args:
+        project: the project.
+        workflow: the workflow as it is saved.
+        extract: the extract.
+        derived: whether only saves have written the file (`source`).
     """
-    path, content = workflow.path, {**extract.content, _HELD: workflow.current}
-    if (_last(project, path) or {}).get("content") == content:
+    path = workflow.path
+    last = (_last(project, path) or {}).get("content", {})
+    made = last.get(source.PLACE, ""), last.get(source.DIGEST, "")
+    if derived:
+        made = extract.source.relative_to(project.root).as_posix(), source.digest(workflow.raw)
+    content = {**extract.content, _HELD: workflow.current, source.PLACE: made[0], source.DIGEST: made[1]}
+    if last == content:
         return
     try:
         project.remember(path, names.key(extract.name), extract.digest, content)
@@ -154,9 +166,9 @@ def _intend_new(project: Records, extract: Extract) -> Intent:
     over = extract.status == "completed" and (extract.current or 1) >= (extract.total or 1)
     if over:
         return Intent("none")
-    if _is_buried(project, extract):
+    if not extract.new and _is_buried(project, extract):
         return Intent("buried")
-    if gone := _saved_to(project, extract):
+    if not extract.new and (gone := _saved_to(project, extract)):
         return Intent("buried", gone)
     current = max(extract.current or 1, 1)
     total = max(extract.total or current, 1)
@@ -171,11 +183,12 @@ def _carry_out(project: Records, extract: Extract, intent: Intent) -> Saved:
     if intent.path is None or intent.data is None:
         return Saved(None, intent.action, None)
     workflow = intent.entry.workflow if intent.entry else None
+    derived = intent.entry is None or source.of(project, intent.entry.file)[1]
     if intent.action != "unchanged":
         before = intent.entry.file if intent.entry else None
         workflow = files.write(project, intent.path, dict(intent.data), before, why="save").workflow
     if workflow is not None:
-        remember(project, workflow, extract)
+        remember(project, workflow, extract, derived=derived)
     return Saved(workflow, intent.action, intent.path)
 
 

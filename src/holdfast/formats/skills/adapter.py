@@ -171,8 +171,9 @@ class _Draft(Draft):
         _note(self.data, id, text or "")
 
     def following(self, completed: str = "") -> Phase | None:
-        unit = units.following(self.data, self.rules)
-        return self.unit(unit) if unit else None
+        unit = units.due(self.data, self.rules)
+        phase = self.unit(unit) if unit else None
+        return phase if phase is not None and phase.status == "pending" else None
 
 
 def judge(project: Records, workflow: Workflow, phase_id: str, status: Status, words: str) -> Judged:

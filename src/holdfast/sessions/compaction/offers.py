@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError, command_line
@@ -49,9 +48,11 @@ def greet(event: Event, context: Context) -> list[Message]:
         event: a `SessionStart`.
         context: its context.
     """
+    from holdfast.sessions.compaction import save
     from holdfast.workflow import guidance, registry
 
     project = Workspace.of(context.project)
+    plans = save.take_over(project, event.session_id)
     found = registry.candidates(project, event.session_id)
     told = hints.withheld(event, context, found)
     waiting = _waiting(project, event.session_id, found.workflows)
@@ -62,8 +63,7 @@ def greet(event: Event, context: Context) -> list[Message]:
         told.append(Message(line, to_user=True))
     if not project.client.attended(context.environ):
         return told
-    plans = [] if waiting else chain.from_iterable(registry.detected(lambda each: each.unseen(project)))
-    names = [each.key for each in waiting] or list(plans)
+    names = [each.key for each in waiting] or plans
     if getattr(event, "source", "") != "clear":  # after /clear the model has forgotten what it was told
         names = [each for each in names if not hints.was_told(project, event.session_id, hints.OFFERED, each)]
     return (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from holdfast import log
 from holdfast.sessions.agents import lifecycle
 from holdfast.sessions.compaction import compactions, hints, snapshots
 from holdfast.sessions.history import generations, history
@@ -50,6 +51,23 @@ def save(event: Event, context: Context, trigger: str) -> str:
     from holdfast.workflow import guidance
 
     return guidance.summary(mine)
+
+
+def take_over(project: Workspace, session: str) -> list[str]:
+    """Save what `CLAUDE.local.md` describes, as `save` does, so that a start or a command sees it before a compaction.
+
+    Args:
+        project: the project.
+        session: the session that starts or runs the command; empty for a person.
+
+    Returns:
+        The fresh plans in progress that no save took over, relative to the root.
+    """
+    found = list(registry.detected(lambda detector: detector.save(project, session, starting=True)))
+    for each in found:
+        if each.failed:
+            log.write("warning", each.report)
+    return [place for each in found for place in each.waiting]
 
 
 def _detect(context: Context, session: str) -> list[Path]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.errors import ChoiceError, HoldfastError, LedgerError, command_line
+from holdfast.sessions.compaction import save
 from holdfast.sessions.history import archive
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.workflow import registry, wording
@@ -48,6 +49,7 @@ def select(
     Raises:
         HoldfastError: there is none, or it could be several; the message lists them.
     """
+    save.take_over(project, session or "")
     found = registry.all_found(project)
     workflows, unread = found.workflows, unreadable(found)
     if wanted is not None:

@@ -26,6 +26,7 @@ class Extract:
         source: the file that names the workflow. `mtime` is its modification time in seconds since 1970.
         basis: the extract of the naming file alone if a plan added to it.
         unread: which part of the naming file was not read, in words; empty if all was.
+        new: whether the session has just written this text, so that it is a new run of a completed workflow.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Extract:
     mtime: float = 0.0
     basis: Extract | None = None
     unread: str = ""
+    new: bool = False
 
     @property
     def content(self) -> dict[str, Any]:

@@ -1,0 +1,77 @@
+"""The plan or memory file that a save made a state from: the state ends with it, unless somebody changed it since."""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import suppress
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from holdfast.errors import LedgerError
+from holdfast.formats.compaction import record
+from holdfast.formats.compaction.detection import memoryblocks, memoryphases, planstatus, plantext
+from holdfast.workflow import names, prose, statuses, values
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from holdfast.workflow.records import Records
+    from holdfast.workflow.statefile import StateFile
+
+MARK = "derived_from"  # key in a state's context: the plan, relative to the root
+PLACE, DIGEST = "source", "state"  # keys in the ledger: the source, and the hash of the state as a save made it
+_MEMORY, _ = record.SOURCES
+
+
+def of(project: Records, file: StateFile) -> tuple[str, bool]:
+    """Return the file, relative to the root, that a save made a state from; empty if an agent made it.
+
+    The flag tells whether the state is still as the save made it, so that its source decides about it (I001-9).
+    """
+    if mark := values.text(values.mapping(file.data.get("context"), "context", []).get(MARK, "")):
+        return mark, True
+    with suppress(LedgerError):
+        if (last := project.remembered(file.path)) and (made := last["content"].get(DIGEST)):
+            return last["content"][PLACE], made == digest(file.document.raw)
+    return "", False
+
+
+def digest(raw: bytes) -> str:
+    """Return the hash of a state file's content."""
+    return hashlib.sha256(raw).hexdigest()
+
+
+def ended(root: Path, place: str, title: str, since: float) -> str:
+    """Say why a workflow's source no longer describes it as unfinished; empty while it does.
+
+    A source that didn't change after the state is not read: the later of the two counts (I001-6).
+
+    Args:
+        root: the project's root.
+        place: the source, relative to it.
+        title: the workflow's title.
+        since: when the state file was last changed, in seconds since 1970.
+    """
+    if not any(fnmatchcase(place, pattern) for pattern in record.SOURCES):
+        return ""
+    path = root / place
+    try:
+        found = prose.read(path, root) if path.stat().st_mtime >= since else None
+    except (FileNotFoundError, NotADirectoryError):
+        return f"{place} is gone"
+    except (OSError, ValueError):
+        return ""
+    if found is None or not found.whole:
+        return ""
+    if place == _MEMORY:
+        return "" if _names(found.text, title) else f"{place} no longer names it as unfinished"
+    kind = plantext.parse(found.text, path, root, found.mtime).kind
+    return f"in {place} {kind}" if kind in (planstatus.COMPLETED, planstatus.DROPPED) else ""
+
+
+def _names(text: str, title: str) -> bool:
+    """Return whether a memory file names a workflow, which it doesn't say was given up."""
+    block, others = memoryblocks.find(text)
+    named = others if isinstance(block, str) else [block, *others]
+    named = [each for each in named if names.key(memoryphases.unmarked(each.name)[0]) == names.key(title)]
+    return any(statuses.opening(each.status) != "dropped" for each in named)
