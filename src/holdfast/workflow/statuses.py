@@ -154,7 +154,7 @@ _OF_A_PART = regex(
 )
 _PIECE = regex(r"[,;|·•→➜➔]|\s[–—/-]+>?\s|\.\s|\s(?:and|but|while|then)\s", re.IGNORECASE)
 _PHASE = regex(
-    rf"\bphase\s*#?(?P<label>{LABEL})(?!\.?\w|[-–]\d)(?:\s*(?:/|of)\s*#?(?P<total>\d{{1,4}})(?![\d.]*\d))?",
+    rf"\bphase(?:\s+#?|#|(?=\d))(?P<label>{LABEL})(?!\.?\w|[-–]\d)(?:\s*(?:/|of)\s*#?(?P<total>\d{{1,4}})(?![\d.]*\d))?",
     re.IGNORECASE,
 )
 
@@ -226,9 +226,10 @@ def split_mark(text: str) -> tuple[str, str | None]:
     first = sign(text[:1]) if text[1:].removeprefix("\ufe0f")[:1].isspace() else None
     title = text[1:].removeprefix("\ufe0f").lstrip() if first else text
     for mark in _MARKED.finditer(title):
-        behind = title[mark.end() :].lstrip(" *_`")
-        if mark.start() and (state := opening(behind) or SIGNS.get(mark[0][0])):
-            return title[: mark.start()].rstrip(_EDGES), state
+        behind = title[mark.end() :].strip(" *_`")
+        state = opening(behind) or SIGNS.get(mark[0][0])
+        if markdown.name(title[: mark.start()]) and (state or not behind):
+            return title[: mark.start()].rstrip(_EDGES), state or first
     if (match := _IN_BRACKETS.search(title[-120:])) and (state := opening(match["words"])):
         return title[: len(title) - len(match[0])].strip(), state
     before, dashed = _dashed(title)

@@ -169,17 +169,20 @@ def place(notes: list[Note], status: str = "") -> Place:
         label, total = told
         number, _, title = position(label)
     elif listed.phases:
-        label = listed.phases[listed.current].label
-        word = WORDS.get(listed.phases[listed.current].state or "")
+        label, state = listed.phases[listed.current].label, listed.phases[listed.current].state
+        word = None if state == "not_started" else WORDS.get(state or "")
     if label and (at := listed.at(label)) is not None:
         phase, count = listed.phases[at], len(listed.phases)
-        number, total = (at + 1, count) if count > 1 and total in (None, count) else (number or int(label), total)
+        number, total = (
+            (at + 1, count) if count > 1 and total in (None, count) else (number or position(label)[0], total)
+        )
         title = title or (phaselist.named(phase.label, number, phase.title) if phase.title else None)
     if total is None:
         digits = "".join(takewhile(str.isdecimal, first(notes, "total")[:9]))
         total = int(digits) if digits else None
     title, mark = unmarked(title or first(notes, "title"))
-    return Place(number, total, title or None, mark or word or _own(title, counted=number is not None))
+    own = _own(title, counted=number is not None)
+    return Place(number, total, None if own else title or None, mark or word or own)
 
 
 def unnamed(notes: list[Note]) -> str | None:

@@ -156,7 +156,7 @@ def parse(text: str, *, separated: bool = False) -> Phase | None:
     title, _, tail = _unbolded(rest.lstrip(f"{_SEPARATORS}*_` "))
     title, state = statuses.split_mark(title)
     state = state or statuses.split_mark(f"x {tail}")[1] or statuses.sign(match["before"])
-    if title and (own := statuses.pure(title)):
+    if (own := statuses.pure(title)) in ("in_progress", "completed"):  # "Phase 2: Planning" is one like any other
         title, state = "", state or own
     if title[:1] == "(" and title.find(")") == len(title) - 1:
         title = title[1:-1]

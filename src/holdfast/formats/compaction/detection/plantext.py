@@ -130,8 +130,7 @@ def _place(lines: list[Line], status: str) -> _Place:
     """
     found = phaselist.find(lines)
     chosen = phaselist.choose(found)
-    told = statuses.phase(status)
-    said = _said(lines) or (_Said(*told) if told else None)
+    said = _said(lines, status)
     if chosen is None:
         return _alone(*said) if said else _Place(None, None, UNKNOWN, "it has no list of phases")
     others = [each for each in found if each is not chosen]
@@ -159,12 +158,12 @@ def _alone(label: str, total: int | None, title: str) -> _Place:
     return _Place(max(number, 1), total, phaselist.named(label, number, title), "a line names its phase")
 
 
-def _said(lines: list[Line]) -> _Said | None:
-    """Return the phase that a line `Current phase:` names; None for an impossible one (I001-17)."""
+def _said(lines: list[Line], status: str) -> _Said | None:
+    """Return the phase that a line `Current phase:` or a status names; None for an impossible one (I001-17)."""
     near = (markdown.field(line.raw[:500]) for line in lines if "phase" in line.raw.lower())
-    fields = [field for field in near if field and field.value]
-    text = next((field.value for field in fields if memoryphases.is_current(field)), "")
-    label, total, title = memoryphases.counted(text.strip("\"'"))
-    if label is None or (label.isdecimal() and total is not None and not 0 < int(label) <= total):
-        return None
-    return _Said(label, total, statuses.split_mark(title or "")[0])
+    text = next((field.value for field in near if field and field.value and memoryphases.is_current(field)), "")
+    said = memoryphases.counted(text.strip("\"'"))
+    for label, total, title in (said, (*(statuses.phase(status) or (None, None)), None)):
+        if label and not (label.isdecimal() and total is not None and not 0 < int(label) <= total):
+            return _Said(label, total, statuses.split_mark(title or "")[0])
+    return None
