@@ -96,7 +96,7 @@ def open_phases(workflow: Workflow) -> Section:
         "Open to-dos:",
         known,
         lambda each: Fact(
-            each.title, f"[ ] {workflow.named(each)}", _mark(each), wording.VALUE_LIMIT_CHARS, each.number
+            each.name, f"[ ] {workflow.named(each)}", _mark(each), wording.VALUE_LIMIT_CHARS, each.number
         ),
     )
 
@@ -119,7 +119,7 @@ def finished_phases(workflow: Workflow) -> Section:
     for phase in said[:FACTS]:
         place = f"{workflow.named(phase)} "
         if phase.status == "completed":
-            found.append(Fact(phase.title, f"[x] {place.rstrip()}"))
+            found.append(Fact(phase.name, f"[x] {place.rstrip()}"))
             place = ""  # its title stands right above
         found += [Fact(item, f"{place}delivered:") for item in phase.deliverables]
         found += [Fact(phase.handover, f"{place}handed over:", phase=phase.number)] if phase.handover else []

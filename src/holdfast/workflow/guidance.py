@@ -166,7 +166,7 @@ def line(workflow: Workflow) -> str:
     if workflow.finished:
         how_many = workflow.total if workflow.in_order and workflow.status == "completed" else workflow.position
         return f"{name}: {workflow.status}, {how_many} {workflow.unit}{'' if how_many == 1 else 's'}"
-    phase = f" {wording.quoted(workflow.current_name)}" if workflow.phase else ""
+    phase = f" {wording.quoted(workflow.current_name)}" if workflow.current_name else ""
     if workflow.paused:
         return f"{name}: paused at {workflow.progress_text}{phase}"
     return f"{name}: {workflow.progress_text}{phase}, {_status(workflow)}"
@@ -270,7 +270,7 @@ def _contents(contents: Sequence[tuple[str, str]], room: int) -> tuple[list[str]
 
 
 def _lead(workflow: Workflow, step: str, before: Sequence[Phase], pointer: str) -> list[str]:
-    phase = f" - {wording.one_line(workflow.current_name, pointer=pointer)}" if workflow.phase else ""
+    phase = f" - {wording.one_line(workflow.current_name, pointer=pointer)}" if workflow.current_name else ""
     unit = workflow.unit.capitalize()
     where = f"{unit}: {workflow.position}" if workflow.in_order else f"{unit}s: {workflow.position} completed"
     return [
@@ -282,6 +282,8 @@ def _lead(workflow: Workflow, step: str, before: Sequence[Phase], pointer: str) 
 
 
 def _next(workflow: Workflow) -> _Next:
+    if workflow.next_step and not workflow.finished:
+        return _Next(workflow.next_step)
     try:
         step = verbs.step(workflow)
     except HoldfastError as error:  # a package's: the rest of the workflow still comes back

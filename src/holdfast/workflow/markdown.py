@@ -20,10 +20,8 @@ Kind = Literal[
     "row",
     "rule",
     "break",
-    "fence",
     "code",
     "comment",
-    "example",
 ]
 
 LONGEST_CHARS = 20_000  # characters of a line that are looked at
@@ -68,7 +66,6 @@ class Line(NamedTuple):
         box: the character between the brackets of a checkbox; None without one.
         cells: the cells of a table's row, the rule below the head included.
         number: the line's number in the text, from 0.
-        fenced: whether the line belongs to fenced code.
     """
 
     kind: Kind
@@ -78,7 +75,6 @@ class Line(NamedTuple):
     box: str | None = None
     cells: tuple[str, ...] = ()
     number: int = 0
-    fenced: bool = False
 
 
 def line(raw: str, number: int = 0) -> Line:

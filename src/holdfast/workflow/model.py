@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast.clock import from_mtime, now, parse, stamp
 from holdfast.formats import RECORDS
 from holdfast.frozen import NamedTuple, frozen
+from holdfast.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 Status = Literal["pending", "active", "completed", "failed", "blocked"]
 Origin = Literal["agent", "plan"]
 
+
+UNKNOWN = "position unknown, see the plan"
+"""The title of the current phase where nothing tells which it is."""
 
 _CHANGED = ("updated_at", "last_activity", "completed_at")
 
@@ -37,6 +42,12 @@ def changed(data: Mapping[str, Any], mtime: float) -> str:
     return stamp(max(past) if past else from_mtime(mtime))
 
 
+LABEL = r"(?:\d{1,4}(?:\.\d{1,3})*[A-Za-z]?|[IVXL]{1,6}|[A-Z])"
+"""A regular expression of what a phase may be called: `2`, `2.1`, `3A`, `0`, `IV`, `B`."""
+
+_LABELLED = regex(rf"phase (?P<label>{LABEL})(?:: (?P<name>.+))?", re.IGNORECASE)  # of a title
+
+
 class Phase(NamedTuple):
     """One step of a workflow.
 
@@ -52,6 +63,18 @@ class Phase(NamedTuple):
     deliverables: tuple[str, ...] = ()
     handover: str = ""
     place: str = ""
+
+    @property
+    def label(self) -> str:
+        """What its title `Phase 2.1: Fixes` calls it instead of its number; empty if it has no such title."""
+        match = _LABELLED.fullmatch(self.title)
+        return match["label"] if match and match["label"] != str(self.number) else ""
+
+    @property
+    def name(self) -> str:
+        """Its title without the label."""
+        match = _LABELLED.fullmatch(self.title) if self.label else None
+        return (match["name"] or "") if match else self.title
 
 
 @frozen
@@ -83,6 +106,7 @@ class Workflow:
             otherwise. The workflow is then completed, unless an agent changed it since (I001-9).
         warnings: what the model and people must know of it.
         remarks: what is odd in the state file but changes nothing in the guidance; only people are told.
+        next_step: the next step in somebody's own words; empty for none.
     """
 
     format: str
@@ -114,6 +138,7 @@ class Workflow:
     abandoned: bool = False
     ended: str = ""
     remarks: tuple[str, ...] = ()
+    next_step: str = ""
 
     @classmethod
     def of(
@@ -187,9 +212,16 @@ class Workflow:
         return RECORDS[self.format].SPREAD
 
     def named(self, phase: Phase) -> str:
-        """Return a phase's name in a sentence: `phase 2/5`, or `task IMPL-1.2`."""
-        record = RECORDS[self.format]
-        return f"{record.UNIT} {phase.number}/{self.total}" if record.IN_ORDER else f"{record.UNIT} {phase.id}"
+        """Return a phase's name in a sentence: `phase 2/5`, `phase 2.1 (3rd of 5)`, or `task IMPL-1.2`."""
+        if not self.in_order:
+            return f"{self.unit} {phase.id}"
+        return UNKNOWN if phase.title == UNKNOWN else f"{self.unit} {self._placed(phase)}"
+
+    def _placed(self, phase: Phase) -> str:
+        """Return a phase's label, or its number, and its place among all; a label alone if the others are unknown."""
+        if not phase.label:
+            return f"{phase.number}/{self.total}"
+        return phase.label if self.total == 1 else f"{phase.label} ({ordinal(phase.number)} of {self.total})"
 
     @property
     def finished(self) -> bool:
@@ -219,23 +251,30 @@ class Workflow:
 
     @property
     def position(self) -> str:
-        """`2/5`: the current phase of all; `0/5` before the first.
+        """`2/5`: the current phase of all, with its label if that isn't its number; `0/5` before the first.
 
         Without a current one, and for tasks, which need not be done in order, the number of completed ones.
         """
         if not self.in_order or self.status == "completed":
             return f"{self.completed}/{self.total}"
-        return f"{self.current or self.completed}/{self.total}"
+        if self.phase == UNKNOWN:
+            return UNKNOWN
+        current = next((phase for phase in self.phases if phase.number == self.current), None)
+        return self._placed(current) if current else f"{self.current or self.completed}/{self.total}"
 
     @property
     def progress_text(self) -> str:
         """Its progress in a sentence: `phase 2/5`, or `4/7 tasks completed`."""
+        if self.position == UNKNOWN:
+            return UNKNOWN
         return f"{self.unit} {self.position}" if self.in_order else f"{self.position} {self.unit}s completed"
 
     @property
     def current_name(self) -> str:
-        """Its current phase's name in lists: the title, for a task with the id in front."""
-        if self.in_order or self.current is None or not self.phase:
+        """Its current phase's name in lists: the title without a label, for a task with the id in front."""
+        if self.in_order and self.phase:
+            return "" if self.phase == UNKNOWN else Phase("", self.current or 0, self.phase, "active").name
+        if self.current is None or not self.phase:
             return self.phase
         return f"{self.phases[self.current - 1].id} {self.phase}"
 
@@ -264,6 +303,12 @@ class Workflow:
         # If the format doesn't list every phase, unlisted phases before the current one count as completed.
         first = self.current or 1
         return listed + max(first - 1, 0) - sum(phase.number < first for phase in self.phases)
+
+
+def ordinal(number: int) -> str:
+    """Return `1st`, `2nd`, `3rd`, `4th`, …"""
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
 
 
 class Problem(NamedTuple):

@@ -6,6 +6,7 @@ import re
 
 from holdfast.patterns import regex
 from holdfast.workflow import markdown
+from holdfast.workflow.model import LABEL
 
 
 def _each(words: str) -> frozenset[str]:
@@ -41,6 +42,7 @@ STATES = {
 SIGNS = {
     "✅": "completed",
     "✔": "completed",
+    "✓": "completed",
     "☑": "completed",
     "🔄": "in_progress",
     "⬜": "not_started",
@@ -126,10 +128,13 @@ _STRUCK = regex(r"~~[^~]*~~")
 _BRACKETS = dict(zip("[{<(", "]}>)", strict=True))
 _NAMED = regex(r"(?P<words>[^()\[\],;:.|]{1,30})[(\[](?P<inside>[^()\[\]]{1,40})[)\]][\W\d]*")
 _ASIDE = regex(r"\([^()]*\)|\[[^\[\]]*\]")
-_BEHIND = regex(rf"[\s:–—-]*(?P<sign>[{ORNAMENTS}])\ufe0f?(?P<words>[^✅✔☑🔄⬜☐()\[\]]{{0,60}})$")
-_IN_BRACKETS = regex(
-    rf"\s*[*_]{{0,3}}[(\[]\s*(?P<sign>[{ORNAMENTS}]\ufe0f?)?(?P<words>[^()\[\]]{{0,80}})[)\]][*_]{{0,3}}$"
-)
+_MARKED = regex(rf"[{ORNAMENTS}]\ufe0f?")
+_IN_BRACKETS = regex(rf"\s*[*_]{{0,3}}[(\[]\s*(?:[{ORNAMENTS}]\ufe0f?)?(?P<words>[^()\[\]]{{0,80}})[)\]][*_]{{0,3}}$")
+_EDGES = " -–—:*_`(["  # what may stand between a title and its mark
+_POINTERS = ("←", "⬅", "👈", "<-")
+_POINTED = frozenset(
+    f"{who}{where}" for who in ("", "we are ", "you are ") for where in ("", "current", "here", "now", "in progress")
+)  # words that may follow such an arrow
 _CHOICE = regex(r"[|/,·•]|\s{2,}|\bor\b", re.IGNORECASE)
 _CLAUSE = regex(r"\s*[,;|·•]\s*|\s+[-–—/]+\s+|[.:]\s+|\s+(?:and|but|while)\s+", re.IGNORECASE)
 _BEFORE = regex(rf"\s*((?:\S+\s+){{0,6}}?)[^\w\s]{{0,8}}{_PROGRESS}\b", re.IGNORECASE)
@@ -149,7 +154,7 @@ _OF_A_PART = regex(
 )
 _PIECE = regex(r"[,;|·•→➜➔]|\s[–—/-]+>?\s|\.\s|\s(?:and|but|while|then)\s", re.IGNORECASE)
 _PHASE = regex(
-    r"\bphase\s*#?(?P<number>\d{1,4})(?:\.\d{1,3}|[a-z]\b)?(?:\s*(?:/|of)\s*#?(?P<total>\d{1,4})(?![\d.]*\d))?",
+    rf"\bphase(?:\s+#?|#|(?=\d))(?P<label>{LABEL})(?!\.?\w|[-–]\d)(?:\s*(?:/|of)\s*#?(?P<total>\d{{1,4}})(?![\d.]*\d))?",
     re.IGNORECASE,
 )
 
@@ -208,34 +213,44 @@ def listed(text: str) -> set[str]:
 
 
 def split_mark(text: str) -> tuple[str, str | None]:
-    """Return a title without the status mark after or before it, and the mark's state.
+    """Return a title without its status marks, and their state.
 
-    Marks are `✅`, `🔄 In Progress`, `[COMPLETE]`, `(in progress, 60%)`, `— Done` and the like.
+    Marks are `✅`, `🔄 In Progress`, `✅ closed 2026-08-02`, `[COMPLETE]`, `(in progress, 60%)`, `— Done`, `← here` and
+    the like, after the title or before it. A sign ends the title, whatever remark follows.
     """
     text = text.strip()
-    behind = text[1:].removeprefix("\ufe0f")
-    state = SIGNS.get(text[:1]) if behind[:1].isspace() else None
-    title = behind.lstrip() if state else text
-    for pattern in (_BEHIND, _IN_BRACKETS):
-        if match := pattern.search(title[-120:]):
-            words, sign = match["words"], (match["sign"] or "")[:1]
-            found = opening(words) if words.strip() else SIGNS.get(sign)
-            if found or (sign and not words.strip()):
-                return title[: len(title) - len(match[0])].strip(), found or state
+    for pointer in _POINTERS:
+        title, _, behind = text.rpartition(pointer)
+        if title.strip() and " ".join(markdown.words(behind[:60].replace("_", " "))) in _POINTED:
+            return split_mark(title)[0], "in_progress"
+    first = sign(text[:1]) if text[1:].removeprefix("\ufe0f")[:1].isspace() else None
+    title = text[1:].removeprefix("\ufe0f").lstrip() if first else text
+    for mark in _MARKED.finditer(title):
+        behind = title[mark.end() :].strip(" *_`")
+        state = opening(behind) or SIGNS.get(mark[0][0])
+        if markdown.name(title[: mark.start()]) and (state or not behind):
+            return title[: mark.start()].rstrip(_EDGES), state or first
+    if (match := _IN_BRACKETS.search(title[-120:])) and (state := opening(match["words"])):
+        return title[: len(title) - len(match[0])].strip(), state
     before, dashed = _dashed(title)
-    return (before, dashed) if dashed else (title, state) if state else (text, None)
+    return (before, dashed) if dashed else (title, first)
 
 
 def _dashed(title: str) -> tuple[str, str | None]:
     """Return a title without the state after a dash, and that state; None for none."""
     tail = title[-120:]
-    for at, sign in enumerate(tail):
-        if sign in "–—-" and tail[:at][-1:].isspace():
+    for at, each in enumerate(tail):
+        if each in "–—-" and tail[:at][-1:].isspace():
             words = tail[at:].lstrip("–—-").lstrip().lstrip("*")
             match = _WORD.match(words)
-            if match and not any(each.isalpha() or each == "_" for each in words[match.end() :]):
+            if match and (match[0].isupper() or not any(one.isalpha() for one in words[match.end() :])):
                 return title[: len(title) - len(tail) + at].strip(), match.lastgroup
     return title, None
+
+
+def sign(text: str) -> str | None:
+    """Return the state of the first sign in a text that means one, None for none."""
+    return next((SIGNS[each] for each in text if each in SIGNS), None)
 
 
 def in_progress(text: str) -> bool:
@@ -267,28 +282,24 @@ def in_progress(text: str) -> bool:
     )
 
 
-def phase(text: str) -> tuple[int, int | None] | None:
-    """Return the number, and the total or None, of the phase that a status names as current; None for none.
+def phase(text: str) -> tuple[str, int | None] | None:
+    """Return the label, and the total or None, of the phase that a status names as current; None for none.
 
     "Phase 1 complete, phase 2 in progress" is at 2, "In progress (Phase 3/5)" at 3 of 5. "Phase 2 done" and "phase 3
     next" name no current phase.
     """
-    named: tuple[int, int | None] | None = None
+    named: tuple[str, int | None] | None = None
     for piece in _PIECE.split(_STRUCK.sub(" ", _cut(text))):
         if not (match := _PHASE.search(piece)) or not LATER.isdisjoint(markdown.words(piece)):
             continue
         before, behind = piece[: match.start()], piece[match.end() :]
-        state = opening(behind) or _sign(behind) or word(before) or _sign(before)
-        number = int(match["number"]), int(match["total"]) if match["total"] else None
+        state = opening(behind) or sign(behind) or word(before) or sign(before)
+        found = match["label"], int(match["total"]) if match["total"] else None
         if state in ("in_progress", "active"):
-            return number
+            return found
         if state in (None, "blocked"):
-            named = named or number
+            named = named or found
     return named
-
-
-def _sign(text: str) -> str | None:
-    return next((state for sign, state in SIGNS.items() if sign in text), None)
 
 
 def _cut(text: str) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 from holdfast.files import document, file_memo, jsontext
 from holdfast.formats.orchestrator import adapter, check, learnings, run, schema, taskdoc, view
-from holdfast.workflow import markdown, statefile
+from holdfast.workflow import statefile
 
 if TYPE_CHECKING:
     from tests.formats.orchestrator.conftest import Scene
@@ -105,17 +105,6 @@ def test_the_end_of_an_agent_looks_at_what_changed(scene: Scene, calls: Calls) -
     assert calls["entry"] == 0, "nothing is wrong"
     assert calls["parse"] == 0, "what was written is compared with what was meant, and not looked through again"
     assert calls["outline"] < 20
-
-
-def test_an_agent_gets_its_section_without_a_reading_of_the_others(scene: Scene, calls: Calls) -> None:
-    """Of the document, its own lines are taken apart, not those of all tasks."""
-    found = adapter.find(scene.project).workflows[0]
-    calls.of(markdown, "line")
-    told = adapter.brief(scene.project, found, found.phases[300])
-
-    assert told is not None
-    assert told.lines[0] == "Task 1.301: Piece 301"
-    assert calls["line"] < 20
 
 
 def test_a_broken_state_has_its_checkpoints_read_once(

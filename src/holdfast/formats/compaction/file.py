@@ -9,6 +9,7 @@ from holdfast.clock import file_stamp, from_mtime, now, parse, stamp
 from holdfast.errors import MissingError, SchemaMismatch, StateError
 from holdfast.files import document
 from holdfast.formats.compaction import candidates, source
+from holdfast.formats.compaction.detection.extract import NEXT_STEP
 from holdfast.formats.compaction.spot import NEUTRAL, Spot, spot
 from holdfast.frozen import frozen
 from holdfast.patterns import regex
@@ -186,6 +187,7 @@ def view(project: Records, file: StateFile) -> Workflow:
         raw=file.document.raw,
         root=project.root,
         origin=origin,
+        next_step=values.text(values.mapping(context.pop(NEXT_STEP, {}), NEXT_STEP, []).get(str(where.current))),
         plan_at=_plan_at(project, context),
         warnings=tuple(warnings),
         recovered=bool(file.broken),

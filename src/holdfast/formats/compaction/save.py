@@ -13,6 +13,7 @@ from holdfast.formats.compaction import source
 from holdfast.formats.compaction.spot import Spot, changed_phase, spot
 from holdfast.frozen import frozen
 from holdfast.workflow import names, statefile, values
+from holdfast.workflow.model import UNKNOWN
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
@@ -172,7 +173,8 @@ def _intend_new(project: Records, extract: Extract) -> Intent:
         return Intent("buried", gone)
     current = max(extract.current or 1, 1)
     total = max(extract.total or current, 1)
-    where = Spot(min(current, total), total, extract.phase or f"Phase {current}", extract.status or "in_progress")
+    name = extract.phase or (UNKNOWN if extract.current is None else f"Phase {current}")
+    where = Spot(min(current, total), total, name, extract.status or "in_progress")
     data = files.fresh(extract.name, extract.kind or "custom", where, extract.content)
     if extract.origin == "plan":
         data["context"][files.DERIVED] = extract.source.relative_to(project.root).as_posix()

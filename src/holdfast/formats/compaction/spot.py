@@ -9,6 +9,7 @@ from holdfast.formats.compaction.detection import memory
 from holdfast.frozen import NamedTuple
 from holdfast.patterns import regex
 from holdfast.workflow import values
+from holdfast.workflow.model import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,7 +41,8 @@ WORDS: dict[Status, str] = {neutral: word for word, neutral in NEUTRAL.items()}
 class Spot(NamedTuple):
     """The position of a workflow: 1 <= current <= total (I001-17); `word` is a status word of R001-07.
 
-    `counted` is False if the file gives no total. `beyond` is True if it gives a phase after the last.
+    `counted` is False if the file gives no
+    total or says that the position is unknown. `beyond` is True if it gives a phase after the last.
     """
 
     current: int
@@ -72,7 +74,8 @@ def spot(data: Mapping[str, Any], warnings: list[str]) -> Spot:
     bounded = min(max(first, 1), max(last, 1)), max(last, 1)
     if bounded != (first, last):
         warnings.append(f"phase {first} of {last} is not possible; {bounded[0]}/{bounded[1]} is taken")
-    return Spot(*bounded, name.strip(), _word(word, warnings), total is not None, first > last)
+    known = total is not None and name.strip() != UNKNOWN
+    return Spot(*bounded, name.strip(), _word(word, warnings), known, first > last)
 
 
 def changed_phase(phase: Any, now: Spot, **changes: Any) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.formats.compaction.detection import plantext
+from holdfast.workflow.model import UNKNOWN
 
 if TYPE_CHECKING:
     from holdfast.formats.compaction.detection.extract import Extract
@@ -62,10 +63,10 @@ def test_a_plan_gives_name_number_readings_and_phase() -> None:
     assert (extract.origin, extract.mtime, extract.status) == ("plan", 1.0, None)
 
 
-def test_without_phase_headings_a_plan_is_at_one_of_one() -> None:
-    """I001-15: the original's 1/1, and the folder gives the number the title does not."""
+def test_without_phases_the_position_of_a_plan_is_unknown() -> None:
+    """No number is made up, and the folder gives the number the title does not."""
     extract = parsed("# User Auth\nStatus: In Progress\nA workflow.\n", "042-auth")
-    assert (extract.current, extract.total, extract.name) == (1, 1, "User Auth")
+    assert (extract.current, extract.total, extract.name) == (None, None, "User Auth")
     assert extract.context == {"plan_number": 42}
 
 
@@ -75,11 +76,11 @@ def test_when_all_phases_are_done_the_last_one_is_current() -> None:
     assert (extract.current, extract.total, extract.phase) == (2, 2, "B")
 
 
-@pytest.mark.parametrize("line", ["Current phase: 0/3 - X", "Current phase: 5/3 - X", "Current phase: X"])
+@pytest.mark.parametrize("line", ["Current phase: 0/3 - X", "Current phase: 5/3 - X", "Current phase: soon"])
 def test_an_impossible_phase_line_says_nothing(line: str) -> None:
     """I001-17: 1 <= current <= total."""
     extract = parsed(f"# P\nStatus: In Progress\n{line}\n")
-    assert (extract.current, extract.total, extract.phase) == (1, 1, "In Progress")
+    assert (extract.current, extract.total, extract.phase) == (None, None, UNKNOWN)
 
 
 HEADINGS = "\n## Phase 1: A\n{}\n## Phase 2: B\n{}\n## Phase 3: C\n"
@@ -144,7 +145,7 @@ def test_any_text_is_an_extract_or_a_reason(text: str) -> None:
     if reading.extract:
         assert reading.extract.name
         assert reading.extract.phase
-        assert 1 <= (reading.extract.current or 0) <= (reading.extract.total or 10_000)
+        assert 1 <= (reading.extract.current or 1) <= (reading.extract.total or 10_000)
         assert plantext.may_be_active(text)
 
 

@@ -11,6 +11,9 @@ from holdfast.frozen import frozen
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+NEXT_STEP = "next_step"
+"""The key in the context for the next step, by the number of the phase that it is of."""
+
 Source = Literal["memory", "plan", "memory+plan"]
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.files import cache
 from holdfast.files.file_memo import Stamp, stamp
-from holdfast.formats.compaction.detection import memoryphases, planstatus, plantext
+from holdfast.formats.compaction.detection import memoryphases, phaselist, planstatus, plantext
 from holdfast.workflow import markdown, prose, scanner, statuses
 
 if TYPE_CHECKING:
@@ -116,5 +116,5 @@ def _load(top: Path) -> tuple[str, bytes]:
 
 def _rules() -> tuple[int | Stamp, ...]:
     """Return what identifies the rules for plans in progress: the cache's version, and the stamps of the code."""
-    modules = (plantext, planstatus, memoryphases, markdown, scanner, prose, statuses)
+    modules = (plantext, planstatus, phaselist, memoryphases, markdown, scanner, prose, statuses)
     return (_FORMAT, *(stamp(Path(str(each.__file__)).stat()) for each in modules))

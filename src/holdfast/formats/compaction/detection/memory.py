@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from holdfast.formats.compaction.detection import memoryblocks, memoryphases
-from holdfast.formats.compaction.detection.extract import Candidate, Extract
+from holdfast.formats.compaction.detection.extract import NEXT_STEP, Candidate, Extract
 from holdfast.formats.compaction.detection.memoryphases import position
 from holdfast.patterns import regex
 from holdfast.workflow import markdown, prose, statuses
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.formats.compaction.detection.memoryblocks import Block
-    from holdfast.formats.compaction.detection.memoryphases import Note
+    from holdfast.formats.compaction.detection.memoryphases import Note, Place
 
 __all__ = ["FILE", "look", "position", "state"]
 
@@ -80,10 +80,17 @@ def _extract(block: Block, path: Path, mtime: float) -> Extract | str:
         kind=memoryphases.first(block.notes, "kind") or None,
         reading=_readings(block.notes),
         reminders=tuple(dict.fromkeys(_items(block.notes, "reminders"))),
-        context=dict(pair for text in _items(block.notes, "context") if (pair := _pair(text))),
+        context=dict(pair for text in _items(block.notes, "context") if (pair := _pair(text)))
+        | _next_step(block, place),
         source=path,
         mtime=mtime,
     )
+
+
+def _next_step(block: Block, place: Place) -> dict[str, Any]:
+    """Return the context with the next step of the current phase, by its number, so that it ends with that phase."""
+    text = memoryphases.first(block.notes, "next")
+    return {NEXT_STEP: {str(max(place.number or 1, 1)): text}} if text else {}
 
 
 def _beyond(extract: Extract) -> Iterator[str]:

@@ -6,13 +6,17 @@ import re
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from holdfast.formats.compaction.detection import phaselist
+from holdfast.formats.compaction.detection.phaselist import PhaseList
 from holdfast.frozen import NamedTuple
 from holdfast.patterns import regex
 from holdfast.workflow import markdown, statuses
+from holdfast.workflow.model import LABEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from holdfast.formats.compaction.detection.phaselist import Phase
     from holdfast.workflow.markdown import Field, Line
 
 _FIELDS = {
@@ -24,17 +28,19 @@ _FIELDS = {
     "phase": "phase, current phase, active phase",
     "total": "phases, total phases, phases total, phases in total",
     "title": "phase name, phase title, current phase name, current phase title",
+    "next": "next step, next action, next task",
 }
 _MEANINGS = {words: meaning for meaning, several in _FIELDS.items() for words in several.split(", ")}
 _OF = ("", "required", "key", "workflow")  # words that may come before a topic
 _TOPICS = {"reading": "reading", "reminder": "reminders", "reminders": "reminders", "context": "context"}
-LISTED = regex(
-    r"\s*(?:>\s*)*(?:(?:[-*+]|\d{1,3}[.)])\s+)?(?:#{1,6}\s+)?(?:\[(?P<box>[ xX✓✔])\]\s+)?"
-    r"(?P<sign>[^\x00-\x7f\w]{0,4})\s*[*_`]{0,3}phase\s+#?(?P<number>\d{1,4})(?!\s*(?:/|of\b)|[.,]\d)[*_`]{0,3}\s*[:：.)–—-]*(?P<title>.*)",
+_COUNT = regex(
+    rf"(?:phase\s+)?#?(?P<label>{LABEL})(?:\s*(?:/|of)\s*(?P<total>\d{{1,9}}))?(?P<gap>\s*[-–—:.)]+\s*|\s+|$)(?P<title>.*)",
     re.IGNORECASE,
 )
-_COUNT = regex(r"(?:phase\s+)?#?(\d{1,9})(?:\s*(?:/|of)\s*(\d{1,9}))?(?:\s*[-–—:.)]+\s*|\s+|$)(.*)", re.IGNORECASE)
-_COUNT_BEHIND = regex(r"(.*\S)\s*[(\[](?:phase\s+)?(\d{1,9})\s*(?:/|of)\s*(\d{1,9})[)\]]", re.IGNORECASE)
+_COUNT_BEHIND = regex(
+    rf"(?P<title>.*\S)\s*[(\[](?:phase\s+)?(?P<label>{LABEL})\s*(?:/|of)\s*(?P<total>\d{{1,9}})[)\]]",
+    re.IGNORECASE,
+)
 _NOTHING = regex(
     r"[\s!-/:-@\[-`{-~–—…]*"
     r"|\W*(?:none|nothing|nil|null|n/?a|no|not applicable|unknown|tbd|todo|idle)\b\W*"
@@ -48,15 +54,6 @@ _PLACEHOLDER = regex(
     r"|\[(?:[^\[\]]*\b(?i:name|title|your|insert|fill|workflow|phase|tbd|todo|none)\b[^\[\]]*|[\s.…]*)\])[*_`\"'\s]*"
 )
 _HOLE = regex(r"\W{0,4}(?:\{[\w .-]+\}|<[\w .-]+>|\[[A-Za-z][\w .-]*\]|[XN])\s*(?:/|of\b)")
-_POINTERS = ("←", "⬅", "👈", "<-")
-_POINTED = frozenset(
-    f"{who}{where}" for who in ("", "we are ", "you are ") for where in ("", "current", "here", "now", "in progress")
-)  # words that may follow such an arrow
-_MARK = regex(
-    r"\s*(?:[✅✔🔄]\ufe0f?\s*(?P<sign>[A-Za-z _-]{0,20})"
-    r"|[(\[]\s*[✅✔🔄]?\ufe0f?\s*(?P<word>in[\s_-]*progress|completed?|done|finished)\s*[)\]])$",
-    re.IGNORECASE,
-)
 _OWN = ("not_started", "in_progress", "blocked", "completed")  # the document's own words
 WORDS = {
     "not_started": "not_started",
@@ -76,7 +73,7 @@ class Note(NamedTuple):
         value: the text after the label; in `Phase 2/3: Print` it includes the number.
         topic: `reading`, `reminders` or `context`, if the label announces such a list or the line is in it; else empty.
         is_field: whether the line has any label of a few words.
-        listed: the match if the line is one of a list of phases, like `Phase 2: Print`.
+        listed: the phase if the line is one of a list of phases, like `Phase 2: Print`.
     """
 
     line: Line
@@ -84,7 +81,7 @@ class Note(NamedTuple):
     value: str = ""
     topic: str = ""
     is_field: bool = False
-    listed: re.Match[str] | None = None
+    listed: Phase | None = None
 
     @property
     def is_label(self) -> bool:
@@ -101,26 +98,18 @@ class Place(NamedTuple):
     word: str | None
 
 
-class _Phase(NamedTuple):
-    """A phase of a list, with its status as a word of R001-07, if it has one."""
-
-    number: int
-    title: str
-    word: str | None
-
-
 def note(line: Line) -> Note:
     """Return a line with the meaning of its label."""
-    listed = LISTED.fullmatch(line.raw[:1000]) if "phase" in line.raw.lower() else None
+    listed = phaselist.item(line) if "phase" in line.raw.lower() else None
     field = markdown.field(line.raw)
     if field is None:
         return Note(line, listed=listed)
-    meaning, value = _MEANINGS.get(field.words, ""), field.value
+    meaning, value = _MEANINGS.get(field.words.replace("_", " "), ""), field.value
     of, _, number = field.words.partition("phase ")
     counted = _COUNT.fullmatch(number) if of in ("", "current ", "active ") else None
     if is_current(field):
         meaning = "phase"
-    elif counted and not counted[3] and (of or counted[2]):
+    elif counted and not counted["title"] and (of or counted["total"]):
         meaning, value = "phase", f"{number.removeprefix('#')} {value}".strip()
     bare = field.words.removesuffix(" variables")
     of, _, word = bare.rpartition(" ")
@@ -134,7 +123,7 @@ def is_current(field: Field) -> bool:
     if field.words == "current":
         word, behind = field.value[:5].lower(), field.value[5:]
         return word == "phase" and behind[:1].isspace() and behind.lstrip().removeprefix("#")[:1].isdigit()
-    return _MEANINGS.get(field.words) == "phase"
+    return _MEANINGS.get(field.words.replace("_", " ")) == "phase"
 
 
 def first(notes: Iterable[Note], meaning: str) -> str:
@@ -142,38 +131,58 @@ def first(notes: Iterable[Note], meaning: str) -> str:
     return next((each.value for each in notes if each.meaning == meaning and each.value), "")
 
 
-def position(text: str) -> tuple[int | None, int | None, str | None]:
-    """Return number, total and name from `4/10 - SEO Generation`; None for what isn't said."""
-    if behind := _COUNT_BEHIND.fullmatch(text[:1000]):
-        return int(behind[2]), int(behind[3]), markdown.plain(behind[1].rstrip(" -–—:")) or None
-    match = _COUNT.fullmatch(text)
-    if not match:
+def counted(text: str) -> tuple[str | None, int | None, str | None]:
+    """Return label, total and title from `4/10 - SEO Generation` or `2.1 - Fixes`; None for what isn't said."""
+    match = _COUNT_BEHIND.fullmatch(text[:1000]) or _COUNT.fullmatch(text)
+    plain = match and (match["label"].isdecimal() or match["total"] or match.groupdict().get("gap", "-").strip())
+    if not match or not (plain or not match["title"]):  # "3D models"
         return None, None, text or None
-    title = markdown.plain(match[3])
+    title = markdown.plain(match["title"].rstrip(" -–—:") if "gap" not in match.groupdict() else match["title"])
     title = title[1:-1].strip() if title[:1] == "(" and title.find(")") == len(title) - 1 else title
-    return int(match[1]), int(match[2]) if match[2] else None, title or None
+    return match["label"], int(match["total"]) if match["total"] else None, title or None
+
+
+def position(text: str) -> tuple[int | None, int | None, str | None]:
+    """Return number, total and name from `4/10 - SEO Generation`; None for what isn't said.
+
+    The name has a label that isn't a number. Without a total, nothing tells which number such a phase has.
+    """
+    label, total, title = counted(text)
+    if label is None:
+        return None, total, title
+    digits = "".join(takewhile(str.isdecimal, label))
+    number = int(digits) if digits == label or (digits and total) else None
+    if label in (str(number), f"0{number}") and number:
+        return number, total, title
+    return number, total, phaselist.named(label, None, title or "")
 
 
 def place(notes: list[Note], status: str = "") -> Place:
     """Return the current phase by the `Phase:` line, else the `status`, else a list of phases."""
     listed, said, told = _listed(notes), _said(notes), statuses.phase(status)
-    number = total = title = word = None
+    label = number = total = title = word = None
     if said is not None:
-        number, total, title = position(said)
-        total = told[1] if told and total is None and number == told[0] else total
+        label, total, _ = counted(said)
+        number, _, title = position(said)
+        total = told[1] if told and total is None and label == told[0] else total
     elif told:
-        number, total = told
-    if number is not None:
-        title = title or next((phase.title for phase in listed if phase.number == number), None)
-    elif listed and said is None:
-        number, title, word = _running(listed)
-        whole = {phase.number for phase in listed} == set(range(1, len(listed) + 1))
-        total = len(listed) if whole and len(listed) > 1 else None
+        label, total = told
+        number, _, title = position(label)
+    elif listed.phases:
+        label, state = listed.phases[listed.current].label, listed.phases[listed.current].state
+        word = None if state == "not_started" else WORDS.get(state or "")
+    if label and (at := listed.at(label)) is not None:
+        phase, count = listed.phases[at], len(listed.phases)
+        number, total = (
+            (at + 1, count) if count > 1 and total in (None, count) else (number or position(label)[0], total)
+        )
+        title = title or (phaselist.named(phase.label, number, phase.title) if phase.title else None)
     if total is None:
         digits = "".join(takewhile(str.isdecimal, first(notes, "total")[:9]))
         total = int(digits) if digits else None
     title, mark = unmarked(title or first(notes, "title"))
-    return Place(number, total, title or None, mark or word or _own(title, counted=number is not None))
+    own = _own(title, counted=number is not None)
+    return Place(number, total, None if own else title or None, mark or word or own)
 
 
 def unnamed(notes: list[Note]) -> str | None:
@@ -189,18 +198,10 @@ def is_said(notes: list[Note]) -> bool:
 
 
 def unmarked(text: str) -> tuple[str, str | None]:
-    """Return a name without the status mark at its end, such as `✅ Done` or `(in progress)`, and the mark's word."""
-    for pointer in _POINTERS:
-        before, _, behind = text.rpartition(pointer)
-        if before.strip() and len(behind) < 60 and " ".join(markdown.words(behind.replace("_", " "))) in _POINTED:
-            return before.rstrip(), "in_progress"
-    match = _MARK.search(text[-60:])
-    before = text[: len(text) - len(match[0])].rstrip(" -–—:") if match else ""
-    if not match or not before:
-        return text, None
-    word = match["word"] if match["sign"] is None else match["sign"]
-    mark = WORDS.get(statuses.pure(word) or "") if word.strip() else "in_progress" if "🔄" in match[0] else "completed"
-    return (before, mark) if mark else (text, None)
+    """Return a name without a status mark such as `✅ Done` or `(in progress)`, and the mark as a word of R001-07."""
+    title, state = statuses.split_mark(text)
+    word = WORDS.get(state or "")
+    return (title, word) if word in ("in_progress", "completed") else (text, None)
 
 
 def is_empty(value: str) -> bool:
@@ -214,15 +215,9 @@ def _said(notes: Iterable[Note]) -> str | None:
     return next((value for value in values if not is_empty(value) and not _HOLE.match(value)), None)
 
 
-def _listed(notes: Iterable[Note]) -> list[_Phase]:
-    """Return the phases listed as `Phase N: title` on lines of their own, each number once."""
-    found: dict[int, _Phase] = {}
-    for match in (each.listed for each in notes if each.listed):
-        title, mark = unmarked(f"{markdown.plain(match['title'])} {match['sign']}".strip())
-        own = "completed" if statuses.pure(title) == "completed" else _own(title, counted=True)
-        word = "completed" if match["box"] not in (None, " ") else mark or own
-        found.setdefault(int(match["number"]), _Phase(int(match["number"]), "" if own else title, word))
-    return list(found.values())
+def _listed(notes: Iterable[Note]) -> PhaseList:
+    """Return the phases that are on lines of their own."""
+    return PhaseList("", phaselist.distinct(each.listed for each in notes if each.listed))
 
 
 def _own(title: str, *, counted: bool) -> str | None:
@@ -235,9 +230,3 @@ def _own(title: str, *, counted: bool) -> str | None:
         return WORDS.get(statuses.pure(title) or "")
     letters = "".join(each for each in title[:100].lower() if each.isalnum())
     return next((word for word in _OWN if word.replace("_", "") == letters), None)
-
-
-def _running(listed: list[_Phase]) -> _Phase:
-    """Return the phase that is in progress, else the first that is not completed, else the last."""
-    running = [phase for phase in listed if phase.word == "in_progress"]
-    return (running or [phase for phase in listed if phase.word != "completed"] or listed[-1:])[0]

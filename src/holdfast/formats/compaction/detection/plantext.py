@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from dataclasses import field as attribute
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from holdfast.formats.compaction.detection import memoryphases, planstatus
+from holdfast.formats.compaction.detection import memoryphases, phaselist, planstatus
 from holdfast.formats.compaction.detection.extract import Extract
 from holdfast.frozen import NamedTuple
 from holdfast.patterns import regex
 from holdfast.workflow import markdown, scanner, statuses
+from holdfast.workflow.model import UNKNOWN
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
     from holdfast.workflow.markdown import Line
@@ -25,11 +23,6 @@ if TYPE_CHECKING:
 _FORMAL = regex(r"(?<![\w/.@])(?:phase|workflow)(?:e?s|d|['’]s|[_-]?\d{1,3})?(?!\w)(?!\.\w)(?!/\S)", re.IGNORECASE)
 _TITLE = regex(r"\W*plan(?:[\s_#-]*(?P<number>\d{1,9}))?\s*(?:[:.–—-]+\s*|(?<=\d)\s+|$)", re.IGNORECASE)
 _DOCUMENT = regex(r"(?<![\w/.@-])@?(CLAUDE/(?:[\w.-]+/)*[\w-][\w.-]*\.\w{1,8})(?![\w/])")
-_NUMBER = r"(?P<number>\d{1,4}(?:\.\d{1,3})?|[A-Z](?=\s*[:.)–—-]|\s*$)|[IVX]{1,5}(?=\s*[:.)–—-]|\s*$))"
-_PHASE = regex(rf"\W*phase\s+#?{_NUMBER}(?![\w.]\d|\w)\W*(?P<title>.*)", re.IGNORECASE)
-_TICKS = "xX✓✔✅"
-_DONE_SIGNS, _OPEN_SIGNS = ("✅", "❌"), ("⬜", "🔄", "⏳", "🚫", "⏸")
-_DONE = ("completed", "dropped")
 
 
 class Reading(NamedTuple):
@@ -50,8 +43,11 @@ def parse(text: str, path: Path, root: Path, mtime: float) -> Reading:
     if not _FORMAL.search(text):
         why = 'is in progress, but neither the word "phase" nor "workflow" is in it, so it isn\'t a formal workflow'
         return Reading(None, why, notable=True, kind="in progress, but no formal workflow")
-    extract = _extract(lines, standing.status, path, root, mtime)
-    return Reading(extract, f"is in progress ({standing.why}) and names the workflow {quoted(extract.name)}")
+    place = _place(lines, standing.status)
+    extract = _extract(lines, place, path, root, mtime)
+    return Reading(
+        extract, f"is in progress ({standing.why}) and names the workflow {quoted(extract.name)}; {place.why}"
+    )
 
 
 def may_be_active(text: str) -> bool:
@@ -59,16 +55,15 @@ def may_be_active(text: str) -> bool:
     return "progress" in text.lower() or "\U0001f504" in text
 
 
-def _extract(lines: list[Line], status: str, path: Path, root: Path, mtime: float) -> Extract:
+def _extract(lines: list[Line], place: _Place, path: Path, root: Path, mtime: float) -> Extract:
     name, number = _name(lines, path)
     own = path.relative_to(root).as_posix()
     documents = [match for line in lines if "CLAUDE/" in line.raw for match in _DOCUMENT.findall(line.raw)]
-    place = _place(lines, status)
     return Extract(
         name=_printable(name),
         current=place.current,
         total=place.total,
-        phase=place.title,
+        phase=place.name,
         reading=tuple(dict.fromkeys(f"@{_printable(entry)}" for entry in [own, *documents])),
         context={} if number is None else {"plan_number": number},
         origin="plan",
@@ -109,156 +104,66 @@ def _printable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-class _Place(NamedTuple):
-    """The current phase's number from 1, the number of phases if known, and its title."""
+class _Said(NamedTuple):
+    """The phase that a line names: its label, the number of phases or None, and its title."""
 
-    current: int
+    label: str
     total: int | None
-    title: str
+    title: str = ""
 
 
-@dataclass(slots=True)
-class _Section:
-    """A phase of a plan: its number as written, its status mark, and whether each checkbox under it is ticked."""
+class _Place(NamedTuple):
+    """The current phase's number from 1 and the number of phases, None if unknown, the phase's name, and the source."""
 
-    number: str
-    title: str
-    level: int
-    mark: str | None = None
-    boxes: list[bool] = attribute(default_factory=list)
-
-    @property
-    def done(self) -> bool:
-        """Whether its mark says so, or all its boxes are ticked."""
-        return self.mark in _DONE or (bool(self.boxes) and all(self.boxes))
+    current: int | None
+    total: int | None
+    name: str
+    why: str
 
 
-def _place(lines: list[Line], status: str = "") -> _Place:
+def _place(lines: list[Line], status: str) -> _Place:
     """Return the current phase of a plan.
 
-    Phases are its headings `Phase N`, else the rows of a table of phases, else the items of a list. The current one is
-    the one marked as in progress, else the one that the line `Current phase:` or the plan's `status` names, unless it
-    is done, else the first that isn't done. A plan without phases is at the phase it names, or at 1/1.
+    It is the one that the plan's list of phases marks as in progress, else the one that the line `Current phase:` or
+    the plan's `status` names, unless it is done, else the first that isn't done. It is unknown if the plan names none,
+    or if its boxes, marks and lists contradict each other.
     """
-    phases = _headed(lines) or _tabled(lines) or _listed(lines)
-    said = _said(lines) or _told(status)
-    if not phases:
-        return said or _Place(1, 1, "In Progress")
-    going = next((number for number, phase in enumerate(phases) if phase.mark == "in_progress"), None)
-    if going is None and said and (there := _there(phases, said)):
-        return there
-    open_ = (number for number, phase in enumerate(phases) if not phase.done)
-    current = next(open_, len(phases) - 1) if going is None else going
-    return _Place(current + 1, len(phases), phases[current].title)
+    found = phaselist.find(lines)
+    chosen = phaselist.choose(found)
+    said = _said(lines, status)
+    if chosen is None:
+        return _alone(*said) if said else _Place(None, None, UNKNOWN, "it has no list of phases")
+    others = [each for each in found if each is not chosen]
+    why = " and ".join([f"its phases are {chosen.kind}", *(f"not {each.kind}" for each in others)])
+    at = chosen.current
+    if said and chosen.phases[at].state != "in_progress":
+        label, total, title = said
+        there = chosen.at(label)
+        if total not in (None, len(chosen.phases)):
+            place = _alone(label, total, title if there is None else chosen.phases[there].title)
+            return place if there is None else place._replace(why=why)
+        if there is not None and not chosen.phases[there].done:
+            at, others = there, []
+    elif chosen.is_contradictory:
+        return _Place(None, None, UNKNOWN, f"{why}; their boxes and marks contradict each other")
+    phase = chosen.phases[at]
+    if other := next((each for each in others if chosen.contradicts(each)), None):
+        return _Place(None, None, UNKNOWN, f"{chosen.kind} and {other.kind} contradict each other")
+    return _Place(at + 1, len(chosen.phases), phaselist.named(phase.label, at + 1, phase.title), why)
 
 
-def _said(lines: list[Line]) -> _Place | None:
-    """Return the phase that the line `Current phase:` names, None if it names no possible one (I001-17)."""
-    near = (markdown.field(line.raw[:500]) for line in lines if "hase" in line.raw or "HASE" in line.raw)
+def _alone(label: str, total: int | None, title: str) -> _Place:
+    """Return the phase that a line names without a list, by the number that it has."""
+    number = int("".join(takewhile(str.isdecimal, label)) or 0)
+    return _Place(max(number, 1), total, phaselist.named(label, number, title), "a line names its phase")
+
+
+def _said(lines: list[Line], status: str) -> _Said | None:
+    """Return the phase that a line `Current phase:` or a status names; None for an impossible one (I001-17)."""
+    near = (markdown.field(line.raw[:500]) for line in lines if "phase" in line.raw.lower())
     text = next((field.value for field in near if field and field.value and memoryphases.is_current(field)), "")
-    current, total, title = memoryphases.position(text)
-    if current is None or current < 1 or (total is not None and total < current):
-        return None
-    return _Place(current, total, statuses.split_mark(title or "")[0] or f"Phase {current}")
-
-
-def _told(status: str) -> _Place | None:
-    current, total = statuses.phase(status) or (0, None)
-    if current < 1 or (total is not None and total < current):
-        return None
-    return _Place(current, total, f"Phase {current}")
-
-
-def _there(phases: list[_Section], said: _Place) -> _Place | None:
-    """Return the named phase completed with what the list of phases has; None if that phase is done or impossible."""
-    at = next((at for at, phase in enumerate(phases) if phase.number == str(said.current)), None)
-    if at is not None and said.total in (None, len(phases)):
-        return None if phases[at].done else _Place(at + 1, len(phases), phases[at].title)
-    if said.total is None:
-        return None
-    return _Place(said.current, said.total, said.title if at is None else phases[at].title)
-
-
-def _headed(lines: Iterable[Line]) -> list[_Section]:
-    """Return the phases that have headings. The plan's title isn't one."""
-    found: list[_Section] = []
-    inside, first = False, True
-    for line in lines:
-        if line.kind == "heading":
-            match = None if first and line.depth == 1 else _PHASE.fullmatch(markdown.plain(line.text))
-            step = inside and line.depth > found[-1].level and (match is None or "." in match["number"])
-            if match and not step:
-                found.append(_section(match, line.text, line.depth))
-            inside = step or match is not None
-            first = False
-        elif inside and line.kind != "break":
-            _note(found[-1], line)
-        else:
-            inside = False
-    return _distinct(found)
-
-
-def _distinct(found: list[_Section]) -> list[_Section]:
-    """Return the phases without steps such as 2.1, and each number only once."""
-    distinct: dict[str, _Section] = {}
-    for section in [section for section in found if "." not in section.number] or found:
-        distinct.setdefault(section.number, section)
-    return list(distinct.values())
-
-
-def _section(match: re.Match[str], whole: str, level: int = 0) -> _Section:
-    text, mark = statuses.split_mark(match["title"])
-    _, before = statuses.split_mark(whole) if mark is None else ("", mark)
-    number = match["number"].upper()
-    return _Section(number, markdown.plain(text) or f"Phase {number}", level, before)
-
-
-def _note(section: _Section, line: Line) -> None:
-    if line.kind == "item" and line.box:
-        section.boxes.append(line.box in _TICKS)
-    elif line.kind == "item" and line.text.startswith(_DONE_SIGNS + _OPEN_SIGNS):
-        section.boxes.append(line.text.startswith(_DONE_SIGNS))
-    elif section.mark is None and "status" in line.raw.lower() and (field := markdown.field(line.raw[:500])):
-        section.mark = _mark(field.value) if field.words in ("status", "phase status") and field.value else None
-
-
-def _mark(status: str) -> str | None:
-    if statuses.in_progress(status):
-        return "in_progress"
-    return None if statuses.choices(status) else statuses.opening(status)
-
-
-def _tabled(lines: list[Line]) -> list[_Section]:
-    """Return the phases of the first table that has a column for them, or `Phase N` in its first column."""
-    for head, rows in scanner.tables(lines):
-        column = next((at for at, cell in enumerate(head) if markdown.name(cell[:60]) == "phase"), None)
-        named = [row for row in rows if _PHASE.fullmatch(markdown.plain(row[0][:300]))]
-        if column is None and len(named) < 2:
-            continue
-        found = [_row(number, row, column or 0) for number, row in enumerate(rows, 1) if len(row) > (column or 0)]
-        if len(found) > 1 and any(section.mark for section in found):
-            return found
-    return []
-
-
-def _row(number: int, row: tuple[str, ...], column: int) -> _Section:
-    text = markdown.plain(row[column])
-    match = _PHASE.fullmatch(text)
-    title = match["title"] if match else text.lstrip("0123456789.:) –—-") or ""
-    others = [markdown.plain(cell) for at, cell in enumerate(row) if at != column]
-    mark = next((state for cell in others if (state := _mark(cell))), None)
-    title = title or next((cell for cell in others if cell and not statuses.opening(cell)), "")
-    return _Section(str(number), statuses.split_mark(title)[0] or f"Phase {number}", 0, mark)
-
-
-def _listed(lines: Iterable[Line]) -> list[_Section]:
-    """Return the phases that are items of a list."""
-    found: list[_Section] = []
-    for line in lines:
-        if line.kind == "item" and "phase" in line.raw.lower():
-            text = line.text[:500]
-            if match := _PHASE.fullmatch(markdown.plain(statuses.split_mark(text)[0])):
-                section = _section(match, text)
-                section.boxes = [] if line.box is None else [line.box in _TICKS]
-                found.append(section)
-    return _distinct(found)
+    said = memoryphases.counted(text.strip("\"'"))
+    for label, total, title in (said, (*(statuses.phase(status) or (None, None)), None)):
+        if label and not (label.isdecimal() and total is not None and not 0 < int(label) <= total):
+            return _Said(label, total, statuses.split_mark(title or "")[0])
+    return None
