@@ -14,6 +14,7 @@ from holdfast.formats.hybrid.view import generate_markdown
 from holdfast.workflow import extras
 from holdfast.workflow.draft import Draft
 from holdfast.workflow.model import Changes, Found, Judged, Phase, Problem, Start, Status, Workflow
+from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
