@@ -142,7 +142,7 @@ def test_what_an_agent_has_reported_counts_before_a_move(tmp_path: Path) -> None
     holdfast("start", "Book", "--format", "hybrid", "--phase", "Draft", "--phase", "Review", root=tmp_path)
     project = Workspace.open(tmp_path)
     progress.launch(project, ME, "c1", "writer", "Draft", "Do it.")
-    lifecycle.reported(project, ME, "run", "", "completed", "")
+    lifecycle.reported(project, ME, "run", "", "completed", "Drafted.")
     lifecycle.named(project, ME, "c1", "run")
     assert only(tmp_path).current == 1
 

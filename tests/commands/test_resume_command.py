@@ -280,7 +280,7 @@ def test_who_resumes_what_is_completed_hears_how_its_format_reopens_it(root: Pat
 
     said = holdfast("resume", "WFS-user-auth", root=root, code=1).err
 
-    assert "`holdfast wfs resume WFS-user-auth` opens it again" in said
+    assert "To open it again: `holdfast wfs resume WFS-user-auth`" in said
 
 
 def test_what_is_completed_or_unknown_is_refused(root: Path) -> None:
