@@ -67,7 +67,7 @@ class Kit:
 
     def start(self, title: str = "Ship", **more: Any) -> Workflow:
         """Start a workflow of three units."""
-        return self.adapter.start(self.project, Start(title, phases=tuple((each, "") for each in UNITS), **more))
+        return verbs.start(self.project, self.name, Start(title, phases=tuple((each, "") for each in UNITS), **more))
 
     def begun(self) -> Workflow:
         """Start one and begin its first unit."""

@@ -206,7 +206,7 @@ def test_titles_and_agents_are_kept_as_given(calculator: Calculator) -> None:
 @pytest.mark.parametrize("title", ["", "  ", "\n"])
 def test_a_phase_without_a_title_is_refused(calculator: Calculator, title: str) -> None:
     """R000-09: what nobody can read is no title; no file is made."""
-    with pytest.raises(TransitionError, match="each with a title"):
+    with pytest.raises(TransitionError, match="needs a title"):
         calculator.create(phases=[PHASES[0], (title, "general-purpose")])
     assert not (calculator.root / STATE).exists()
 

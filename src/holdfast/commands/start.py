@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 import click
 
 from holdfast import config, formats, paths
-from holdfast.commands import agent_names, options, verbs
+from holdfast.commands import agent_names, options
+from holdfast.commands import verbs as shared
 from holdfast.config import Config
 from holdfast.errors import HoldfastError
 from holdfast.files import trust
 from holdfast.formats import RECORDS
 from holdfast.sessions import templates
 from holdfast.sessions.ownership import owners
-from holdfast.workflow import registry
+from holdfast.workflow import registry, verbs
 from holdfast.workflow.model import Start
 from holdfast.workflow.wording import quoted
 
@@ -140,7 +141,6 @@ def command(
     usual = template.format or project.config.format
     if usual not in formats.WITH_AGENTS and any(agent for _, agent in given):
         usual = formats.WITH_AGENTS[0]
-    keeper = registry.get(named or usual)
     session = options.session()
     start = Start(
         title=title,
@@ -154,8 +154,8 @@ def command(
         replace=replace,
     )
     before = {each.key for each in registry.all_found(project).workflows if each.paused}
-    seen = options.seen_by_git(project, keeper.NAME)
-    workflow = keeper.start(project, start)
+    seen = options.seen_by_git(project, named or usual)
+    workflow = verbs.start(project, named or usual, start)
     owners.begin(project, workflow, session)
     paused = [each for each in registry.all_found(project).workflows if each.paused and each.key not in before]
     news = [
@@ -166,7 +166,7 @@ def command(
         *(f"{quoted(each.title)} ({each.id}) is paused." for each in paused),
         seen,
     ]
-    verbs.tell(workflow, as_json, "\n".join(filter(None, news)))
+    shared.tell(workflow, as_json, "\n".join(filter(None, news)))
     options.tell_reading(project, start.reading)
     agents = [*(agent for _, agent in given), *(each.agent for each in workflow.phases)]  # a format may choose some
     agent_names.tell_unknown(project, filter(None, agents))

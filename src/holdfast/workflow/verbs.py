@@ -1,4 +1,4 @@
-"""The verbs that move a workflow, once for all formats: next, done, update, cancel, reopen."""
+"""The verbs that move a workflow, once for all formats: start, next, done, update, cancel, reopen."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from holdfast.workflow.wording import one_line, quoted
 
 if TYPE_CHECKING:
     from holdfast.workflow.draft import Draft
-    from holdfast.workflow.model import Changes, Status, Workflow
+    from holdfast.workflow.model import Changes, Start, Status, Workflow
     from holdfast.workflow.records import Records
 
 _VERBS: dict[Status, str] = {"active": "go on with", "failed": "retry", "blocked": "unblock"}
@@ -133,6 +133,19 @@ def completing(phase: Phase) -> str:
 
 def _ended_with(phase: Phase, note: str) -> bool:
     return phase.status == "completed" and phase.handover.strip().endswith(note)
+
+
+def start(project: Records, format: str, start: Start) -> Workflow:
+    """Start a workflow in a format.
+
+    Raises:
+        TransitionError: a title is blank, an unfinished workflow is in the way, or the format can't keep something.
+        SchemaMismatch: another program's file is in its place.
+        StateError: it can't be written.
+    """
+    if not start.title.strip() or not all(title.strip() for title, _ in start.phases):
+        raise TransitionError('a workflow and each of its phases needs a title: `holdfast start "What you work on"`')
+    return registry.get(format).start(project, start)
 
 
 def begin(project: Records, workflow: Workflow) -> Workflow:

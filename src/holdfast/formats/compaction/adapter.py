@@ -96,10 +96,8 @@ def start(project: Records, start: Start) -> Workflow:
     """Create the state file of a workflow at its first phase (R001-11).
 
     With `replace`, unfinished workflows of the same name are archived and their files removed. Raises TransitionError
-    if a workflow of this name is unfinished, or without a name.
+    if a workflow of this name is unfinished.
     """
-    if not start.title.strip():
-        raise TransitionError('a workflow needs a title: `holdfast start "What you work on"`')
     start = replace(start, kind=next((each for each in files.TYPES if each == start.kind.casefold()), start.kind))
     statefile.guard(project.root, files.folder(project))
     with locked(files.folder(project)):

@@ -112,13 +112,13 @@ def create(project: Records, rules: Description, start: Start) -> Workflow:
     """Write the file of a new workflow. An unfinished one in its place gives way with `replace`.
 
     Raises:
-        TransitionError: it lacks a title or units, something is given that the format keeps nowhere, or an unfinished
+        TransitionError: it has no units, something is given that the format keeps nowhere, or an unfinished
             workflow is in its place.
         SchemaMismatch: another program's file is in its place.
         StateError: the place can't be used.
     """
-    if not start.title.strip() or not start.phases or not all(title.strip() for title, _ in start.phases):
-        raise TransitionError(f'{rules.name} needs a title and at least one {rules.word}: --phase "TITLE"')
+    if not start.phases:
+        raise TransitionError(f'{rules.name} needs at least one {rules.word}: --phase "TITLE"')
     if start.total not in (None, len(start.phases)):
         raise TransitionError(f"{rules.name} has the {rules.word}s it lists; name each with --phase, without --total")
     if start.kind:

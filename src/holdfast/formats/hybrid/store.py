@@ -26,13 +26,11 @@ if TYPE_CHECKING:
 def create(project: Records, start: Start) -> Workflow:
     """Write the state of a new workflow, with its view; a finished workflow is replaced (I000-17).
 
-    Raises TransitionError over an unfinished workflow and without a title, SchemaMismatch over a file of another
+    Raises TransitionError over an unfinished workflow and without phases, SchemaMismatch over a file of another
     schema, StateError.
     """
-    if not start.title.strip() or not start.phases or not all(title.strip() for title, _ in start.phases):
-        raise TransitionError(
-            'the hybrid format needs a title and at least one phase, each with a title: --phase "TITLE"'
-        )
+    if not start.phases:
+        raise TransitionError('the hybrid format needs a phase: --phase "TITLE"')
     path = files.path(project)
     statefile.guard(project.root, path)
     with locked(path.parent):

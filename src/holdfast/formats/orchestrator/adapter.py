@@ -85,8 +85,6 @@ def start(project: Records, start: Start) -> Workflow:
 
     Raises TransitionError, SchemaMismatch, StateError.
     """
-    if not start.title.strip():
-        raise TransitionError("a run needs a title or the path of a task document")
     if not start.phases:
         named = project.root / Path(start.title.replace("\0", "")).expanduser()
         if start.title.strip().endswith(".md") and named.is_file():
@@ -95,7 +93,7 @@ def start(project: Records, start: Start) -> Workflow:
             "a run needs tasks: give --phase for each, or the path of a task document, as in "
             "`holdfast orchestrator start TASK_DOC`"
         )
-    if not all(name.strip() for name, _ in start.phases) or start.total not in (None, len(start.phases)):
+    if start.total not in (None, len(start.phases)):
         raise TransitionError("a run has exactly the tasks that you name; leave out --total")
     path = schema.state_path(project.root)
     statefile.guard(project.root, path)
