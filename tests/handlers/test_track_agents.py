@@ -452,7 +452,8 @@ def test_calls_without_an_id_still_finish_their_phase(tool: Tool) -> None:
         agent = Agent(tool.project, kind=kind, number=number)
         agent.about_to(tool_use_id=None)
         assert tool.statuses[number] == "active"
-        agent.returned(tool_use_id=None, tool_response={"content": [{"type": "text", "text": f"Made by {kind}."}]})
+        blocks = [{"type": "text", "text": f"Made by {kind}."}]
+        agent.returned(tool_use_id=None, tool_response={"status": "completed", "content": blocks})
 
     assert tool.statuses == ["completed", "completed", "active"]
     assert [phase["context_for_next"] for phase in tool.state["phases"][:2]] == ["Made by builder.", "Made by tester."]
@@ -468,28 +469,33 @@ def test_a_failed_call_without_an_id_fails_its_phase(tool: Tool) -> None:
     assert tool.statuses == FAILED
 
 
+BLOCKS = [{"type": "text", "text": "Made it."}]
+
+
 @pytest.mark.parametrize(
-    "response",
-    ["Made it.", [{"type": "text", "text": "Made it."}], {"content": [{"type": "text", "text": "Made it."}]}],
+    "response", [None, 5, {"status": "mystery"}, {}, "Made it.", BLOCKS, {"content": BLOCKS}, {"status": "completed"}]
 )
-def test_results_of_older_clients_are_read(tool: Tool, response: object) -> None:
-    """Client facts §7: a string, a list of blocks, an object without a status."""
+def test_a_result_that_is_empty_or_without_a_status_completes_nothing(tool: Tool, response: object) -> None:
+    """I000-14: only the status `completed` counts, and only with words that say what was done."""
     agent = Agent(tool.project)
     agent.about_to()
-    agent.returned(tool_response=response)
+    fired = agent.returned(tool_response=response)
 
+    assert tool.statuses == BEGUN
+    if response == {"status": "completed"}:
+        fired.assert_advised("is active (its agent returned no result, so it isn't completed", "`holdfast done`")
+
+
+def test_a_notification_without_a_result_completes_nothing(tool: Tool) -> None:
+    """I000-14: the client's own line about the agent isn't its result; one that follows counts."""
+    agent = Agent(tool.project)
+    agent.about_to()
+    agent.launched()
+    agent.stopped("")
+    agent.notified("completed", "")
+    assert tool.statuses == BEGUN
+    agent.notified("completed", "Made it.")
     assert tool.statuses == DONE
-    assert tool.state["phases"][0]["context_for_next"] == "Made it."
-
-
-@pytest.mark.parametrize("response", [None, 5, {"status": "mystery"}, {}])
-def test_a_result_that_says_nothing_leaves_the_phase_as_it_is_or_completes_it(tool: Tool, response: object) -> None:
-    """What cannot be read as a result is none; an object without a status is an old client's completion."""
-    agent = Agent(tool.project)
-    agent.about_to()
-    agent.returned(tool_response=response)
-
-    assert tool.statuses == (DONE if response == {} else BEGUN)
 
 
 def test_a_prompt_while_an_agent_works_does_not_cost_its_result(tool: Tool) -> None:

@@ -358,7 +358,7 @@ def test_a_background_launch_is_no_completion(calculator: Calculator) -> None:
         ("Review the diff of phase 1", "Review phase_0 before we go on.", "code-reviewer", ["active", "pending"]),
         ("list", f"Before we {CREATE}, list the files.", "Explore", ["active", "pending"]),
         ("plan", f"The plan:\n1. {CREATE}\n2. {TEST}\nIs it sound?", "Plan", ["active", "pending"]),
-        ("go", "Phase ID: phase_0\nGo.", "Explore", ["active", "pending"]),
+        ("go", "Phase ID: phase_0\nGo.", "Explore", ["completed", "active"]),
     ],
 )
 def test_only_the_agent_of_a_phase_completes_it(

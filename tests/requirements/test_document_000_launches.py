@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import json
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
 from holdfast.formats import WITH_AGENTS
+from holdfast.formats.hybrid.adapter import generate_markdown
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from holdfast.workflow.model import Start
+from tests.requirements.document_000 import CREATE, HANDOVER, REPORT, STATE, TASK, TEST, VIEW
 from tests.signals import Agent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from holdfast.testing import HoldfastProject
+    from holdfast.testing import Fired, HoldfastProject
     from holdfast.workflow.model import Phase
+    from tests.requirements.document_000 import Calculator
 
 OWN, OTHER = "the unit's own kind", "somebody-else"
 UNITS = (("Implement JWT authentication", "code-developer"), ("Design the login page", "designer"), ("Audit it", "x"))
@@ -119,3 +124,74 @@ def test_orders_move_a_unit_and_reviews_do_not(name: str, holdfast_project: Call
     ]
     assert not missed
     assert launch(*ORDERS[0]) == [unit.id]
+
+
+def test_a_launch_inside_an_agent_counts_if_that_works_for_the_workflow(calculator: Calculator) -> None:
+    """I000-15: else the agent that launches it is told; its own phase ends with itself, whoever helps."""
+    calculator.create()
+    project = calculator.project
+
+    def inside(launcher: Agent, inner: Agent, name: str) -> Fired:
+        response = {"status": "completed", "agentId": inner.run, "content": [{"type": "text", "text": REPORT}]}
+        outer = {"agent_id": launcher.run, "agent_type": launcher.kind}
+        return project.fire(name.partition("-")[0], name, **inner.call, **outer, tool_response=response)
+
+    for number, description, kind, title, statuses in (
+        (1, "Look around", "scout", CREATE, ["pending", "pending"]),
+        (3, f"Lead the work on {TASK}", "leader", CREATE, ["completed", "active"]),
+        (5, TEST, "verifier", TEST, ["completed", "active"]),
+    ):
+        launcher, inner = Agent(project, description, kind, number=number), Agent(project, title, number=number + 1)
+        launcher.about_to()
+        launcher.started()
+        inside(launcher, inner, "PreToolUse-Agent").assert_silent()
+        told = inside(launcher, inner, "PostToolUse-Agent")
+        if kind == "scout":
+            told.assert_advised("No phase moved", f'phase 1/2 "{CREATE}"', "say so in your result")
+        else:
+            told.assert_silent()
+        project.fire("UserPromptSubmit", "UserPromptSubmit", prompt="go on")
+        assert calculator.statuses == statuses, description
+
+
+def test_a_worker_gets_the_hand_over_at_its_start(calculator: Calculator) -> None:
+    """R000-34, I000-4: what the phase before left, whatever the prompt says; the first phase has none."""
+    calculator.create()
+    first, second = Agent(calculator.project, CREATE), Agent(calculator.project, TEST, number=2)
+    first.about_to()
+    first.started().assert_silent()
+    first.returned(REPORT)
+    second.about_to()
+    second.started().assert_advised(f'phase 2/2 "{TEST}"', f"Handed over by the phase before: {HANDOVER}")
+
+
+def test_the_files_follow_the_last_phase_that_is_completed_by_hand(calculator: Calculator) -> None:
+    """R000-06, R000-24: file, view and status say completed at the next event; a state made by hand has a view."""
+    calculator.create()
+    Agent(calculator.project, CREATE).about_to()
+    (calculator.root / VIEW).unlink()
+    calculator.project.fire("UserPromptSubmit", "UserPromptSubmit", prompt="go on")
+    assert calculator.view == generate_markdown(calculator.state), "a missing view is written"
+
+    state = calculator.state
+    for phase in state["phases"]:
+        phase["status"] = "completed"
+    before = (calculator.root / VIEW).stat().st_mtime_ns
+    (calculator.root / STATE).write_text(json.dumps(state))
+    os.utime(calculator.root / STATE, ns=(before - 10**9, before - 10**9))
+    calculator.project.fire("UserPromptSubmit", "UserPromptSubmit", prompt="go on")
+
+    assert calculator.summary() == ("completed", None, ["completed", "completed"])
+    assert "Status: completed | Current Phase: none" in calculator.view
+    assert "completed, 2/2" in calculator.run("status").out
+
+
+def test_a_default_agent_beside_a_named_one_is_reported(calculator: Calculator) -> None:
+    """R000-09: the document requires an agent; without any named one, there is nothing to report."""
+    start = ("start", "--format", "hybrid", "--replace")
+    mixed = calculator.run(*start, "Ship", "--phase", "Build @builder", "--phase", "Test")
+    plain = calculator.run(*start, "Ship it", "--phase", "Build", "--phase", "Test")
+
+    assert [each["agent"] for each in calculator.state["phases"]] == ["general-purpose"] * 2
+    assert 'each hybrid phase needs an agent, so "Test" got general-purpose' in mixed.out + mixed.err
+    assert "needs an agent" not in plain.out + plain.err

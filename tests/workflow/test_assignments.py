@@ -93,7 +93,8 @@ def matched(flow: Workflow, text: str, agent: str = "someone") -> str | None:
         ("Before we write and run tests, list the files", None),
         ("go\nDo this:\nWrite and run tests", None),
         ("phase_11", None),
-        ("Phase ID: phase_1", None),
+        ("Phase ID: phase_1", "phase_1"),
+        ("Task ID: phase_1 and more", None),
         ("Rewrite and run tests", None),
         ("nothing of the kind", None),
         ("", None),
@@ -261,7 +262,7 @@ def test_few_of_many_phases_are_looked_at_closely(monkeypatch: pytest.MonkeyPatc
 
     for text in ("7.33\nDo it", "Build PIECE 332, of it!\nDo it", "Look around\n7.33: build piece 332 of it"):
         refers.reset_mock()
-        assert [each.id for each in assignments.referenced(many, text)] == ["7.33"]
+        assert matched(many, text) == "7.33"
         assert refers.call_count < 20
 
 

@@ -176,10 +176,14 @@ def _without_order(line: str) -> Iterator[str]:
 
 
 def _mentions(workflow: Workflow, line: str) -> bool:
-    """Return whether a line has a phase's id or title in it. A title of one word can be just that word."""
+    """Return whether a line has a phase's id in it, or its title after other words, as in `Review TITLE`.
+
+    A title of one word can be just that word, and a line that begins with the title varies it.
+    """
     plain = _plain(line)
     titles = (name.title for name in _possible(workflow, line, plain) if " " in name.phase.title.strip())
-    return bool(_ids(workflow, line)) or any(title in plain for title in titles) or bool(_referenced(workflow, line))
+    has_title = any(plain.find(title) > 0 for title in titles)
+    return has_title or bool(_ids(workflow, line)) or bool(_referenced(workflow, line))
 
 
 def _ids(workflow: Workflow, line: str) -> set[str]:

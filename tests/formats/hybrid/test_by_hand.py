@@ -69,17 +69,13 @@ def test_a_view_that_says_it_all_is_not_rewritten(project: Workspace) -> None:
     assert (view.stat().st_ino, view.stat().st_mtime_ns) == before
 
 
-def test_neither_another_file_nor_a_missing_one_becomes_a_view(project: Workspace) -> None:
-    """Somebody else's file stays as it is; one that was removed stays away until the workflow moves."""
+def test_another_file_never_becomes_a_view(project: Workspace) -> None:
+    """Somebody else's file stays as it is."""
     view = edited(project)
     view.write_text("# My own notes\n")
     os.utime(view, (1, 1))
     hybrid.candidates(project, ())
     assert view.read_text() == "# My own notes\n"
-
-    view.unlink()
-    hybrid.candidates(project, ())
-    assert not view.exists()
     assert not log.tail(1), "nobody has to hear of it at every event"
 
 

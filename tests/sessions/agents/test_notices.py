@@ -147,7 +147,7 @@ def test_an_ending_without_a_word_for_it_is_no_failure(project: Workspace, statu
 def test_a_notice_may_say_little(
     project: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str, named: dict[str, str]
 ) -> None:
-    """Only the run or only the call, no moment that can be read, and one line in place of a result."""
+    """Only the run or only the call, no moment that can be read, and no result: the line about it is none."""
     monkeypatch.setenv("HOLDFAST_NOW", "2026-11-21T17:30:00Z")
     path = tmp_path / "transcript.jsonl"
     path.write_text(json.dumps({"type": "task-notification"} | ({"timestamp": moment} if moment else {})) + "\n")
@@ -160,7 +160,7 @@ def test_a_notice_may_say_little(
     notices.catch_up(project, ME, str(path))
 
     one, other = agent_status.of_session(project, ME)
-    assert (one.fate, one.words, other.fate) == ("consumed", "Agent ended", "running")
+    assert (one.fate, one.words, other.fate) == ("consumed", "", "running")
     assert one.output == "/tasks/b.output"
 
 

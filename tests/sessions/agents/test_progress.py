@@ -45,7 +45,7 @@ def launch(
 
 
 def end(project: Workspace, state: State = "completed", words: str = "", call: str = "c1") -> None:
-    lifecycle.reported(project, ME, f"run of {call}", "", state, words)
+    lifecycle.reported(project, ME, f"run of {call}", "", state, words or ("Done." if state == "completed" else ""))
     lifecycle.named(project, ME, call, f"run of {call}")
 
 

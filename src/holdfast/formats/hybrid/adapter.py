@@ -91,7 +91,7 @@ def start(project: Records, start: Start) -> Workflow:
     without = [quoted(title) for title, agent in start.phases if not agent]
     if not without or len(without) == len(phases):
         return workflow
-    warning = f"{', '.join(without)}: no agent was named, so it is {record.DEFAULT_AGENT}; hybrid requires one"
+    warning = f"each hybrid phase needs an agent, so {', '.join(without)} got {record.DEFAULT_AGENT}"
     return replace(workflow, warnings=(*workflow.warnings, warning))
 
 

@@ -46,9 +46,9 @@ def test_a_remote_agents_launch_is_read() -> None:
         {"content": "one\ntwo"},
     ],
 )
-def test_older_shapes_are_completed_results(response: object) -> None:
-    """A string, blocks, or an object without a status is what older clients return for an agent that finished."""
-    assert agent_result(response) == AgentResult("completed", text="one\ntwo")
+def test_a_result_without_a_status_is_other(response: object) -> None:
+    """A string, blocks, or an object without a status: I000-14 counts only the status `completed`."""
+    assert agent_result(response) == AgentResult("other", text="one\ntwo")
 
 
 @pytest.mark.parametrize("response", [None, 5, True, 1.5])
