@@ -132,8 +132,8 @@ class Run:
     def names(self) -> dict[str, str]:
         """Return the tasks' names by id, without those that nobody knows.
 
-        The entry of a completed or pending task has the name (R003-15, R003-16). While a task has no such entry, as when
-        an agent works on it, the notes have it.
+        The entry of a completed or pending task has the name (R003-15, R003-16). While an agent works on the task, the
+        notes have it.
         """
         found = {id_: values.text(noted.get("name")) for id_, noted in self.all_noted().items()}
         for entries in (self.data.get("pending_tasks"), self.data.get("completed_tasks")):
