@@ -218,10 +218,10 @@ class Run:
 
     def unqueue(self, *tasks: str) -> None:
         """Take tasks out of the pending ones (I003-3). Their names go into the notes: an agent's entry has none."""
-        pending, names = self.listed("pending_tasks"), self.names()
-        for each in tasks:
-            if name := names.get(each):
-                self.note(each)["name"] = name
+        pending = self.listed("pending_tasks")
+        for each in pending:
+            if (id_ := schema.task_of(each)) in tasks and (name := _name(each)):
+                self.note(id_)["name"] = name
         self.data["pending_tasks"] = [
             each for each, id_ in zip(pending, schema.tasks_of(pending), strict=True) if id_ not in tasks
         ]

@@ -108,7 +108,6 @@ def finish(
     spent = amounts.UNKNOWN if unknown else note.pop("cost")  # the known part of an unknown cost stays in the notes
     if unknown and not earlier:
         note["uncharged"] = True  # its agent's transcript may still say what the last attempt cost
-    note.pop("name", None)
     known = [*values.texts(note.pop("files", None), "files", []), *files]
     run.listed("completed_tasks").append(
         {
@@ -125,6 +124,7 @@ def finish(
     if handover:
         note["handover"] = handover
     run.unqueue(id_)
+    note.pop("name", None)  # which the entry has
     _leave(run, id_)
     _settle(run, id_)
 

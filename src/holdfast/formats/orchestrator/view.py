@@ -118,10 +118,8 @@ def due_tasks(run: Run, tasks: Sequence[Phase]) -> tuple[str, ...]:
     """
     if run.terminal:
         return ()
-    statuses: tuple[tuple[Status, ...], ...] = (("active",), ("failed", "blocked"))
     left = [each for each in tasks if each.status != "completed"]
-    others = [each for each in left if each.status != "pending"]
-    begun = [each.id for wanted in statuses for each in others if each.status in wanted]
+    begun = [*run.active(), *(each.id for each in left if each.status in ("failed", "blocked"))]
     first = takewhile(lambda each: schema.key(each.id)[0] == schema.key(left[0].id)[0], left)
     return (*begun, *(each.id for each in first if each.status == "pending"))
 
