@@ -40,7 +40,9 @@ class Calls(Counter[str]):
 @pytest.fixture
 def calls(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> Calls:
     """The calls that are made in a project whose run has many tasks; nothing of it is in memory."""
-    scene.doc.write_text("".join(f"#### Task 1.{number}: Piece {number}\n" for number in range(1, TASKS + 1)))
+    scene.doc.write_text(
+        "".join(f"#### Task 1.{number}: Piece {number}\nAgent: me\n" for number in range(1, TASKS + 1))
+    )
     scene.start()
     view._last.clear()
     statefile._large.clear()

@@ -60,17 +60,19 @@ def load(project: Records, run: Run) -> tuple[TaskDocument, int]:
 
 
 def note(run: Run, doc: TaskDocument, mtime: int) -> None:
-    """Write into the notes what the document says of tasks and phases that they don't know yet."""
+    """Write into the notes what the document says of tasks and phases that the run doesn't know yet."""
     if doc.title:
         run.notes.setdefault("title", doc.title)
-    run.notes["document"] = {"mtime_ns": mtime}
+    known = dict.fromkeys([*run.documented(), *(each.id for each in doc.tasks)])
+    run.notes["document"] = {"mtime_ns": mtime, "tasks": list(known)}
     named = values.members(run.notes.get("phases"))
     run.notes["phases"] = {**{str(number): name for number, name in doc.phases}, **named}
+    names = run.names()
     for each in doc.tasks:
-        noted = run.note(each.id)
-        noted.setdefault("name", each.name)
+        if not names.get(each.id):
+            run.note(each.id)["name"] = each.name
         if each.agent:
-            noted.setdefault("agent", each.agent)
+            run.note(each.id).setdefault("agent", each.agent)
 
 
 def stale(project: Records, run: Run) -> bool:

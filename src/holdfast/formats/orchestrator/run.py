@@ -132,8 +132,8 @@ class Run:
     def names(self) -> dict[str, str]:
         """Return the tasks' names by id, without those that nobody knows.
 
-        The entry of a completed or pending task has the name (R003-15, R003-16). For a task without such an entry, such
-        as one that an agent works on, it is in the notes.
+        The entry of a completed or pending task has the name (R003-15, R003-16). While an agent works on the task, the
+        notes have it.
         """
         found = {id_: values.text(noted.get("name")) for id_, noted in self.all_noted().items()}
         for entries in (self.data.get("pending_tasks"), self.data.get("completed_tasks")):
@@ -157,13 +157,13 @@ class Run:
     def _listed(self) -> dict[str, tuple[Status, dict[str, Any]]]:
         """Return each task's status and entry by its id.
 
-        A task is completed if it is listed so, else active if it has an agent; any other task that is known by its name
-        is pending, whether a list has it or not, because its agent's entry may have been removed by hand (R003-30).
+        A task is completed if it is listed so, else active if it has an agent; any other task of the document, or with
+        a name in the notes, is pending, also in no list: its agent's entry may have been removed by hand (R003-30).
         """
+        noted = self.all_noted()
+        known = [*self.documented(), *(id_ for id_, each in noted.items() if each.get("name"))]
         found: dict[str, tuple[Status, dict[str, Any]]] = {
-            id_: ("pending", {})
-            for id_, noted in self.all_noted().items()
-            if noted.get("name") and not noted.get("skipped")
+            id_: ("pending", {}) for id_ in known if not noted.get(id_, {}).get("skipped")
         }
         for each in reversed(schema.objects(self.data.get("pending_tasks"))):
             found[schema.task_of(each)] = "pending", each
@@ -197,6 +197,11 @@ class Run:
         done = schema.objects(self.data.get("completed_tasks"))
         return schema.task_of(done[-1]) if done else ""
 
+    def documented(self) -> list[str]:
+        """Return the ids of the tasks that the document named, at the start or later."""
+        listed = values.members(self.notes.get("document")).get("tasks")
+        return [*listed] if isinstance(listed, (list, dict)) else []  # a dict: from an earlier version of Holdfast
+
     def unlisted(self) -> list[str]:
         """Return the ids of the known tasks that are in no list, though they weren't skipped."""
         there = {schema.task_of(each) for each in schema.objects(self.data.get("pending_tasks"))}
@@ -207,14 +212,16 @@ class Run:
         names, pending = self.names(), self.listed("pending_tasks")
         new = set(tasks) - set(schema.tasks_of(pending))
         made = [*pending, *(schema.pending(each, names.get(each) or f"Task {each}") for each in new)]
+        for each in new & self.all_noted().keys():
+            self.note(each).pop("name", None)
         self.data["pending_tasks"] = sorted(made, key=lambda each: schema.key(schema.task_of(each)))
 
     def unqueue(self, *tasks: str) -> None:
         """Take tasks out of the pending ones (I003-3). Their names go into the notes: an agent's entry has none."""
-        pending, names = self.listed("pending_tasks"), self.names()
-        for each in tasks:
-            if name := names.get(each):
-                self.note(each)["name"] = name
+        pending = self.listed("pending_tasks")
+        for each in pending:
+            if (id_ := schema.task_of(each)) in tasks and (name := _name(each)):
+                self.note(id_)["name"] = name
         self.data["pending_tasks"] = [
             each for each, id_ in zip(pending, schema.tasks_of(pending), strict=True) if id_ not in tasks
         ]

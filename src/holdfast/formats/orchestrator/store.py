@@ -257,8 +257,8 @@ def _created(
     first = found.in_phase(1)
     data = schema.fresh(str(doc), _started(before), max(len(found.phases), 1), len(first), {**found.bounds, **given})
     run = Run(data, {})
+    data["pending_tasks"] = [schema.pending(each.id, each.name) for each in sorted(found.tasks, key=_order)]
     plan.note(run, found, mtime)
-    run.requeue(*run.unlisted())
     id_ = schema.run_id(data)
     with extras.begun(project, path, id_, start):
         file = statefile.write(project, path, data, before, why="start")
@@ -268,6 +268,10 @@ def _created(
     workflow = view.workflow(project, file)[0]
     project.observe(workflow, at=clock.stamp())
     return told(workflow, [f"what {workflow.place} held before is kept as {aside.name} beside it"] if aside else [])
+
+
+def _order(task: taskdoc.Task) -> tuple[int, int, str]:
+    return schema.key(task.id)
 
 
 def _started(before: StateFile | None) -> str:

@@ -124,6 +124,7 @@ def finish(
     if handover:
         note["handover"] = handover
     run.unqueue(id_)
+    note.pop("name", None)  # which the entry has
     _leave(run, id_)
     _settle(run, id_)
 

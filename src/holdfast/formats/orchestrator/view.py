@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import StateError
+from holdfast.files.jsonvalue import copied
 from holdfast.formats.orchestrator import amounts, check, schema
 from holdfast.formats.orchestrator.run import EXECUTOR, Run
 from holdfast.workflow import extras, values
@@ -36,17 +38,19 @@ _STATUSES: dict[str, Status] = {
 
 
 def opened(project: Records, file: StateFile) -> Run:
-    """Return a state file with its notes as a run. A state without notes gets them from its document, unwritten."""
+    """Return a state file with its notes as a run.
+
+    For a state without notes, or with a task in no list, its document is read, and what it says isn't written.
+    """
     run = Run(file.data, extras.notes(project, schema.state_path(project.root), schema.run_id(file.data)))
-    if not run.notes:
+    if not run.notes or run.unlisted():
         from holdfast.formats.orchestrator import plan
 
-        try:
+        run.notes = copied(run.notes)  # which an event shares
+        with suppress(StateError):
             doc, mtime = plan.load(project, run)
             if doc.tasks:
                 plan.note(run, doc, mtime)
-        except StateError:
-            run.notes = {}
     return run
 
 
@@ -114,10 +118,8 @@ def due_tasks(run: Run, tasks: Sequence[Phase]) -> tuple[str, ...]:
     """
     if run.terminal:
         return ()
-    statuses: tuple[tuple[Status, ...], ...] = (("active",), ("failed", "blocked"))
     left = [each for each in tasks if each.status != "completed"]
-    others = [each for each in left if each.status != "pending"]
-    begun = [each.id for wanted in statuses for each in others if each.status in wanted]
+    begun = [*run.active(), *(each.id for each in left if each.status in ("failed", "blocked"))]
     first = takewhile(lambda each: schema.key(each.id)[0] == schema.key(left[0].id)[0], left)
     return (*begun, *(each.id for each in first if each.status == "pending"))
 
