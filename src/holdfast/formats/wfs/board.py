@@ -122,6 +122,11 @@ class Board:
                 found[each.id] = f"it is ticked in {places.LIST}"
         return found
 
+    @cached_property
+    def ticked_early(self) -> bool:
+        """Whether the list ticks a task that isn't completed."""
+        return any(each.key in self.ticked and each.status != "completed" for each in self.leaves)
+
     def waits_for(self, task: Brief) -> list[str]:
         """Return the ids that a task or its container depends on and that are not completed, or unknown.
 
