@@ -136,11 +136,14 @@ def test_a_list_of_somebodys_own_survives_an_agent(workflows: Workflows, folder:
 
 
 def test_a_tick_in_a_generated_list_is_told_as_it_goes(workflows: Workflows, folder: Path) -> None:
-    """I002-30: the list is generated anew, and the model hears which command moves the task."""
+    """I002-30: the model hears which command moves the task, and the tick stays until it is moved."""
     edited = workflows.todo(folder).replace("- [ ] **IMPL-1.3**", "- [x] **IMPL-1.3**")
     (folder / "TODO_LIST.md").write_text(edited)
     fired = agent(workflows, "IMPL-1.1").about_to()
     fired.assert_advised("TODO_LIST.md was edited by hand", "`holdfast wfs task complete IMPL-1.3` completes it")
+    assert "- [x] **IMPL-1.3**" in workflows.todo(folder)
+    workflows.run("task", "complete", "IMPL-1.3")
+    workflows.run("task", "reopen", "IMPL-1.3")
     assert "- [ ] **IMPL-1.3**" in workflows.todo(folder)
 
 

@@ -92,6 +92,20 @@ def test_finished_work_is_not_the_next_step(workflows: Workflows) -> None:
     )
 
 
+def test_a_tick_stays_until_its_task_is_moved(workflows: Workflows) -> None:
+    """I002-30: also in a generated list, while agents work on other tasks; completing the task brings it in step."""
+    folder = by_hand(workflows, task("IMPL-1"), task("IMPL-2"), task("IMPL-3", "IMPL-2"))
+    workflows.project.fire("SessionStart", "SessionStart-startup")
+    workflows.run("todo")
+    (folder / "TODO_LIST.md").write_text(workflows.todo(folder).replace("[ ] **IMPL-1**", "[x] **IMPL-1**"))
+    agent = Agent(workflows.project, "IMPL-2", "code-developer")
+    agent.about_to()
+    agent.returned("Done.").assert_advised("check task IMPL-1", 'task IMPL-3 "Title of IMPL-3"')
+    assert "check task IMPL-1" in guidance(workflows)
+    workflows.run("task", "complete", "IMPL-1")
+    assert "[x] **IMPL-1**" in workflows.todo(folder) and "[x] **IMPL-2**" in workflows.todo(folder)
+
+
 def test_a_number_in_between_is_no_subtask(workflows: Workflows) -> None:
     """I002-31: IMPL-N.M belongs to IMPL-N unless one depends on the other and neither file says container or parent.
 

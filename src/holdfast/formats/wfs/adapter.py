@@ -246,8 +246,9 @@ def judge(project: Records, workflow: Workflow, phase_id: str, status: Status, w
     observed = _observed(
         project, views.workflow(project, after.session, after.board), words if status == "failed" else ""
     )
-    with locked(session.folder):  # if it can't be written, the task is judged again
-        lists.insist(project, after.session, after.board)
+    if not after.board.ticked_early:
+        with locked(session.folder):  # if it can't be written, the task is judged again
+            lists.insist(project, after.session, after.board)
     return Judged(observed, after.changed, remark, after.notes)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
@@ -122,6 +122,11 @@ class Board:
                 found[each.id] = f"it is ticked in {places.LIST}"
         return found
 
+    @cached_property
+    def ticked_early(self) -> bool:
+        """Whether the list ticks a task that isn't completed."""
+        return any(each.key in self.ticked and each.status != "completed" for each in self.leaves)
+
     def waits_for(self, task: Brief) -> list[str]:
         """Return the ids that a task or its container depends on and that are not completed, or unknown.
 
@@ -155,31 +160,29 @@ class Board:
         """Return whether an id is that of a subtask or its container."""
         return above is not None and self.get(id_) in (task, above)
 
-    def _depends(self, task: Brief, key: Key | None) -> bool:
-        """Return whether a task depends on the one with a key, directly or through others."""
-        ways, seen = [task], {task.name}
+    def _reached(self, task: Brief) -> set[Key | None]:
+        """Return the keys of the tasks that a task depends on, directly or through others."""
+        found: set[Key | None] = set()
+        ways = [task]
         for each in ways:  # the list grows meanwhile
             for id_ in each.depends_on:
-                if ids.key(id_) == key:
-                    return True
-                if (other := self.get(id_)) and other.name not in seen:
-                    seen.add(other.name)
-                    ways.append(other)
-        return False
-
-    def _is_between(self, task: Brief, own: str) -> bool:
-        """Return whether a task has only its number from the task with the id `own` (`parent_id`)."""
-        key = ids.key(own)
-        above = self._by_key.get(key)
-        if ids.key(task.parent) == key or (above and above.is_container):
-            return False
-        return self._depends(task, key) or (above is not None and self._depends(above, task.key))
+                if (key := ids.key(id_)) not in found:
+                    found.add(key)
+                    ways += filter(None, [self.get(id_)])
+        return found
 
     @cached_property
     def _parents(self) -> dict[str, str]:
         """The ids that `parent_id` returns, by the tasks' names."""
-        found = {each.name: (each, ids.parent(each.id)) for each in self.tasks}
-        return {name: own for name, (each, own) in found.items() if own and not self._is_between(each, own)}
+        found, reached = dict[str, str](), cache(self._reached)
+        for each in self.tasks:
+            if own := ids.parent(each.id):
+                key = ids.key(own)
+                above = self._by_key.get(key)
+                said = ids.key(each.parent) == key or (above is not None and above.is_container)
+                if said or not (key in reached(each) or (above and each.key in reached(above))):
+                    found[each.name] = own
+        return found
 
     @cached_property
     def _by_key(self) -> dict[Key | None, Brief]:

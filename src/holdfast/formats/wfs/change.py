@@ -114,7 +114,8 @@ class Change:
         self.session = follow(self._project, self.session, self.board, why=self._why)
         if news := lists.news(self._project, *self._before, self._listed):
             self.notes.append(news)
-        lists.write(self._project, self.session, self.board, before=self._listed)
+        if not (self._before[1].ticked_early and self.board.ticked_early):  # a tick may be all that shows the work
+            lists.write(self._project, self.session, self.board, before=self._listed)
 
 
 def follow(project: Records, session: Session, board: Board, *, why: str) -> Session:

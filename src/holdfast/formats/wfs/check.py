@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from holdfast.errors import BrokenError, MissingError, SchemaMismatch, StateError
+from holdfast.errors import BrokenError, MissingError, SchemaMismatch, StateError, command_line
 from holdfast.files import access, document
 from holdfast.formats.wfs import change as changes
 from holdfast.formats.wfs import choice, index, markers, places, rules
@@ -97,10 +97,10 @@ def _session(project: Records, folder: Path, marked: Sequence[str]) -> Iterator[
         said = "it does not say what follows from its tasks (type, current_phase, progress)"
         yield Finding(0, places.SESSION, "", None, said, MEND)
     remedy = AS_IT_IS if over else lists.STAYS if lists.stays(session, board) else ANEW
-    for id_, why in () if over else board.looks_finished.items():
-        if board.find(id_).key not in board.ticked:  # else the list's differences say so
-            said = f"{id_} looks finished: {why}, but its file says {board.find(id_).status}. If it is, complete it"
-            remedy = f"holdfast wfs task complete {id_} --session {session.name}"
+    for each in () if over else board.leaves:
+        if (why := board.looks_finished.get(each.id)) and each.key not in board.ticked:  # else the list's drift says so
+            said = f"{each.id} looks finished: {why}, but its file says {each.status}. If it is, complete it"
+            remedy = command_line("wfs", "task", "complete", each.id, "--session", session.name)
             yield Finding(0, places.SUMMARIES, "", None, said, remedy)
     for line in lists.drift(session, board):
         yield Finding(0, places.LIST, "", None, line, remedy)

@@ -95,7 +95,7 @@ def drift(session: Session, board: Board) -> tuple[str, ...]:
 
 def stays(session: Session, board: Board) -> bool:
     """Return whether a list isn't regenerated unasked: it has lines of somebody's own, or ticks an unfinished task."""
-    if any(each.key in board.ticked and each.status != "completed" for each in board.leaves):
+    if board.ticked_early:
         return True
     with suppress(StateError):
         return not todo.is_generated(_text(_read(session)))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from holdfast.errors import command_line
 from holdfast.formats.wfs import places
 from holdfast.workflow.model import Step
+from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,10 +31,10 @@ def step(workflow: Workflow) -> Step | None:
         text = _waiting(workflow, left)
         return Step(left[0].number if left else 0, workflow.total, text, "", text, text)
     if task.id in shown:
+        complete = command_line("wfs", "task", "complete", task.id, "--session", workflow.id)
         text = (
-            f'check task {task.id} "{task.title}": {shown[task.id]}, but its file says {task.status}. '
-            f"If it is done, run `holdfast wfs task complete {task.id} --session {workflow.id}`; otherwise "
-            f"{'go on with' if task.status == 'active' else 'start'} it"
+            f"check task {task.id} {quoted(task.title)}: {shown[task.id]}, but its file says {task.status}. If it is "
+            f"done, run `{complete}`; otherwise {'go on with' if task.status == 'active' else 'start'} it"
         )
         return Step(task.number, workflow.total, text, "", text, text)
     verb = "go on with" if task.status == "active" else "start"
@@ -70,7 +72,7 @@ def _waiting(workflow: Workflow, left: Sequence[Phase]) -> str:
     if not workflow.phases:
         return f"plan its tasks; `holdfast wfs task add TITLE --session {workflow.id}` adds one"
     if not left and len(workflow.phases) == workflow.total:
-        return f"all its tasks are completed; `holdfast wfs complete {workflow.id}` ends it"
+        return f"all its tasks are completed; `{command_line('wfs', 'complete', workflow.id)}` ends it"
     if not left:
         return f"a task's file can't be read; `holdfast wfs check {workflow.id}` names it"
     return (

@@ -8,6 +8,8 @@ from contextlib import suppress
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from holdfast.errors import command_line
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -90,7 +92,8 @@ def elsewhere(project: Records) -> list[Path]:
 
 def moving(folder: Path) -> str:
     """Return the command that moves such a session to where Holdfast works on it, and goes on with it there."""
-    return f"{shlex.join(['mv', str(folder), f'{folder.parent.parent}/'])} && holdfast wfs resume {folder.name}"
+    move = shlex.join(["mv", str(folder), f"{folder.parent.parent}/"])
+    return f"{move} && {command_line('wfs', 'resume', folder.name)}"
 
 
 def inside(folder: Path) -> list[Path]:
