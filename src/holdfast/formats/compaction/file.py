@@ -9,7 +9,7 @@ from holdfast.clock import file_stamp, from_mtime, now, parse, stamp
 from holdfast.errors import MissingError, SchemaMismatch, StateError, TransitionError
 from holdfast.files import document
 from holdfast.files.lock import locked
-from holdfast.formats.compaction import candidates, source
+from holdfast.formats.compaction import source
 from holdfast.formats.compaction.spot import NEUTRAL, Spot, spot
 from holdfast.frozen import frozen
 from holdfast.patterns import regex
@@ -110,7 +110,6 @@ def rewrite(
         return data
 
     file, changed = statefile.rewrite(project, path, apply, why=why, repair=repair)
-    candidates.changed(path)
     workflow = view(project, file)
     project.observe(workflow, error=error, at=stamp() if changed else None)
     return Entry(file, workflow)
@@ -124,7 +123,6 @@ def write(project: Records, path: Path, data: dict[str, Any], before: StateFile 
     if before is not None:
         project.observe(view(project, before))  # what was moved by hand before keeps its own time
     file = statefile.write(project, path, data, before, why=why)
-    candidates.changed(path)
     workflow = view(project, file)
     project.observe(workflow, at=stamp())
     return Entry(file, workflow)
@@ -158,7 +156,6 @@ def restore(project: Records, path: Path, raw: bytes, *, why: str, replace: bool
                 )
             project.observe(there)  # what was moved by hand before keeps its own time
         aside = statefile.restore(project, path, raw, before, why=why)
-        candidates.changed(path)
         workflow = entry(project, statefile.read(project, path)).workflow
         project.observe(workflow, at=stamp())
         return Restored(workflow, changed=True, aside=aside)
