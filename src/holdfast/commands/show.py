@@ -9,6 +9,7 @@ import click
 from holdfast import clock
 from holdfast.commands import options, page, sheet
 from holdfast.errors import HoldfastError
+from holdfast.sessions.compaction import save
 from holdfast.sessions.history import archive, history, overview
 from holdfast.sessions.ownership import selection
 from holdfast.workflow import registry
@@ -45,6 +46,7 @@ def command(workflow_id: str | None, as_json: bool, project_dir: str | None) -> 
 
 def _find(project: Workspace, wanted: str | None) -> Workflow:
     """Return the workflow to show: the one named, from the archive too, or the one that was completed last."""
+    save.take_over(project, options.session() or "")
     if wanted is None and not any(not each.finished for each in registry.all_found(project).workflows):
         return _last(project)
     try:

@@ -55,8 +55,9 @@ def merged(project: Records, workflow: Workflow) -> tuple[Workflow, tuple[Proble
         context={**workflow.context, **values.mapping(file.data.get(CONTEXT), CONTEXT, warnings)},
         warnings=tuple(warnings),
         beside=file.path.relative_to(project.root).as_posix(),
-        abandoned=workflow.abandoned or (workflow.status == "failed" and CANCELLED in _notes(file.data)),
     )
+    if whole.status == "failed" and CANCELLED in _notes(file.data):
+        whole = whole.cancelled()
     return whole, ((Problem(file.path, file.trouble),) if file.broken else ())
 
 

@@ -233,6 +233,12 @@ class Workflow:
         """Whether a session may go on with it unasked: it is neither finished nor paused."""
         return not self.finished and not self.paused
 
+    def cancelled(self) -> Workflow:
+        """Return this workflow as it is once it was given up: nothing in it goes on."""
+        phases = tuple(each._replace(status="pending") if each.status == "active" else each for each in self.phases)
+        stands = "pending" if self.phase_status == "active" else self.phase_status
+        return replace(self, status="failed", abandoned=True, phases=phases, phase_status=stands)
+
     @property
     def ref(self) -> str:
         """A stable key within the project: `format:path`, the path relative to the root."""

@@ -263,7 +263,7 @@ def cancel(project: Records, workflow: Workflow, reason: str = "") -> Workflow:
         raise TransitionError(f"{quoted(workflow.title)} is {workflow.word} already")
     adapter = registry.get(workflow.format)
     now = adapter.change(project, workflow, lambda draft: draft.cancel(reason), why="cancel")
-    return now if now.finished or now.paused else _archive(project, replace(now, status="failed", abandoned=True))
+    return now if now.finished or now.paused else _archive(project, now.cancelled())
 
 
 def reopen(project: Records, workflow: Workflow, phase: Phase) -> Workflow:

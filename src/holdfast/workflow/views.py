@@ -21,7 +21,7 @@ def row(workflow: Workflow) -> dict[str, Any]:
         "format": workflow.format,
         "id": workflow.id,
         "title": workflow.title,
-        "status": workflow.status,
+        "status": "cancelled" if workflow.abandoned else workflow.status,
         "paused": workflow.paused,
         "current": workflow.current,
         "total": workflow.total,

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import json
-import marshal
 import os
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import paths
 from holdfast.clock import stamp
-from holdfast.files import cache, document, file_memo
+from holdfast.files import document
 from holdfast.formats.compaction import adapter as compaction
 from holdfast.formats.compaction import candidates as compaction_near
 from holdfast.formats.compaction.detection.extract import Extract
 from holdfast.sessions.ownership import owners
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import registry, statefile, verbs
-from holdfast.workflow.model import Changes
+from holdfast.workflow import registry, statefile
 from tests.handmade import ME, OTHER
 
 if TYPE_CHECKING:
@@ -129,89 +125,6 @@ def test_a_save_finds_the_file_of_its_workflow_among_many(project: Workspace, fo
     assert len(list((project.root / "untracked/workflow-state").glob("*/state-*.json"))) == MANY
 
 
-@pytest.fixture
-def crowded(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    """A project with more folders than are hot, of which the hot ones are known; every stamp counts as old enough."""
-    monkeypatch.setattr(file_memo, "SETTLED_NS", -(10**18))
-    monkeypatch.setattr(compaction_near, "MOST", 5)
-    monkeypatch.setattr(compaction_near, "HOT", 8)
-    paths.ensure_private(paths.state_dir())
-    assert near(project) == [f"W{number}" for number in range(MANY - 1, MANY - 6, -1)]
-    return project
-
-
-@pytest.fixture
-def looked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the folders that are looked into from now on."""
-    names: list[str] = []
-    real = compaction_near._inside
-
-    def looking(folder: str) -> list[os.DirEntry[str]]:
-        names.append(folder.rpartition("/")[2])
-        return real(folder)
-
-    monkeypatch.setattr(compaction_near, "_inside", looking)
-    return names
-
-
-def test_of_very_many_folders_only_the_hot_ones_are_looked_into(crowded: Workspace, looked: list[str]) -> None:
-    """They are those of the last changed files; the number of all is still known."""
-    found = registry.candidates(crowded, ME)
-    assert sorted(looked) == sorted(f"w{number}" for number in range(MANY - 8, MANY))
-    assert (len(found.workflows), found.left) == (5, MANY - 5)
-
-
-def test_an_edit_in_a_hot_folder_is_seen_at_once_and_in_another_a_while_later(
-    crowded: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """By hand, without any tool of the client's."""
-    os.utime(write(crowded, MANY - 7))
-    os.utime(write(crowded, 0))
-    assert near(crowded)[0] == f"W{MANY - 7}"
-    assert "W0" not in near(crowded)
-    monkeypatch.setattr(compaction_near, "RESCAN_S", 0)
-    assert set(near(crowded)[:2]) == {f"W{MANY - 7}", "W0"}
-
-
-@pytest.mark.parametrize(
-    "how", ["made", "removed", "written by us", "put back", "saved", "written by the model", "owned"]
-)
-def test_what_concerns_a_session_is_seen_at_once(crowded: Workspace, how: str) -> None:
-    """A workflow that comes or goes, that Holdfast or the model writes, or that belongs to it."""
-    if how == "made":
-        os.utime(write(crowded, MANY))
-        assert near(crowded)[0] == f"W{MANY}"
-    elif how == "removed":
-        path = write(crowded, MANY - 1)
-        path.unlink()
-        path.parent.rmdir()
-        assert near(crowded)[0] == f"W{MANY - 2}"
-        assert registry.candidates(crowded, ME).left == MANY - 6
-    elif how == "written by us":
-        verbs.update(crowded, old(crowded, 0), Changes(current=2))
-        assert near(crowded)[0] == "W0"
-    elif how == "put back":
-        earlier = old(crowded, 0)
-        compaction.restore(crowded, write(crowded, 0, key_reminders=["x"]), earlier.raw, why="test", replace=False)
-        assert near(crowded)[0] == "W0"
-    elif how == "saved":
-        assert compaction.save(crowded, Extract("W0", current=2, mtime=1_800_000_000.0)).action == "updated"
-        assert near(crowded)[0] == "W0"
-    elif how == "written by the model":
-        path = write(crowded, 0)
-        assert "W0" in {each.title for each in registry.candidates(crowded, ME, path).workflows}
-    else:
-        owners.own(crowded, old(crowded, 0), ME)
-        assert near(crowded)[-1] == "W0"
-
-
-@pytest.mark.parametrize("content", [b"", b"x", marshal.dumps((1, "elsewhere", (0, 0, 0, 0), 0.0, ("w0",), 1))])
-def test_what_is_kept_of_another_folder_or_broken_counts_for_nothing(crowded: Workspace, content: bytes) -> None:
-    """Then all folders are looked into."""
-    cache.write(compaction_near._file(crowded.root / "untracked/workflow-state"), content)
-    assert near(crowded)[0] == f"W{MANY - 1}"
-
-
 def heavy(project: Workspace, number: int, size: int) -> Path:
     """Make the state file of the workflow with a number so many bytes long."""
     path = write(project, number)
@@ -266,30 +179,6 @@ def test_a_file_that_is_gone_takes_nobodys_place(project: Workspace) -> None:
     beside.write_text("{}")
 
     assert compaction_near.places(top, [gone, beside]) == compaction_near.places(top)
-
-
-def test_a_clock_that_was_set_back_keeps_nothing_from_being_seen(
-    crowded: Workspace, looked: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What was kept in a time to come would count until then."""
-    monkeypatch.setattr(compaction_near, "time", SimpleNamespace(time=lambda: 1_000_000_000.0))
-
-    near(crowded)
-
-    assert "w0" in looked
-
-
-def test_a_folder_that_may_be_changing_still_is_not_kept(
-    project: Workspace, looked: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Another one made in the same moment would leave no trace in its time."""
-    paths.ensure_private(paths.state_dir())
-    monkeypatch.setattr(compaction_near, "HOT", 8)
-    for settled, seen in ((False, True), (True, True), (True, False)):
-        monkeypatch.setattr(compaction_near, "settled", lambda stamp, settled=settled: settled)
-        looked.clear()
-        near(project)
-        assert ("w0" in looked) is seen
 
 
 def test_the_workflow_of_a_name_is_found_though_another_lies_in_its_folder(project: Workspace) -> None:

@@ -145,7 +145,7 @@ def change(
     with _held(project, workflow):
         entry = files.rewrite(project, workflow.path, apply, why=why, error=error, repair=repair)
         if made[0].cancelled:
-            gone = replace(entry.workflow, status="failed", abandoned=True)
+            gone = entry.workflow.cancelled()
             project.shelve(gone)
             return complete(project, replace(entry, workflow=gone))
         return complete(project, entry) if made[0].ended else entry.workflow

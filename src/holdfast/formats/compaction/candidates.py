@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import heapq
-import marshal
 import os
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast.files import cache
-from holdfast.files.file_memo import Stamp, settled, stamp
 from holdfast.frozen import NamedTuple
 from holdfast.workflow import manyfiles, statefile
 
@@ -20,9 +16,6 @@ if TYPE_CHECKING:
 
 MOST = 16  # last changed files that an event reads; older ones are read only by commands
 SEARCHED = 512  # last changed files that are searched for a given workflow if it isn't among those
-HOT = 32  # folders that an event always looks into: those with the last changed files
-RESCAN_S = 600.0  # seconds after which it looks into all folders again, for changes by hand
-_FORMAT = 1
 
 
 class _Listed(NamedTuple):
@@ -33,26 +26,21 @@ class _Listed(NamedTuple):
     path: str
 
 
-def places(
-    top: Path, wanted: Collection[Path] = (), folder: str = "", *, most: int = 0, anew: bool = False
-) -> tuple[list[Path], int]:
+def places(top: Path, wanted: Collection[Path] = (), folder: str = "", *, most: int = 0) -> tuple[list[Path], int]:
     """Return the wanted state files, then the last changed ones, with the number of all others.
 
-    The first file is always among them, the others as far as `statefile.BUDGET_BYTES` goes. With more than `HOT`
-    folders, a change in another folder is noticed at once if a folder came or went or if Holdfast wrote it, else within
-    `RESCAN_S` seconds.
+    The first file is always among them, the others as far as `statefile.BUDGET_BYTES` goes.
 
     Args:
         top: the folder of all state files; it need not exist.
         wanted: files that count however old they are.
         folder: the name of a folder whose last changed files count however old they are.
         most: how many last changed files to return, instead of `MOST`.
-        anew: whether to look into all folders, not only the hot ones.
 
     Returns:
         The files and the number.
     """
-    found, total = _look(top, anew=anew)
+    found, total = _look(top)
     near = {str(path): None for path in wanted if path.parent.parent == top and path.exists()}
     if folder:
         near |= {each.path: None for each in heapq.nlargest(SEARCHED, _listed(top, folder))}
@@ -68,27 +56,11 @@ def _size(path: str) -> int:
     return 0
 
 
-def changed(path: Path) -> None:
-    """Make the next event look into every folder again if the written file is in one that was not hot."""
-    top = path.parent.parent
-    kept = _kept(top)
-    if kept and path.parent.name not in kept[2]:
-        with suppress(OSError):
-            _file(top).unlink(missing_ok=True)
-
-
-def _look(top: Path, *, anew: bool = False) -> tuple[list[_Listed], int]:
-    """Return the state files in the folders of `top`, or in its hot folders, with the number of all state files.
+def _look(top: Path) -> tuple[list[_Listed], int]:
+    """Return the state files in the folders of `top`, with the number of all state files.
 
     Once the search is out of time, no more folders are looked into, and each of the others counts as one file.
     """
-    try:
-        seen, now = stamp(top.stat()), time.time()
-    except OSError:
-        return [], 0
-    kept = _kept(top)
-    if not anew and kept and kept[0] == seen and 0 <= now - kept[1] < RESCAN_S:
-        return [each for folder in kept[2] for each in _listed(top, folder)], kept[3]
     folders = {entry.name: entry.inode() for entry in _inside(str(top))}
     found: list[_Listed] = []
 
@@ -98,23 +70,7 @@ def _look(top: Path, *, anew: bool = False) -> tuple[list[_Listed], int]:
         return max((each.changed for each in inner), default=0)
 
     _, left = manyfiles.newest(folders, changed)
-    if len(folders) > HOT and settled(seen) and not left:
-        newest = heapq.nlargest(HOT, found)
-        names = tuple({each.path.split("/")[-2] for each in newest})
-        cache.write(_file(top), marshal.dumps((_FORMAT, str(top), seen, now, names, len(found) + left)))
     return found, len(found) + left
-
-
-def _kept(top: Path) -> tuple[Stamp, float, tuple[str, ...], int] | None:
-    """Return what the last look into all folders stored: `top`'s stamp, the time, the hot folders, the file count."""
-    body = cache.read(_file(top))
-    if body is None:
-        return None
-    try:
-        form, name, before, at, names, total = marshal.loads(body)
-    except (ValueError, EOFError, TypeError):
-        return None
-    return (before, at, names, total) if (form, name) == (_FORMAT, str(top)) else None
 
 
 def _listed(top: Path, folder: str) -> list[_Listed]:
@@ -138,9 +94,3 @@ def _inside(folder: str) -> list[os.DirEntry[str]]:
             return list(entries)
     except OSError:
         return []
-
-
-def _file(top: Path) -> Path:
-    import hashlib
-
-    return cache.folder() / f"{hashlib.sha256(os.fsencode(top)).hexdigest()[:32]}.near"

@@ -36,9 +36,11 @@ def _piled_up(project: Workspace, kept: Iterable[Workflow]) -> Iterator[Finding]
         if workflow.path not in current:
             text = f"{workflow.path} is an older state of {quoted(workflow.title)}, which has a newer file"
             yield notice(text, f"rm {shlex.quote(str(workflow.path))}")
-        elif workflow.finished:
-            text = f"{workflow.path}: {quoted(workflow.title)} is finished, but its file is still there"
-            yield notice(text, command_line("done", "--all", workflow.id))
+        elif workflow.finished or workflow.ended:
+            over = f"over: {workflow.ended}" if workflow.ended else "finished"
+            text = f"{workflow.path}: {quoted(workflow.title)} is {over}, but its file is still there"
+            more = f"; `{command_line('update', workflow.id, '--note', 'TEXT')}` continues it" if workflow.ended else ""
+            yield notice(f"{text}{more}", command_line("done", "--all", workflow.id))
 
 
 def _said(project: Workspace) -> Iterator[Finding]:

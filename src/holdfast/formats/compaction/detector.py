@@ -13,10 +13,10 @@ from holdfast.workflow import manyfiles
 from holdfast.workflow.model import Detected
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from holdfast.formats.compaction.detection.extract import Detection, Extract
+    from holdfast.formats.compaction.detection.extract import Extract
     from holdfast.workflow.records import Records
 
 
@@ -34,7 +34,10 @@ def save(
     from holdfast.formats.compaction.detection import detect, plantext
 
     found = detect.detect(project, session, written=written)
-    idle = _fresh_plans(project, found) if starting else () if written else found.waiting
+    idle: Iterable[Extract] = () if written else found.waiting
+    if starting:
+        since = clock.now().timestamp() - project.config.freshness_days * 24 * 3600
+        idle = (each for each in found.extracts if each.origin == "plan" and each.mtime >= since)
     waiting = tuple(filter(None, (_left_alone(project, plan) for plan in idle)))
     extract = found.extract
     if extract is None or (starting and extract.origin == "plan" and _left_alone(project, extract)):
@@ -59,11 +62,6 @@ def waiting(project: Records, places: Sequence[str]) -> list[str]:
     from holdfast.formats.compaction.detection import plans
 
     return [line for place in places if (line := plans.hint(project.root, place))]
-
-
-def _fresh_plans(project: Records, found: Detection) -> list[Extract]:
-    since = clock.now().timestamp() - project.config.freshness_days * 24 * 3600
-    return [each for each in found.extracts if each.origin == "plan" and each.mtime >= since]
 
 
 def _saved(project: Records, session: str, extract: Extract, written: Path | None) -> Detected:

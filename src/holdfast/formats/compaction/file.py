@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.clock import file_stamp, from_mtime, now, parse, stamp
 from holdfast.errors import MissingError, SchemaMismatch, StateError
 from holdfast.files import document
-from holdfast.formats.compaction import candidates, source
+from holdfast.formats.compaction import source
 from holdfast.formats.compaction.detection.extract import NEXT_STEP
 from holdfast.formats.compaction.spot import NEUTRAL, Spot, spot
 from holdfast.frozen import frozen
@@ -109,7 +109,6 @@ def rewrite(
         return data
 
     file, changed = statefile.rewrite(project, path, apply, why=why, repair=repair)
-    candidates.changed(path)
     workflow = view(project, file)
     project.observe(workflow, error=error, at=stamp() if changed else None)
     return Entry(file, workflow)
@@ -123,7 +122,6 @@ def write(project: Records, path: Path, data: dict[str, Any], before: StateFile 
     if before is not None:
         project.observe(view(project, before))  # what was moved by hand before keeps its own time
     file = statefile.write(project, path, data, before, why=why)
-    candidates.changed(path)
     workflow = view(project, file)
     project.observe(workflow, at=stamp())
     return Entry(file, workflow)
@@ -144,7 +142,6 @@ def restore(project: Records, path: Path, raw: bytes, *, why: str, replace: bool
         why=why,
         replace=replace,
         read=lambda file: entry(project, file).workflow,
-        follow=lambda file: candidates.changed(path),
         same=lambda one, other: names.key(one.title) == names.key(other.title),
         folder=folder(project),
     )

@@ -117,7 +117,7 @@ def _near_misses(project: Records, workflows: Sequence[Workflow]) -> Iterator[di
         with suppress(OSError):  # as for a link out of the project
             text = prose.read(path, project.root)
             headings = (line.text for line in scanner.lines(text.text if text else "") if line.kind == "heading")
-            title = one_line(statuses.split_mark(markdown.plain(next(headings, "")))[0]) or path.stem
+            title = one_line(statuses.split_mark(markdown.plain(next(headings, "").replace("`", "")))[0]) or path.stem
             command = command_line("start", title, "--read", place)
             why = (
                 f"Holdfast reads plans only in {plans.FOLDER}/NAME/{plans.FILE}. To take it up where it is: `{command}`"

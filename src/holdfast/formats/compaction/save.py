@@ -115,7 +115,7 @@ def existing(project: Records, extract: Extract) -> Entry | None:
     found = _among(files.scan(project, near)[0], extract, key, short, place)
     if not left or (found is not None and names.key(found.workflow.title) == key):
         return found
-    wider, left = compaction_near.places(top, wanted, short, most=compaction_near.SEARCHED, anew=True)
+    wider, left = compaction_near.places(top, wanted, short, most=compaction_near.SEARCHED)
     if left:
         log.write("info", f"{left} older state files weren't searched for {quoted(extract.name)}")
     return _among(files.scan(project, wider)[0], extract, key, short, place)

@@ -128,7 +128,7 @@ def _replaceable(project: Records, *, replace: bool) -> tuple[StateFile | None, 
         raise
     except StateError as error:
         return None, statefile.set_aside(project, error.path)
-    workflow = files.view(project, file)
+    workflow = view(project, file)
     if not workflow.finished and not replace:
         raise TransitionError(views.in_the_way(project, workflow))
     return file, None

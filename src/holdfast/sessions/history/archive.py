@@ -103,11 +103,12 @@ def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
     return [
         TimelineEvent(
             *(row["completed_at"], "archive", "workflow archived", "", row["workflow"], said["title"]),
-            detail=str(said["status"]),
+            detail=status,
             worktree=row["worktree"],
-            data={"status": said["status"]},
+            data={"status": status},
         )
         for row, said in ((row, json.loads(row["said"])) for row in rows)
+        for status in ("cancelled" if said.get("abandoned") else str(said["status"]),)
     ]
 
 

@@ -11,9 +11,7 @@ from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import places, registry, wording
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
-    from typing import Any
 
     from holdfast.sessions.hook import Call, Context
     from holdfast.workflow.model import Workflow
@@ -49,17 +47,10 @@ def _followed(context: Context, workflow: Workflow, saved: Path, why: str) -> Wo
 def _merged(event: Call, context: Context, written: Path) -> Path | None:
     """Merge a memory file or plan that was just written, and return the state file that it was merged into, if any."""
     saved = None
-    project, session, text = Workspace.of(context.project), event.session_id, _text(event.tool_input)
+    project, session = Workspace.of(context.project), event.session_id
+    text = "\n".join(str(value) for name, value in event.tool_input.items() if name != "file_path")
     for found in registry.detected(lambda detector: detector.save(project, session, written=written, text=text)):
         if found.report:
             context.log(found.report, level="warning" if found.failed else "info")
         saved = saved or found.path
     return saved
-
-
-def _text(given: Mapping[str, Any]) -> str:
-    """Return the text that Write, Edit or MultiEdit put into a file; empty if its arguments don't have it."""
-    edits = given.get("edits")
-    parts = [given, *(edits if isinstance(edits, list) else ())]
-    found = [part.get(key) for part in parts if isinstance(part, dict) for key in ("content", "new_string")]
-    return "\n".join(each for each in found if isinstance(each, str))
