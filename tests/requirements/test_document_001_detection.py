@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -265,3 +266,100 @@ def test_any_workflow_of_any_type_is_one(desk: Desk, name: str, kind: str) -> No
 
     assert name_of(found) == name
     assert f"Workflow: {name}" in desk.begin().context
+
+
+UNKNOWN = "Phase: position unknown, see the plan (in_progress)"
+POSITIONS = {
+    "a label with a point": (
+        "## Phase 1: Base ✅\n## Phase 2: Data ✅\n## Phase 2.1: Fixes 🔄 In Progress\n## Phase 3: Ship",
+        "Phase: 2.1 (3rd of 4) - Fixes (in_progress)",
+    ),
+    "letters, in a checklist": (
+        "- [x] **Phase 1a: Base** - frame\n- [ ] **Phase 1b: Walls** - brick\n- [ ] **Phase 2: Roof**",
+        "Phase: 1b (2nd of 3) - Walls (in_progress)",
+    ),
+    "Roman numbers": ("## Phase I — Base ✅\n## Phase II — Walls", "Phase: II (2nd of 2) - Walls (in_progress)"),
+    "from zero": ("## Phase 0: Base ✅\n## Phase 1: Walls", "Phase: 1 (2nd of 2) - Walls (in_progress)"),
+    "with their total": ("## Phase 1 of 2: Base ✅\n## Phase 2 of 2: Walls", "Phase: 2/2 - Walls (in_progress)"),
+    "steps below a phase": (
+        "## Phase 1: Base\n### Phase 1.1: Dig ✅\n### Phase 1.2: Pour\n- [ ] mix\n## Phase 2: Walls",
+        "Phase: 1/2 - Base (in_progress)",
+    ),
+    "a remark behind the mark": (
+        "## Phase 1: Base ✅ closed May 2 (see notes)\n## Phase 2: Walls",
+        "Phase: 2/2 - Walls (in_progress)",
+    ),
+    "an open box with a sign": ("- [ ] ✅ Phase 1: Base\n- [ ] Phase 2: Walls", "Phase: 2/2 - Walls (in_progress)"),
+    "put off, but with open boxes": (
+        "## Phase 1: Base (deferred to host)\n- [x] dig\n- [ ] pour\n## Phase 2: Walls\n- [ ] brick",
+        "Phase: 1/2 - Base (in_progress)",
+    ),
+    "nothing is said of an earlier one": (
+        "## Phase 0: Base\nText.\n## Phase 1: Walls\n- [x] brick\n## Phase 2: Roof\n- [ ] tiles",
+        "Phase: 2 (3rd of 3) - Roof (in_progress)",
+    ),
+    "a list under Phases": (
+        "## Phases\n1. Base\n2. Walls\n## Skills\n- Phase 1 → direct, plain\n- Phase 2 → direct, plain",
+        "Phase: 1/2 - Base (in_progress)",
+    ),
+    "a table with links": (
+        "| Phase | Area | Status |\n|---|---|---|\n| [1](#a) | Base | Done |\n| [2](#b) | Walls | open |",
+        "Phase: 2/2 - Walls (in_progress)",
+    ),
+    "marks of phases before boxes of tasks": (
+        "- [x] **Phase 1: Base**\n- [ ] **Phase 2: Walls**\n## Details\n"
+        "### Phase 1: Base\n- [ ] a\n### Phase 2: Walls\n- [x] b",
+        "Phase: 2/2 - Walls (in_progress)",
+    ),
+    "a line that names it": (
+        "**Current Phase**: Phase 2\n## Phase 1: Base\n## Phase 2: Walls\n## Phase 3: Roof",
+        "Phase: 2/3 - Walls (in_progress)",
+    ),
+    "all done": ("## Phases\n- [x] Base\n- [x] Walls", "Phase: 2/2 - Walls (in_progress)"),
+    "headings against boxes": (
+        "Done:\n\n✅ **Phase 1: Base** - laid\n✅ **Phase 2: Walls** - up\n\n"
+        "## Phase 1: Base - 🔄 IN PROGRESS\n## Phase 2: Walls\n## Phase 3: Roof",
+        UNKNOWN,
+    ),
+    "a mark against its boxes": ("## Phase 1: Base ✅\n- [ ] dig\n## Phase 2: Walls\n- [x] brick\n- [ ] door", UNKNOWN),
+    "no list of phases": ("The phases are in the ticket.", UNKNOWN),
+    "criteria": ("## Success criteria\n- Phase 1 Complete: it stands\n- Phase 2 Complete: it is dry", UNKNOWN),
+    "one bullet": ("- Phase 1: we saw that it rains", UNKNOWN),
+    "links to files": (
+        "## Phase documents\n- [Phase1.md](Phase1.md) - Base\n- [Phase2.md](Phase2.md) - Walls",
+        UNKNOWN,
+    ),
+}
+
+
+def test_the_position_is_the_one_that_a_person_reads_in_the_plan(desk: Desk) -> None:
+    """I001-15: one list of phases, with the labels as they are written; unknown where nothing tells."""
+    wrong = []
+    for number, (form, (text, expected)) in enumerate(POSITIONS.items()):
+        plan = desk.put("CLAUDE/Plan/001/PLAN.md", f"# House {number}\n\n**Status**: In Progress\n\n{text}\n")
+        told = [line for line in desk.compaction().splitlines() if line.startswith("Phase: ")]
+        wrong += [] if told == [expected] else [f"{form}: {told}"]
+        plan.unlink()
+        shutil.rmtree(desk.root / document.FOLDER)
+
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_next_step_of_the_memory_file_is_the_next_step_until_its_phase_ends(desk: Desk) -> None:
+    """The words that somebody wrote, and a label that is no number."""
+    desk.put("CLAUDE.local.md", "# Workflow State\n\nWorkflow: House\nPhase: 3A - Walls\nNext step: order the bricks\n")
+    told = desk.compaction()
+
+    assert "Phase: 3A - Walls (in_progress)\nNext step: order the bricks\n" in told
+    desk.run("update", "--total", "2")
+    desk.run("done")
+    assert "order the bricks" not in desk.compaction()
+
+
+def test_an_unknown_position_isnt_taken_for_the_last_phase(desk: Desk) -> None:
+    """R001-19: only a workflow whose phases are all done is removed."""
+    desk.put("CLAUDE/Plan/001/PLAN.md", "# House\n\n**Status**: In Progress\n\nA workflow.\n")
+    desk.precompact()
+
+    assert "--total" in desk.run("done", code=1).err
+    assert desk.file.exists()

@@ -156,6 +156,7 @@ def view(project: Records, file: StateFile) -> Workflow:
     data, path, warnings, remarks = file.data, file.path, list[str](), list[str]()
     title = _title(file, remarks)
     context = dict(values.mapping(data.get("context"), "context", remarks))
+    steps = context.pop(NEXT_STEP) if isinstance(context.get(NEXT_STEP), dict) else {}
     titles, notes = _titles(context.get(PHASES)), _notes(context.get(NOTES))
     where = spot(data, warnings)
     origin: Any = "plan" if context.get(DERIVED) else "agent"
@@ -184,7 +185,7 @@ def view(project: Records, file: StateFile) -> Workflow:
         raw=file.document.raw,
         root=project.root,
         origin=origin,
-        next_step=values.text(values.mapping(context.pop(NEXT_STEP, {}), NEXT_STEP, []).get(str(where.current))),
+        next_step=values.text(steps.get(str(where.current))),
         plan_at=_plan_at(project, context),
         warnings=tuple(warnings),
         recovered=bool(file.broken),

@@ -198,10 +198,10 @@ def is_said(notes: list[Note]) -> bool:
 
 
 def unmarked(text: str) -> tuple[str, str | None]:
-    """Return a name without a status mark such as `✅ Done` or `(in progress)`, and the mark as a word of R001-07."""
+    """Return a name without a mark at its end, such as `✅ Done` or `(in progress)`, and the mark's word of R001-07."""
     title, state = statuses.split_mark(text)
     word = WORDS.get(state or "")
-    return (title, word) if word in ("in_progress", "completed") else (text, None)
+    return (title, word) if word in ("in_progress", "completed") and text.startswith(title) else (text, None)
 
 
 def is_empty(value: str) -> bool:
