@@ -575,7 +575,7 @@ def test_other_files_are_left_alone(project: Workspace) -> None:
 
 
 def test_the_index_is_read_in_its_other_forms(project: Workspace) -> None:
-    """I004-1: `context` for `feature`, and an id that is not the file's name."""
+    """I004-1: `context` for `feature`, and an id that is not the file's name. Another program's keys stay."""
     path = documents.put(project, f"dev-{places.hashed(KEY)}", DEV)
     other = {"id": "dev-evt-infra-a1b2", "skill": "dev", "context": "features/x.md", "mine": 1}
     places.index(project).write_text(json.dumps({"schema_version": "1.0", "active_workflows": [other]}))
@@ -586,7 +586,7 @@ def test_the_index_is_read_in_its_other_forms(project: Workspace) -> None:
 
     (row,) = data(places.index(project))["active_workflows"]
     assert (row["id"], row["feature"], row["mine"]) == (path.stem, "features/foundation/event-infrastructure.md", 1)
-    assert "context" not in row
+    assert row["context"] == "features/x.md"
 
 
 def test_a_broken_index_is_made_anew_from_the_files(project: Workspace) -> None:

@@ -80,7 +80,7 @@ def test_a_new_state_has_the_documents_keys(project: Workspace) -> None:
     """R004-10, R004-14 to R004-18: the same keys in the same order, and everything begins as pending or null."""
     rules = library.get(project.root, "dev")
     made = files.fresh(
-        rules, "dev-1", "2025-01-08T20:00:00Z", context={"feature_file": "x.md"}, branch="b", task="", tasks=["A", "B"]
+        rules, "dev-1", "2025-01-08T20:00:00Z", context={"feature_file": "x.md"}, branch="b", task="", tasks=[("A", True), ("B", False)]
     )
     wanted = documents.state("dev")
 
@@ -178,18 +178,21 @@ def edited(name: str, **changes: Any) -> bytes:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"state_machine__phases": []}, "no phases recorded"),
-        ({"state_machine__phases": ..., "tasks": []}, "no phases recorded"),
-        ({"state_machine__phases": "x"}, "no phases recorded"),
+        ({"state_machine__phases": []}, "the state file lists no phases; they are those of the machine dev"),
+        ({"state_machine__phases": ..., "tasks": []}, "the state file lists no phases"),
+        ({"state_machine__phases": "x", "_schema__skill": "other"}, "no phases recorded"),
         ({"tasks": None}, ""),
         ({"tasks": [None, 7, {"index": 1}]}, ""),
         ({"history": None, "checkpoints": []}, ""),
         ({"context": ["x"]}, '"context" is not an object'),
         ({"workflow__status": "odd"}, ""),
         ({"workflow__created_at": 7}, ""),
-        ({"state_machine__phases": [{"name": "a", "status": "odd"}]}, 'the status of "a" is "odd"'),
         (
-            {"state_machine__phases": [{"name": "a"}, {"name": "a"}]},
+            {"state_machine": {"current_phase": "b", "phases": [{"name": "a", "status": "odd"}]}},
+            'the current phase "b" is none of a, so their own statuses count; the status of "a" is "odd"',
+        ),
+        (
+            {"state_machine": {"current_phase": "a", "phases": [{"name": "a"}, {"name": "a"}]}},
             'phase 2 has no name of its own, so it is called "a-2" here',
         ),
         ({"_schema": None}, ""),

@@ -35,7 +35,7 @@ def tdd(tmp_path: Path) -> Machine:
 
 
 def fresh(rules: Machine, *tasks: str) -> dict[str, Any]:
-    return files.fresh(rules, "x-1", "2025-01-09T09:00:00Z", context={}, branch="", task="", tasks=tasks)
+    return files.fresh(rules, "x-1", "2025-01-09T09:00:00Z", context={}, branch="", task="", tasks=[(each, False) for each in tasks])
 
 
 def at_phase(name: str) -> dict[str, Any]:
@@ -280,7 +280,7 @@ def test_an_abandoned_workflow_says_why(dev: Machine) -> None:
 def test_units_follow_one_another(dev: Machine) -> None:
     """Phases, and the tasks in place of their phase."""
     data = fresh(dev, "A", "B")
-    assert units.listed(data, dev) == [
+    assert list(units.entries(data, dev)) == [
         "load_feature",
         "create_branch",
         "task-1",
@@ -288,12 +288,12 @@ def test_units_follow_one_another(dev: Machine) -> None:
         "verification",
         "pr_creation",
     ]
-    for unit in units.listed(data, dev)[:4]:
+    for unit in list(units.entries(data, dev))[:4]:
         units.begin_next(data, dev, AT)
         assert units.status(data, unit) == "in_progress"
-        assert units.following(data, dev) == ""
+        assert units.due(data, dev) == unit
         units.complete(data, dev, unit, AT)
-    assert units.following(data, dev) == "verification"
+    assert units.due(data, dev) == "verification"
     assert not units.are_completed(data, dev)
     units.begin_next(data, dev, AT)
     assert transitions.current(data) == "verification"
@@ -304,5 +304,6 @@ def test_nothing_follows_what_is_blocked(dev: Machine) -> None:
     data = fresh(dev)
     transitions.enter(data, dev, "load_feature", AT)
     data["state_machine"]["phases"][0]["status"] = "failed"
+    units.begin_next(data, dev, AT)
 
-    assert units.following(data, dev) == ""
+    assert statuses(data) == ["failed", *("pending",) * 4]

@@ -65,7 +65,7 @@ def scenario(seen: Seen, unit: Phase) -> str:
     stage = rules.stage(unit.id)
     verb = "go on with" if unit.status == "active" else "start"
     hint = f": {stage.hint}" if stage.hint else ""
-    text = f"{verb} {quoted(unit.title)}{hint}"
+    text = f"{verb} {unit.id}{hint}" if hint else f"{verb} {quoted(unit.title)}"
     return f"{text}. {points}" if points and any(each in files.checkpoints(data) for each in stage.requires) else text
 
 

@@ -62,9 +62,9 @@ def load(project: Records, path: Path) -> StateFile:
     return replace(file, document=replace(file.document, data={**file.data, "workflow": over}))
 
 
-def outdated(project: Records, path: Path) -> bool:
+def outdated(file: StateFile) -> bool:
     """Return whether `completed/` has a later copy of a state file: the document's commands leave the other one."""
-    return bool(_completion(statefile.read(project, path)))
+    return bool(_completion(file))
 
 
 def completed_copy(path: Path) -> Path:
@@ -176,23 +176,22 @@ def key(data: Mapping[str, Any], rules: Machine) -> str:
 def filled(root: Path, data: dict[str, Any], known: Machine | None) -> tuple[dict[str, Any], str]:
     """Return a state with the phases and tasks that its file doesn't list, and a sentence about them; empty for none.
 
-    The phases are those of the skill's machine, the tasks the boxes of the feature file. Without a machine, only the
-    current phase is known.
+    The phases are those of the skill's machine, the tasks the boxes of the feature file.
     """
     state, listed = data["state_machine"], phases(data)
     current = values.text(state.get("current_phase"))
-    rules = known or machine.fitted(None, OTHER, {current or INIT: ()})
-    order = [each.name for each in rules.stages]
-    if listed and (known is None or current in listed or current not in order):
+    if known is None:
+        return data, "" if listed else "no phases recorded"
+    if listed and (current in listed or known.stage(current) not in known.stages):
         return data, ""
     said = f"the state file doesn't list the phase {quoted(current)}" if listed else "the state file lists no phases"
-    said += f"; they are those of the machine {rules.name}" if known else "; only the current one is known"
-    own = [listed.pop(each["name"], each) for each in _phases(rules)]
+    said += f"; they are those of the machine {known.name}"
+    own = [listed.pop(each["name"], each) for each in _phases(known)]
     data = {**data, "state_machine": {**state, "phases": [*own, *listed.values()]}}
-    if known and rules.has_tasks and not tasks(data):
+    if known.has_tasks and not tasks(data):
         from holdfast.formats.skills import featurefile  # here, because few files need it
 
-        if feature := featurefile.read(root, key(data, rules)):
+        if feature := featurefile.read(root, key(data, known)):
             data["tasks"] = _tasks(feature.boxes)
             said += f", with {count(len(feature.boxes), 'task')} from the feature file"
     return data, said

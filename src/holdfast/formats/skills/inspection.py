@@ -89,7 +89,7 @@ def repair(project: Records) -> list[str]:
             except StateError:
                 continue
             if files.status(seen.data) in files.FINAL and not seen.file.broken:
-                outdated = files.outdated(project, path)
+                outdated = files.outdated(seen.file)
                 store.move_away(project, view.merged(project, seen)[0])
                 done.append(f"active/{name}.json is removed" if outdated else f"{name} is moved to completed/")
             else:
@@ -127,7 +127,7 @@ def _of(project: Records, path: Path, listed: list[index.Listed]) -> Iterator[Fi
 def _consistent(project: Records, seen: Seen) -> Iterator[Finding]:
     data, name = seen.data, seen.file.path.stem
     named = values.text(values.members(data.get("workflow")).get("id"))
-    if files.outdated(project, seen.file.path):
+    if files.outdated(seen.file):
         yield Finding(f"active/{name}.json is outdated: completed/ has the later copy. It can be removed", REPAIR)
     elif files.status(data) in files.FINAL:
         yield Finding(f"{name} is {files.status(data)}, but lies in active/", REPAIR)

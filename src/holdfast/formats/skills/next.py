@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.formats.skills import display, view
+from holdfast.formats.skills import display, transitions, view
 from holdfast.workflow.model import Step
+from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
@@ -13,8 +14,11 @@ if TYPE_CHECKING:
 
 def step(workflow: Workflow) -> Step | None:
     """Return what to go on with, None if the workflow is finished."""
-    if workflow.finished or not workflow.phases:
+    if workflow.finished:
         return None
+    if not workflow.phases:
+        name = transitions.current(view.of(workflow).data)
+        return Step(0, 0, name, "", name, f"go on with {quoted(name)}; the state file lists no phases")
     unit = next((each for each in workflow.phases if each.number == workflow.current), None)
     unit = unit or next((each for each in workflow.phases if each.status != "completed"), workflow.phases[-1])
     before = workflow.phases[unit.number - 2].handover if unit.number > 1 else ""

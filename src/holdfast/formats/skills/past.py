@@ -37,7 +37,7 @@ def restore(project: Records, path: Path, raw: bytes, *, why: str, replace: bool
         return view.merged(project, view.seen(project, file))[0]
 
     def follow(file: StateFile) -> None:
-        if files.outdated(project, path):
+        if files.outdated(file):
             statefile.discard(project, files.completed_copy(path), why="restored")
         index.put(project, path, file.data)
 

@@ -123,6 +123,12 @@ def remove(project: Records, old: Sequence[Old]) -> list[Old]:
     return gone
 
 
+def summary(removed: Sequence[Old]) -> str:
+    """Return files that were removed in a sentence, however many there are; empty for none."""
+    more = f" and {len(removed) - 1} more" if len(removed) > 1 else ""
+    return f"Removed {removed[0].place} ({removed[0].said}){more}." if removed else ""
+
+
 def _removed(project: Records, old: Sequence[Old]) -> list[Old]:
     found: list[tuple[Old, StateFile]] = []
     for each in old:

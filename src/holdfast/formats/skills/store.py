@@ -101,9 +101,13 @@ def change(
         StateError: it can't be read or written.
     """
 
+    notes: tuple[str, ...] = ()
+
     def apply(file: StateFile) -> dict[str, Any]:
+        nonlocal notes
         files.check(file)
         seen = view.seen(project, file)
+        notes = seen.notes
         _expect(seen, workflow)
         data = copy.deepcopy(seen.data)
         edit(data, seen.rules, files.stamp())
@@ -116,6 +120,7 @@ def change(
         if changed:
             index.put(project, workflow.path, after.data)
         now = view.merged(project, view.seen(project, after))[0]
+        now = replace(now, warnings=tuple(dict.fromkeys((*notes, *now.warnings))))  # what was filled in is written now
         project.observe(now, error=error, **({"at": clock.stamp()} if changed else {}))
         return now, changed
 
@@ -281,6 +286,7 @@ def _created(project: Records, path: Path, plan: Plan, start: Start) -> Made:
     units = data["tasks"] if plan.tasks else data["state_machine"]["phases"]
     for unit, agent in zip(units, plan.agents, strict=False):
         unit.update({"agent": agent} if agent else {})
+    transitions.settle(data, plan.rules)  # a first phase can have the name of the state before the first phase
     if aside is not None:
         transitions.note(data, at, "corrupted_state", note=f"the corrupted file is kept as {aside.name}")
     if plan.begin:

@@ -264,6 +264,8 @@ def end(data: dict[str, Any], rules: Machine, at: str, *, everything: bool = Fal
         )
     left = {id_: each for id_, each in files.phases(data).items() if not _is_done(each)}
     open_tasks = [number for number, each in enumerate(files.tasks(data), 1) if not _is_done(each)]
+    if not (files.phases(data) or everything or early):
+        raise TransitionError("no phases are recorded; `holdfast skills complete --all` completes the workflow")
     if (left or open_tasks) and not (everything or early):
         names = [*left, *(f"task {number}" for number in open_tasks)]
         said = f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} not completed"

@@ -142,7 +142,7 @@ def _phases(data: Mapping[str, Any], rules: Machine, warnings: list[str]) -> tup
 def _contradictions(data: Mapping[str, Any], rules: Machine) -> list[str]:
     """Return what the current phase leaves open: a name that no phase has, and tasks that were left behind."""
     order, name = list(files.phases(data)), transitions.current(data)
-    if name not in (*order, files.INIT, "") and files.normal(name) != "completed":
+    if order and name not in (*order, files.INIT, "") and files.normal(name) != "completed":
         return [f'the current phase "{name}" is none of {", ".join(order)}, so their own statuses count']
     left = len(files.tasks(data)) - completed_tasks(data)
     if left and name in order and rules.task_phase in order[: order.index(name)]:

@@ -39,9 +39,8 @@ def cleanup(dry_run: bool, as_json: bool, project_dir: str | None) -> None:
         rows = [{"path": each.place, "age_s": int(each.age.total_seconds())} for each in gone]
         options.print_json({"dry_run": dry_run, "removed": rows, "not_read": due.left})
         return
-    verb = "would be removed" if dry_run else "removed"
-    lines = [f"{each.place} {verb}: {each.said}" for each in gone]
-    options.say("\n".join(lines) or "Nothing is old enough to be removed.")
+    listed = "\n".join(f"{each.place} would be removed: {each.said}" for each in gone)
+    options.say((listed if dry_run else retention.summary(gone)) or "Nothing is old enough to be removed.")
 
 
 @click.command()

@@ -243,8 +243,9 @@ def _clean(project: Workspace, keep: list[str]) -> list[str]:
     old = [each for each in due.old if each.path.stem not in keep]
     gone = retention.remove(project, old[:_MOST_REMOVED])
     more = len(old) - _MOST_REMOVED
-    said = [f"{more} more are old; run `{folder.CLEANUP}`."] if more > 0 else []
-    return [*(f"Removed {each.place}: {each.said}." for each in gone), *said, *([f"{due.said}."] if due.said else [])]
+    said = [retention.summary(gone), f"{more} more are old; run `{folder.CLEANUP}`." if more > 0 else ""]
+    line = " ".join(filter(None, [*said, f"{due.said}." if due.said else ""]))
+    return [line] if line else []
 
 
 def _options(workflow: Workflow, project: Workspace) -> list[str]:
