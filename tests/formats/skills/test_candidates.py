@@ -252,27 +252,6 @@ def test_the_last_changed_are_right_however_many_of_them_are_removed_or_brought_
         assert found(project) == sorted(each.stem for each in left[-candidates.MOST :]), len(left)
 
 
-def test_an_events_handlers_read_each_file_once(
-    project: Workspace, many: list[Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Four of them ask; a file that changes in between is read again, and so is one with other extras."""
-    reads = Mock(side_effect=files.load)
-    monkeypatch.setattr(files, "load", reads)
-    before = skills.candidates(project, ())
-    assert reads.call_count == candidates.MOST
-    assert skills.candidates(project, ()) == before
-    assert reads.call_count == candidates.MOST
-
-    many[-1].write_text(many[-1].read_text("utf-8").replace('"in_progress"', '"blocked"', 1))
-    assert of(project, many[-1]).status == "blocked"
-    assert reads.call_count == candidates.MOST + 1
-
-    extra = places.top(project) / "extra" / f"{many[-2].stem}.extra.json"
-    extra.parent.mkdir()
-    extra.write_text(json.dumps({"id": of(project, many[-2]).id, "key_reminders": ["Ask first"]}))
-    assert of(project, many[-2]).reminders == ("Ask first",)
-
-
 def test_a_file_that_was_just_written_is_read_again(
     project: Workspace, many: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

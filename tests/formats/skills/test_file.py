@@ -80,7 +80,13 @@ def test_a_new_state_has_the_documents_keys(project: Workspace) -> None:
     """R004-10, R004-14 to R004-18: the same keys in the same order, and everything begins as pending or null."""
     rules = library.get(project.root, "dev")
     made = files.fresh(
-        rules, "dev-1", "2025-01-08T20:00:00Z", context={"feature_file": "x.md"}, branch="b", task="", tasks=[("A", True), ("B", False)]
+        rules,
+        "dev-1",
+        "2025-01-08T20:00:00Z",
+        context={"feature_file": "x.md"},
+        branch="b",
+        task="",
+        tasks=[("A", True), ("B", False)],
     )
     wanted = documents.state("dev")
 

@@ -35,7 +35,9 @@ def tdd(tmp_path: Path) -> Machine:
 
 
 def fresh(rules: Machine, *tasks: str) -> dict[str, Any]:
-    return files.fresh(rules, "x-1", "2025-01-09T09:00:00Z", context={}, branch="", task="", tasks=[(each, False) for each in tasks])
+    return files.fresh(
+        rules, "x-1", "2025-01-09T09:00:00Z", context={}, branch="", task="", tasks=[(each, False) for each in tasks]
+    )
 
 
 def at_phase(name: str) -> dict[str, Any]:
