@@ -264,16 +264,6 @@ def test_a_file_that_was_just_written_is_read_again(
         assert reads.call_count == times * candidates.MOST
 
 
-def test_the_machine_of_a_skill_is_looked_for_once(
-    project: Workspace, many: list[Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """However many runs of it an event reads: each look asks for three files in three folders."""
-    looks = Mock(side_effect=library.known)
-    monkeypatch.setattr(library, "known", looks)
-    assert len(found(project)) == candidates.MOST
-    assert looks.call_count == 1
-
-
 def test_what_is_wrong_with_a_file_is_told_at_each_reading(project: Workspace, many: list[Path]) -> None:
     """The last content is used, and each of an event's handlers hears that it is."""
     whole = many[-1].read_bytes()

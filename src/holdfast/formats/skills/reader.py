@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.errors import MissingError, SchemaMismatch, StateError
-from holdfast.formats.skills import file as files
-from holdfast.formats.skills import library, places, view
+from holdfast.formats.skills import places, view
 from holdfast.workflow.model import Found, Problem, Workflow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from holdfast.formats.skills.machine import Machine
     from holdfast.workflow.records import Records
     from holdfast.workflow.statefile import Room
 
@@ -23,23 +21,19 @@ def read(project: Records, names: Iterable[str], room: Room) -> Found:
     Files that are gone or hold something else are left out. Those that can't be read are problems.
     """
     found, problems, left = list[Workflow](), list[Problem](), 0
-    machines: dict[str, tuple[Machine | None, str]] = {}
     for number, name in enumerate(names):
         path = places.active(project) / f"{name}.json"
         try:
             if number and not room.take([path.lstat().st_size]):
                 left += 1
                 continue
-            file = files.load(project, path)
-            skill = files.skill(file.data, path)
-            if skill not in machines:
-                machines[skill] = library.known(project.root, skill)
-            workflow, more = view.merged(project, view.in_root(project.root, file, machines[skill]))
+            seen = view.read(project, path)
         except (MissingError, FileNotFoundError, SchemaMismatch):
             continue
         except (StateError, OSError) as error:
             problems.append(Problem(path, error.reason if isinstance(error, StateError) else str(error)))
             continue
+        workflow, more = view.merged(project, seen)
         found.append(workflow)
-        problems += [*([Problem(path, file.trouble)] if file.broken else ()), *more]
+        problems += [*([Problem(path, seen.file.trouble)] if seen.file.broken else ()), *more]
     return Found(tuple(found), tuple(problems), left)

@@ -25,7 +25,6 @@ from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from datetime import datetime
     from pathlib import Path
 
     from holdfast.formats.skills.machine import Machine
@@ -272,7 +271,7 @@ def _created(project: Records, path: Path, plan: Plan, start: Start) -> Made:
         before = statefile.write(project, path, data, before, why="abandon")
     if before is not None:
         move_away(project, view.merged(project, view.seen(project, before))[0])
-    at = _moment(project, path, at)
+    at = _moment(path, at)
     task = plan.key if plan.rules.key == "task_description" and plan.rules.cycle else ""
     data = files.fresh(
         plan.rules,
@@ -325,21 +324,14 @@ def _replaceable(project: Records, path: Path, *, replace: bool) -> tuple[StateF
     return file, None
 
 
-def _moment(project: Records, path: Path, at: str) -> str:
+def _moment(path: Path, at: str) -> str:
     """Return when a new workflow starts: never the second in which the one before it at this path did."""
-    before = _started(places.completed(project) / path.name)
-    moment = clock.parse(at)
-    if before is None or moment is None or before != moment:
-        return at
-    return files.stamp(moment + timedelta(seconds=1))
-
-
-def _started(path: Path) -> datetime | None:
     try:
-        data = document.load(path).data
+        before = values.members(document.load(files.completed_copy(path)).data.get("workflow"))
     except StateError:
-        return None
-    return clock.parse(values.text(values.members(data.get("workflow")).get("created_at")))
+        return at
+    moment = clock.parse(values.text(before.get("created_at")))
+    return files.stamp(moment + timedelta(seconds=1)) if moment is not None and moment == clock.parse(at) else at
 
 
 def _expect(seen: Seen, workflow: Workflow) -> None:

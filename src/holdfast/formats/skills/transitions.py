@@ -54,8 +54,9 @@ def settle(data: dict[str, Any], rules: Machine) -> None:
     While it isn't the phase of tasks, no task is in progress. If no phase is current, the statuses stay.
     """
     found, name = files.phases(data), current(data)
-    tasks = [each for each in files.tasks(data) if files.normal(each.get("status")) == "in_progress"]
-    if name not in found and tasks and rules.task_phase in found:
+    listed = files.tasks(data) if rules.task_phase in found else []
+    tasks = [each for each in listed if files.normal(each.get("status")) == "in_progress"]
+    if name not in found and tasks:
         name = data["state_machine"]["current_phase"] = rules.task_phase
     if name not in found and files.normal(name) != "completed":
         return

@@ -51,19 +51,18 @@ def read(project: Records, path: Path) -> Seen:
 
 def seen(project: Records, file: StateFile) -> Seen:
     """Return a state file that was read with its machine."""
-    return in_root(project.root, file)
+    return _in_root(project.root, file)
 
 
 def of(workflow: Workflow) -> Seen:
     """Return the state that a workflow was read from, with its machine."""
     file = statefile.StateFile(document.parse(workflow.path, workflow.raw, 0.0), present=workflow.raw)
-    return in_root(workflow.root or workflow.path.parent, file)
+    return _in_root(workflow.root or workflow.path.parent, file)
 
 
-def in_root(root: Path, file: StateFile, known: tuple[Machine | None, str] | None = None) -> Seen:
-    """Return a state file with its machine. `known` is what `library.known` says of its skill, if that was asked."""
+def _in_root(root: Path, file: StateFile) -> Seen:
     skill = files.skill(file.data, file.path)
-    own, problem = known or library.known(root, skill)
+    own, problem = library.known(root, skill)
     data, filled = files.filled(root, file.data, own)
     state, tasks = data["state_machine"], data.get("tasks")
     data = {**data, "state_machine": {**state, "phases": _copied(state.get("phases"))}}
@@ -106,7 +105,7 @@ def workflow(project: Records, given: Seen) -> Workflow:
         current=next((each for each in phases if each.id == due), None),
         reading=values.entries(data.get(extras.READING), extras.READING, warnings),
         reminders=values.texts(data.get(extras.REMINDERS), extras.REMINDERS, warnings),
-        context={name: value for name, value in (_results(data, rules) | context).items() if value not in _EMPTY},
+        context={name: value for name, value in {**_results(data, rules), **context}.items() if value not in _EMPTY},
         created_at=values.text(values.members(data["workflow"]).get("created_at")),
         warnings=warnings,
         abandoned=abandoned,

@@ -99,7 +99,7 @@ def start(
     if not (feature or about).strip():
         raise click.UsageError("say what it is about: --feature FILE or --task TEXT")
     plan = store.plan(project, skill, feature=feature, task=about, items=items, phases=phases)
-    key, number = plan.key, {} if index_ is None else {"task_index": index_}
+    key, more = plan.key, {} if index_ is None else {"task_index": index_}
     present = [*lookup.named(project, feature or about, skill), *lookup.named(project, key, skill)]
     found = list({each.key: each for each in present}.values())
     if len(found) > 1:
@@ -115,7 +115,7 @@ def start(
         lines += [f"Current task: {'none' if number is None else number}", *gone]
         targets.tell(found[0], as_json, "\n".join([*lines, *_options(found[0], project)]))
         return
-    made = store.create(project, plan._replace(begin=True), Start(key, context=number, session=options.session()))
+    made = store.create(project, plan._replace(begin=True), Start(key, context=more, session=options.session()))
     owners.begin(project, made.workflow, options.session())
     news = [display.CHECKING, store.CORRUPTED if made.aside else display.STARTING]
     news += [f"The corrupted file is kept as {made.aside.name}."] if made.aside else []
