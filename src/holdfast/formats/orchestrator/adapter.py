@@ -166,7 +166,7 @@ class _Draft(Draft):
         transitions.complete(self.run, anyway=early)
 
     def cancel(self, reason: str) -> None:
-        transitions.abort(self.run)
+        transitions.cancel(self.run, reason)
 
     def add(self, changes: Changes) -> None:
         self.extra = changes
