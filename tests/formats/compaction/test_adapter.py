@@ -474,7 +474,6 @@ def test_what_an_agent_moves_is_no_longer_derived_from_a_plan(
     project: Workspace, put: Put, move: Callable[[Workspace, Workflow], Workflow]
 ) -> None:
     """I001-9: else the plan would move it back."""
-    put("CLAUDE/Plan/X/PLAN.md", "# X\n\n**Status**: 🔄 In Progress\n\n## Phase 1: A\n")
     phase = {"current": 1, "total": 3, "name": "A", "status": "not_started"}
     state = {"workflow": "X", "phase": phase, "context": {"derived_from": "CLAUDE/Plan/X/PLAN.md"}}
     put(f"{FOLDER}/x/state-x-20250101_000000.json", state)

@@ -162,9 +162,9 @@ def view(project: Records, file: StateFile) -> Workflow:
     origin: Any = "plan" if context.get(DERIVED) else "agent"
     status, ended = "completed" if context.get(ENDED_EARLY) is True else _status(where), ""
     if status != "completed":
-        place, derived = source.of(project, file)
-        ended = source.ended(project.root, place, title, file.document.mtime)
-        status = "completed" if ended and derived else status
+        made = source.of(project, file)
+        ended = source.ended(project.root, made, title, file.document.mtime)
+        status = "completed" if ended and made.derived else status
     return Workflow(
         format=NAME,
         id=path.stem,

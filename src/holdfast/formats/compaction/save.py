@@ -185,7 +185,7 @@ def _carry_out(project: Records, extract: Extract, intent: Intent) -> Saved:
     if intent.path is None or intent.data is None:
         return Saved(None, intent.action, None)
     workflow = intent.entry.workflow if intent.entry else None
-    derived = intent.entry is None or source.of(project, intent.entry.file)[1]
+    derived = intent.entry is None or source.of(project, intent.entry.file).derived
     if intent.action != "unchanged":
         before = intent.entry.file if intent.entry else None
         workflow = files.write(project, intent.path, dict(intent.data), before, why="save").workflow

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from holdfast.errors import LedgerError
 from holdfast.formats.compaction import record
 from holdfast.formats.compaction.detection import memoryblocks, memoryphases, planstatus, plantext
+from holdfast.frozen import NamedTuple
 from holdfast.workflow import names, prose, statuses, values
 
 if TYPE_CHECKING:
@@ -23,17 +24,29 @@ PLACE, DIGEST = "source", "state"  # keys in the ledger: the source, and the has
 _MEMORY, _ = record.SOURCES
 
 
-def of(project: Records, file: StateFile) -> tuple[str, bool]:
-    """Return the file, relative to the root, that a save made a state from; empty if an agent made it.
+class Source(NamedTuple):
+    """The file that a save made a state from.
 
-    The flag tells whether the state is still as the save made it, so that its source decides about it (I001-9).
+    Attributes:
+        place: its path relative to the root; empty if an agent made the state.
+        derived: whether the state is still as the save made it, so that its source decides about it (I001-9).
+        seen: whether this project's ledger saw the source. Elsewhere it may never have existed.
     """
-    if mark := values.text(values.mapping(file.data.get("context"), "context", []).get(MARK, "")):
-        return mark, True
+
+    place: str
+    derived: bool
+    seen: bool
+
+
+def of(project: Records, file: StateFile) -> Source:
+    """Return the file that a save made a state from."""
+    last = None
     with suppress(LedgerError):
-        if (last := project.remembered(file.path)) and (made := last["content"].get(DIGEST)):
-            return last["content"][PLACE], made == digest(file.document.raw)
-    return "", False
+        last = project.remembered(file.path)
+    if mark := values.text(values.mapping(file.data.get("context"), "context", []).get(MARK, "")):
+        return Source(mark, derived=True, seen=last is not None)
+    made = last["content"].get(DIGEST) if last else ""
+    return Source(last["content"][PLACE] if last and made else "", made == digest(file.document.raw), seen=True)
 
 
 def digest(raw: bytes) -> str:
@@ -41,24 +54,24 @@ def digest(raw: bytes) -> str:
     return hashlib.sha256(raw).hexdigest()
 
 
-def ended(root: Path, place: str, title: str, since: float) -> str:
+def ended(root: Path, source: Source, title: str, since: float) -> str:
     """Say why a workflow's source no longer describes it as unfinished; empty while it does.
 
     A source that didn't change after the state is not read: the later of the two counts (I001-6).
 
     Args:
         root: the project's root.
-        place: the source, relative to it.
+        source: the source.
         title: the workflow's title.
         since: when the state file was last changed, in seconds since 1970.
     """
-    if not any(fnmatchcase(place, pattern) for pattern in record.SOURCES):
+    if not any(fnmatchcase(source.place, pattern) for pattern in record.SOURCES):
         return ""
-    path = root / place
+    path, place = root / source.place, source.place
     try:
         found = prose.read(path, root) if path.stat().st_mtime >= since else None
     except (FileNotFoundError, NotADirectoryError):
-        return f"{place} is gone"
+        return f"{place} is gone" if source.seen else ""
     except (OSError, ValueError):
         return ""
     if found is None or not found.whole:
