@@ -57,15 +57,14 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> list[Outcome]:
     from holdfast.events import agent_result
 
     moved = sessions.finish_agent(event, context, agent_result(event.tool_response))
-    told = [] if event.in_subagent else sessions.report(event, context, moved)
-    return deliver([*told, *sessions.report_unmoved(event, context)])
+    unmoved = [] if event.in_subagent else sessions.report_unmoved(event, context)
+    return deliver([*sessions.report(event, context, moved), *unmoved])
 
 
 @hookimpl(match="Agent|Task")
 def on_post_tool_use_failure(event: PostToolUseFailure, context: Context) -> list[Outcome]:
     """Fail the phase of an agent that failed."""
-    moved = sessions.finish_agent(event, context, None)
-    return [] if event.in_subagent else deliver(sessions.report(event, context, moved))
+    return deliver(sessions.report(event, context, sessions.finish_agent(event, context, None)))
 
 
 @hookimpl

@@ -256,7 +256,7 @@ def _is_label(text: str, name: _Name, workflow: Workflow) -> bool:
     label = _LABEL.fullmatch(text)
     if label is None or (label["total"] and int(label["total"]) != workflow.total):
         return False
-    return int(label["number"]) in _numbers(name.phase)
+    return int(label["number"]) in (name.phase.number, _id_number(name.phase))
 
 
 def _by_number(workflow: Workflow, plain: str) -> list[Phase]:
@@ -274,16 +274,11 @@ def _by_number(workflow: Workflow, plain: str) -> list[Phase]:
     counted = workflow.in_order and word in ("phase", workflow.unit)
     units = of_word or (list(workflow.phases) if counted else [])
     if label["total"]:
-        return units[number - 1 : number] if number and int(label["total"]) == len(units) else []
+        return units[number - 1 : number] if int(label["total"]) == len(units) else []
     if all(_id_number(each) == place for place, each in enumerate(units, 1)):
-        return units[number - 1 : number] if number else []
+        return units[number - 1 : number]
     due = _due(workflow)
-    return [each for each in units if number in _numbers(each) and each.id in due]
-
-
-def _numbers(phase: Phase) -> set[int | None]:
-    """Return the numbers of a phase: its place from 1, and the number in its id."""
-    return {phase.number, _id_number(phase)}
+    return [each for each in units if number in (each.number, _id_number(each)) and each.id in due]
 
 
 def _id_number(phase: Phase) -> int | None:

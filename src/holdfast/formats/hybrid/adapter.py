@@ -69,8 +69,8 @@ def candidates(project: Records, keys: Collection[str]) -> Found:
     If somebody owns it, its files follow what was changed by hand.
     """
     found = find(project)
-    owned = [each for each in found.workflows if project.owner(each) is not None]
-    return found if not owned else Found(tuple(follow(project, each) for each in owned), found.problems)
+    owned = (follow(project, each) if project.owner(each) else each for each in found.workflows)
+    return Found(tuple(owned), found.problems)
 
 
 def foreign(project: Records) -> Iterator[Foreign]:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Phase, Status, Workflow
 
 
+_NOT_FOR_IT = (
+    "this launch moves nothing, because you weren't launched for its workflow; say in your result if it is done"
+)
 _NO_RESULT = "its agent returned no result, so it isn't completed; if it is done, run `holdfast done`"
 
 
@@ -99,8 +102,8 @@ def finish_agent(event: Call, context: Context, result: Result | None) -> list[M
         result: what the call returned (`holdfast.events.agent_result`); None if it failed.
 
     Returns:
-        The phases that moved, or the one that was started. None for a launch inside an agent: what it moved is settled
-        at the next event of the main conversation.
+        The phases that moved, or the one that was started. What a launch inside an agent finished is settled at the
+        next event of the main conversation.
     """
     started = launch_agent(event, context)  # if the hook before the call didn't fire, the phase still starts (I000-6)
     call = lifecycle.call_id(event.tool_use_id, event.tool_input)
@@ -109,7 +112,7 @@ def finish_agent(event: Call, context: Context, result: Result | None) -> list[M
     )
     lifecycle.named(context.project, event.session_id, call, run, output)
     if event.agent_id:
-        return []
+        return started
     return settle(context.project, event.session_id) or (started if result else [])
 
 
@@ -210,11 +213,12 @@ def launch(
         launcher: the id of the agent that launches it; empty for the main conversation.
 
     Returns:
-        The phase that became active by it, or None when none did.
+        The phase that became active by it, or None when none did. For an agent that wasn't launched for the workflow,
+        the phase that its launch names and can't move.
     """
     from holdfast.sessions.ownership import owners
     from holdfast.sessions.workspace import Workspace
-    from holdfast.workflow import registry
+    from holdfast.workflow import assignments, registry
 
     if agent_status.find(project, session, tool_use_id) or lifecycle.refused(project, session, tool_use_id):
         return None
@@ -225,8 +229,12 @@ def launch(
     workflow, phase = _meant(project, session, usable, text, agent, begun)
     if workflow is None:
         workflow, phase = _meant(project, session, _nobodys(project, session, found), text, agent, begun)
-    if launcher and not (phase and workflow and _may_launch(project, session, launcher, workflow, phase)):
-        return None
+    if launcher:
+        launches = _launches_for(project, session, launcher, workflow) if workflow else []
+        if workflow is None or phase is None or any(each.phase == phase.id for each in launches):
+            return None  # the launcher's own phase ends with itself, whoever helps
+        if not launches:
+            return Moved(workflow, phase, _NOT_FOR_IT) if assignments.named(workflow, text, agent) else None
     if workflow is None:
         workflow = _joined(project, usable, text, agent)
     key = workflow.key if workflow else None
@@ -313,48 +321,19 @@ def _meant_of(
     return phase
 
 
-def _may_launch(project: OpenProject, session: str, agent_id: str, workflow: Workflow, phase: Phase) -> bool:
-    """Return whether an agent was launched for a workflow, so that another one that it launches moves a phase of it.
-
-    Its own phase ends with itself, whomever it launches to help.
-    """
-    launches = launches_for(project, session, agent_id, workflow)
-    return bool(launches) and all(each.phase != phase.id for each in launches)
-
-
-def named_phase(
-    project: OpenProject, session: str, description: str, prompt: str, agent: str
-) -> tuple[Workflow, Phase] | tuple[None, None]:
-    """Return the unfinished phase that a launch names, with its workflow, whether or not the launch moves it."""
-    from holdfast.workflow import assignments
-
-    for workflow in _all_mine(project, session):
-        phase = assignments.named(workflow, _text(description, prompt), agent)
-        if phase and phase.status != "completed":
-            return workflow, phase
-    return None, None
-
-
-def _text(description: str, prompt: str) -> str:
-    return f"{' '.join(description.split())}\n{prompt}"
-
-
-def launches_for(project: OpenProject, session: str, agent_id: str, workflow: Workflow) -> list[Agent]:
-    """Return the launches that may have started an agent, if all were for a workflow: its phases, or itself by name.
-
-    Args:
-        project: the project.
-        session: the main session.
-        agent_id: the agent's run.
-        workflow: the workflow.
-    """
+def _launches_for(project: OpenProject, session: str, agent_id: str, workflow: Workflow) -> list[Agent]:
+    """Return the launches that may have started an agent, if all were for a workflow: its phases, or itself by name."""
     from holdfast.sessions.agents import attribution
 
     found = attribution.candidates(project, session, agent_id)
     names = (workflow.id.casefold(), workflow.title.casefold())
     said = [_text(each.description, each.prompt).casefold() for each in found]
-    meant = [any(name in text for name in names) for text in said]
-    return found if all(each.workflow == workflow.key or ok for each, ok in zip(found, meant, strict=True)) else []
+    named = [any(name in text for name in names) for text in said]
+    return found if all(each.workflow == workflow.key or ok for each, ok in zip(found, named, strict=True)) else []
+
+
+def _text(description: str, prompt: str) -> str:
+    return f"{' '.join(description.split())}\n{prompt}"
 
 
 def _has_agent(project: OpenProject, session: str, workflow: Workflow, phase: Phase) -> bool:
@@ -369,30 +348,20 @@ def _apply(project: OpenProject, session: str, due: Agent) -> Moved | None:
     doubtful = phase is not None and phase.status == "completed" and due.outcome == "failed"
     if workflow is None and due.workflow and _is_unreadable(project, due.workflow):
         return None
-    if due.outcome == "completed" and not due.words.strip():
-        return _without_result(project, session, workflow, phase, due)
-    moved = _finish(project, workflow, phase, due) if workflow and phase and not doubtful else None
+    empty = due.outcome == "completed" and not due.words.strip()  # which shows no work (I000-14)
+    if empty and phase and due.state == "stopped":
+        return None  # the client's notification brings the result
+    moved = None
+    if workflow and phase and not doubtful:
+        left_open = empty and phase.status != "completed"
+        moved = Moved(workflow, phase, _NO_RESULT) if left_open else _finish(project, workflow, phase, due)
     if moved and moved.unwritten:
         return moved if lifecycle.unwritten(project, session, due.tool_use_id) else None
     if due.workflow and not due.phase:
         _left(project, session, due)
-    lifecycle.judged(project, session, due.tool_use_id, "completed" if doubtful else due.outcome)
+    verdict = "abandoned" if empty else "completed" if doubtful else due.outcome
+    lifecycle.judged(project, session, due.tool_use_id, verdict)
     return moved
-
-
-def _without_result(
-    project: OpenProject, session: str, workflow: Workflow | None, phase: Phase | None, due: Agent
-) -> Moved | None:
-    """Leave the phase of an agent that returned nothing as it is: nothing shows that its work is done (I000-14).
-
-    A bare stop is judged later, because the client's notification brings the result.
-    """
-    if due.state == "stopped":
-        return None
-    lifecycle.judged(project, session, due.tool_use_id, "abandoned")
-    if due.workflow and not due.phase:
-        _left(project, session, due)
-    return Moved(workflow, phase, _NO_RESULT) if workflow and phase and phase.status != "completed" else None
 
 
 def _joined(project: OpenProject, workflows: Sequence[Workflow], text: str, agent: str) -> Workflow | None:

@@ -25,10 +25,11 @@ PROMPT_LIMIT_CHARS = 4_000  # characters of a prompt that are shown
 def report(event: Event, context: Context, moved: Sequence[Moved]) -> list[wording.Message]:
     """Return what moved, what comes next, and the to-do list if it differs from the one the model knows.
 
-    Call it after state and view are written, so that the to-do list comes last (R000-28).
+    Call it after state and view are written, so that the to-do list comes last (R000-28). An agent is told only what
+    moved, because the main conversation does what comes next.
 
     Args:
-        event: any event of the main conversation that accepts advice.
+        event: any event that accepts advice.
         context: its context.
         moved: what `settle_agents`, `launch_agent` or `finish_agent` returned.
     """
@@ -36,9 +37,11 @@ def report(event: Event, context: Context, moved: Sequence[Moved]) -> list[wordi
     lines = list[str]()
     for each in moved:
         lines += [_sentence(each), *(f"{wording.capitalized(note)}." for note in each.notes)]
-    lines += [_doubt(context.project, *each) for each in progress.contradicted(context.project, session)]
     listed: list[wording.Message] = []
-    workflow = progress.session_workflow(context.project, session, moved)
+    workflow = None
+    if not event.agent_id:
+        lines += [_doubt(context.project, *each) for each in progress.contradicted(context.project, session)]
+        workflow = progress.session_workflow(context.project, session, moved)
     if workflow is not None:
         listed = _wanted_list(session, context, workflow, bool(moved))
         # Not after a launch: the launched phase is what comes next. A changed list without a move means that an agent
@@ -55,14 +58,10 @@ def report(event: Event, context: Context, moved: Sequence[Moved]) -> list[wordi
 def report_unmoved(event: Call, context: Context) -> list[wording.Message]:
     """Return, once per workflow, how to move a phase by hand, if an agent was launched for none although one is due.
 
-    An agent that launches another one for a phase is told if that moves nothing.
-
     Args:
         event: the `PostToolUse` of the Agent tool, after `finish_agent`.
         context: its context.
     """
-    if event.agent_id:
-        return _unmoved_inside(event, context, event.agent_id)
     project, session = context.project, event.session_id
     launch = agent_status.find(project, session, lifecycle.call_id(event.tool_use_id, event.tool_input))
     if launch is None or launch.workflow:  # it moves a phase, or its workflow lists it
@@ -85,20 +84,6 @@ def report_unmoved(event: Call, context: Context) -> list[wording.Message]:
         "title as the description or the prompt's first line."
     )
     return [wording.Message(text, on_delivered=lambda: hints.tell(project, session, _UNMOVED, key))]
-
-
-def _unmoved_inside(event: Call, context: Context, launcher: str) -> list[wording.Message]:
-    """Return why no phase moves although an agent launched another one for it: it isn't the workflow's own agent."""
-    project, session = context.project, event.session_id
-    given = {name: str(event.tool_input.get(name) or "") for name in ("description", "prompt", "subagent_type")}
-    workflow, phase = progress.named_phase(project, session, *given.values())
-    if not workflow or not phase or progress.launches_for(project, session, launcher, workflow):
-        return []
-    lead = f"No {workflow.unit} moved: this launch names one, but you weren't launched for its workflow."
-    text = wording.fenced(lead, [f"Named: {workflow.named(phase)} {wording.quoted(phase.title)}"])
-    return [
-        wording.Message(f"{text}\nIf it is done, say so in your result, so that the main conversation completes it.")
-    ]
 
 
 def _next(session: str, context: Context, workflow: Workflow, step: Step) -> list[str]:
