@@ -18,7 +18,7 @@ STATES = {
     "in_progress": _each("in progress"),
     "not_started": _each(
         "unstarted, pending, to do, todo, planned, planning, queued, backlog, draft, proposed, ready, approved, open"
-        ", new"
+        ", new, next, up next"
     )
     | {f"not {word}" for word in _UNDONE}
     | {f"not yet {word}" for word in _UNDONE},
@@ -232,7 +232,7 @@ def _dashed(title: str) -> tuple[str, str | None]:
     tail = title[-120:]
     for at, each in enumerate(tail):
         if each in "–—-" and tail[:at][-1:].isspace():
-            words = tail[at:].lstrip("–—-").lstrip().lstrip("*")
+            words = tail[at:].lstrip("–—- *").lstrip("0123456789% ")
             match = _WORD.match(words)
             if match and (match[0].isupper() or not any(one.isalpha() for one in words[match.end() :])):
                 return title[: len(title) - len(tail) + at].strip(), match.lastgroup
