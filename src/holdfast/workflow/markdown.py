@@ -48,11 +48,6 @@ _BEGUN = regex(rf"(?:>\s*)*(?:(?:[-*+]|\d{{1,3}}[.)])\s+)?{_LABEL}")
 _PART = regex(
     rf"(?:\s*[|·•]\s*|\s{{3,}})(?={_LABEL})|(?:\s*[,;/]\s*|\s+[–—-]+\s+|\s{{2}}|(?<=[\w)%*_`])\s)(?={_BOLD_LABEL})"
 )
-_SPEAKING = (
-    "set, sets, use, see, say, says, write, add, put, mark, change, update, find, like, to, as, a, an, the, of, with"
-    ", is, or, and, when, if, its, your, from, in, into"
-)
-_LEADING = frozenset(_SPEAKING.split(", "))  # words before a label that is only mentioned
 
 
 class Line(NamedTuple):
@@ -235,10 +230,4 @@ def parts(raw: str) -> list[str]:
         return [raw]
     first, *others = _PART.split(whole[begun.end() :])
     found = [begun[0] + first, *filter(None, others)]
-    return found if len(found) > 1 and not any(_leads(part) for part in found[:-1]) else [raw]
-
-
-def _leads(part: str) -> bool:
-    """Return whether the label after a text is only mentioned."""
-    bare = part.rstrip()
-    return bare[-1:] in ("(", ":", '"', "'", "“", "‘") or (bare[-1:].isalnum() and words(bare[-40:])[-1] in _LEADING)
+    return found if len(found) > 1 else [raw]

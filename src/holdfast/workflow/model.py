@@ -66,9 +66,14 @@ class Phase(NamedTuple):
 
     @property
     def label(self) -> str:
-        """What its title `Phase 2.1: Fixes` calls it instead of its number; empty if it has no such title."""
+        """What its title `Phase 2.1: Fixes` calls it instead of its number; empty if it has no such title.
+
+        A title `Phase 2` may come from an id and gives no label.
+        """
         match = _LABELLED.fullmatch(self.title)
-        return match["label"] if match and match["label"] != str(self.number) else ""
+        if match is None or match["label"] == str(self.number) or (match["label"].isdecimal() and not match["name"]):
+            return ""
+        return match["label"]
 
     @property
     def name(self) -> str:

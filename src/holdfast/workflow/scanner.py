@@ -26,7 +26,6 @@ _TAG = regex(
     r"</?(?:b|strong|i|em|u|kbd|mark|p|div|span|center|font|summary|details|br)\b[^<>\n]{0,200}>", re.IGNORECASE
 )
 _COMMENT = regex(r"<!--.*?-->")
-_METADATA = regex(r"<!--[ \t]*([\w -]{1,40}:[ \t]*[^\n|>]{1,200}?)[ \t]*-->")
 
 
 def scan(text: str) -> list[Line]:
@@ -79,11 +78,6 @@ def section(text: str, opens: Callable[[str], bool], *, depth: int) -> tuple[ran
     below = shown[at + 1 :]
     end = next((each.number for each in below if each.kind == "heading" and each.depth <= depth), len(raw))
     return range(shown[at].number + 1, end), [each for each in below if each.number < end]
-
-
-def metadata(text: str) -> list[str]:
-    """Return the comments with one label and value, such as `<!-- status: done -->`, without their marks."""
-    return _METADATA.findall(text)
 
 
 def tables(lines: list[Line]) -> Iterator[tuple[tuple[str, ...], list[tuple[str, ...]]]]:

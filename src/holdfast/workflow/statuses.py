@@ -18,7 +18,7 @@ STATES = {
     "in_progress": _each("in progress"),
     "not_started": _each(
         "unstarted, pending, to do, todo, planned, planning, queued, backlog, draft, proposed, ready, approved, open"
-        ", new"
+        ", new, next, up next"
     )
     | {f"not {word}" for word in _UNDONE}
     | {f"not yet {word}" for word in _UNDONE},
@@ -143,15 +143,11 @@ _STILL = regex(
     re.IGNORECASE,
 )
 _EMPHASIS = regex(r"(?<![^\W_])_+|_+(?![^\W_])")  # underscores that aren't part of a word
-_ANSWERED = regex(rf"{_PROGRESS}[\s*`]*(?:\?\W*(?:no|nope|not|never|n)\b|\s?[:=]\s*(?:no|false)\W*$)", re.IGNORECASE)
 _SPOKEN_OF = regex(
     rf"\b{_PROGRESS}\s+(?:is|are|was|were|will|can|should|must|may|means?|items?|tasks?|work|things?)\b"
     r"|\b(?:moved|returned|reverted|changed|set|back)\s+(?:back\s+)?(?P<to>to)\s+",
     re.IGNORECASE,
 )  # "in progress items are …", and "moved to"
-_OF_A_PART = regex(
-    rf"[,;|·/]\W{{0,4}}{_PROGRESS}\W{{0,4}}\([^()]{{0,80}}?\b(?:{'|'.join(sorted(UNITS))})\b", re.IGNORECASE
-)
 _PIECE = regex(r"[,;|·•→➜➔]|\s[–—/-]+>?\s|\.\s|\s(?:and|but|while|then)\s", re.IGNORECASE)
 _PHASE = regex(
     rf"\bphase(?:\s+#?|#|(?=\d))(?P<label>{LABEL})(?!\.?\w|[-–]\d)(?:\s*(?:/|of)\s*#?(?P<total>\d{{1,4}})(?![\d.]*\d))?",
@@ -207,11 +203,6 @@ def choices(text: str) -> bool:
     return len(named) == len(parts) and len(set(named)) >= (2 if "|" in text else 3)
 
 
-def listed(text: str) -> set[str]:
-    """Return the states that are whole parts of a text split at `|`, `,`, `/` or `·`; a legend has several."""
-    return {state for part in _CHOICE.split(_ASIDE.sub(" ", _cut(text))) if (state := pure(part))}
-
-
 def split_mark(text: str) -> tuple[str, str | None]:
     """Return a title without its status marks, and their state.
 
@@ -241,7 +232,7 @@ def _dashed(title: str) -> tuple[str, str | None]:
     tail = title[-120:]
     for at, each in enumerate(tail):
         if each in "–—-" and tail[:at][-1:].isspace():
-            words = tail[at:].lstrip("–—-").lstrip().lstrip("*")
+            words = tail[at:].lstrip("–—- *").lstrip("0123456789% ")
             match = _WORD.match(words)
             if match and (match[0].isupper() or not any(one.isalpha() for one in words[match.end() :])):
                 return title[: len(title) - len(tail) + at].strip(), match.lastgroup
@@ -268,7 +259,7 @@ def in_progress(text: str) -> bool:
     if _named_in_brackets(text):
         return True
     text = _SPOKEN_OF.sub(lambda found: "" if found["to"] else " ", _offered(text) or text)
-    if opening(text) == "in_progress" or _OF_A_PART.search(text):
+    if opening(text) == "in_progress":
         return True
     clauses = [clause for clause in _CLAUSE.split(_ASIDE.sub(" ", text)) if clause.strip()]
     first = opening(clauses[0]) if clauses else "other"
@@ -303,10 +294,9 @@ def phase(text: str) -> tuple[str, int | None] | None:
 
 
 def _cut(text: str) -> str:
-    """Return the beginning of a status without runs of spaces and emphasis; "In progress? No" becomes "not started"."""
+    """Return the beginning of a status without runs of spaces and emphasis."""
     text = _RUNS.sub("  ", text[:_LIMIT_CHARS])
-    text = _EMPHASIS.sub("", text) if "_" in text else text
-    return _ANSWERED.sub("not started", text) if "?" in text or ":" in text or "=" in text else text
+    return _EMPHASIS.sub("", text) if "_" in text else text
 
 
 def _named_in_brackets(text: str) -> bool:

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import marshal
 import math
 import os
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import paths
-from holdfast.files import cache, file_memo
-from holdfast.formats.compaction.detection import idleplans, plans
-from holdfast.workflow import manyfiles, prose
+from holdfast.formats.compaction.detection import plans
+from holdfast.workflow import manyfiles
 from tests.workflow import samples
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from holdfast.formats.compaction.detection.extract import Extract
     from holdfast.sessions.workspace import Workspace
     from tests.workflow.conftest import Put
@@ -27,7 +21,6 @@ if TYPE_CHECKING:
 
 PLAN = "# Plan 001: User Auth\n\n**Status**: 🔄 In Progress\n\n## Phase 1: Design\n\n- [ ] Sketch\n"
 DONE = "# Done\n\n**Status**: Complete\n\nLegend: In Progress\n\n## Phase 1: A\n"
-MANY = 5000
 
 
 @pytest.fixture(autouse=True)
@@ -184,172 +177,14 @@ def test_a_huge_plan_is_read_up_to_its_limit_and_the_reason_says_so(project: Wor
     assert candidate.reasons == ('has no status line and no "🔄 In Progress" (its first 256 KB were read)',)
 
 
-@pytest.fixture(scope="module")
-def crowd(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project with 5,000 plans that are not in progress, though all of them explain the word."""
-    root = tmp_path_factory.mktemp("crowd")
-    text = "# Plan\n\n**Status**: ✅ Complete\n\nLegend: ⬜ Not Started, 🔄 In Progress, ✅ Complete\n\n## Phase 1: A\n"
-    for number in range(MANY):
-        path = root / f"CLAUDE/Plan/{number:05}-x/PLAN.md"
-        path.parent.mkdir(parents=True)
-        path.write_text(text, encoding="utf-8")
-        os.utime(path, (1_700_000_000 - number, 1_700_000_000 - number))
-    return root
+def test_of_many_old_plans_the_newest_are_read(project: Workspace, put: Put) -> None:
+    """R001-22: the one in progress is found among those that nobody touches any more, and any that changed lately."""
+    for number in range(plans.OLDER + 5):
+        put(f"CLAUDE/Plan/{number:03}-x/PLAN.md", DONE, age=1000 + number)
+    path = put("CLAUDE/Plan/old/PLAN.md", PLAN, age=1000 + plans.OLDER)
+    since = path.stat().st_mtime
 
-
-@pytest.fixture
-def reads(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Path]]:
-    """The files that are read."""
-    read, seen = prose.read, list[Path]()
-
-    def counted(path: Path, within: Path) -> prose.Text | None:
-        seen.append(path)
-        return read(path, within)
-
-    monkeypatch.setattr(prose, "read", counted)
-    yield seen
-
-
-@pytest.mark.parametrize("place", [0, 1, 199, 200, 201, 2500, MANY - 1])
-def test_of_thousands_the_one_in_progress_is_found_wherever_it_stands(
-    crowd: Path, reads: list[Path], place: int
-) -> None:
-    """R001-22: none is missed, and none that changed earlier is read."""
-    path = crowd / f"CLAUDE/Plan/{place:05}-x/PLAN.md"
-    before, times = path.read_text(encoding="utf-8"), (1_700_000_000 - place, 1_700_000_000 - place)
-    path.write_text(before.replace("✅ Complete\n", "In Progress\n", 1).replace("# Plan", "# Found"), encoding="utf-8")
-    os.utime(path, times)
-    try:
-        active = newest(crowd)
-        assert active is not None
-        assert (active.name, active.source) == ("Found", path)
-        assert len(reads) == place + 1
-    finally:
-        path.write_text(before, encoding="utf-8")
-        os.utime(path, times)
-
-
-@pytest.mark.slow
-def test_of_thousands_each_is_a_candidate_with_its_reason(crowd: Path) -> None:
-    """R001-27: `explain` leaves none out."""
-    looked = plans.look(crowd)
-    assert len(looked) == MANY
-    assert {candidate.reasons for candidate, _ in looked} == {
-        ('its status is "✅ Complete", which is not "In Progress"',)
-    }
-    assert newest(crowd) is None
-
-
-@pytest.fixture
-def old(project: Workspace, put: Put, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """Plans that are not in progress, of one moment, as after a fresh clone, and old enough to be believed."""
-    monkeypatch.setattr(file_memo, "SETTLED_NS", 0)
-    paths.ensure_private(paths.state_dir())
-    return [put(f"CLAUDE/Plan/{number:03}-x/PLAN.md", DONE) for number in range(plans.FEW + 5)]
-
-
-def test_what_was_not_in_progress_is_not_read_again(
-    project: Workspace, put: Put, old: list[Path], reads: list[Path]
-) -> None:
-    """A compaction waits; a new plan is read, and so is one that changed, though its time was set back."""
     assert newest(project.root) is None
-    assert len(reads) == len(old)
-    reads.clear()
-    assert newest(project.root) is None
-    assert reads == []
-    new = put("CLAUDE/Plan/new/PLAN.md", DONE)
-    assert newest(project.root) is None
-    assert reads == [new]
-    put("CLAUDE/Plan/007-x/PLAN.md", DONE.replace("Complete", "In Progress"))
-    active = newest(project.root)
-    assert active is not None
-    assert active.source == old[7]
-
-
-def test_the_plan_in_progress_is_found_among_those_that_are_known_not_to_be(
-    project: Workspace, put: Put, old: list[Path], reads: list[Path]
-) -> None:
-    """Of equal times the first by name counts; it is read each time, and all that stand before it once."""
-    path = put("CLAUDE/Plan/035-x/PLAN.md", PLAN)
-    for expected in (36, 1, 1):
-        active = newest(project.root)
-        assert active is not None
-        assert (active.source, len(reads)) == (path, expected)
-        reads.clear()
-
-
-def test_what_was_changed_just_now_is_read_again(
-    project: Workspace, old: list[Path], reads: list[Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of two edits in one tick of a clock a file's status tells nothing."""
-    monkeypatch.setattr(file_memo, "SETTLED_NS", 10**12)
-    for _ in range(2):
-        assert newest(project.root) is None
-    assert len(reads) == 2 * len(old)
-
-
-def test_a_folder_that_came_or_went_leaves_the_others_known(
-    project: Workspace, put: Put, old: list[Path], reads: list[Path]
-) -> None:
-    """What is known of a plan belongs to its name, wherever that stands among the others."""
-    assert newest(project.root) is None
-    shutil.rmtree(old[3].parent)
-    put("CLAUDE/Plan/000-before/NOTES.md", "No plan.\n")
-    for _ in range(2):
-        reads.clear()
-        assert newest(project.root) is None
-        assert reads == []
-    new = put("CLAUDE/Plan/000-before/PLAN.md", PLAN)
-    for each in (old[9], old[30]):
-        put(each.relative_to(project.root).as_posix(), DONE.replace("Complete", "In Progress"))
-        os.utime(each, (1, 1))
-        active = newest(project.root)
-        assert active is not None
-        assert active.source == new, "it is the last one changed"
-    new.unlink()
-    assert {extract.source for _, extract in plans.look(project.root) if extract} == {old[9], old[30]}
-    active = newest(project.root)
-    assert active is not None
-    assert active.source == old[9]
-
-
-def test_a_plan_that_cannot_be_looked_at_is_tried_at_each_event(
-    project: Workspace, old: list[Path], reads: list[Path]
-) -> None:
-    """Nothing is known of it, so it is never left out; and it keeps nobody from finding the others."""
-    old[5].unlink()
-    old[5].symlink_to("PLAN.md")
-    for expected in (len(old), 1, 1):
-        reads.clear()
-        assert newest(project.root) is None
-        assert len(reads) == expected
-    assert reads == [old[5]]
-    old[5].unlink()
-    old[5].write_text(PLAN)
-    active = newest(project.root)
-    assert active is not None
-    assert active.source == old[5]
-
-
-def test_a_plan_of_the_far_future_counts_like_any_other(project: Workspace, old: list[Path], reads: list[Path]) -> None:
-    """Its time fits into no number of 64 bits, as a clock that went wrong may have written it."""
-    os.utime(old[5], (10_000_000_000, 10_000_000_000))
-    for expected in (len(old), 0):
-        reads.clear()
-        assert newest(project.root) is None
-        assert len(reads) == expected
-    old[5].write_text(PLAN)
-    os.utime(old[5], (10_000_000_000, 10_000_000_000))
-    active = newest(project.root)
-    assert active is not None
-    assert active.source == old[5]
-
-
-@pytest.mark.parametrize("content", [b"", b"broken", marshal.dumps(("a", "b", {})), marshal.dumps(3)])
-def test_what_is_kept_counts_only_where_it_is_ours(
-    project: Workspace, old: list[Path], reads: list[Path], content: bytes
-) -> None:
-    """Broken, of another folder or of another version, it costs only time."""
-    cache.write(idleplans.file(project.root / plans.FOLDER), content)
-    assert newest(project.root) is None
-    assert len(reads) == len(old)
+    assert [each.source for each in plans.active(project.root, since)] == [path]
+    put("CLAUDE/Plan/old/PLAN.md", PLAN, age=1001)
+    assert newest(project.root) is not None

@@ -7,11 +7,11 @@ from holdfast.workflow import markdown, scanner
 
 
 def going(text: str) -> bool:
-    return planstatus.standing(scanner.lines(f"# Title\n\n{text}\n"), scanner.metadata(text)).going
+    return planstatus.standing(scanner.lines(f"# Title\n\n{text}\n")).going
 
 
 def why(text: str) -> str:
-    return planstatus.standing(scanner.lines(f"# Title\n\n{text}\n"), scanner.metadata(text)).why
+    return planstatus.standing(scanner.lines(f"# Title\n\n{text}\n")).why
 
 
 def each(words: str) -> list[str]:
@@ -137,7 +137,7 @@ def test_no_more_than_a_few_lines_below_a_heading_are_its_status() -> None:
     assert not going("## Status\n\n1. [ ] In Progress\n2. [x] Done")
 
 
-def test_a_status_in_the_title_or_a_comment_counts_where_no_line_has_one() -> None:
+def test_a_status_in_the_title_counts_where_no_line_has_one() -> None:
     """The mark behind a title; one before it is an ornament."""
     for title, expected in (
         ("# A [In Progress]", True),
@@ -145,15 +145,11 @@ def test_a_status_in_the_title_or_a_comment_counts_where_no_line_has_one() -> No
         ("# A ✅", False),
         ("## A [In Progress]", False),
     ):
-        assert planstatus.standing(scanner.lines(f"{title}\n\nText"), []).going is expected, title
+        assert planstatus.standing(scanner.lines(f"{title}\n\nText")).going is expected, title
     assert (
-        planstatus.standing([markdown.line("# A ✅")], []).why
+        planstatus.standing([markdown.line("# A ✅")]).why
         == 'the mark in its title says "completed", which is not "In Progress"'
     )
-    assert going("<!-- owner: x -->\n<!-- status: in progress -->")
-    assert not going("<!-- status: in progress -->\n\nStatus: Done")
-    assert not going("<!-- status: in progress, done, open -->")
-    assert not planstatus.standing([markdown.line("# A [Done]")], ["status: in progress"]).going
 
 
 def test_the_reason_tells_what_was_seen_instead() -> None:

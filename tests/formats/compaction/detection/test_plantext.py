@@ -113,7 +113,6 @@ def test_what_is_said_of_the_phase_goes_before_what_is_guessed(
         ("**Status**: 🔄 In Progress", 'is in progress (its status is "🔄 In Progress") and names the workflow "P"'),
         ("## Phase 1: A [IN PROGRESS]", '(it has no status of its own, but "Phase 1: A" in it is in progress)'),
         ("- 🔄 In Progress: a", '(it has no status line, but says "- 🔄 In Progress: a")'),
-        ("<!-- status: in-progress -->", '(its status is "in-progress")'),
     ],
 )
 def test_the_reason_says_what_makes_it_active(text: str, reason: str) -> None:

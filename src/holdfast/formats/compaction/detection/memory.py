@@ -117,8 +117,6 @@ def _unused(other: Block, used: Block) -> str:
     words = (
         f"{'again' if other.name == used.name else 'also'} names the workflow {quoted(other.name)}, which is not used"
     )
-    if memoryblocks.instructs(other):
-        return f"{words}: it reads like an instruction"
     if memoryblocks.is_over(other):
         return f"{words}: it is over by what stands there"
     if other.at < used.at:

@@ -25,22 +25,6 @@ _MARKER = regex(
 )
 _MARKER_NAMES = ("workflow state", "current workflow state", "active workflow state")
 _SHOWING = frozenset({"example", "examples", "sample", "samples", "template", "templates"})
-_COUNT_IN_NAME = regex(
-    r"(?P<name>.*[^\s(\[–—:,-])[\s(\[–—:,-]+phase\s+(?P<phase>\d{1,9}\s*(?:/|of)\s*\d{1,9}[^()\[\]]{0,80}?)[)\]]?",
-    re.IGNORECASE,
-)
-_ADVERBS = ("please", "first", "first,", "always", "never", "then", "just", "we")
-_VERBS = (
-    "run, use, do, call, type, execute, make, push, pull, commit, open, create, branch, rebase, merge, fork, clone"
-    ", checkout, install, build, test, lint, format, start, write, edit, read, follow, check, ask, squash, git, npm"
-    ", pnpm, yarn, pip, uv, cargo, go, docker, kubectl"
-)
-_COMMANDS = frozenset(_VERBS.split(", "))  # only in lower case: "Test `parse`" may well be a name
-_RULE = regex(
-    r"(?:[Dd]o not|[Dd]on['’]t|[Pp]lease|[Mm]ake sure)\s|(?:[Aa]lways|[Nn]ever|[Ww]e)\s+[a-z]"
-    r"|[^\s`]*/[^\s`]*\.ya?ml\b|\S+\.ya?ml\W*$|.*\s[a-z]+\.\s+[A-Z][a-z]*\s+[a-z]"
-)  # an instruction, the file of a build server, or more than one sentence
-_STEPS = regex(r"`[^`]+`|\s(?:->|→|=>|&&)\s|,\s*(?:then|and|never|not|next)\b|\bthen\b|[;.](?:\s|$)")
 _TOPICS = {
     "read": "reading",
     "reads": "reading",
@@ -79,18 +63,18 @@ class Block(NamedTuple):
 def find(text: str) -> tuple[Block | str, list[Block]]:
     """Return the block of the workflow that a text names, or the reason why it names none, and the other blocks in it.
 
-    A name counts under a heading "Workflow State", or if a phase is named beside it. A name that reads like an
-    instruction needs both. Of several workflows, the first that is not over counts.
+    A name counts under a heading "Workflow State", or if a phase is named beside it. Of several workflows, the first
+    that is not over counts.
     """
     everything = [memoryphases.note(line) for line in _shown(scanner.lines(text))]
     marks = sum(_is_marker(note.line) or note.meaning == "workflow" for note in everything)
     most = max(_LINES, _ALL_LINES // max(marks, 1))
     found = [*islice(_marked(everything, most), _BLOCKS), *islice(_unheaded(everything, most), _BLOCKS)]
-    named = [block for block in found if block.name and not instructs(block)]
+    named = [block for block in found if block.name]
     going = (block for block in named if not is_over(block))
     chosen = next(going, named[0] if named else None)
     if chosen is None:
-        return next(map(_instruction, filter(instructs, found)), "") or _nothing(everything), []
+        return _nothing(everything), []
     inside = range(chosen.first, chosen.first + len(chosen.notes))
     others = {
         block.at: block for block in reversed(found) if block.at != chosen.at and (block.name or block.at not in inside)
@@ -135,7 +119,7 @@ def _shown(lines: list[Line]) -> Iterator[Line]:
             yield markdown.line("" if is_head else f"{line.cells[0].rstrip(':*')}: {line.cells[1]}")
         else:
             for part in markdown.parts(line.raw):
-                yield from _without_count(line if part == line.raw else markdown.line(part))
+                yield line if part == line.raw else markdown.line(part)
 
 
 def _is_showing(title: str) -> bool:
@@ -153,25 +137,14 @@ def _names(line: Line) -> str | None:
     return named.value if named and named.meaning == "workflow" else None
 
 
-def _without_count(line: Line) -> tuple[Line, ...]:
-    """Split `Workflow: NAME (phase 2/3)` in two lines: with the count, the name would change at each phase."""
-    match = _COUNT_IN_NAME.fullmatch((_names(line) or "")[:500])
-    if not match:
-        return (line,)
-    marks = "#" * line.depth + " " if line.kind == "heading" else ""
-    return (markdown.line(f"{marks}Workflow: {match['name']}"), markdown.line(f"Phase: {match['phase']}"))
-
-
 def _marked(everything: list[Note], most: int) -> Iterator[Block]:
-    """Yield the blocks under headings "Workflow State"; the name may be in a section around the heading."""
+    """Yield the blocks under headings "Workflow State"."""
     markers = [index for index, note in enumerate(everything) if _is_marker(note.line)]
     for index in markers[:_BLOCKS]:
         line = everything[index].line
         level = line.depth if line.kind == "heading" else 6
         notes = list(_topical(everything[index + 1 : index + 1 + most], level))
         at, name = _named(enumerate(notes, index + 1))
-        if not name and memoryphases.is_said(notes):
-            at, name = _named(_around(everything[:index], level))
         yield Block(name, True, notes, at if name else index, index + 1, _is_cut(everything, index + 1, notes, most))
 
 
@@ -225,22 +198,6 @@ def _is_road_map(note: Note) -> bool:
     return note.line.kind == "heading" and note.listed is not None
 
 
-def _around(before: list[Note], level: int) -> list[tuple[int, Note]]:
-    """Return the lines directly in the sections that enclose a following heading of this level, the nearest first."""
-    found: list[tuple[int, Note]] = []
-    section: list[tuple[int, Note]] = []
-    for at in reversed(range(len(before))):
-        note = before[at]
-        if note.line.kind != "heading":
-            section.append((at, note))
-            continue
-        if note.line.depth < level:
-            found += [*section, (at, note)]
-            level = note.line.depth
-        section = []
-    return found + section
-
-
 def _topical(notes: Iterable[Note], level: int) -> Iterator[Note]:
     """Yield a section's lines with their topics.
 
@@ -272,27 +229,3 @@ def _named(notes: Iterable[tuple[int, Note]]) -> tuple[int, str]:
     """Return the position and the name of the first line that names a workflow; (0, "") for none."""
     values = ((at, note.value) for at, note in notes if note.meaning == "workflow")
     return next(((at, value) for at, value in values if value and not memoryphases.is_empty(value)), (0, ""))
-
-
-def instructs(block: Block) -> bool:
-    """Return whether a name says what to do instead of naming a workflow, like "run `make deploy`".
-
-    Under a heading "Workflow State" and with a phase, it is a name whatever it says.
-    """
-    if not (_is_command(block.name) and _STEPS.search(block.name)) and not _RULE.match(block.name):
-        return False
-    return not (block.marked and memoryphases.is_said(block.notes))
-
-
-def _is_command(name: str) -> bool:
-    adverb, _, others = name.partition(" ")
-    text = others if adverb in _ADVERBS else name
-    verb = next(iter(markdown.words(text[:40])), "")
-    return verb in _COMMANDS and text.startswith(verb)
-
-
-def _instruction(block: Block) -> str:
-    return (
-        f'has a line "Workflow: {block.name[:80]}", which reads like an instruction: as a name it would need a heading '
-        '"Workflow State" above it and a "Phase:" line'
-    )

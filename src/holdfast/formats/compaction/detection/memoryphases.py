@@ -37,10 +37,6 @@ _COUNT = regex(
     rf"(?:phase\s+)?#?(?P<label>{LABEL})(?:\s*(?:/|of)\s*(?P<total>\d{{1,9}}))?(?P<gap>\s*[-–—:.)]+\s*|\s+|$)(?P<title>.*)",
     re.IGNORECASE,
 )
-_COUNT_BEHIND = regex(
-    rf"(?P<title>.*\S)\s*[(\[](?:phase\s+)?(?P<label>{LABEL})\s*(?:/|of)\s*(?P<total>\d{{1,9}})[)\]]",
-    re.IGNORECASE,
-)
 _NOTHING = regex(
     r"[\s!-/:-@\[-`{-~–—…]*"
     r"|\W*(?:none|nothing|nil|null|n/?a|no|not applicable|unknown|tbd|todo|idle)\b\W*"
@@ -53,7 +49,6 @@ _PLACEHOLDER = regex(
     r"[*_`\"'\s]*(?:<[^<>]*>|\{+[^{}]*\}+|\$\{?\w+\}?|\.{3}|…|[xX]{3}|NAME"
     r"|\[(?:[^\[\]]*\b(?i:name|title|your|insert|fill|workflow|phase|tbd|todo|none)\b[^\[\]]*|[\s.…]*)\])[*_`\"'\s]*"
 )
-_HOLE = regex(r"\W{0,4}(?:\{[\w .-]+\}|<[\w .-]+>|\[[A-Za-z][\w .-]*\]|[XN])\s*(?:/|of\b)")
 _OWN = ("not_started", "in_progress", "blocked", "completed")  # the document's own words
 WORDS = {
     "not_started": "not_started",
@@ -133,11 +128,11 @@ def first(notes: Iterable[Note], meaning: str) -> str:
 
 def counted(text: str) -> tuple[str | None, int | None, str | None]:
     """Return label, total and title from `4/10 - SEO Generation` or `2.1 - Fixes`; None for what isn't said."""
-    match = _COUNT_BEHIND.fullmatch(text[:1000]) or _COUNT.fullmatch(text)
-    plain = match and (match["label"].isdecimal() or match["total"] or match.groupdict().get("gap", "-").strip())
+    match = _COUNT.fullmatch(text)
+    plain = match and (match["label"].isdecimal() or match["total"] or match["gap"].strip())
     if not match or not (plain or not match["title"]):  # "3D models"
         return None, None, text or None
-    title = markdown.plain(match["title"].rstrip(" -–—:") if "gap" not in match.groupdict() else match["title"])
+    title = markdown.plain(match["title"])
     title = title[1:-1].strip() if title[:1] == "(" and title.find(")") == len(title) - 1 else title
     return match["label"], int(match["total"]) if match["total"] else None, title or None
 
@@ -145,13 +140,13 @@ def counted(text: str) -> tuple[str | None, int | None, str | None]:
 def position(text: str) -> tuple[int | None, int | None, str | None]:
     """Return number, total and name from `4/10 - SEO Generation`; None for what isn't said.
 
-    The name has a label that isn't a number. Without a total, nothing tells which number such a phase has.
+    The name has a label that isn't a number.
     """
     label, total, title = counted(text)
     if label is None:
         return None, total, title
     digits = "".join(takewhile(str.isdecimal, label))
-    number = int(digits) if digits == label or (digits and total) else None
+    number = int(digits) if digits else None
     if label in (str(number), f"0{number}") and number:
         return number, total, title
     return number, total, phaselist.named(label, None, title or "")
@@ -180,6 +175,8 @@ def place(notes: list[Note], status: str = "") -> Place:
     if total is None:
         digits = "".join(takewhile(str.isdecimal, first(notes, "total")[:9]))
         total = int(digits) if digits else None
+    if total is None and label and not label.isdecimal():
+        number = None  # nothing tells which number a phase 3A has
     title, mark = unmarked(title or first(notes, "title"))
     own = _own(title, counted=number is not None)
     return Place(number, total, None if own else title or None, mark or word or own)
@@ -212,7 +209,7 @@ def is_empty(value: str) -> bool:
 def _said(notes: Iterable[Note]) -> str | None:
     """Return the value of the first line that names the current phase, or None."""
     values = (each.value for each in notes if each.meaning == "phase")
-    return next((value for value in values if not is_empty(value) and not _HOLE.match(value)), None)
+    return next((value for value in values if not is_empty(value)), None)
 
 
 def _listed(notes: Iterable[Note]) -> PhaseList:

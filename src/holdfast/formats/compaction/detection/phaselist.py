@@ -27,6 +27,7 @@ _PHASE = regex(
 )
 _NUMBERED = regex(r"(?P<label>\d{1,4}(?:\.\d{1,3})*[A-Za-z]?)[.):]?(?:\s+(?P<title>.*)|$)")
 _LINK = regex(r"\[([^\[\]]*)\]\([^()\s]*\)")
+_ASIDE = regex(r"^\([^()]*\)(?=[*_]{0,2}\s?[:–—-])")  # "Phase 1 (week 2): Build"
 _SEPARATORS = ":.)–—-"
 _TICKS = "xX✓✔✅"
 _HALVES = "~/>🔄⏳"  # in the box of an item that is in progress
@@ -153,7 +154,7 @@ def parse(text: str, *, separated: bool = False) -> Phase | None:
         return None
     if rest.startswith(statuses.ARROWS):
         return None
-    title, _, tail = _unbolded(rest.lstrip(f"{_SEPARATORS}*_` "))
+    title, _, tail = _unbolded(_ASIDE.sub("", rest).lstrip(f"{_SEPARATORS}*_` "))
     title, state = statuses.split_mark(title)
     state = state or statuses.split_mark(f"x {tail}")[1] or statuses.sign(match["before"])
     if (own := statuses.pure(title)) in ("in_progress", "completed"):  # "Phase 2: Planning" is one like any other

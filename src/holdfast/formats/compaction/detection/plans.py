@@ -4,71 +4,56 @@ from __future__ import annotations
 
 import os
 import re
-import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.errors import command_line
-from holdfast.files.file_memo import Stamp, settled, stamp
-from holdfast.formats.compaction.detection import idleplans, plantext
+from holdfast.formats.compaction.detection import plantext
 from holdfast.formats.compaction.detection.extract import Candidate, Extract
 from holdfast.patterns import regex
 from holdfast.workflow import manyfiles, prose
 from holdfast.workflow.wording import one_line, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection
     from pathlib import Path
 
 FOLDER = "CLAUDE/Plan"
 FILE = "PLAN.md"
-FEW = 32  # up to so many plans, each event reads them again and nothing is cached
-READ_BYTES = 16 * 1024 * 1024  # bytes of plans that one event reads
+OLDER = 32  # older plans that an event reads if none that changed lately is in progress
 
 
 @manyfiles.limited()
 def active(root: Path, since: float, written: Path | None = None) -> list[Extract]:
     """Return the extracts of the plans in progress that changed since a time, the last changed first (I001-13).
 
-    If none did, only the last changed of the older ones is returned. Up to 256 KB of each plan are read, except of
-    those that were not in progress and did not change since (`idleplans`). Of very many plans, some are looked at
-    (`manyfiles.newest`) and some of those read, the last changed first; `manyfiles.omitted_count` then has the number
-    of the rest.
+    If none did, only the last changed of some older ones is returned. Up to 256 KB of each plan are read. Of very many
+    plans, some are looked at (`manyfiles.newest`) and some of those read, the last changed first;
+    `manyfiles.omitted_count` then has the number of the rest.
 
     Args:
         root: the project's root.
         since: the time, in seconds since 1970.
         written: a plan that somebody has just written, which is always looked at.
     """
-    now = time.time_ns()
     wanted = [written.parent.name] if written is not None and written.parent.parent == root / FOLDER else []
-    top = root / FOLDER
     try:
-        folders, records, left = _listed(root, wanted)
+        found, left = _listed(root, wanted)
     except OSError:
         return []
-    idle, whole = idleplans.known(top, folders) if len(folders) > FEW else (b"", True)
-    maybe = idleplans.changed(folders, records, idle)
-    others = left > 0
-    found, extracts, room = {}, list[Extract](), READ_BYTES
-    for number, (path, seen) in enumerate(_ordered(root, maybe)):
-        if extracts and _mtime(seen) < since:
+    fresh = sum(mtime >= since for _, mtime in found)
+    extracts = list[Extract]()
+    for number, (path, mtime) in enumerate(found[: fresh + OLDER]):
+        if extracts and mtime < since:
             break
-        if number and (room <= 0 or manyfiles.out_of_time()):
-            left += len(maybe) - number
+        if number and manyfiles.out_of_time():
+            left += len(found) - number
             break
-        room -= min(seen[1] if seen else 0, prose.LIMIT_BYTES)
-        try:
-            extract = _in_progress(path, root, seen)
-        except OSError:
-            continue
-        if extract:
-            extracts.append(extract)
-        elif seen and settled(seen, now):
-            found[path.parent.name] = seen
-    if len(found) > FEW or not (whole or others):
-        idleplans.keep(top, folders, idle, found, others=others)
-    manyfiles.note_omitted(top, left)
+        with suppress(OSError):
+            extract = _in_progress(path, root, mtime)
+            extracts += [extract] if extract else []
+    manyfiles.note_omitted(root / FOLDER, left)
     return extracts
 
 
@@ -92,7 +77,7 @@ def hint(root: Path, place: str) -> str:
     """Return what to tell a session about a plan that isn't loaded; empty if it is no longer in progress."""
     path = root / place
     try:
-        plan = _in_progress(path, root, stamp(path.stat()))
+        plan = _in_progress(path, root, path.stat().st_mtime)
     except OSError:
         return ""
     return f"{place} {aged(plan)}" if plan else ""
@@ -101,66 +86,45 @@ def hint(root: Path, place: str) -> str:
 def look(root: Path) -> list[tuple[Candidate, Extract | None]]:
     """Return every plan `CLAUDE/Plan/*/PLAN.md`, the most recently changed first; those in progress have an extract."""
     try:
-        folders, records, _ = _listed(root)
+        found, _ = _listed(root)
     except OSError as error:
         return [(_unreadable(root / FOLDER, error, 0.0), None)]
-    ordered = _ordered(root, idleplans.changed(folders, records, b""))
-    return [_examine(root, path, _mtime(seen)) for path, seen in ordered]
+    return [_examine(root, path, mtime) for path, mtime in found]
 
 
-def _listed(root: Path, wanted: Collection[str] = ()) -> tuple[list[str], bytes, int]:
-    """Return the folders with a plan, their plans' records (`idleplans`), and how many were left out.
+def _listed(root: Path, wanted: Collection[str] = ()) -> tuple[list[tuple[Path, float]], int]:
+    """Return the plans with their times, the last changed first, then by path, and how many were not looked at.
 
     A search that is out of time looks at no more, but first at those `wanted`. Raises OSError.
     """
-    found: list[str] = []
-    records = bytearray()
+    top = root / FOLDER
+    times: dict[Path, float] = {}
     try:
-        top = os.open(root / FOLDER, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        with os.scandir(top) as inside:
+            entries = {folder.name: folder.inode() for folder in inside}
     except (FileNotFoundError, NotADirectoryError):
-        return [], b"", 0
+        return [], 0
 
     def changed(name: str) -> int:
+        path = top / name / FILE
         try:
-            info = os.stat(f"{name}/{FILE}", dir_fd=top)
+            times[path] = path.stat().st_mtime
         except (FileNotFoundError, NotADirectoryError):
             return 0
         except OSError:
-            found.append(name)
-            records.extend(idleplans.REFUSED)
-            return 0
-        found.append(name)
-        records.extend(idleplans.packed(info))
-        return info.st_mtime_ns
+            times[path] = 0.0
+        return int(times[path])
 
-    try:
-        with os.scandir(top) as inside:  # of a descriptor: no path is followed for each of ten thousand plans
-            entries = {folder.name: folder.inode() for folder in inside}
-        _, left = manyfiles.newest(entries, changed, wanted)
-    finally:
-        os.close(top)
-    return found, bytes(records), left
+    _, left = manyfiles.newest(entries, changed, wanted)
+    return sorted(times.items(), key=lambda plan: (-plan[1], str(plan[0]))), left
 
 
-def _ordered(root: Path, listed: Iterable[tuple[str, Stamp | None]]) -> list[tuple[Path, Stamp | None]]:
-    """Return the paths of plans with their stamps, the last changed first, then by path."""
-    top = root / FOLDER
-    found = [(top / name / FILE, seen) for name, seen in listed]
-    return sorted(found, key=lambda plan: (-_mtime(plan[1]), str(plan[0])))
-
-
-def _mtime(seen: Stamp | None) -> float:
-    """Return when a plan was changed, as `st_mtime` has it; 0 if it can't be looked at."""
-    seconds, rest = divmod(seen[2], 10**9) if seen else (0, 0)
-    return seconds + rest * 1e-9
-
-
-def _in_progress(path: Path, root: Path, seen: Stamp | None) -> Extract | None:
+def _in_progress(path: Path, root: Path, mtime: float) -> Extract | None:
     """Return a plan's extract if it is in progress, else None. Raises OSError."""
     found = prose.read(path, root)
     if found is None or not plantext.may_be_active(found.text):
         return None
-    return plantext.parse(found.text, path, root, _mtime(seen)).extract
+    return plantext.parse(found.text, path, root, mtime).extract
 
 
 def _examine(root: Path, path: Path, mtime: float) -> tuple[Candidate, Extract | None]:

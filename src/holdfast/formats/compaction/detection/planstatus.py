@@ -69,11 +69,11 @@ class _Part(NamedTuple):
     status: str
 
 
-def standing(lines: list[Line], comments: list[str]) -> Standing:
+def standing(lines: list[Line]) -> Standing:
     """Return whether a plan is in progress.
 
-    Its own status line decides. Without one, any of these does, in this order: a status mark in its title, a status in
-    a comment, a phase or task in progress, a heading "In Progress" with something under it, "🔄 In Progress" elsewhere.
+    Its own status line decides. Without one, any of these does, in this order: a status mark in its title, a phase or
+    task in progress, a heading "In Progress" with something under it, "🔄 In Progress" elsewhere.
     Text that only explains or offers statuses doesn't count.
     """
     parts: list[_Part] = []
@@ -85,8 +85,6 @@ def standing(lines: list[Line], comments: list[str]) -> Standing:
             return _by(value, "its status is")
     if mark := _title(lines):
         return _by(mark, "the mark in its title says")
-    if value := next(_in_comments(comments), ""):
-        return _by(value, "its status is")
     if part := next((part for part in parts if statuses.in_progress(part.status)), None):
         return Standing(True, f"it has no status of its own, but {quoted(part.title, 60)} in it is in progress")
     if said := next(_said([line for line in lines if not offered or offered not in line.raw]), ""):
@@ -254,39 +252,25 @@ def _title(lines: list[Line]) -> str:
     return _marked(title.text.lstrip("✅🔄\ufe0f "))[1] if title and title.depth == 1 else ""
 
 
-def _in_comments(comments: list[str]) -> Iterator[str]:
-    for comment in comments:
-        field = markdown.field(comment)
-        if field and _undated(field.words) in _STATUS and not statuses.choices(field.value):
-            yield field.value
-
-
 def _said(lines: list[Line]) -> Iterator[str]:
     """Yield the lines that say "In Progress" as a heading or as the documents write it, except legends and the like."""
     section = ""
-    board: set[str] = set()
     for index, line in enumerate(lines):
         section = line.text if line.kind == "heading" else section
         if "progress" not in line.raw.lower():
             continue
         if line.kind == "heading" and statuses.pure(line.text) == "in_progress":
-            board = board or _board(lines)
-            if _is_filled(lines[index + 1 : index + _AROUND], board):
+            if _is_filled(lines[index + 1 : index + _AROUND]):
                 yield line.text
         elif (match := statuses.literal(line.raw)) and not _is_explained(lines, index, match, section):
             yield line.raw.strip()
 
 
-def _board(lines: list[Line]) -> set[str]:
-    """Return the states that have their own headings, as on a board."""
-    return {state for line in lines if line.kind == "heading" and (state := statuses.pure(line.text))}
-
-
-def _is_filled(below: list[Line], board: set[str]) -> bool:
+def _is_filled(below: list[Line]) -> bool:
     """Return whether a heading "In Progress" means anything: on a board, nothing or "None" may be below it."""
     first = next((line for line in below if line.kind != "blank"), None)
     if first is None or first.kind == "heading":
-        return len(board) < 2
+        return first is None or statuses.pure(first.text) is None
     name = markdown.name(_own(first)[:200])
     return name not in statuses.NOTHING and markdown.words(name)[:1] != ["no"]
 
@@ -297,11 +281,9 @@ def _is_explained(lines: list[Line], index: int, match: re.Match[str], section: 
     row = line.cells
     if (row and statuses.literal(row[0])) or _is_legend(section) or _is_spoken_of(match.string[: match.start()][-60:]):
         return True
-    label, colon, rest = line.raw.partition(":")
-    if (
-        len({statuses.opening(each) for each in _SIGNED.findall(line.raw[:1000])} - {None}) > 2
-        or len(statuses.listed(line.raw)) > 1
-        or (colon and (len(statuses.listed(rest)) > 1 or _is_legend(label)))
+    label, colon, _ = line.raw.partition(":")
+    if len({statuses.opening(each) for each in _SIGNED.findall(line.raw[:1000])} - {None}) > 2 or (
+        colon and _is_legend(label)
     ):
         return True
     around = (_next(lines, index, -1), _next(lines, index, 1))

@@ -37,7 +37,7 @@ class Reading(NamedTuple):
 def parse(text: str, path: Path, root: Path, mtime: float) -> Reading:
     """Return what the text of the plan at `path` in the project `root` says (I001-14, I001-15)."""
     lines = scanner.lines(text)
-    standing = planstatus.standing(lines, scanner.metadata(text))
+    standing = planstatus.standing(lines)
     if not standing.going:
         return Reading(None, standing.why, standing.notable, standing.kind)
     if not _FORMAL.search(text):
