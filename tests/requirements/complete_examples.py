@@ -10,8 +10,8 @@ import json
 import os
 import re
 import subprocess
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta, timezone
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from holdfast.testkit import agent, recorded
@@ -153,7 +153,7 @@ def recent(text: str) -> str:
     """Return an example with its times moved so that the last one was a minute ago."""
     pattern = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
     last = datetime.fromisoformat(max(pattern.findall(text)) + "+00:00")
-    shift = datetime.now(timezone.utc) - last - timedelta(minutes=1)
+    shift = datetime.now(UTC) - last - timedelta(minutes=1)
     return pattern.sub(lambda found: (datetime.fromisoformat(found[0]) + shift).strftime("%Y-%m-%dT%H:%M:%S"), text)
 
 
@@ -171,9 +171,11 @@ def witnesses(desk: Desk, file: Callable[[Desk], Seen], view: Callable[[Desk], S
 
 
 _POSITION = r"(?P<position>\d+/\d+)"
-_AT = re.compile(rf"^(?:Phase|Step|Tasks): {_POSITION}(?: completed)?(?: - (?P<title>.*?))? \((?P<status>\w+)\)$", re.M)
-_NEXT = re.compile(r"^Next step: (?P<text>.*)$", re.M)
-_ITEM = re.compile(r"^- \[(?P<mark>[ x])\] \w+ (?P<title>.*?)(?: \(agent .*\))?$", re.M)
+_AT = re.compile(
+    rf"^(?:Phase|Step|Tasks): {_POSITION}(?: completed)?(?: - (?P<title>.*?))? \((?P<status>\w+)\)$", re.MULTILINE
+)
+_NEXT = re.compile(r"^Next step: (?P<text>.*)$", re.MULTILINE)
+_ITEM = re.compile(r"^- \[(?P<mark>[ x])\] \w+ (?P<title>.*?)(?: \(agent .*\))?$", re.MULTILINE)
 
 
 def guided(desk: Desk, text: str) -> Seen:
@@ -197,19 +199,20 @@ def plain(title: str) -> str:
 
 def status(desk: Desk) -> Seen:
     """Read what `status` prints for people."""
-    line = re.search(
-        rf"^  {re.escape(desk.title)}: (\w+), {_POSITION}(?: (?P<title>.*?))? \(\w+", desk.run("status"), re.M
-    )
-    if not line or line[1] == "completed":
-        return Seen(True)
-    return Seen(False, position=line["position"])
+    row = rf"^  {re.escape(desk.title)}: (?P<status>\w+), {_POSITION}(?: .*)? \(\w+"
+    found = re.search(row, desk.run("status"), re.MULTILINE)
+    return _listed(found.groupdict() if found else {})
 
 
 def status_json(desk: Desk) -> Seen:
-    """Read what `status --json` prints; a workflow that it doesn't list is over."""
+    """Read what `status --json` prints."""
     rows = json.loads(desk.run("status", "--json"))["workflows"]
-    row = next((each for each in rows if each["title"] == desk.title), None)
-    if row is None or row["status"] == "completed":
+    return _listed(next((each for each in rows if each["title"] == desk.title), {}))
+
+
+def _listed(row: Mapping[str, Any]) -> Seen:
+    """Return what a row says; a workflow that isn't listed is over, and so is one that is completed or gone."""
+    if row.get("status") not in ("pending", "active", "blocked", "failed"):
         return Seen(True)
     return Seen(False, position=row["position"])
 
@@ -233,8 +236,3 @@ def todos(desk: Desk) -> Seen:
     items = json.loads(desk.run("show", "--json"))["todos"]
     active = [each["content"] for each in items if each["status"] == "in_progress"]
     return Seen(None, ", ".join(active), frozenset(each["content"] for each in items if each["status"] == "completed"))
-
-
-def without(seen: Mapping[str, Seen], name: str) -> dict[str, Seen]:
-    """Return what the witnesses report, but for one fact."""
-    return {who: replace(each, **{name: None}) for who, each in seen.items()}
