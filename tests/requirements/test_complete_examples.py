@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from tests.requirements import document_002
-from tests.requirements.complete_examples import Seen, at, desk, disagreements, over, plain, recent, witnesses
+from tests.witnesses import Seen, at, desk, disagreements, over, plain, recent, witnesses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tests.requirements.complete_examples import Desk
+    from tests.witnesses import Desk
 
 DATA = Path(__file__).parent / "data"
 
@@ -399,7 +399,9 @@ def orchestrator_start(desk: Desk) -> None:
 def orchestrator_with_document(desk: Desk) -> None:
     """Write the state and its task document, which lies where the example has it: in ~/.claude/tasks."""
     orchestrator_start(desk)
-    document = desk.place.write(desk.place.home / ".claude/tasks/user-auth.md", data("document_003/user-auth.md"))
+    document = Path.home() / ".claude" / "tasks" / "user-auth.md"
+    document.parent.mkdir(parents=True)
+    document.write_text(data("document_003/user-auth.md"), "utf-8")
     desk.put(ORCHESTRATOR, desk.text(ORCHESTRATOR).replace("/Users/you/.claude/tasks/user-auth.md", str(document)))
 
 

@@ -1,7 +1,7 @@
-"""A project that holds a document's complete example, and the witnesses that report where its workflow is.
+"""A project with a workflow, and the witnesses that report where it is: guidance, commands, state file and view.
 
-Everything happens through the registered entrypoint, the command line and files, so that nothing here depends on how
-Holdfast is built.
+Everything happens through hook events, the command line and files, so that nothing here depends on how Holdfast is
+built.
 """
 
 from __future__ import annotations
@@ -71,22 +71,28 @@ def _shown(value: object) -> str:
 
 @dataclass
 class Desk:
-    """A home and a project in which a workflow of one format is kept."""
+    """A project in which one workflow is kept, and what happens there.
 
-    place: processes.Place
+    Attributes:
+        root: the project's folder.
+        title: the workflow's title.
+        send: sends a payload to Holdfast and returns what it prints.
+        launches: how many agents were launched.
+        names: what a reader of the state file remembers.
+    """
+
+    root: Path
     title: str
+    send: Callable[[dict[str, Any]], str]
     launches: int = 0
     names: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def root(self) -> Path:
-        """The project's folder."""
-        return self.place.root
 
     def put(self, path: str, text: str | Mapping[str, Any]) -> None:
         """Write a file, below folders that are made for it."""
         written = text if isinstance(text, str) else json.dumps(text, indent=2, ensure_ascii=False) + "\n"
-        self.place.write(path, written.encode())
+        target = self.root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(written, "utf-8")
 
     def text(self, path: str) -> str:
         """Return a file's text; empty if there is none."""
@@ -99,11 +105,11 @@ class Desk:
         return found
 
     def fire(self, recording: str, **changes: Any) -> str:
-        """Send a recorded event to the registered entrypoint, and return what the model gets to read."""
-        payload = recorded.sent(recording, SESSION, self.root, **changes)
-        ended = self.place.fire(payload, payload["hook_event_name"])
-        assert (ended.exit_code, ended.stderr) == (0, ""), ended
-        return ended.advice if ended.stdout.startswith("{") else ended.stdout
+        """Send a recorded event, and return what the model gets to read."""
+        said = self.send(recorded.sent(recording, SESSION, self.root, **changes))
+        if not said.startswith("{"):
+            return said
+        return str(json.loads(said).get("hookSpecificOutput", {}).get("additionalContext", ""))
 
     def run(self, *command: str) -> str:
         """Run a command as the model does, and return its output."""
@@ -139,14 +145,23 @@ class Desk:
 
 
 def desk(folder: Path, title: str, monkeypatch: pytest.MonkeyPatch, branch: str = "main") -> Desk:
-    """Make an empty project with the shipped handlers, whose home is this process's home too."""
+    """Make an empty project whose events go through the registered entrypoint, as the client's do.
+
+    The shipped handlers answer them. The home of the place becomes this process's home too, for the commands.
+    """
     place = processes.make(folder)
     (place.home / ".config" / "holdfast" / "holdfast.toml").unlink()  # it switches the shipped handlers off
     for name, value in place.environ().items():
         if name.startswith(("HOME", "XDG_")):
             monkeypatch.setenv(name, value)
     subprocess.run(["git", "init", "-q", "-b", branch, str(place.root)], check=True)
-    return Desk(place, title)
+
+    def send(payload: dict[str, Any]) -> str:
+        ended = place.fire(payload, payload["hook_event_name"])
+        assert (ended.exit_code, ended.stderr) == (0, ""), ended
+        return ended.stdout
+
+    return Desk(place.root, title, send)
 
 
 def recent(text: str) -> str:
