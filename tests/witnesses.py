@@ -172,23 +172,21 @@ def recent(text: str) -> str:
     return pattern.sub(lambda found: (datetime.fromisoformat(found[0]) + shift).strftime("%Y-%m-%dT%H:%M:%S"), text)
 
 
-def witnesses(desk: Desk, file: Callable[[Desk], Seen], view: Callable[[Desk], Seen] | None) -> dict[str, Seen]:
-    """Return what guidance, `status`, `show`, the to-do list, the state file and the view report, in this order.
+def witnesses(desk: Desk, **files: Callable[[Desk], Seen] | None) -> dict[str, Seen]:
+    """Return what guidance, `status`, `show`, the to-do list and then the files report.
 
     Args:
         desk: the project.
-        file: reads the state file as its document describes it.
-        view: reads the format's Markdown view or list, if it has one.
+        files: readers of the state file, and of the Markdown view if the format has one.
     """
     found = {"guidance": guided(desk, desk.guidance()), "status": status(desk), "status --json": status_json(desk)}
-    found |= {"show --json": shown(desk), "todos": todos(desk), "file": file(desk)}
-    return found | ({"view": view(desk)} if view else {})
+    found |= {"show --json": shown(desk), "todos": todos(desk)}
+    return found | {name: read(desk) for name, read in files.items() if read}
 
 
 _POSITION = r"(?P<position>\d+/\d+)"
-_AT = re.compile(
-    rf"^(?:Phase|Step|Tasks): {_POSITION}(?: completed)?(?: - (?P<title>.*?))? \((?P<status>\w+)\)$", re.MULTILINE
-)
+_HERE = rf"^(?:Phase|Step|Tasks?): {_POSITION}(?: completed)?(?: - (?P<title>.*?))? \((?P<status>\w+)\)$"
+_AT = re.compile(_HERE, re.MULTILINE)
 _NEXT = re.compile(r"^Next step: (?P<text>.*)$", re.MULTILINE)
 _ITEM = re.compile(r"^- \[(?P<mark>[ x])\] \w+ (?P<title>.*?)(?: \(agent .*\))?$", re.MULTILINE)
 
@@ -233,21 +231,27 @@ def _listed(row: Mapping[str, Any]) -> Seen:
 
 
 def shown(desk: Desk) -> Seen:
-    """Read what `show --json` prints."""
-    found = json.loads(desk.run("show", "--json"))
-    titles = {status: [each["title"] for each in found["phases"] if each["status"] == status] for status in _STATUSES}
-    active = ", ".join(titles["active"])
-    finished = found["status"] == "completed"
+    """Read what `show --json` prints; a workflow that it doesn't know is over."""
+    found = _show(desk)
+    if not found:
+        return Seen(True)
+    active = ", ".join(each["title"] for each in found["phases"] if each["status"] == "active")
     here = found["phase"] if found["phase_status"] == "active" else ""
-    assert finished or here in ("", active), f"show --json: current is {here!r}, active are {active!r}"
-    return Seen(finished, active, frozenset(titles["completed"]))
-
-
-_STATUSES = ("pending", "active", "completed", "failed", "blocked")
+    assert here in ("", active), f"show --json: current is {here!r}, active are {active!r}"
+    done = frozenset(each["title"] for each in found["phases"] if each["status"] == "completed")
+    return Seen(_listed({**found, "position": None}).finished, active, done)
 
 
 def todos(desk: Desk) -> Seen:
     """Read the to-do list that the model is given."""
-    items = json.loads(desk.run("show", "--json"))["todos"]
-    active = [each["content"] for each in items if each["status"] == "in_progress"]
-    return Seen(None, ", ".join(active), frozenset(each["content"] for each in items if each["status"] == "completed"))
+    items = {each["content"]: each["status"] for each in _show(desk).get("todos", [])}
+    if not items:
+        return Seen()
+    active = [title for title, status in items.items() if status == "in_progress"]
+    return Seen(None, ", ".join(active), frozenset(title for title, status in items.items() if status == "completed"))
+
+
+def _show(desk: Desk) -> dict[str, Any]:
+    """Return what `show --json` prints; nothing if there is no workflow, nor a completed one."""
+    said = holdfast("show", "--json", root=desk.root, session=SESSION, code=None)
+    return dict(said.json) if said.code == 0 else {}

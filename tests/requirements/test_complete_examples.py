@@ -609,7 +609,7 @@ def test_what_is_reported_is_what_was_done(
     for step in (Step("start", example.write, example.start), *example.ways[way]):
         try:
             step.act(project)
-            seen = witnesses(project, example.file, example.view)
+            seen = witnesses(project, file=example.file, view=example.view)
         except (AssertionError, KeyError, TypeError) as fault:
             wrong.append(f"{step.name}: {type(fault).__name__}: {fault}")
             continue
