@@ -180,12 +180,13 @@ def witnesses(desk: Desk, **files: Callable[[Desk], Seen] | None) -> dict[str, S
         files: readers of the state file, and of the Markdown view if the format has one.
     """
     found = {"guidance": guided(desk, desk.guidance()), "status": status(desk), "status --json": status_json(desk)}
-    found |= {"show --json": shown(desk), "todos": todos(desk)}
+    show = _show(desk)
+    found |= {"show --json": _phases(show), "todos": _todos(show)}
     return found | {name: read(desk) for name, read in files.items() if read}
 
 
 _POSITION = r"(?P<position>\d+/\d+)"
-_HERE = rf"^(?:Phase|Step|Tasks?): {_POSITION}(?: completed)?(?: - (?P<title>.*?))? \((?P<status>\w+)\)$"
+_HERE = rf"^[A-Z]\w+: {_POSITION}(?: completed)?(?: - (?P<title>.*?))? \((?P<status>\w+)\)$"
 _AT = re.compile(_HERE, re.MULTILINE)
 _NEXT = re.compile(r"^Next step: (?P<text>.*)$", re.MULTILINE)
 _ITEM = re.compile(r"^- \[(?P<mark>[ x])\] \w+ (?P<title>.*?)(?: \(agent .*\))?$", re.MULTILINE)
@@ -232,19 +233,22 @@ def _listed(row: Mapping[str, Any]) -> Seen:
 
 def shown(desk: Desk) -> Seen:
     """Read what `show --json` prints; a workflow that it doesn't know is over."""
-    found = _show(desk)
-    if not found:
+    return _phases(_show(desk))
+
+
+def _phases(show: Mapping[str, Any]) -> Seen:
+    if not show:
         return Seen(True)
-    active = ", ".join(each["title"] for each in found["phases"] if each["status"] == "active")
-    here = found["phase"] if found["phase_status"] == "active" else ""
+    active = ", ".join(each["title"] for each in show["phases"] if each["status"] == "active")
+    here = show["phase"] if show["phase_status"] == "active" else ""
     assert here in ("", active), f"show --json: current is {here!r}, active are {active!r}"
-    done = frozenset(each["title"] for each in found["phases"] if each["status"] == "completed")
-    return Seen(_listed({**found, "position": None}).finished, active, done)
+    done = frozenset(each["title"] for each in show["phases"] if each["status"] == "completed")
+    return Seen(_listed({**show, "position": None}).finished, active, done)
 
 
-def todos(desk: Desk) -> Seen:
+def _todos(show: Mapping[str, Any]) -> Seen:
     """Read the to-do list that the model is given."""
-    items = {each["content"]: each["status"] for each in _show(desk).get("todos", [])}
+    items = {each["content"]: each["status"] for each in show.get("todos", [])}
     if not items:
         return Seen()
     active = [title for title, status in items.items() if status == "in_progress"]
