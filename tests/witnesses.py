@@ -195,7 +195,7 @@ _ITEM = re.compile(r"^- \[(?P<mark>[ x])\] \w+ (?P<title>.*?)(?: \(agent .*\))?$
 def guided(desk: Desk, text: str) -> Seen:
     """Read the guidance; if it doesn't restore the workflow, that is over."""
     if f"Workflow: {desk.title}\n" not in text:
-        return Seen(True, "", None)
+        return Seen(True)
     where, step = _AT.search(text), _NEXT.search(text)
     assert where and step, text
     title = plain(where["title"] or "")

@@ -152,7 +152,6 @@ EXAMPLES = {
                 Step("phase 0 ends", set_phase(0, "completed", context_for_next=HANDOVER), at("", CREATE, due=TEST)),
                 Step("transition", python(data("document_000/transition.py.txt")), at(TEST, CREATE)),
                 Step("phase 1 ends", set_phase(1, "completed"), over(CREATE, TEST)),
-                Step("transition", python(data("document_000/transition.py.txt")), over(CREATE, TEST)),
             ],
         },
     ),
@@ -353,8 +352,13 @@ def wfs_list(desk: Desk) -> Seen:
 
 
 def task(id_: str, status: str) -> Callable[[Desk], object]:
-    """Return the document's `jq` for a task's status."""
-    return shell(f"jq '.status = \"{status}\"' .task/{id_}.json > temp && mv temp .task/{id_}.json", SESSION)
+    """Return the document's two operations: `jq` for a task's status, and the list generated from the task files."""
+
+    def act(desk: Desk) -> None:
+        desk.shell(f"jq '.status = \"{status}\"' .task/{id_}.json > temp && mv temp .task/{id_}.json", SESSION)
+        desk.run("wfs", "todo")
+
+    return act
 
 
 END = """jq '.status = "completed"' workflow-session.json > temp && mv temp workflow-session.json
@@ -445,12 +449,12 @@ def orchestrator_start(desk: Desk) -> None:
 
 
 def orchestrator_with_document(desk: Desk) -> None:
-    """Write the state and its task document, which lies where the example has it: in ~/.claude/tasks."""
-    orchestrator_start(desk)
+    """Start a run of a task document that lies where the example has it: in ~/.claude/tasks."""
     document = Path.home() / ".claude" / "tasks" / "user-auth.md"
     document.parent.mkdir(parents=True)
     document.write_text(data("document_003/user-auth.md"), "utf-8")
-    desk.put(ORCHESTRATOR, desk.text(ORCHESTRATOR).replace("/Users/you/.claude/tasks/user-auth.md", str(document)))
+    desk.run("orchestrator", "start", str(document))
+    desk.run("orchestrator", "approve")
 
 
 def orchestrator_by_hand(*, pending: bool) -> list[Step]:
@@ -488,10 +492,18 @@ EXAMPLES["003 orchestrator"] = Example(
         "hand": orchestrator_by_hand(pending=True),
     },
 )
-EXAMPLES["003 with its task document"] = replace(
+EXAMPLES["003 with a task document"] = replace(
     EXAMPLES["003 orchestrator"],
+    title="User auth",
     write=orchestrator_with_document,
-    ways={**EXAMPLES["003 orchestrator"].ways, "hand": orchestrator_by_hand(pending=False)},
+    start=at("", due=MODEL),
+    ways={
+        "hand": [
+            Step("1.1 is pushed", push("1.1", MODEL, "1/2"), at("", MODEL, due=TOKENS)),
+            Step("1.2 is pushed", push("1.2", TOKENS, "2/2"), at("", *BEFORE, due=ROUTES)),
+            *orchestrator_by_hand(pending=False),
+        ]
+    },
 )
 
 
