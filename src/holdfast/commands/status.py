@@ -112,7 +112,12 @@ def _trouble(line: str) -> str:
 
 
 def _row(project: Workspace, workflow: Workflow) -> dict[str, Any]:
-    return views.row(workflow) | {"position": workflow.position, "owner": owners.owner(project, workflow)}
+    phase = workflow.current_name if workflow.in_order else workflow.phase
+    return views.row(workflow) | {
+        "position": workflow.position,
+        "phase": phase,
+        "owner": owners.owner(project, workflow),
+    }
 
 
 def _snapshot(project: Workspace, snapshot: snapshots.Snapshot) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from holdfast.formats.compaction.spot import NEUTRAL, Spot, spot
 from holdfast.frozen import frozen
 from holdfast.patterns import regex
 from holdfast.workflow import names, statefile, values
-from holdfast.workflow.model import Phase, Problem, Restored, Status, Workflow, changed
+from holdfast.workflow.model import UNKNOWN, Phase, Problem, Restored, Status, Workflow, changed
 from holdfast.workflow.statefile import StateFile
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ TYPES = ("planning", "qa-loop", "implementation", "custom")  # R001-06
 # Holdfast's keys in the free `context` (R001-05). ENDED_EARLY says that the workflow is over although phases are left.
 PHASES, NOTES, DERIVED, ENDED_EARLY = "phases", "phase_notes", source.MARK, "ended_early"
 
+FIND = "find the current phase in the plan"  # the next step where the position is unknown
 _COUNTS = {"planning": (6,), "qa-loop": (2, 3)}  # how many phases a type usually has (I001-22)
 _STAMP = regex(r"\d{8}_\d{6}")
 _OTHER_KEYS = ("workflow_type", "phase", "required_reading", "key_reminders", "created_at")
@@ -185,7 +186,7 @@ def view(project: Records, file: StateFile) -> Workflow:
         raw=file.document.raw,
         root=project.root,
         origin=origin,
-        next_step=values.text(steps.get(str(where.current))),
+        next_step=FIND if where.name == UNKNOWN else values.text(steps.get(str(where.current))),
         plan_at=_plan_at(project, context),
         warnings=tuple(warnings),
         recovered=bool(file.broken),
