@@ -209,7 +209,7 @@ def test_the_view_follows_every_change(calculator: Calculator) -> None:
     follows()
     calculator.run("hybrid", "reopen", "phase_0")
     follows()
-    calculator.run("update", "--phase", "Create it all")
+    calculator.run("update", "--rename", "Create it all")
     follows()
     calculator.run("done")
     follows()

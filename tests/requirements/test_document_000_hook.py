@@ -415,7 +415,7 @@ def test_who_moved_nothing_hears_once_how_to(calculator: Calculator) -> None:
     for agent in (first, second):
         agent.about_to().assert_silent()
     said = first.returned(REPORT)
-    said.assert_advised(f'Due: phase 1/2 "{CREATE}"', "`holdfast done`")
+    said.assert_advised(f'Due: phase 1/2 "{CREATE}"', f'holdfast done "{CREATE}"')
     second.returned(REPORT).assert_silent()
 
     calculator.run("done")

@@ -264,7 +264,7 @@ def test_a_completed_workflow_is_over(calculator: Calculator) -> None:
             calculator.update("phase_1", status)
     said = calculator.run("done", calculator.id, code=1)
     assert "completed" in said.err
-    assert "hybrid reopen" in said.err
+    assert "holdfast reopen" in said.err
     agent = Agent(calculator.project, TEST, PHASES[1][1])
     agent.about_to()
     agent.failed("boom")

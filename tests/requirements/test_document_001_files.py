@@ -285,7 +285,7 @@ def test_a_blocked_phase_is_blocked_and_cleared_again(desk: Desk) -> None:
     desk.run("update", "--status", "blocked")
     assert desk.state["phase"]["status"] == "blocked"
     assert "(blocked)" in desk.compaction()
-    assert "clear what blocks" in desk.run("next").out
+    assert "unblock phase" in desk.run("next").out
 
     desk.run("update", "--status", "active")
     assert desk.state["phase"] == {"current": 1, "total": 2, "name": "One", "status": "in_progress"}

@@ -62,7 +62,7 @@ def test_the_documents_example_is_given_whole(workflow: Workflow, seed: Seed) ->
         "WORKFLOW RESTORED AFTER COMPACTION",
         "Workflow: Database Migration",
         "Phase: 3/5 - Data Transformation (in_progress)",
-        "Next step: go on with it",
+        "Next step: go on",
         "REQUIRED READING",
         "@docs/migration-guide.md",
         "@scripts/migrate.py",
@@ -82,9 +82,7 @@ def test_the_action_asks_for_what_the_document_asks(workflow: Workflow) -> None:
     """R001-18: the acknowledgement word for word, all files, confirmation, no assumptions."""
     data, action = built(workflow).text.split("ACTION REQUIRED\n")
     assert data.splitlines()[-2] == "✅ Workflow restored: Database Migration, Phase 3/5"
-    assert action == (
-        "Print the ✅ line, read ALL files listed, confirm phase and context. Keep the reminders. Don't assume."
-    )
+    assert action == ("Print the ✅ line, read ALL files, keep reminders, confirm phase and context. Don't assume.")
 
 
 def outside_the_fence(made: guidance.Guidance) -> str:
@@ -227,8 +225,8 @@ def test_the_sidecars_path_and_hash_stand_in_the_text_unless_it_has_everything(w
 def test_a_file_is_to_be_read_or_included_never_both(workflow: Workflow) -> None:
     """The model isn't asked to read again what the text has in full."""
     for inlined, asked in {
-        (): "line, read ALL files listed, confirm",
-        ("@docs/migration-guide.md",): "line, read ALL files listed but not included, confirm",
+        (): "line, read ALL files, confirm",
+        ("@docs/migration-guide.md",): "line, read ALL files not included, confirm",
         ("@docs/migration-guide.md", "@scripts/migrate.py"): "line, confirm",
     }.items():
         text = built(workflow, contents=[(each, "text") for each in inlined]).text
@@ -261,7 +259,7 @@ def test_a_hybrid_workflow_has_its_phases_as_to_dos(project: Workspace) -> None:
     flow, _ = hybrid.move(project, "phase_0", "completed", deliverables=("plan.md", "a sketch"), handover="use A")
     text = built(flow).text
     assert "Phase: 2/3 - Build it (in_progress)" in text
-    assert "Next step: go on with it (agent coder)" in text
+    assert "Next step: go on (agent coder)" in text
     assert "Context for it: use A" in text
     assert listed(text, "Open to-dos:") == ["- [ ] phase 3/3 Test it (agent tester)"]
     done = ["- [x] phase 1/3 Plan it", "- delivered: plan.md", "- delivered: a sketch"]
@@ -292,8 +290,8 @@ def test_the_phase_that_is_due_is_said_once(
     monkeypatch.setattr(verbs, "step", lambda workflow: step)
     lines = {3: "- [ ] phase 3/4 Step 3 (in_progress, agent coder)", 4: "- [ ] phase 4/4 Step 4 (agent tester)"}
     assert listed(built(flow).text, "Open to-dos:") == [lines[each] for each in to_dos]
-    short = text.replace('phase 3/4 "Step 3"', "it")
-    done = f'. When done: holdfast done "Step {number}"'  # no agent's end completes a phase of this format
+    short = text.replace(' with phase 3/4 "Step 3"', "")
+    done = f', then holdfast done "Step {number}"'  # no agent's end completes a phase of this format
     assert f"Next step: {short}{done}" in built(flow).text.split("\n")
 
 

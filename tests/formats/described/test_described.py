@@ -465,7 +465,7 @@ def test_what_keeps_too_little_is_not_simulated(checklist: Workspace) -> None:
 def test_a_start_that_asks_for_too_much_is_refused(checklist: Workspace, more: dict[str, Any]) -> None:
     """Also for an agent that the file has no field for."""
     with pytest.raises(TransitionError):
-        registry.get("checklist").start(checklist, Start("Other", **{"phases": (("A", ""),), **more}))
+        verbs.start(checklist, "checklist", Start("Other", **{"phases": (("A", ""),), **more}))
 
 
 def test_true_and_one_are_different_words(tmp_path: Path) -> None:

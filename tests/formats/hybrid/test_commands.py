@@ -91,7 +91,7 @@ def test_an_error_needs_a_phase_that_failed(root: Path) -> None:
     holdfast("next", root=root)
     before = (root / ".claude" / "state" / "workflow.json").read_bytes()
     for verb in (("hybrid", "phase", "1"), ("hybrid", "phase", "1", "--status", "completed"), ("update",)):
-        assert "add --status blocked or failed" in holdfast(*verb, "--error", "no disk", root=root, code=1).err
+        assert "failed" in holdfast(*verb, "--error", "no disk", root=root, code=1).err
     assert (root / ".claude" / "state" / "workflow.json").read_bytes() == before
     with pytest.raises(TransitionError, match="--status failed"):
         functions.update_phase_status(json.loads(before)["id"], "phase_0", "active", error="no disk", root=root)

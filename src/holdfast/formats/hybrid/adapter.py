@@ -152,7 +152,7 @@ class _Draft(Draft):
         transitions.finish(self.data)
 
     def cancel(self, reason: str) -> None:
-        self.data["status"] = "failed"
+        transitions.cancel(self.data)
         self.notes = {extras.CANCELLED: reason}
 
     def add(self, changes: Changes) -> None:

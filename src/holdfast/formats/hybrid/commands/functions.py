@@ -16,6 +16,7 @@ from holdfast.files import trust
 from holdfast.formats.hybrid import file as files
 from holdfast.formats.hybrid import record, store, transitions
 from holdfast.sessions.workspace import Workspace
+from holdfast.workflow import verbs
 from holdfast.workflow.model import Start
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def create_workflow_state(
     file of another schema (I000-17).
     """
     pairs = tuple((phase, record.DEFAULT_AGENT) if isinstance(phase, str) else (phase[0], phase[1]) for phase in phases)
-    return store.create(_project(root), Start(title=task, phases=pairs)).id
+    return verbs.start(_project(root), record.NAME, Start(title=task, phases=pairs)).id
 
 
 def update_phase_status(
