@@ -200,7 +200,7 @@ def guided(desk: Desk, text: str) -> Seen:
     assert where and step, text
     title = plain(where["title"] or "")
     active = title if where["status"] == "in_progress" else ""
-    quoted = re.search(r'"(.*)"', step["text"])
+    quoted = re.search(r'"(.*?)"', step["text"])
     due = active or (plain(quoted[1]) if quoted else None)
     done = frozenset(plain(each["title"]) for each in _ITEM.finditer(text) if each["mark"] == "x")
     return Seen(False, active, done, due, where["position"])

@@ -60,7 +60,7 @@ def test_a_transition_updates_the_same_file(desk: Desk, monkeypatch: pytest.Monk
     update = document.example("example-1-update")
 
     desk.run("update", "--phase", str(update["phase"]["current"]))
-    desk.run("update", "--phase", update["phase"]["name"], "--remind", update["key_reminders"][-1])
+    desk.run("update", "--rename", update["phase"]["name"], "--remind", update["key_reminders"][-1])
 
     assert desk.files == [path]
     assert comparable(desk.state) == update

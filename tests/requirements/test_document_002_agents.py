@@ -300,7 +300,7 @@ def test_a_compaction_gives_back_session_and_task(workflows: Workflows, folder: 
         "WORKFLOW RESTORED AFTER COMPACTION",
         "Workflow: User Auth System",
         "Tasks: 1/3 completed - IMPL-1.2 Build the login (in_progress)",
-        "Next step: go on with it (agent code-developer)",
+        "Next step: go on (agent code-developer)",
         "@.workflow/WFS-user-auth-system/IMPL_PLAN.md",
         "src/auth",
         "a wrong password is refused",

@@ -225,8 +225,8 @@ def test_the_sidecars_path_and_hash_stand_in_the_text_unless_it_has_everything(w
 def test_a_file_is_to_be_read_or_included_never_both(workflow: Workflow) -> None:
     """The model isn't asked to read again what the text has in full."""
     for inlined, asked in {
-        (): "line, read ALL files, confirm",
-        ("@docs/migration-guide.md",): "line, read ALL files not included, confirm",
+        (): "line, read ALL files, keep reminders",
+        ("@docs/migration-guide.md",): "line, read ALL files not included, keep reminders",
         ("@docs/migration-guide.md", "@scripts/migrate.py"): "line, confirm",
     }.items():
         text = built(workflow, contents=[(each, "text") for each in inlined]).text
@@ -533,7 +533,7 @@ def test_contents_take_only_the_room_that_is_left(workflow: Workflow) -> None:
     assert free > 3_000
     assert made.inlined == ("@small", "@other")
     assert wording.units(made.text) <= guidance.LIMIT_UNITS
-    overhead = wording.units(f"{CONTENTS}\n@fits:\n```\n\n```\n but not included")
+    overhead = wording.units(f"{CONTENTS}\n@fits:\n```\n\n```\n not included")
     assert built(workflow, contents=[("@fits", "x" * (free - overhead))]).inlined == ("@fits",)
     assert built(workflow, contents=[("@fits", "x" * (free - overhead + 1))]).inlined == ()
     exact = built(workflow, contents=[("@fits", "x" * (free - overhead))])

@@ -13,7 +13,7 @@ from holdfast.config import Config
 from holdfast.formats.compaction import candidates, save
 from holdfast.formats.compaction.detection import extract, plans
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import manyfiles, prose, statefile
+from holdfast.workflow import manyfiles, statefile
 from tests.commandline import holdfast
 
 if TYPE_CHECKING:
@@ -103,26 +103,6 @@ def test_a_search_of_plans_ends_in_time(project: Workspace, clock: Clock) -> Non
     found = plans.active(project.root, OLD, path)
     assert [each.name for each in found] == ["0000-old"]
     assert manyfiles.omitted_count(paths.plans_dir(project.root)) > MANY / 2
-
-
-def test_the_text_that_is_read_of_plans_is_bounded(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last changed are read first; the others another time, for what was read is remembered."""
-    monkeypatch.setattr(plans, "READ_BYTES", 1_000)
-    monkeypatch.setattr(plans, "FEW", 2)
-    monkeypatch.setattr(plans, "settled", lambda *_: True)  # as two seconds later
-    for number in range(20):
-        plan(project.root, f"{number:02}", f"Complete {'x' * 200}", OLD + number)
-    plan(project.root, "old", "🔄 In Progress", OLD - 1)
-    read = counted(monkeypatch, prose, "read")
-    sizes, found = list[int](), list[extract.Extract]()
-    while not found and len(sizes) < 20:
-        before = len(read)
-        found = plans.active(project.root, OLD)
-        sizes.append(len(read) - before)
-        assert manyfiles.omitted_count(paths.plans_dir(project.root)) == (0 if found else 21 - len(read))
-    assert found
-    assert max(sizes) <= 5
-    assert len(read) == 21
 
 
 def state(root: Path, name: str, at: int = OLD, folder: str = "") -> Path:

@@ -88,7 +88,7 @@ _USUAL: dict[str, object] = {
     "IN_ORDER": True,
     "FINAL": ("completed",),
     "RETRIED": ("failed",),
-    "REOPENING": "`holdfast log` shows what its file held, and `holdfast log restore N` puts that back",
+    "REOPENING": "`holdfast reopen`",
 }
 _EMPTY: dict[str, object] = {"str": "", "int": 0, "bool": False, "tuple[str, ...]": ()}
 _KINDS = {kind: type(empty) for kind, empty in _EMPTY.items()}

@@ -36,6 +36,14 @@ def words(name: str) -> str:
     return _UNSAFE.sub("-", _masked(name).lower()).strip("-")
 
 
+def is_copy(name: str) -> bool:
+    """Return whether a file is a copy that a person made beside a state file, such as `state-x copy.json`.
+
+    No state file has a space in its name, and every file manager puts one into a copy's.
+    """
+    return any(c.isspace() for c in name)
+
+
 def _hash(name: str) -> str:
     import hashlib
 

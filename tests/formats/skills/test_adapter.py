@@ -385,7 +385,7 @@ def test_scenario_two_names_what_is_pending(project: Workspace) -> None:
 
     del state["checkpoints"]["code_simplifier"]
     shown = guidance.build(put(project, "dev", state), root=project.root, sidecar=None).text
-    assert "All tasks complete. Pending: lint, test, security_review, pr\n" in shown
+    assert "All tasks complete. Pending: lint, test, security_review, pr, then holdfast done" in shown
 
 
 def test_scenario_three_asks_to_look_at_git(project: Workspace) -> None:

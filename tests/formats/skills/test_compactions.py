@@ -172,6 +172,8 @@ def test_each_scenario_of_the_document_has_its_line(
     played(project.root)
     for number in (1, 2):
         restored = compact(project, trigger).context.splitlines()
-        assert [each for each in restored if line in each] == [f"Next step: {line}"]
+        assert [each.partition(", then holdfast done")[0] for each in restored if line in each] == [
+            f"Next step: {line}"
+        ]
         assert "Part 5" not in project.fire("UserPromptSubmit", prompt="go on").context
         assert recorded(project) == [RECORDED] * number

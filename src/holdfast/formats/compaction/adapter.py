@@ -77,8 +77,8 @@ def _places(project: Records, keys: Collection[str]) -> list[Path]:
 def foreign(project: Records) -> Iterator[Foreign]:
     """Yield the JSON files beside the state files that are not named like one."""
     for path in sorted(files.folder(project).glob("*/*.json")):
-        if not path.match("state-*.json"):
-            yield Foreign(path, "is not named state-*.json, so it is not read as a workflow's state")
+        if not path.match("state-*.json") or names.is_copy(path.name):
+            yield Foreign(path, "isn't named state-NAME.json, without spaces, so it isn't read as a workflow's state")
 
 
 def _found(entries: list[files.Entry], problems: list[Problem]) -> Found:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.frozen import NamedTuple
-from holdfast.workflow import manyfiles, statefile
+from holdfast.workflow import manyfiles, names, statefile
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -76,7 +76,7 @@ def _look(top: Path) -> tuple[list[_Listed], int]:
 def _listed(top: Path, folder: str) -> list[_Listed]:
     """Return the state files in a folder, as far as there is time. A file whose time can't be read counts as oldest."""
     inner = (each for each in _inside(f"{top}/{folder}") if each.name.startswith("state-"))
-    entries = {each.name: each for each in inner if each.name.endswith(".json")}
+    entries = {each.name: each for each in inner if each.name.endswith(".json") and not names.is_copy(each.name)}
 
     def changed(name: str) -> int:
         with suppress(OSError):

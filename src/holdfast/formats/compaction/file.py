@@ -57,6 +57,8 @@ def scan(project: Records, only: Iterable[Path] | None = None) -> tuple[list[Ent
     entries: list[Entry] = []
     problems: list[Problem] = []
     for path in folder(project).glob("*/state-*.json") if only is None else only:
+        if names.is_copy(path.name):
+            continue
         try:
             entry = load(project, path)
         except MissingError:

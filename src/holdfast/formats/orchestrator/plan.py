@@ -63,14 +63,11 @@ def note(run: Run, doc: TaskDocument, mtime: int) -> None:
     """Write into the notes what the document says of tasks and phases that the run doesn't know yet."""
     if doc.title:
         run.notes.setdefault("title", doc.title)
-    known = dict.fromkeys([*run.documented(), *(each.id for each in doc.tasks)])
-    run.notes["document"] = {"mtime_ns": mtime, "tasks": list(known)}
+    names = {each.id: each.name for each in doc.tasks} | run.documented()  # an edit renames nothing
+    run.notes["document"] = {"mtime_ns": mtime, "tasks": names}
     named = values.members(run.notes.get("phases"))
     run.notes["phases"] = {**{str(number): name for number, name in doc.phases}, **named}
-    names = run.names()
     for each in doc.tasks:
-        if not names.get(each.id):
-            run.note(each.id)["name"] = each.name
         if each.agent:
             run.note(each.id).setdefault("agent", each.agent)
 

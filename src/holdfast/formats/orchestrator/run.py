@@ -133,9 +133,10 @@ class Run:
         """Return the tasks' names by id, without those that nobody knows.
 
         The entry of a completed or pending task has the name (R003-15, R003-16). While an agent works on the task, the
-        notes have it.
+        notes have it: as the document names it, or as its entry did.
         """
-        found = {id_: values.text(noted.get("name")) for id_, noted in self.all_noted().items()}
+        found = {id_: values.text(name) for id_, name in self.documented().items()}
+        found |= {id_: name for id_, noted in self.all_noted().items() if (name := values.text(noted.get("name")))}
         for entries in (self.data.get("pending_tasks"), self.data.get("completed_tasks")):
             found.update((schema.task_of(each), name) for each in schema.objects(entries) if (name := _name(each)))
         return found
@@ -197,10 +198,9 @@ class Run:
         done = schema.objects(self.data.get("completed_tasks"))
         return schema.task_of(done[-1]) if done else ""
 
-    def documented(self) -> list[str]:
-        """Return the ids of the tasks that the document named, at the start or later."""
-        listed = values.members(self.notes.get("document")).get("tasks")
-        return [*listed] if isinstance(listed, (list, dict)) else []  # a dict: from an earlier version of Holdfast
+    def documented(self) -> dict[str, Any]:
+        """Return the names of the tasks that the document named, at the start or later, by their ids."""
+        return values.members(values.members(self.notes.get("document")).get("tasks"))
 
     def unlisted(self) -> list[str]:
         """Return the ids of the known tasks that are in no list, though they weren't skipped."""

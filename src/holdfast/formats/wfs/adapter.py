@@ -184,7 +184,7 @@ class _Draft(Draft):
         store.complete(self.project, self.session.name, anyway=early)
 
     def cancel(self, reason: str) -> None:
-        store.pause(self.project, self.session.name)
+        store.pause(self.project, self.session.name, why="cancel")
 
     def add(self, changes: Changes) -> None:
         self.extra = changes

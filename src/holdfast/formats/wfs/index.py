@@ -19,7 +19,7 @@ from holdfast.formats.wfs.board import Board, in_order
 from holdfast.formats.wfs.brief import Brief
 from holdfast.frozen import NamedTuple
 from holdfast.patterns import regex
-from holdfast.workflow import statefile
+from holdfast.workflow import names, statefile
 from holdfast.workflow.model import Problem
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def _files(folder: Path) -> tuple[dict[str, Stamp], list[Problem]]:
         return found, problems
     try:
         for name in os.listdir(top):  # noqa: PTH208 - of a descriptor: no path is followed for each of a thousand files
-            if not _NAME.fullmatch(name):
+            if not _NAME.fullmatch(name) or names.is_copy(name):
                 continue
             try:
                 info = os.stat(name, dir_fd=top, follow_symlinks=False)

@@ -134,11 +134,14 @@ def switch(project: Records, name: str) -> Session:
         return _activate(project, session, "resumed_at" if session.raw_status == "paused" else "")
 
 
-def pause(project: Records, name: str) -> Session:
-    """Remove a session's marker and set its status to paused (I002-13). Raises HoldfastError, StateError."""
+def pause(project: Records, name: str, *, why: str = "wfs paused") -> Session:
+    """Remove a session's marker and set its status to paused (I002-13).
+
+    `why` is what the generation is called. Raises HoldfastError, StateError.
+    """
     with _standing(project, name) as session:
         session.must_be_open("there is nothing to pause")
-        changed = _say(project, session, "paused", "paused_at")
+        changed = _say(project, session, "paused", "paused_at", why=why)
         markers.take(project, session.name)
         return sessions.view(changed, session.folder, marked=False)
 
@@ -209,7 +212,12 @@ def _pause(project: Records, name: str) -> None:
 
 
 def _say(
-    project: Records, session: Session, status: str, moment: str = "", phases: tuple[str, ...] | None = None
+    project: Records,
+    session: Session,
+    status: str,
+    moment: str = "",
+    phases: tuple[str, ...] | None = None,
+    why: str = "",
 ) -> StateFile:
     """Write a session's status and when it changed, under its lock. Raises StateError."""
 
@@ -228,4 +236,4 @@ def _say(
             data["progress"]["current_tasks"] = []
         return data
 
-    return statefile.rewrite(project, places.state(session.folder), apply, why=f"wfs {status}")[0]
+    return statefile.rewrite(project, places.state(session.folder), apply, why=why or f"wfs {status}")[0]
