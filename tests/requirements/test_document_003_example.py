@@ -166,7 +166,7 @@ def test_a_task_document_may_lie_in_the_home_folder(holdfast_project: Callable[.
     assert [each["task"] for each in data["active_agents"]] == ["1.1"]
     put(project, lambda data: data.update(pending_tasks=[]))
     project.fire("UserPromptSubmit", "UserPromptSubmit")
-    assert [each["name"] for each in state(project)["pending_tasks"]] == ["Renamed", "New"]  # as the document has them
+    assert [each["name"] for each in state(project)["pending_tasks"]] == ["JWT", "New"]  # as they were named first
     assert "added 2.1" in project.fire("SessionStart", "SessionStart-compact").context
     assert workspace(project.root).latest(doc, 10_000) == DOC.encode()
     put(project, lambda data: data["orchestrator"].update(task_doc=str(Path.home() / "other.md")))

@@ -227,7 +227,7 @@ def test_a_file_is_to_be_read_or_included_never_both(workflow: Workflow) -> None
     for inlined, asked in {
         (): "line, read ALL files, keep reminders",
         ("@docs/migration-guide.md",): "line, read ALL files not included, keep reminders",
-        ("@docs/migration-guide.md", "@scripts/migrate.py"): "line, confirm",
+        ("@docs/migration-guide.md", "@scripts/migrate.py"): "line, keep reminders",
     }.items():
         text = built(workflow, contents=[(each, "text") for each in inlined]).text
         assert asked in text.split("ACTION REQUIRED\n")[1], inlined

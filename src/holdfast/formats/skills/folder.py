@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from holdfast.errors import StateError
 from holdfast.formats.skills import places
-from holdfast.workflow import names, statefile
+from holdfast.workflow import names as file_names
+from holdfast.workflow import statefile
 
 if TYPE_CHECKING:
     from holdfast.workflow.records import Records
@@ -33,7 +34,7 @@ def inodes(project: Records) -> dict[str, int]:
     statefile.guard(project.root, folder)
     try:
         with os.scandir(folder) as found:
-            files = (each for each in found if each.name.endswith(".json") and not names.is_copy(each.name))
+            files = (each for each in found if each.name.endswith(".json") and not file_names.is_copy(each.name))
             return {each.name.removesuffix(".json"): each.inode() for each in files}
     except (FileNotFoundError, NotADirectoryError):
         return {}
