@@ -10,6 +10,7 @@ from holdfast.errors import HoldfastError, command_line
 from holdfast.formats import RECORDS
 from holdfast.frozen import NamedTuple
 from holdfast.workflow import facts, sidecars, verbs, wording
+from holdfast.workflow.model import UNKNOWN
 from holdfast.workflow.sidecars import write_sidecar
 
 if TYPE_CHECKING:
@@ -282,8 +283,6 @@ def _lead(workflow: Workflow, step: str, before: Sequence[Phase], pointer: str) 
 
 
 def _next(workflow: Workflow) -> _Next:
-    if workflow.next_step and not workflow.finished:
-        return _Next(workflow.next_step)
     try:
         step = verbs.step(workflow)
     except HoldfastError as error:  # a package's: the rest of the workflow still comes back
@@ -303,7 +302,7 @@ def _next(workflow: Workflow) -> _Next:
 
 def _done(workflow: Workflow, due: Phase | None) -> str:
     """Return how to complete a phase that no agent's end completes, by its title, so that no other is meant."""
-    if due is None or (due.agent and RECORDS[workflow.format].AGENTS):
+    if due is None or due.title == UNKNOWN or (due.agent and RECORDS[workflow.format].AGENTS):
         return ""
     return f", then {verbs.completing(due)}"
 

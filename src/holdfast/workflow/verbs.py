@@ -77,7 +77,8 @@ def step(workflow: Workflow) -> Step | None:
         return None
     before = numbered(workflow, phase.number - 1)
     agent = f" (agent {phase.agent})" if phase.agent else ""
-    text = f'{_VERBS.get(phase.status, "start")} {workflow.named(phase)} "{phase.title}"{agent}'
+    text = workflow.next_step if phase.number == workflow.current else ""
+    text = text or f'{_VERBS.get(phase.status, "start")} {workflow.named(phase)} "{phase.title}"{agent}'
     prompt = f"{phase.title}\n\nContext: {before.handover}" if before and before.handover else phase.title
     return Step(phase.number, workflow.total, phase.title, phase.agent, prompt, text)
 
