@@ -29,7 +29,7 @@ def command(name: str | None, workflow_id: str | None, as_json: bool, project_di
     workflow, phase = shared.find_phase(project, name, workflow_id, finished=True)
     over = [each for each in workflow.phases if each.status in ("completed", "failed")]
     if phase is None and not over:
-        raise HoldfastError(f"no {workflow.unit} of {quoted(workflow.title)} is completed")
+        raise HoldfastError(f"no {workflow.unit} of {quoted(workflow.title)} is completed; name the one to begin")
     if phase is None and not workflow.in_order and not workflow.finished:
         raise HoldfastError(f"name the {workflow.unit} to reopen; `holdfast show` lists them")
     phase = phase or over[-1]
