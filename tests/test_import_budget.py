@@ -25,11 +25,11 @@ MODELS = frozenset(EVENTS.values())
 # A few more than it does: what goes beyond was imported at the top of a module and belongs where it is used.
 BUDGETS = {
     "PreToolUse-Bash": 64,
-    "PreToolUse-TodoWrite": 101,
-    "PostToolUse-Agent": 112,
-    "UserPromptSubmit": 115,
-    "PreCompact-auto": 136,
-    "SessionStart-compact": 138,
+    "PreToolUse-TodoWrite": 104,
+    "PostToolUse-Agent": 116,
+    "UserPromptSubmit": 118,
+    "PreCompact-auto": 139,
+    "SessionStart-compact": 141,
 }
 SHOW = "\nimport sys; print(*sys.modules)"
 

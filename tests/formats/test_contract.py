@@ -378,7 +378,7 @@ def test_only_its_id_or_whole_title_names_a_unit(kit: Kit) -> None:
 def test_a_hand_is_followed_and_its_layout_kept(kit: Kit) -> None:
     """Who edits a state file finds what they wrote, in their layout, and their own keys stay."""
     started = kit.begun()
-    (path,) = (each for each in states(kit) if b"Build it" in each.read_bytes())
+    path = next(each for each in states(kit) if b"Build it" in each.read_bytes())
     edited = path.read_bytes().replace(b"Build it", b"Make it")
     if kit.is_json:
         edited = json.dumps({"mine": {"kept": [1.50, None]}, **json.loads(edited)}, indent=3).encode()

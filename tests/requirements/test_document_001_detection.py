@@ -350,7 +350,7 @@ def test_the_next_step_of_the_memory_file_is_the_next_step_until_its_phase_ends(
     desk.put("CLAUDE.local.md", "# Workflow State\n\nWorkflow: House\nPhase: 3A - Walls\nNext step: order the bricks\n")
     told = desk.compaction()
 
-    assert "Phase: 3A - Walls (in_progress)\nNext step: order the bricks, then holdfast done \"Walls\"\n" in told
+    assert 'Phase: 3A - Walls (in_progress)\nNext step: order the bricks, then holdfast done "Walls"\n' in told
     desk.run("update", "--total", "2")
     desk.run("done")
     assert "order the bricks" not in desk.compaction()

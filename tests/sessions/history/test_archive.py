@@ -74,7 +74,7 @@ def test_a_row_is_read_as_every_version_wrote_it(project: Workspace) -> None:
     assert set(json.loads(row["said"])) == {
         *("format", "id", "title", "kind", "status", "phases", "current", "total", "phase", "phase_status", "reading"),
         *("reminders", "context", "created_at", "updated_at", "origin", "plan_at", "warnings", "recovered", "beside"),
-        *("resting", "unit", "due", "needs", "abandoned"),
+        *("resting", "unit", "due", "needs", "abandoned", "ended", "remarks", "next_step"),
     }
     (kept,) = archive.entries(project)
     assert (kept.workflow.paused, kept.workflow.in_order, kept.workflow.spread) == (True, False, True)

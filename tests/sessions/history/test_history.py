@@ -203,6 +203,7 @@ def test_a_compaction_workflow_has_a_history_too(project: Workspace, at: Callabl
     assert (found["phase_1"].seconds, found["phase_1"].ended_at) == (300.0, "2026-03-01T10:05:00.000000Z")
     assert (found["phase_2"].ended_at, found["phase_2"].error) == (None, "no key")
     at("10:06:00")
+    workflow = verbs.update(project, workflow, Changes(status="active"))
     over = verbs.done(project, workflow, everything=True)
     assert history.of(project, over).seconds == 360.0
     assert history.of(project, over).phases["phase_2"].error == ""

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from holdfast.clock import file_stamp, from_mtime, now, parse, stamp
-from holdfast.errors import MissingError, SchemaMismatch, StateError
+from holdfast.errors import LedgerError, MissingError, SchemaMismatch, StateError
 from holdfast.files import document
 from holdfast.formats.compaction import source
 from holdfast.formats.compaction.detection.extract import NEXT_STEP
@@ -221,9 +221,16 @@ def new_path(project: Records, name: str) -> Path:
     from datetime import timedelta
 
     short, moment = names.slug(name), now()
-    while (path := folder(project) / short / f"state-{short}-{file_stamp(moment)}.json").exists():
+    while _was_used(project, path := folder(project) / short / f"state-{short}-{file_stamp(moment)}.json"):
         moment += timedelta(seconds=1)
     return path
+
+
+def _was_used(project: Records, path: Path) -> bool:
+    """Return whether a path has, or had, a state file: the id of a finished workflow is its file's name."""
+    with suppress(LedgerError):
+        return path.exists() or bool(project.generations(path))
+    return False
 
 
 def titled(data: dict[str, Any], number: int, title: str) -> dict[str, Any]:

@@ -125,7 +125,7 @@ def _doubt(project: OpenProject, launch: Agent, words: str) -> str:
     title = wording.one_line(phase.title if phase else launch.phase or "")
     return (
         f"An agent ({wording.one_line(launch.agent_type)}) reported a failure after its phase {wording.quoted(title)} "
-        f"was completed: {wording.one_line(words)}. The phase stays completed; a person can undo that with "
+        f"was completed: {wording.one_line(words).rstrip('.')}. The phase stays completed; a person can undo that with "
         f"`{wording.one_line(undo)}`."
     )
 

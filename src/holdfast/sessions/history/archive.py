@@ -25,7 +25,7 @@ KEPT = 1_000  # workflows of one project; the oldest go
 _OF_WORKFLOW = "WHERE project = ? AND worktree = ? AND workflow = ?"
 _APART = ("path", "raw", "root")  # not JSON: stored in columns of their own, or known anyway
 _PAUSED = "resting"  # the key of `paused` in all rows so far
-_TUPLES = ("reading", "reminders", "warnings", "due", "needs")
+_TUPLES = ("reading", "reminders", "warnings", "remarks", "due", "needs")
 
 
 class Archived(NamedTuple):
