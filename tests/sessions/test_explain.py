@@ -107,8 +107,8 @@ def test_each_candidate_has_its_reason_in_words(project: Workspace, put: Put) ->
         '  - CLAUDE/Plan/001-a/PLAN.md: its status is "WIP", which is not "In Progress"',
         '  - CLAUDE/Plan/002-b/PLAN.md: is in progress, but neither the word "phase" nor "workflow" is in it, so it '
         "isn't a formal workflow",
-        '  ✓ CLAUDE/Plan/003-c/PLAN.md: is in progress (its status is "In Progress") and names the workflow "C"; it has no '
-        "list of phases",
+        '  ✓ CLAUDE/Plan/003-c/PLAN.md: is in progress (its status is "In Progress") and names the workflow "C"; it '
+        "has no list of phases",
     ):
         assert line in text.splitlines()
 
