@@ -87,7 +87,7 @@ def test_a_compaction_tells_what_ended_unused_and_where_it_lies(project: Holdfas
 
     text = compact(project).context
 
-    assert f'builder ({agent.run}) for phase_0 has finished; {UNUSED} (launched for "Build it")' in text
+    assert f'builder ({agent.run}) has finished; {UNUSED} (launched for "Build it")' in text
     assert f'last words of {agent.run}: "Built. All four functions are there."' in text
     assert f"output of {agent.run}: {agent.output}" in text
     own = recorded.load("SubagentStop")["agent_transcript_path"]
@@ -122,7 +122,7 @@ def test_a_failed_agent_is_told_as_failed(project: HoldfastProject) -> None:
     agent.died("API Error: 529 Overloaded.")
 
     text = compact(project).context
-    assert f"for phase_0 has failed; {UNUSED}" in text
+    assert f"has failed; {UNUSED}" in text
     assert '"API Error: 529 Overloaded."' in text
 
 

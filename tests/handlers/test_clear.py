@@ -153,7 +153,7 @@ def test_after_clear_what_runs_goes_on_and_what_has_ended_is_asked_for_anew(proj
     for session in (OTHER, THIRD):
         project.fire("SessionEnd", "SessionEnd-clear")
         project.session = session
-        begin(project, "clear").assert_advised(f"builder ({running.run}) for phase_0 is running")
+        begin(project, "clear").assert_advised(f"builder ({running.run}) is running")
         asked(project, session)
         twin, anew = (Agent(project, *what, number=int(session[0]) + 10) for what in WORK)
         twin.about_to().assert_denied("is running already", running.run)

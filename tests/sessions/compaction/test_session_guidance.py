@@ -34,7 +34,7 @@ def test_what_the_guidance_says_of_agents(project: Workspace) -> None:
 
     said = session_guidance.agent_lines(agent_status.of_session(project, ME))
 
-    assert said[0] == ('builder (run1) for phase_0 is running; don\'t start it again (launched for "Build it")')
+    assert said[0] == ('builder (run1) is running; don\'t start it again (launched for "Build it")')
     assert "builder (run2) has finished; its result is still unused" in said
     assert "builder (run3) for phase_0 has failed; its result is still unused" in said
     (words,) = [line for line in said if line.startswith("last words of run2")]

@@ -196,7 +196,8 @@ def _ended(agent: Agent) -> list[str]:
 
 
 def _name(agent: Agent) -> str:
-    phase = f" for {wording.one_line(agent.phase, 80)}" if agent.phase else ""
+    known = agent.description.strip()  # which `_task` has; a phase's id says less
+    phase = f" for {wording.one_line(agent.phase, 80)}" if agent.phase and not known else ""
     return f"{wording.one_line(agent.agent_type, 80)} ({wording.one_line(agent.agent_id, 80)}){phase}"
 
 
