@@ -119,7 +119,7 @@ def test_prompt_too_long_again(world: World) -> None:
         assert f"Phase: {'2/5 - Phase-title-2' if handover else '1/5 - Phase-title-1'}" in newest
         assert handover in newest
         assert not [fact for fact in FACTS if fact not in newest]
-        world.holdfast("done", "--note", "handover-1")
+        world.holdfast("done", "--again", "--note", "handover-1")
         world.holdfast("next")
     assert len(world.model.of("summary")) == 2
     assert not world.complaints

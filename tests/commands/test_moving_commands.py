@@ -107,7 +107,7 @@ def test_update_renames_the_current_phase(root: Path) -> None:
     said = holdfast("update", "--rename", "Draft it ²", root=root).out
 
     assert only(root).phase == "Draft it ²"
-    assert said.startswith('Renamed phase 1 "Draft" to "Draft it ²". To undo this: holdfast update --rename Draft\n')
+    assert said.startswith("Renamed To undo this: holdfast update --phase 1 --rename Draft\n")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import click
 from holdfast.commands import options
 from holdfast.commands import verbs as shared
 from holdfast.workflow import verbs
-from holdfast.workflow.wording import count, quoted
+from holdfast.workflow.wording import count, plural, quoted
 
 if TYPE_CHECKING:
     from holdfast.workflow.model import Phase, Workflow
@@ -54,7 +54,7 @@ def command(
 
 def _news(before: Workflow, due: Phase | None, after: Workflow) -> str:
     if after.finished:
-        return f"{_end(after, due)}{shared.kept(after)}"
+        return f"{_end(before, after)}{shared.kept(after)}"
     if due is None:
         return ""
     if next((each.status for each in after.phases if each.id == due.id), "completed") == "active":
@@ -62,12 +62,15 @@ def _news(before: Workflow, due: Phase | None, after: Workflow) -> str:
     return f"Completed {before.named(due)} {quoted(due.title)}."
 
 
-def _end(after: Workflow, due: Phase | None) -> str:
-    """Return how a workflow ended, with the phases that nobody completed."""
+def _end(before: Workflow, after: Workflow) -> str:
+    """Return how a workflow ended, with the phases that it completed, and those that nobody did."""
+    open_ = {each.id for each in before.phases if each.status != "completed"}
     if after.completed == after.total:
-        last = f"Completed {after.unit} {quoted(due.title)}. " if due else ""
-        return f"{last}The workflow is complete."
-    left = [each for each in after.phases if each.status != "completed"]
+        last = [quoted(each.title) for each in after.phases if each.id in open_]
+        said = f"Completed {plural(len(last), after.unit)} {', '.join(last)}. " if last else ""
+        return f"{said}The workflow is complete."
+    phases = (verbs.numbered(after, number) for number in range(1, after.total + 1))
+    left = [each for each in phases if each is not None and each.status != "completed"]
     named = ", ".join(
         f"{each.number if after.in_order else each.id} {quoted(each.title)}" for each in left[:_NAMED]
     ) + (", …" if len(left) > _NAMED else "")

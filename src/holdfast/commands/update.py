@@ -108,8 +108,12 @@ def _news(before: Workflow, after: Workflow, named: str | None) -> str:
         )
     if replace(after, updated_at=before.updated_at) == before:
         return "Nothing changed: the workflow says that already."
-    if before.phase and after.phase and before.current == after.current and before.phase != after.phase:
-        said = f"Renamed phase {after.current} {quoted(before.phase)} to {quoted(after.phase)}."
-        undo = command_line("update", "--rename", before.phase, *([named] if named else []))
-        return f"{said} To undo this: {undo}" if one_line(before.phase) == before.phase else said
+    for new in after.phases:
+        old = verbs.numbered(before, new.number)
+        if old is not None and old.title != new.title:
+            said = f"Renamed {after.named(new)} {quoted(old.title)} to {quoted(new.title)}."
+            undo = command_line(
+                "update", "--phase", str(new.number), "--rename", old.title, *([named] if named else [])
+            )
+            return f"{said} To undo this: {undo}" if one_line(old.title) == old.title else said
     return "Updated."

@@ -86,7 +86,7 @@ def _meant(
     try:
         return selection.select(project, name, session, whole=True), None
     except HoldfastError:
-        if len(among) != 1:
+        if len(among) != 1 or selection.archived(project, name, whole=True):
             raise
         return among[0], named_phase(among[0], name)
 

@@ -178,7 +178,7 @@ def _accumulating(
     reasons = [
         (workflow, "an older file of a workflow with a newer one")
         if workflow.path not in kept
-        else (workflow, f"finished; `{command_line('done', '--all', workflow.id)}` removes it")
+        else (workflow, f"finished; `{command_line('done', '--all', workflow.id)}` puts its file into the archive")
         for workflow in every
         if workflow.path not in kept or (workflow.finished and workflow.path in piling)
     ]

@@ -309,8 +309,6 @@ class Workflow:
         listed = [phase.status for phase in self.phases].count("completed")
         if not self.in_order:
             return listed
-        if self.status == "completed" and listed == len(self.phases):
-            return self.total
         # If the format doesn't list every phase, unlisted phases before the current one count as completed.
         first = self.current or 1
         return listed + max(first - 1, 0) - sum(phase.number < first for phase in self.phases)

@@ -210,7 +210,9 @@ def done(
 
 
 def update(project: Records, workflow: Workflow, changes: Changes) -> Workflow:
-    """Apply changes to the current phase, or to number `changes.current`, which becomes active if no status is given.
+    """Apply changes to the current phase, or to number `changes.current`.
+
+    That one becomes active if neither a status nor a new title is given.
 
     A broken state file is replaced by its last content with the changes applied, even if they change nothing.
 
@@ -218,7 +220,8 @@ def update(project: Records, workflow: Workflow, changes: Changes) -> Workflow:
         TransitionError: there is no such phase, or the format refuses.
         StateError: the state can't be read or written.
     """
-    status = changes.status or ("active" if changes.current is not None else None)
+    goes = changes.current is not None and not changes.phase  # renaming a phase doesn't go to it
+    status = changes.status or ("active" if goes else None)
     texts = (changes.phase, changes.deliverables, changes.error)
     moves = status is not None or changes.handover is not None or any(texts)
     target = due(workflow)

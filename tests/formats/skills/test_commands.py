@@ -680,7 +680,10 @@ def test_a_refusal_names_the_command_that_helps(root: Path) -> None:
     for name in ("lint", "test", "security_review", "code_simplifier"):
         skills(root, "checkpoint", name, "--passed")
     skills(root, "phase", "pr_creation")
-    assert "pr_created pending. `holdfast skills pr` records the pull request" in skills(root, "complete", code=1).err
+    assert (
+        "pr_created pending. `holdfast skills pr --number N` records the pull request"
+        in skills(root, "complete", code=1).err
+    )
 
 
 def test_a_pull_request_is_done_before_its_phase_begins(root: Path) -> None:

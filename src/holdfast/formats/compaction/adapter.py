@@ -224,7 +224,12 @@ class _Draft(Draft):
         return Phase(f"phase_{number}", number, f"Phase {number}", "pending")
 
     def rename(self, id: str, title: str) -> None:
-        self._place(name=title)
+        number = int(id.rpartition("_")[2])
+        self._touch()
+        if number == spot(self.data, []).current:
+            self._place(name=title)
+        else:
+            self.data = files.titled(self.data, number, title)
 
     def hand_over(self, id: str, text: str | None, deliverables: Sequence[str]) -> None:
         if deliverables:

@@ -125,7 +125,7 @@ def complete(data: dict[str, Any], rules: Machine, name: str, at: str) -> None:
     if waits := unmet(data, rules.stage(name).requires):
         ways = "`holdfast skills checkpoint NAME --passed` records that one passed"
         if rules.stage(name).requires == (PULL_REQUEST,):
-            ways = "`holdfast skills pr` records the pull request"
+            ways = "`holdfast skills pr --number N` records the pull request"
         raise TransitionError(f"{name} can't be completed: {'; '.join(waits)}. {ways}")
     done["status"] = "completed"
     done["completed_at"] = at

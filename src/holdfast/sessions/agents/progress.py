@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _NOT_FOR_IT = (
     "this launch moves nothing, because you weren't launched for its workflow; say in your result if it is done"
 )
-_NO_RESULT = "its agent returned no result, so it isn't completed; if it is done, run `holdfast done`"
+_NO_RESULT = "its agent returned no result, so it isn't completed; if it is done, run `{}`"
 
 
 class Moved(NamedTuple):
@@ -354,7 +354,7 @@ def _apply(project: OpenProject, session: str, due: Agent) -> Moved | None:
     moved = None
     if workflow and phase and not doubtful:
         left_open = empty and phase.status != "completed"
-        moved = Moved(workflow, phase, _NO_RESULT) if left_open else _finish(project, workflow, phase, due)
+        moved = _no_result(workflow, phase) if left_open else _finish(project, workflow, phase, due)
     if moved and moved.unwritten:
         return moved if lifecycle.unwritten(project, session, due.tool_use_id) else None
     if due.workflow and not due.phase:
@@ -391,6 +391,12 @@ def _left(project: OpenProject, session: str, due: Agent) -> None:
             text = _text(due.description, due.prompt)
             with suppress(HoldfastError):  # what is wrong with the state is told elsewhere; `agents prune` removes it
                 keeper.left(Workspace.of(project), workflow, text, due.agent_type)
+
+
+def _no_result(workflow: Workflow, phase: Phase) -> Moved:
+    from holdfast.workflow import verbs
+
+    return Moved(workflow, phase, _NO_RESULT.format(verbs.completing(phase)))
 
 
 def _is_unreadable(project: OpenProject, key: str) -> bool:

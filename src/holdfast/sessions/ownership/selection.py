@@ -136,7 +136,7 @@ def _named(project: Workspace, workflows: Sequence[Workflow], wanted: str, whole
     over = over or (None if found else archived(project, wanted))
     if over is not None:
         raise HoldfastError(
-            f"{quoted(over.workflow.title)} was completed at {clock.minute(over.completed_at)}; "
+            f"{quoted(over.workflow.title)} was {over.workflow.word} at {clock.minute(over.completed_at)}; "
             f"`{command_line('show', over.workflow.id)}` shows it"
         )
     if whole and found and not named(found, wanted, whole=True):

@@ -25,6 +25,7 @@ _PHASE = regex(
     r"(?:\s*(?:/|\bof\b)\s*\d{1,4})?(?P<rest>.*)",
     re.IGNORECASE,
 )
+_MARKED = regex(r"(?<!\w)(\*\*|__|\*|_)(?=\S)([^*_]+)(?<=\S)\1(?!\w)")  # emphasis inside a title
 _NUMBERED = regex(r"(?P<label>\d{1,4}(?:\.\d{1,3})*[A-Za-z]?)[.):]?(?:\s+(?P<title>.*)|$)")
 _LINK = regex(r"\[([^\[\]]*)\]\([^()\s]*\)")
 _ASIDE = regex(r"^\([^()]*\)(?=[*_]{0,2}\s?[:–—-])")  # "Phase 1 (week 2): Build"
@@ -117,6 +118,7 @@ class PhaseList(NamedTuple):
 
 def named(label: str, number: int | None, title: str) -> str:
     """Return a phase's name in a state file. It has the label where that isn't the phase's number."""
+    title = _MARKED.sub(r"\2", title)
     if label == str(number):
         return title or f"Phase {label}"
     return f"Phase {label}: {title}" if title else f"Phase {label}"
