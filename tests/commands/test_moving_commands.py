@@ -107,7 +107,10 @@ def test_update_renames_the_current_phase(root: Path) -> None:
     said = holdfast("update", "--rename", "Draft it ²", root=root).out
 
     assert only(root).phase == "Draft it ²"
-    assert said.startswith("Renamed To undo this: holdfast update --phase 1 --rename Draft\n")
+    assert '"Draft" to "Draft it ²". To undo this: holdfast update --phase 1 --rename Draft\n' in said
+
+    holdfast("update", "--phase", "Publish", "--rename", "Print", root=root)
+    assert (only(root).phases[2].title, only(root).phase) == ("Print", "Draft it ²"), "it is renamed, not begun"
 
 
 @pytest.mark.parametrize(

@@ -484,7 +484,7 @@ def test_a_result_that_is_empty_or_without_a_status_completes_nothing(tool: Tool
 
     assert tool.statuses == BEGUN
     if response == {"status": "completed"}:
-        fired.assert_advised("is active (its agent returned no result, so it isn't completed", "`holdfast done`")
+        fired.assert_advised("is active (its agent returned no result, so it isn't completed", "`holdfast done ")
 
 
 def test_a_notification_without_a_result_completes_nothing(tool: Tool) -> None:

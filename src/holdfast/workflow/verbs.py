@@ -90,7 +90,7 @@ def find_phase(workflow: Workflow, name: str) -> Phase | None:
     """
     wanted, current = names.key(name), due(workflow)
     number = wanted.removeprefix(names.key(workflow.unit))
-    found = [each for each in workflow.phases if wanted in (names.key(each.title), names.key(each.id))]
+    found = [each for each in workflow.phases if wanted in map(names.key, (each.title, each.name, each.id))]
     found.sort(key=lambda each: (current is None or each.id != current.id, each.status == "completed", each.number))
     if not found and number.isdecimal() and workflow.in_order:
         return numbered(workflow, int(number))
@@ -127,7 +127,7 @@ def to_complete(workflow: Workflow, phase: Phase | None, *, note: str = "") -> P
 
 def completing(phase: Phase) -> str:
     """Return the command that completes a phase by its title, so that no other one is meant."""
-    title = one_line(phase.title)
+    title = one_line(phase.name or phase.title)
     plain = not set(title) & set('$`"\\!')  # what a shell reads inside double quotes
     return f'holdfast done "{title}"' if plain else command_line("done", title)
 
