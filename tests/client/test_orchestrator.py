@@ -92,7 +92,7 @@ def test_agents_keep_the_file_and_a_compaction_gives_it_back(run: World) -> None
     assert after.text.count(HEADING) == 1
     given = after.text.split(HEADING)[1]
     print(given)
-    for fact in ("User auth", "1/2 Foundation", "run: executing", "$0.88 of $10", "Reuse the stack", "2.1", "tasks.md"):
+    for fact in ("User auth", "2/2 Endpoints", "run: executing", "$0.88 of $10", "Reuse the stack", "2.1", "tasks.md"):
         assert fact in given
     assert not run.complaints
 
