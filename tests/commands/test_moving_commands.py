@@ -360,3 +360,14 @@ def test_of_several_each_command_is_printed_ready_to_copy(tmp_path: Path) -> Non
         "  holdfast log diff 1 now --workflow payments\n"
         in holdfast("log", "diff", "1", "now", root=tmp_path, code=1).err
     )
+
+
+def test_a_title_that_two_phases_have_is_not_the_name_of_one(tmp_path: Path) -> None:
+    """The command that is printed names the current one by its number, so that it completes nothing else."""
+    holdfast("start", "Book", "--phase", "Review @editor", "--phase", "Review", "--phase", "Ship", root=tmp_path)
+    said = holdfast("done", "--note", "read", root=tmp_path).out
+    assert "phase 2/3" in said
+    refused = holdfast("done", "--note", "read", root=tmp_path, code=1).err
+    assert "`holdfast done 2 --note …`" in refused
+    assert "Ship" in holdfast("done", "2", root=tmp_path).out
+    assert "is completed already" in holdfast("done", "2", root=tmp_path, code=1).err

@@ -316,6 +316,15 @@ POSITIONS = {
         "Phase: 2/3 - Walls (in_progress)",
     ),
     "all done": ("## Phases\n- [x] Base\n- [x] Walls", "Phase: 2/2 - Walls (in_progress)"),
+    "a list of what is over": (
+        "## Completed phases\n- ✅ Base\n- ✅ Walls\n## Phase 1: Base\n- [x] dig\n## Phase 2: Walls\n- [x] brick\n"
+        "## Phase 3: Roof\n- [ ] tile",
+        "Phase: 3/3 - Roof (in_progress)",
+    ),
+    "a count in German": (
+        "## Phase 1 von 2: Planen ✅\n## Phase 2 von 2: Bauen\n- [ ] mauern",
+        "Phase: 2/2 - Bauen (in_progress)",
+    ),
     "headings against boxes": (
         "Done:\n\n✅ **Phase 1: Base** - laid\n✅ **Phase 2: Walls** - up\n\n"
         "## Phase 1: Base - 🔄 IN PROGRESS\n## Phase 2: Walls\n## Phase 3: Roof",

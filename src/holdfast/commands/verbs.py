@@ -145,7 +145,7 @@ def _how(workflow: Workflow, step: Step) -> list[str]:
     """Return lines with the step's prompt, and how to launch its agent or that no agent moves this workflow."""
     if workflow.format not in formats.WITH_AGENTS:
         phase = verbs.due(workflow)
-        done = verbs.completing(phase) if phase else "holdfast done"
+        done = verbs.completing(workflow, phase) if phase else "holdfast done"
         said = [f"No agent moves this workflow: run `{done}` when that is done."] if step.agent else []
         return [*said, *(["", "Prompt:", step.prompt] if step.prompt != step.title else [])]
     return ["", views.call(step), step.prompt] if step.agent or step.prompt != step.title else []

@@ -304,7 +304,7 @@ def _done(workflow: Workflow, due: Phase | None) -> str:
     """Return how to complete a phase that no agent's end completes, by its title, so that no other is meant."""
     if due is None or due.title == UNKNOWN or (due.agent and RECORDS[workflow.format].AGENTS):
         return ""
-    return f", then {verbs.completing(due)}"
+    return f", then {verbs.completing(workflow, due)}"
 
 
 def _leads_to(workflow: Workflow, phase: Phase, step: Step) -> bool:

@@ -116,24 +116,30 @@ def to_complete(workflow: Workflow, phase: Phase | None, *, note: str = "") -> P
             return None
         raise TransitionError(
             f"{workflow.named(before)} {quoted(before.title)} was completed with this very note; if "
-            f"{quoted(current.title)} is done too: `{completing(current)} --note …`, or add --again"
+            f"{quoted(current.title)} is done too: `{completing(workflow, current)} --note …`, or add --again"
         )
     if current is not None and (phase.id == current.id or (not workflow.in_order and phase.id in workflow.due)):
         return phase
     why = "is completed already" if phase.status == "completed" else f"is {phase.status}, not current"
-    now = f"; current is {quoted(current.title)}: `{completing(current)}`" if current else ""
+    now = f"; current is {quoted(current.title)}: `{completing(workflow, current)}`" if current else ""
     raise TransitionError(f"{workflow.named(phase)} {quoted(phase.title)} {why}{now}")
 
 
-def completing(phase: Phase) -> str:
-    """Return the command that completes a phase by its title, so that no other one is meant."""
+def completing(workflow: Workflow, phase: Phase) -> str:
+    """Return the command that completes a phase by its title, so that no other one is meant.
+
+    A phase whose title isn't the only one of its kind, or looks like an option, is named by its number or id.
+    """
     title = one_line(phase.name or phase.title)
+    if not _unique(workflow, phase) or title.startswith("-"):
+        return command_line("done", str(phase.number) if workflow.in_order else phase.id)
     plain = not set(title) & set('$`"\\!')  # what a shell reads inside double quotes
     return f'holdfast done "{title}"' if plain else command_line("done", title)
 
 
 def _ended_with(phase: Phase, note: str) -> bool:
-    return phase.status == "completed" and phase.handover.strip().endswith(note)
+    ends = phase.handover.strip(), phase.handover.strip().rpartition("\n\n")[2]  # a summary has a heading above it
+    return phase.status == "completed" and note in ends
 
 
 def start(project: Records, format: str, start: Start) -> Workflow:

@@ -396,7 +396,7 @@ def _left(project: OpenProject, session: str, due: Agent) -> None:
 def _no_result(workflow: Workflow, phase: Phase) -> Moved:
     from holdfast.workflow import verbs
 
-    return Moved(workflow, phase, _NO_RESULT.format(verbs.completing(phase)))
+    return Moved(workflow, phase, _NO_RESULT.format(verbs.completing(workflow, phase)))
 
 
 def _is_unreadable(project: OpenProject, key: str) -> bool:

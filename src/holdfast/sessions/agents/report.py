@@ -77,7 +77,7 @@ def report_unmoved(event: Call, context: Context) -> list[wording.Message]:
         return []
     unit = workflow.unit
     lead = f"No {unit} moved: nothing ties this agent to the {unit} that is due."
-    done = f"When done: {verbs.completing(due)}"
+    done = f"When done: {verbs.completing(workflow, due)}"
     given = wording.fenced(lead, [f"Due: {workflow.named(due)} {wording.quoted(due.title)}. {done}"])
     text = (
         f"{given}\nTo launch an agent for a {unit}, use its id or exact "

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _PHASE = regex(
     rf"(?P<before>\W*)(?:\d{{1,3}}[.)]\s+)?phase\s+#?(?P<label>{LABEL})(?!\.?\w|\s?[-–]\s?\d)"
-    r"(?:\s*(?:/|\bof\b)\s*\d{1,4})?(?P<rest>.*)",
+    r"(?:\s*(?:/|\b(?:of|von)\b)\s*\d{1,4})?(?P<rest>.*)",
     re.IGNORECASE,
 )
 _MARKED = regex(r"(?<!\w)(\*\*|__|\*|_)(?=\S)([^*_]+)(?<=\S)\1(?!\w)")  # emphasis inside a title
@@ -249,6 +249,8 @@ def _under(lines: list[Line]) -> list[Phase]:
 
 def _is_phases(title: str) -> bool:
     words = markdown.words(title[:80])
+    if statuses.word(title[:80]) or {"future", "next", "remaining"} & set(words):  # "Completed phases" are only some
+        return False
     return ("phases" in words[-1:] and len(words) < 4) or (
         words[:1] in (["phases"], ["phase"]) and words[1:] != [] and _OVERVIEWS.issuperset(words[1:])
     )
