@@ -145,15 +145,15 @@ class Orchestration:
         run = self.project.holdfast
         run("update", "--read", MORE_READING, *reminders, *context)
         run("done", "--note", NOTES[4])
-        run("update", "--phase", "Internal Links")
+        run("update", "--rename", "Internal Links")
         self.at(5, "Internal Links")
         run("done", "--note", NOTES[5])
-        run("update", "--phase", "Pictures")
+        run("update", "--rename", "Pictures")
         self.at(6, "Pictures")
         self.facts += [MORE_READING, *REMINDERS, "page: case-studies", "plan_number: 12", NOTES[4], NOTES[5]]
         return Shown(
             "The work goes on: two phases are completed",
-            "holdfast update --read … --remind … --set …, then twice: holdfast done --note … and update --phase NAME",
+            "holdfast update --read … --remind … --set …, then twice: holdfast done --note … and update --rename NAME",
             [self.kept()],
             "The model calls these commands from its Bash tool. They change the same file; what was there stays.",
         )

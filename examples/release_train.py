@@ -163,19 +163,21 @@ def supervise(project: Stage) -> Shown:
 
 
 def replan(project: Stage) -> Shown:
-    """The document is edited in the middle of the run, and pending tasks follow."""
+    """The document is edited in the middle of the run: a new task is added, and one that is gone is skipped."""
     changed = PLAN.replace("#### Task 2.2: Upload by hand", "#### Task 2.3: Let the pipeline upload")
     project.write(DOCUMENT, changed)
     printed = project.holdfast("orchestrator", "check", code=1)
     promise("task 2.2 is missing" in printed, "the gap in the numbers is named")
     agent = project.agent(EXECUTOR, "Task 2.1", "Do it.")
     agent.about_to()
-    promise(listed(project, "pending_tasks") == ["2.3", "3.1", "4.1"], "the pending tasks follow the document")
+    promise(listed(project, "pending_tasks") == ["2.2", "2.3", "3.1", "4.1"], "the new task of the document is added")
+    project.holdfast("orchestrator", "task", "skip", "2.2")
+    promise(listed(project, "pending_tasks") == ["2.3", "3.1", "4.1"], "the task that is gone is left out")
     return Shown(
         "The task document is edited during the run",
-        "holdfast orchestrator check, PreToolUse (Agent)",
+        "holdfast orchestrator check, PreToolUse (Agent), holdfast orchestrator task skip 2.2",
         [Panel("what check prints", printed)],
-        "A pending task that is gone from the document goes, a new one is added. Tasks that were started stay.",
+        "A new task is added. One that is gone from the document stays until you skip it.",
     )
 
 

@@ -268,12 +268,13 @@ import sys
 from pathlib import Path
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry as formats
+from holdfast.workflow import verbs
 from holdfast.workflow.model import Changes
 keeper = formats.get(sys.argv[2])
 for number in range(int(sys.argv[3])):
     project = Workspace.open(Path(sys.argv[1]))
     (workflow,) = keeper.find(project).workflows
-    keeper.update(project, workflow, Changes(phase=f"Name {number}"))
+    verbs.update(project, workflow, Changes(phase=f"Name {number}"))
     project.close()
 """
 

@@ -172,7 +172,7 @@ def test_an_added_format_keeps_a_workflow(tree: Path, place: Place) -> None:
         tree, place, "start", "Release", "--format", "worklist", "--phase", "Tag it", "--phase", "Say so"
     )
     assert "Started in .worklist/list.json" in started
-    assert holdfast(tree, place, "done").startswith('Completed item "Tag it".')
+    assert holdfast(tree, place, "done").startswith('Completed item 1/2 "Tag it".')
     shown = json.loads(holdfast(tree, place, "show", "--json"))
     assert (shown["format"], shown["phase"], shown["status"]) == ("worklist", "Say so", "active")
 

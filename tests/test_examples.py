@@ -187,7 +187,7 @@ def test_two_sessions_are_driven_to_their_end(tmp_path: Path) -> None:
     assert "Also ready, to work on in parallel: task IMPL-1.3" in handed
     assert "Tokens are signed with ES256" in handed
     compacted, failed = step(text, "in the background"), step(text, "API error")
-    assert "IMPL-1.2 " in compacted and "Next step: go on with it" in compacted
+    assert "IMPL-1.2 " in compacted and "Next step: go on" in compacted
     assert 'Task IMPL-1.3 "Build the logout" is completed' in compacted
     assert "blocked: IMPL-1.4" in failed
     assert "- [x] **IMPL-2**: Update the README" in step(text, "session is completed")

@@ -69,7 +69,7 @@ def test_a_plan_that_no_save_has_taken_over_is_one_line(desk: Desk) -> None:
     told = desk.begin("startup").context
 
     assert told.startswith("Plan in progress in this project.") and "\nCLAUDE/Plan/001-tide/PLAN.md\n" in told
-    assert told.endswith('To take it up, run `holdfast start "TITLE" --read PATH`.')
+    assert told.endswith('To take it up, run `holdfast start "TITLE" --read PATH` with --phase for each phase.')
     assert "holdfast next" not in told and not (desk.root / "untracked").exists()
 
     for number in range(2, 20):
@@ -78,7 +78,7 @@ def test_a_plan_that_no_save_has_taken_over_is_one_line(desk: Desk) -> None:
         other.write_text(plan.read_text())
     told = desk.begin("clear").context
     assert " more\n" in told and "holdfast list" not in told and len(told) <= 600
-    assert told.endswith('To take one up, run `holdfast start "TITLE" --read PATH`.')
+    assert told.endswith('To take one up, run `holdfast start "TITLE" --read PATH` with --phase for each phase.')
 
 
 def test_the_memory_file_is_seen_before_the_first_compaction(desk: Desk) -> None:
