@@ -296,7 +296,7 @@ def test_units_follow_one_another(dev: Machine) -> None:
         assert units.due(data, dev) == unit
         units.complete(data, dev, unit, AT)
     assert units.due(data, dev) == "verification"
-    assert not units.are_completed(data, dev)
+    assert units.due(data, dev)
     units.begin_next(data, dev, AT)
     assert transitions.current(data) == "verification"
 

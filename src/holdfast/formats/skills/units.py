@@ -85,8 +85,3 @@ def begin_next(data: dict[str, Any], rules: Machine, at: str) -> None:
     unit = due(data, rules)
     if unit and status(data, unit) not in ("in_progress", "blocked"):
         begin(data, rules, unit, at)
-
-
-def are_completed(data: Mapping[str, Any], rules: Machine) -> bool:
-    """Return whether every unit is completed."""
-    return not due(data, rules)
