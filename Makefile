@@ -51,12 +51,12 @@ requirements: $(READY)
 # What is generated from the program: pages of docs/reference, hooks/hooks.json and settings.example.json.
 reference: $(READY)
 	@echo "The pages and the registration that are generated from the program …"
-	@$(BIN)/python -m pages
+	@$(BIN)/python -m tools.pages
 
 # The README's picture: a session before and after a compaction, exported from the demo.
 picture: $(READY)
 	@echo "The demo, for the picture …"
-	@$(BIN)/python -m pages --picture
+	@$(BIN)/python -m tools.pages --picture
 
 # The documentation as a site in .site, which can be read and searched without a network; any warning is an error.
 docs: reference .zensical/.ready
@@ -71,11 +71,11 @@ docs: reference .zensical/.ready
 # Builds sdist, wheel and a wheel with a relay for each platform in dist/, checks what they hold, and tries those for this
 # machine in an empty home. It uploads nothing.
 release: .release/.ready
-	@.release/bin/python -m release
+	@.release/bin/python -m tools.release
 
 # Only builds them.
 wheels: .release/.ready
-	@.release/bin/python -m release --only-build
+	@.release/bin/python -m tools.release --only-build
 
 .release/.ready: pyproject.toml
 	@echo "What builds and checks, and a C compiler for every platform, once …"
@@ -86,26 +86,26 @@ wheels: .release/.ready
 
 # How much survives a hundred compactions with 250 facts planted, in every row, killed at every write as well.
 simulate: $(READY)
-	@$(BIN)/holdfast simulate --full --cycles 100 --facts 250 --kill
+	@$(BIN)/python -m tools.survival --full --cycles 100 --facts 250 --kill
 
 # Writes the score's table into docs/survival-score.md.
 score: $(READY)
 	@echo "Every row in every format, killed at every write; this takes many minutes …"
-	@$(BIN)/python bench/score.py
+	@$(BIN)/python -m tools.survival.page
 
 # What events cost, beside floors, other frameworks and other ways of registration; on the real client if make clients
 # fetched it. Writes docs/benchmarks.md and its pictures.
 bench: $(READY) .bench/.ready
-	$(BIN)/python -m bench
+	$(BIN)/python -m tools.bench
 
 # What is compared and what draws, each of one version; what cannot be fetched is left out and named in the page.
-.bench/.ready: $(wildcard bench/jobs/*.*)
+.bench/.ready: $(wildcard tools/bench/jobs/*.*)
 	@echo "What is compared and what draws, once; this takes a minute or two …"
 	@rm -rf .bench && mkdir -p .bench/js
 	-$(PYTHON) -m venv .bench/venv
 	-.bench/venv/bin/python -m pip install --quiet --disable-pip-version-check matplotlib==3.11.2
 	-.bench/venv/bin/python -m pip install --quiet --disable-pip-version-check cchooks==0.1.5 claude-hook-utils==0.4.0
-	cp bench/jobs/*.mjs bench/jobs/*.ts .bench/js
+	cp tools/bench/jobs/*.mjs tools/bench/jobs/*.ts .bench/js
 	-cd .bench/js && npm install --silent --no-audit --no-fund --ignore-scripts --omit=optional --omit=peer --prefix . \
 		cc-hooks-ts@2.1.251 @mizunashi_mana/claude-code-hook-sdk@6.0.0 reflect-metadata@0.2.2 \
 		@goodfoot/claude-code-hooks@1.9.0 @esbuild/$(PLATFORM)@0.24.2
@@ -116,7 +116,7 @@ bench: $(READY) .bench/.ready
 # registration.
 plugin: $(READY) .release/.ready
 	@echo "The relay for each platform, twice; then uv, and the packages locked from the registry …"
-	.release/bin/python -m release.relays
+	.release/bin/python -m tools.release.relays
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/python plugin/lock.py
 

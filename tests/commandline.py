@@ -13,6 +13,7 @@ from unittest import mock
 from holdfast import cli
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -31,10 +32,22 @@ class Said:
 
 
 def holdfast(*arguments: str, root: Path | None = None, session: str = "", code: int | None = 0) -> Said:
-    """Run a command and expect an exit code.
+    """Run a command and expect an exit code, as `run` does."""
+    return run(cli.main, *arguments, root=root, session=session, code=code)
+
+
+def run(
+    main: Callable[[list[str]], object],
+    *arguments: str,
+    root: Path | None = None,
+    session: str = "",
+    code: int | None = 0,
+) -> Said:
+    """Run a program's main function and expect an exit code.
 
     Args:
-        arguments: the command line after `holdfast`.
+        main: takes the command line.
+        arguments: the command line after the program's name.
         root: the project, given as the model's shell has it: in HOLDFAST_PROJECT_DIR.
         session: the session whose Bash tool runs it; none for a person's terminal.
         code: the exit code expected; None for any.
@@ -45,7 +58,7 @@ def holdfast(*arguments: str, root: Path | None = None, session: str = "", code:
     with mock.patch.dict(os.environ, {name: value for name, value in given.items() if value}):
         try:
             with redirect_stdout(out), redirect_stderr(err):
-                cli.main([str(argument) for argument in arguments])
+                main([str(argument) for argument in arguments])
         except SystemExit as end:
             ended = end.code
     said = Said(ended if isinstance(ended, int) else 0 if ended is None else 1, out.getvalue(), err.getvalue())

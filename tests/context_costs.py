@@ -11,7 +11,6 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast import formats
 from holdfast.formats import WITH_AGENTS
 from holdfast.sessions.ownership import sessions
 from holdfast.sessions.workspace import Workspace
@@ -19,6 +18,7 @@ from holdfast.testing import HoldfastProject
 from holdfast.workflow.wording import units
 from tests.commandline import holdfast
 from tests.signals import Agent
+from tools.survival import samples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -65,7 +65,7 @@ def _session(project: HoldfastProject, name: str, rich: bool) -> Iterator[tuple[
     yield "SessionStart (startup)", project.fire("SessionStart", "SessionStart-startup-tui")
     given = ("--phase", f"Design{agent}", "--phase", f"Build{agent}", *(RICH if rich else ()))
     holdfast("start", "User auth", "--format", name, *given, root=project.root, session=project.session)
-    if not formats.samples()[name].BEGINS:
+    if not samples.of(name).BEGINS:
         holdfast("next", root=project.root, session=project.session)
     yield "UserPromptSubmit", project.fire("UserPromptSubmit")
     yield "PreCompact", project.fire("PreCompact", "PreCompact-auto")
@@ -96,7 +96,7 @@ def _text(fired: Fired) -> str:
 def table(folder: Path) -> str:
     """Return the table of all formats with a sample; their projects are made in `folder`."""
     counted: dict[str, list[dict[str, int]]] = {}
-    for name in formats.samples():
+    for name in samples.FORMATS:
         for rich in (False, True):
             project = HoldfastProject(folder / f"{name}-{rich}")
             (project.root / ".claude").mkdir(parents=True)

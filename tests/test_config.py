@@ -10,7 +10,7 @@ import pytest
 
 from holdfast import config, paths
 from holdfast.config_keys import Config, HandlersSection, Price
-from pages import reference
+from tools.pages import reference
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,6 +11,7 @@ import pytest
 from holdfast import formats
 from holdfast.workflow.wording import units
 from tests.context_costs import COMPACTION, RESUME, told
+from tools.survival import samples
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +36,7 @@ def own(text: str) -> int:
     return sum(units(line) for line in lines if line not in RICH)
 
 
-@pytest.mark.parametrize("name", formats.samples())
+@pytest.mark.parametrize("name", samples.FORMATS)
 def test_the_guidance_of_two_phases_is_short(holdfast_project: Callable[..., HoldfastProject], name: str) -> None:
     """Every fact is there in 500 characters and what only this format keeps; only the heading differs after a crash."""
     texts = told(holdfast_project(), name, rich=False)
@@ -48,7 +49,7 @@ def test_the_guidance_of_two_phases_is_short(holdfast_project: Callable[..., Hol
     assert [texts[event] for event in ("SessionStart (startup)", "UserPromptSubmit", "Stop")] == ["", "", ""]
 
 
-@pytest.mark.parametrize("name", formats.samples())
+@pytest.mark.parametrize("name", samples.FORMATS)
 def test_more_facts_cost_only_their_own_lines(holdfast_project: Callable[..., HoldfastProject], name: str) -> None:
     """Required reading, reminders and a value: their lines, three headings, and what to do with the reading."""
     text = told(holdfast_project(), name, rich=True)[COMPACTION]
@@ -56,7 +57,7 @@ def test_more_facts_cost_only_their_own_lines(holdfast_project: Callable[..., Ho
     assert units(text) <= MOST + own(text) + sum(map(len, RICH)) + len("Key reminders:\nContext:\n") + 80, text
 
 
-@pytest.mark.parametrize("name", formats.samples())
+@pytest.mark.parametrize("name", samples.FORMATS)
 def test_no_text_speaks_of_how_holdfast_works(holdfast_project: Callable[..., HoldfastProject], name: str) -> None:
     """Nor does any hold a 64-digit hash."""
     for event, text in told(holdfast_project(), name, rich=True).items():

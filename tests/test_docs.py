@@ -11,9 +11,9 @@ import click
 import pytest
 
 from holdfast import cli
-from pages import picture, reference, registration
 from tests import context_costs
 from tests.processes import ROOT
+from tools.pages import picture, reference, registration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ import pytest
 
 import holdfast
 from holdfast import cli
-from pages import reference
+from tools.pages import reference
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -26,7 +26,7 @@ MAKEFILE = (ROOT / "Makefile").read_text()
 
 def test_the_configuration_table_is_the_models() -> None:
     """Every key of the configuration has a line on its page, with its default."""
-    between = REFERENCE["configuration"].split("python -m pages -->\n")[1].split("<!-- end of")[0]
+    between = REFERENCE["configuration"].split("python -m tools.pages -->\n")[1].split("<!-- end of")[0]
     assert between == reference.configuration_table(), "make reference"
 
 

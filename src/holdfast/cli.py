@@ -22,7 +22,7 @@ _PURPOSES = {
     "Set up": ("install", "uninstall", "doctor", "config", "formats", "demo"),
     "Keep a workflow": ("start", "next", "done", "update", "cancel", "reopen", "resume"),
     "See what happens and what happened": ("status", "list", "show", "agents", "watch", "log", "explain", "report"),
-    "Measure": ("cost", "profile", "simulate"),
+    "Measure": ("cost",),
     "Export and delete": ("export", "forget"),
     "Run handlers": ("handlers", "server"),
 }

@@ -235,7 +235,7 @@ def _load_for_both(plan: Sequence[Call]) -> None:
 
 
 def passed(point: str, answers: Sequence[Answer] = (), at: float | None = None) -> None:
-    """Record, if HOLDFAST_TRACE is set (`holdfast profile`), that the event has passed a point.
+    """Record, if HOLDFAST_TRACE is set (`python -m tools.profile`), that the event has passed a point.
 
     Args:
         point: one of `trace.POINTS`; nothing is recorded after the last one.

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
-from holdfast_checkbox import adapter, sample
+from holdfast_checkbox import adapter
 from rich.console import Console
 
 from holdfast import checks, formats, paths
@@ -34,13 +34,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from holdfast.checks import Finding
-    from holdfast.formats.sample import Sample
     from holdfast.testing import HoldfastProject
     from holdfast.workflow.adapter import Format
     from tests.conftest import RunPython
 
 ADAPTER: Format = adapter
-SAMPLE: Sample = sample
 TITLE = "Release 1.2"
 STATE = "checklists/release-1-2.md"
 
@@ -316,7 +314,7 @@ BAD = {
     "NAME = 'other'\n": "its record has no ADAPTER",
     "TOP = '../elsewhere'\n": "'../elsewhere' isn't a path below a project's root",
     "UNIT = 3\n": "UNIT in its record is no str",
-    "ADAPTER = 'holdfast_broken.sample'\n": "holdfast_broken.sample has no function find",
+    "ADAPTER = 'holdfast_broken.markdown'\n": "holdfast_broken.markdown has no function find",
     "COMMANDS = 'Help.'\n": "ModuleNotFoundError: No module named 'holdfast_broken.commands'",
     "SOURCES = ('*/notes.md',)\n": "ModuleNotFoundError: No module named 'holdfast_broken.detector'",
     "CHECK = 'states'\n": "Holdfast has a check 'states' of its own",

@@ -22,7 +22,6 @@ from holdfast.sessions.forget import erasure
 from holdfast.sessions.forget.ledger_rows import Scope
 from holdfast.sessions.history import archive, generations, history
 from holdfast.sessions.workspace import Workspace
-from holdfast.survival import report, trials
 from holdfast.workflow import guidance, places, registry, statefile, verbs
 from holdfast.workflow.model import Changes, Start
 from tests import brought, described
@@ -591,12 +590,3 @@ def test_its_guidance_says_where_it_is(kit: Kit) -> None:
     assert ("Use a stack" in given.sidecar_text) == bool(now.phases[0].handover)
     assert len(given.text) <= guidance.LIMIT_UNITS
     assert given == guidance.build(kit.only(), root=kit.root, sidecar=kit.root / "sidecar.md")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name, record in RECORDS.items() if record.SAMPLE])
-def test_it_survives_the_simulation(name: str) -> None:
-    """Facts are planted in it, and are there after a compaction."""
-    found = trials.one(trials.Job(cycles=1, facts=trials.LEAST), "warm", name)
-
-    assert found.holds, "\n".join(report.complaints([found]))

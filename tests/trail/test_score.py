@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, get_args
 import pytest
 
 from holdfast.clients.claude import transcripts
-from holdfast.survival import ordinary
-from holdfast.survival.ordinary import CLIENTS_OWN, GOAL, PLANTED, Tool
 from holdfast.trail import text as trail
 from holdfast.workflow import wording
 from tests.trail.transcribed import CLIENTS, HOME, Transcript
+from tools.survival import ordinary
+from tools.survival.ordinary import CLIENTS_OWN, GOAL, PLANTED, Tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable

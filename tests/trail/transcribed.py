@@ -7,9 +7,9 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING
 
-from holdfast.survival.worklog import Entry, Worked, shape
 from holdfast.testkit import agent
 from tests.processes import ROOT
+from tools.survival.worklog import Entry, Worked, shape
 
 if TYPE_CHECKING:
     from pathlib import Path

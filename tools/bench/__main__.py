@@ -1,6 +1,6 @@
 """Measuring what Holdfast costs, side by side with others, and writing it down.
 
-    python -m bench [PART…] [--rounds N] [--growth-rounds N] [--range NAME …] [--quick] [--calls N]
+    python -m tools.bench [PART…] [--rounds N] [--growth-rounds N] [--range NAME …] [--quick] [--calls N]
                     [--client VERSION | --no-client]
 
 Without a PART all are measured. With some, the others' figures stay as the last run left them in .bench/results.json,
@@ -16,8 +16,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from bench import machine, marks, page, parts
-from bench.race import WrongAnswerError
+from tools.bench import machine, marks, page, parts
+from tools.bench.race import WrongAnswerError
 
 PARTS = ("processes", "client", "growth")
 WAITS = {

@@ -7,17 +7,17 @@ import shutil
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from bench import place as places
-from bench import race
-from bench.race import Contestant
 from holdfast.install import registration
 from holdfast.testkit.client import encoded
+from tools.bench import place as places
+from tools.bench import race
+from tools.bench.race import Contestant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from bench.place import Place
+    from tools.bench.place import Place
 
 UNMATCHED = "PreToolUse, no handler matches"
 MATCHED = "PreToolUse (Bash), the trivial job"

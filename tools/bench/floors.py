@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 
-from bench.race import Contestant
+from tools.bench.race import Contestant
 
 BARE = "python -I -S -c pass"
 COLD = "cold floor"

@@ -12,7 +12,6 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bench.place import SESSION, run
 from holdfast import paths
 from holdfast.clients import claude
 from holdfast.config import Config
@@ -25,6 +24,7 @@ from holdfast.sessions.reading import reads
 from holdfast.sessions.workspace import Workspace
 from holdfast.testkit.client import Client, encoded
 from holdfast.testkit.place import Place as Throwaway
+from tools.bench.place import SESSION, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -133,7 +133,7 @@ def make(name: str, size: int, top: Path, events: Sequence[str]) -> Place:
     """Install Holdfast into an empty home, give the project a workflow of this session, and fill it to a size.
 
     Args:
-        name: what grows: a range of `bench/growth.py`.
+        name: what grows: a range of `tools/bench/growth.py`.
         size: its size.
         top: the folder for home and project.
         events: the events to measure; a ledger is filled in the tables that these events use.

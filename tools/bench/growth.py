@@ -10,7 +10,7 @@ slows the machine for a second slows both. Two ways of measuring:
 What is called `holdfast …` is no event but a command: it looks at every task, so its time may grow with them, and no
 server answers it.
 
-    python -m bench.growth [--range NAME …] [--rounds N] [--quick] [--json] [--only cold|warm]
+    python -m tools.bench.growth [--range NAME …] [--rounds N] [--quick] [--json] [--only cold|warm]
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench import grown
-from bench.grown import COMMAND, REST_S, Place
-from bench.place import answered, run
-from bench.race import WrongAnswerError
+from tools.bench import grown
+from tools.bench.grown import COMMAND, REST_S, Place
+from tools.bench.place import answered, run
+from tools.bench.race import WrongAnswerError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

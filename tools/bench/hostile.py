@@ -1,6 +1,6 @@
 """Kill and stop the warm server and its children at every step of the handshake.
 
-`python -m bench.hostile [ROUNDS] [SEED]`.
+`python -m tools.bench.hostile [ROUNDS] [SEED]`.
 
 Each round fires one guarded call through the registered command and, while that is answered, sends a signal to the
 server or to its children. The guard refuses every call and notes that it ran. So a reply that is no refusal is a call
@@ -23,13 +23,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench import place as places
-from bench import race
 from holdfast.server import servers
 from holdfast.testkit.client import encoded
+from tools.bench import place as places
+from tools.bench import race
 
 if TYPE_CHECKING:
-    from bench.place import Place
+    from tools.bench.place import Place
 
 GUARD = """\
 import os

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bench import firing, floors, mix
-from bench.client import ways
-from bench.grown import COMMAND
+from tools.bench import firing, floors, mix
+from tools.bench.client import ways
+from tools.bench.grown import COMMAND
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -65,7 +65,7 @@ def medians(race: Results, kind: str) -> dict[str, float]:
 
 
 def growth(points: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, str], float]:
-    """Return (range, event, mode) → the ratio of the slowest size to the smallest size (`bench/growth.py`)."""
+    """Return (range, event, mode) → the ratio of the slowest size to the smallest size (`tools/bench/growth.py`)."""
     curves: dict[tuple[str, str, str], float] = {}
     for point in points:
         curve = point["range"], point["event"], point["mode"]

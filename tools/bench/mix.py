@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bench.firing import MATCHED
+from tools.bench.firing import MATCHED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bench import firing, floors, mix
-from bench.marks import Mark, Results, growth, marks, medians
+from tools.bench import firing, floors, mix
+from tools.bench.marks import Mark, Results, growth, marks, medians
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -11,13 +11,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench import firing, floors, machine, peers, place, race, server, unshipped
-from bench.client import added
+from tools.bench import firing, floors, machine, peers, place, race, server, unshipped
+from tools.bench.client import added
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 FETCHED = ROOT / ".bench"
 
 
@@ -71,7 +71,7 @@ def client(version: str, calls: int) -> dict[str, Any]:
     program = added.binary(version)
     if program is None:
         return {"client": {"why": f"no client {version} is installed; `make clients` fetches it"}}
-    command = [str(ROOT / "tests/client/alone"), sys.executable, "-m", "bench.client", str(program), str(calls)]
+    command = [str(ROOT / "tests/client/alone"), sys.executable, "-m", "tools.bench.client", str(program), str(calls)]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
     return {"client": {**json.loads(done.stdout), "version": version, **machine.now()}}
 
@@ -80,14 +80,14 @@ def growth(*arguments: str) -> dict[str, Any]:
     """Return the points of the growth curves under `growth`.
 
     Args:
-        arguments: the arguments of `bench/growth.py` besides `--json`.
+        arguments: the arguments of `tools/bench/growth.py` besides `--json`.
 
     Raises:
         subprocess.CalledProcessError: they couldn't be measured.
     """
-    if not (ROOT / "bench" / "growth.py").exists():
-        return {"growth": {"why": "there is no bench/growth.py"}}
-    command = [sys.executable, "-m", "bench.growth", "--json", *arguments]
+    if not (ROOT / "tools" / "bench" / "growth.py").exists():
+        return {"growth": {"why": "there is no tools/bench/growth.py"}}
+    command = [sys.executable, "-m", "tools.bench.growth", "--json", *arguments]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
     return {"growth": {"points": points(json.loads(done.stdout)), **machine.now()}}
 
@@ -104,7 +104,7 @@ def merged(before: dict[str, Any], found: dict[str, Any], ranges: Sequence[str])
 
 
 def points(found: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the points of `bench/growth.py --json` in the page's shape, each size with its label."""
+    """Return the points of `tools/bench/growth.py --json` in the page's shape, each size with its label."""
     named = ("range", "size", "event", "ms", "ratio")
     return [
         {name: each[name] for name in named} | {"mode": each["way"], "label": label(each["size"])}
@@ -125,5 +125,5 @@ def draw(results: Path, folder: Path) -> str | None:
     python = FETCHED / "venv" / "bin" / "python"
     if not python.exists():
         return "no matplotlib in .bench/venv; the pictures are as they were"
-    done = subprocess.run([python, ROOT / "bench" / "plots.py", results, folder], check=False)
+    done = subprocess.run([python, ROOT / "tools" / "bench" / "plots.py", results, folder], check=False)
     return "the pictures could not be drawn" if done.returncode else None

@@ -8,14 +8,14 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bench.place import JOBS
-from bench.race import Contestant
 from holdfast.testkit.client import encoded
+from tools.bench.place import JOBS
+from tools.bench.race import Contestant
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bench.place import Place
+    from tools.bench.place import Place
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Peer:
 
     Attributes:
         name: its name in the table, beginning with its name in the registry.
-        program: its program, relative to the folder of fetched programs or of `bench/jobs`.
+        program: its program, relative to the folder of fetched programs or of `tools/bench/jobs`.
         code: the exit code with which it refuses.
     """
 

@@ -8,11 +8,11 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import race
 from holdfast.install import registration
 from holdfast.server import servers
 from holdfast.testkit.client import Client, encoded
 from holdfast.testkit.place import Place as Throwaway
+from tools.bench import race
 
 SESSION = "0d3f0d5e-0000-4000-8000-00000000bec4"
 JOBS = Path(__file__).parent / "jobs"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from holdfast.server import servers
 
 if TYPE_CHECKING:
-    from bench.place import Place
+    from tools.bench.place import Place
 
 IDLE = 10.0  # seconds of measurement
 _SETTLING = 2.0  # seconds before that, in which processes of the last event may end

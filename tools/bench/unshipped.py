@@ -8,17 +8,17 @@ import subprocess
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bench.alternatives import starting
-from bench.client import ways
-from bench.race import Contestant
 from holdfast.install import registration
 from holdfast.testkit.client import encoded
+from tools.bench.alternatives import starting
+from tools.bench.client import ways
+from tools.bench.race import Contestant
 
 if TYPE_CHECKING:
     from contextlib import ExitStack
     from pathlib import Path
 
-    from bench.place import Place
+    from tools.bench.place import Place
 
 _HEAD = b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
 

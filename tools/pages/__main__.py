@@ -1,10 +1,10 @@
-"""Writing what is generated from the program anew: `python -m pages`; with `--picture`, the picture as well."""
+"""Writing what is generated from the program anew: `python -m tools.pages`; with `--picture`, the picture as well."""
 
 from __future__ import annotations
 
 import sys
 
-from pages import picture, reference, registration
+from tools.pages import picture, reference, registration
 
 
 def main(arguments: list[str]) -> None:

@@ -19,7 +19,7 @@ from holdfast.testkit import demo, stage
 if TYPE_CHECKING:
     from holdfast.testkit.acts import Shown
 
-PLACE = Path(__file__).resolve().parents[1] / "docs" / "session.svg"
+PLACE = Path(__file__).resolve().parents[2] / "docs" / "session.svg"
 COLUMNS = 84
 _NOW = "2026-03-02T09:30:00Z"  # so that the same program draws the same picture
 _MARK = "5d68f81ee5cd"  # in place of one that is made from the path of the demo's folder

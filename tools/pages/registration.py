@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 from holdfast.install import wanted_events
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def files() -> dict[Path, str]:

@@ -1,4 +1,4 @@
-"""`holdfast profile`: replay recorded events and show where the time goes."""
+"""The profile replay: `python -m tools.profile` replays recorded events and shows where the time goes."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ from rich.text import Text
 from holdfast.clients.claude import events
 from holdfast.commands import options, sheet
 from holdfast.errors import HoldfastError
-from holdfast.profile import double, findings, replay, selection, wording
 from holdfast.server import servers
 from holdfast.sessions.history import recordings
 from holdfast.workflow import places
 from holdfast.workflow.wording import clean, count
+from tools import program
+from tools.profile import double, findings, replay, selection, wording
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from holdfast.profile.findings import Findings
-    from holdfast.profile.selection import Chosen
     from holdfast.sessions.workspace import Workspace
+    from tools.profile.findings import Findings
+    from tools.profile.selection import Chosen
 
 
-@click.command(name="profile")
+@click.command()
 @options.number_option("--rounds", 3, "How often each event is replayed.")
 @click.option(
     "--event", type=click.Choice(tuple(events.EVENTS)), metavar="NAME", help="Replay only events of this name."
@@ -54,7 +55,7 @@ def command(rounds: int, event: str | None, cold: bool, limit: int, as_json: boo
 
     \b
     Example:
-      holdfast profile --event PreToolUse --rounds 5
+      python -m tools.profile --event PreToolUse --rounds 5
     """
     project = options.open_project(project_dir)
     asked = selection.wanted(project)
@@ -130,3 +131,12 @@ def _print(found: Findings, said: Sequence[str]) -> None:
     console.print()
     for line in (*wording.verdict(found), *said[1:]):
         console.print(Text(clean(line)))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line."""
+    program.run(command, "profile", arguments)
+
+
+if __name__ == "__main__":
+    main()

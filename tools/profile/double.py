@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.clients.claude import scopes
 from holdfast.install import launcher
-from holdfast.profile import relocation
-from holdfast.profile.relocation import Move
 from holdfast.project import OpenProject, Project
-from holdfast.testkit import belongings
 from holdfast.testkit.place import Place
+from tools import belongings
+from tools.profile import relocation
+from tools.profile.relocation import Move
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

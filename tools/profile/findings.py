@@ -7,12 +7,12 @@ from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from holdfast.profile.figures import Spread
+from tools.profile.figures import Spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from holdfast.profile.firing import Called, Firing
+    from tools.profile.firing import Called, Firing
 
 Each = TypeVar("Each")
 

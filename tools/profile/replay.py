@@ -10,15 +10,15 @@ from holdfast.clients.claude import events
 from holdfast.dispatch import trace
 from holdfast.errors import HoldfastError
 from holdfast.install import registration
-from holdfast.profile import firing, warm
 from holdfast.testkit.client import Client
+from tools.profile import firing, warm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from holdfast.profile.double import Double
-    from holdfast.profile.firing import Firing
+    from tools.profile.double import Double
+    from tools.profile.firing import Firing
 
 SETTLE_TIMEOUT_S = 3.0
 """How long after the command's end the process that answered may still be working."""

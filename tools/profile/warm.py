@@ -16,7 +16,7 @@ from holdfast.testkit.client import Client
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.profile.double import Double
+    from tools.profile.double import Double
 
 START_TIMEOUT_S = 20.0
 """Time for the server to answer."""

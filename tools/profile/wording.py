@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from holdfast.profile import double
-from holdfast.profile.findings import SLOW_MS, OfEvent, stages
+from tools.profile import double
+from tools.profile.findings import SLOW_MS, OfEvent, stages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.profile.figures import Spread
-    from holdfast.profile.findings import Findings, OfHandler
-    from holdfast.profile.selection import Chosen
+    from tools.profile.figures import Spread
+    from tools.profile.findings import Findings, OfHandler
+    from tools.profile.selection import Chosen
 
 LEAST_MS = 0.05
 """A part of the server's time below this isn't mentioned."""

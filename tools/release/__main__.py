@@ -8,9 +8,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from release import contents, relays, trial, version, wheels
+from tools.release import contents, relays, trial, version, wheels
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 DIST = ROOT / "dist"
 
 

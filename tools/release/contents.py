@@ -7,7 +7,7 @@ import tarfile
 import zipfile
 from typing import TYPE_CHECKING
 
-from release import wheels
+from tools.release import wheels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

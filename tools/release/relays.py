@@ -158,4 +158,4 @@ def _mach(program: bytes, name: str) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    bundle(build(), Path(__file__).resolve().parents[1] / "plugin" / "relays")
+    bundle(build(), Path(__file__).resolve().parents[2] / "plugin" / "relays")

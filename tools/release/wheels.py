@@ -8,7 +8,7 @@ import zipfile
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from release import relays
+from tools.release import relays
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

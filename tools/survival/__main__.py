@@ -1,4 +1,4 @@
-"""`holdfast simulate`: compact planted workflows, and show what survives."""
+"""The survival score: `python -m tools.survival` compacts planted workflows and shows what survives."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from holdfast.commands import options, sheet
 from holdfast.commands.moments import duration
 from holdfast.errors import HoldfastError
 from holdfast.formats import DESCRIBED
-from holdfast.survival import report, trials, workflow_files
-from holdfast.survival.rows import ROWS
-from holdfast.survival.workflow_files import FORMATS
 from holdfast.workflow import wording
+from tools import program
+from tools.survival import report, samples, trials
+from tools.survival.rows import ROWS
+from tools.survival.samples import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from holdfast.survival.result import Result
-    from holdfast.survival.trials import Job
+    from tools.survival.result import Result
+    from tools.survival.trials import Job
 
 CYCLES = 10  # compactions of the long row, unless the run is quick
 _WIDTHS = (11, 12, 6, 6, 6, 5, 7, 4, 5, 6)  # of the table's columns in 80 columns, so that no name or number is cut
@@ -32,7 +33,7 @@ _WIDE = 100  # columns in which the table needs no such widths
 QUICK = 1  # compactions of each row of a quick run, before the one that is repeated
 
 
-@click.command(name="simulate")
+@click.command()
 @click.option("--full", is_flag=True, help="Play every row in every format. This takes minutes.")
 @click.option(
     "--cycles",
@@ -81,8 +82,8 @@ def command(
 
     \b
     Examples:
-      holdfast simulate
-      holdfast simulate --full --format hybrid
+      python -m tools.survival
+      python -m tools.survival --full --format hybrid
     """
     quick = not (full or names)
     rows = names or tuple(
@@ -90,11 +91,11 @@ def command(
     )
     project = options.open_project(project_dir)
     root = project.root if here else None
-    playable = (*FORMATS, *workflow_files.described())
+    playable = (*FORMATS, *samples.described_formats())
     if unknown := [name for name in formats if name not in playable]:
         if unknown[0] in DESCRIBED:
             fields = "reading, reminders, context and notes"
-            raise HoldfastError(f"{unknown[0]} can't be simulated: its description needs fields for {fields}")
+            raise HoldfastError(f"{unknown[0]} can't be played: its description needs fields for {fields}")
         raise click.BadParameter(f"{unknown[0]!r} is not one of {', '.join(playable)}", param_hint="--format")
     lengths = (cycles or QUICK, QUICK) if quick else (cycles or CYCLES, trials.ADVERSE)
     job = trials.Job(rows, formats or FORMATS, *lengths, facts=facts, seed=seed, here=root, spread=quick)
@@ -158,3 +159,12 @@ def _print(results: Sequence[Result]) -> None:
     for line in report.complaints(results):
         console.print(Text(line))
     console.print(Text(report.moral(results)))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line."""
+    program.run(command, "survival", arguments)
+
+
+if __name__ == "__main__":
+    main()

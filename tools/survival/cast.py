@@ -7,8 +7,8 @@ import uuid
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from holdfast.survival.conversation import Conversation
-from holdfast.survival.truth import Tokens
+from tools.survival.conversation import Conversation
+from tools.survival.truth import Tokens
 
 if TYPE_CHECKING:
     from pathlib import Path

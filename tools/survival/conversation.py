@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from holdfast.clients.claude.output_schema import LIMIT_UNITS
 from holdfast.dispatch.budget import units
 from holdfast.frozen import NamedTuple
-from holdfast.survival.transcript import Transcript
 from holdfast.testkit.client import Client
+from tools.survival.transcript import Transcript
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 NEVER = -1
+_ROOT = Path(__file__).resolve().parents[2]  # where `tools` lies
 _SIZE_BYTES = 16  # of the counter's file: the count of boundaries, and the number at which to kill
 _CALLS = ("replace", "rename", "link", "unlink", "remove", "mkdir", "fsync")
 _READING = ("SELECT", "PRAGMA")
@@ -27,7 +28,7 @@ _TEXT = """\
 #!{interpreter} {flags}
 import sys
 sys.path.insert(0, {root!r})
-from holdfast.survival import faulty
+from tools.survival import faulty
 faulty.{call}
 sys.path.pop(0)
 real = {real!r}
@@ -53,21 +54,20 @@ class Strokes:
         return int.from_bytes(self.file.read_bytes()[:8], "little", signed=True)
 
 
-def arm(program: Path, call: str, *, interpreter: str, root: Path, flags: str = "-IS") -> None:
+def arm(program: Path, call: str, *, interpreter: str, flags: str = "-IS") -> None:
     """Replace a program by one that calls a function of this module and then runs the original.
 
     Args:
         program: the launcher or the command, which is renamed.
         call: the call, such as `obey()`.
         interpreter: the Python that runs it.
-        root: the folder from which Holdfast is loaded.
         flags: the interpreter's options; the launcher runs without site-packages, the command with them.
     """
     real = program.with_name(f"{program.name}.real")
     if not real.exists():
         program.rename(real)
     program.write_text(
-        _TEXT.format(interpreter=interpreter, flags=flags, root=str(root), call=call, real=str(real)), "utf-8"
+        _TEXT.format(interpreter=interpreter, flags=flags, root=str(_ROOT), call=call, real=str(real)), "utf-8"
     )
     program.chmod(0o755)
 

@@ -6,16 +6,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from holdfast.survival.score import HEADING, Expected, guidance, judge, judge_trail
+from tools.survival.score import HEADING, Expected, guidance, judge, judge_trail
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from holdfast.survival.conversation import Conversation, Told
-    from holdfast.survival.ordinary import Ordinary
-    from holdfast.survival.score import Reading
-    from holdfast.survival.truth import Truth
+    from tools.survival.conversation import Conversation, Told
+    from tools.survival.ordinary import Ordinary
+    from tools.survival.score import Reading
+    from tools.survival.truth import Truth
 
 _MAINS = frozenset({"context", "decision", "request", "open to-do", "finished to-do"})  # of no use to a subagent
 

@@ -6,12 +6,12 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from holdfast.survival.truth import Fact
+from tools.survival.truth import Fact
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from holdfast.survival.worklog import Worked
+    from tools.survival.worklog import Worked
 
 PLANTED, GOAL = 29, 27  # facts, and how many of them are enough
 CLIENTS_OWN = (

@@ -1,6 +1,6 @@
 """Playing the Compaction Survival Score and writing its table into docs/survival-score.md, between its two markers.
 
-python bench/score.py [--instants N]    kill a process at N instants, evenly spread, in place of every boundary
+python -m tools.survival.page [--instants N]    kill a process at N instants, evenly spread, in place of every boundary
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast.survival import report, trials
-from holdfast.survival.rows import ROWS
-from holdfast.survival.trials import Job
+from tools.survival import report, trials
+from tools.survival.rows import ROWS
+from tools.survival.trials import Job
 
 if TYPE_CHECKING:
-    from holdfast.survival.result import Result
+    from tools.survival.result import Result
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "survival-score.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "survival-score.md"
 
 
 def main() -> int:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from holdfast.survival.result import Result
-    from holdfast.survival.trials import Job
+    from tools.survival.result import Result
+    from tools.survival.trials import Job
 
 COLUMNS = ("row", "format", "compactions", "inline", "recoverable", "false", "longest", "once", "same bytes", "")
 BEGIN, END = "<!-- score: written by make score -->", "<!-- end of the score -->"

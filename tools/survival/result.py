@@ -7,12 +7,12 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from holdfast.frozen import frozen
-from holdfast.survival.truth import KINDS, TRAIL_KINDS
+from tools.survival.truth import KINDS, TRAIL_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from holdfast.survival.score import Reading
+    from tools.survival.score import Reading
 
 SHOWN = 20  # how many complaints of each sort are kept
 

@@ -8,15 +8,15 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from holdfast import formats
-from holdfast.survival import truth, workflow_files
-from holdfast.survival.cast import Cast
-from holdfast.survival.findings import Findings
-from holdfast.survival.transcript import summary_of
-from holdfast.survival.truth import Tokens, Truth
+from tools.survival import samples, truth, workflow_files
+from tools.survival.cast import Cast
+from tools.survival.findings import Findings
+from tools.survival.transcript import summary_of
+from tools.survival.truth import Tokens, Truth
 
 if TYPE_CHECKING:
-    from holdfast.survival.conversation import Conversation
-    from holdfast.survival.score import Reading
+    from tools.survival.conversation import Conversation
+    from tools.survival.score import Reading
 
 OLD = timedelta(days=90)
 Change = Callable[[Truth, Tokens], object]
@@ -134,7 +134,7 @@ class Scene(Cast):
     def complete_phase(self, client: Conversation, planted: Truth, tokens: Tokens, *, by_agent: bool = False) -> None:
         """Complete the current phase, by an agent's report or on the command line."""
         handover = tokens("note")
-        delivers = workflow_files.sample(planted.format).DELIVERS
+        delivers = samples.of(planted.format).DELIVERS
         if by_agent and not delivers:  # the agent's whole report becomes the summary, and several tasks may be ready
             client.delegates("general-purpose", planted.phases[planted.current - 1].title, handover)
             workflow_files.output(client.cli("next", planted.title))

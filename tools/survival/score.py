@@ -13,13 +13,13 @@ from holdfast.dispatch.budget import units
 from holdfast.formats import RECORDS
 from holdfast.frozen import frozen
 from holdfast.patterns import CONTROL, HIDDEN
-from holdfast.survival.ordinary import CLIENTS_OWN, GOAL
+from tools.survival.ordinary import CLIENTS_OWN, GOAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from holdfast.survival.ordinary import Ordinary
-    from holdfast.survival.truth import Fact
+    from tools.survival.ordinary import Ordinary
+    from tools.survival.truth import Fact
 
 LIMIT_UNITS = 9_500  # UTF-16 units of guidance (the score's budget)
 HEAD_UNITS = 2_000  # the part at the beginning that must contain the facts to keep

@@ -8,17 +8,19 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from holdfast.frozen import frozen
-from holdfast.survival import result
-from holdfast.survival.rows import ROWS
-from holdfast.survival.scene import Scene
-from holdfast.survival.workflow_files import BY_HAND, FORMATS, Broken
-from holdfast.testkit import belongings, place
+from holdfast.testkit import place
+from tools import belongings
+from tools.survival import result
+from tools.survival.rows import ROWS
+from tools.survival.samples import FORMATS
+from tools.survival.scene import Scene
+from tools.survival.workflow_files import BY_HAND, Broken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from holdfast.survival.result import Result
+    from tools.survival.result import Result
 
 ADVERSE = 3  # compactions of a row in which something goes wrong
 LEAST = 16  # the fewest facts, so that there is one of each kind

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Literal
 
-from holdfast import formats
 from holdfast.formats import RECORDS
 from holdfast.frozen import frozen
+from tools.survival import samples
 
 Status = Literal["", "open", "current", "finished", "running", "ended"]
 KINDS = (
@@ -180,7 +180,7 @@ def make(format_name: str, tokens: Tokens, facts: int, *, finished: int = 2) -> 
         facts: how many facts it has.
         finished: how many phases are completed before the first compaction.
     """
-    delivers = formats.samples()[format_name].DELIVERS
+    delivers = samples.of(format_name).DELIVERS
     delivered = min(finished, 1) if delivers else 0
     fixed = 3 + 2 * finished + delivered + 1  # workflow, phase, number; done, handed over; delivered; request
     spread = [(facts - fixed + place) // 5 for place in range(5)]

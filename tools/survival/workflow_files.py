@@ -9,20 +9,19 @@ from typing import TYPE_CHECKING
 
 from holdfast import clock, formats
 from holdfast.formats import RECORDS
-from holdfast.formats.sample import Described, Sample, WritesSource, WritesState
-from holdfast.testkit import belongings
+from tools import belongings
+from tools.survival import samples
+from tools.survival.samples import Described, WritesSource, WritesState
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.process.trial import Ended
-    from holdfast.survival.conversation import Conversation
-    from holdfast.survival.truth import Truth
     from holdfast.testkit.place import Place
+    from tools.survival.conversation import Conversation
+    from tools.survival.truth import Truth
 
-SAMPLES = formats.samples()
-FORMATS = tuple(SAMPLES)
-BY_HAND = tuple(name for name, sample in SAMPLES.items() if isinstance(sample, WritesState))
+BY_HAND = tuple(name for name in samples.FORMATS if isinstance(samples.of(name), WritesState))
 """The formats whose files people write by hand; workflows of the others are made by commands."""
 BESIDE = next(name for name in BY_HAND if RECORDS[name].SEVERAL)
 """The format of other workflows in the same project, such as decoys and those of other sessions."""
@@ -33,19 +32,9 @@ class Broken(Exception):
     """Something failed that must work before anything can be judged; the message says what."""
 
 
-def sample(format_name: str) -> Sample:
-    """Return the sample of a format, also of one without code that the open project has."""
-    return SAMPLES.get(format_name) or formats.samples()[format_name]
-
-
-def described() -> list[str]:
-    """Return the formats without code that the open project has and that can be played."""
-    return [name for name in formats.DESCRIBED if RECORDS[name].SAMPLE]
-
-
 def install(place: Place, format_name: str = "") -> None:
     """Install Holdfast as a user does, and describe a format without code there. Raises Broken if that fails."""
-    if format_name in formats.DESCRIBED and isinstance(known := sample(format_name), Described):
+    if format_name in formats.DESCRIBED and isinstance(known := samples.of(format_name), Described):
         belongings.describe(known.described_in, place.home)
     ended = place.install()
     if ended.exit_code != 0:
@@ -67,7 +56,7 @@ def start(client: Conversation, planted: Truth) -> None:
     """
     for entry in planted.reading:
         client.place.write(entry, "What has to be known.\n", client.root)
-    words = ["--format", planted.format, "--type", sample(planted.format).KIND]
+    words = ["--format", planted.format, "--type", samples.of(planted.format).KIND]
     for phase in planted.phases:
         words += ["--phase", f"{phase.title} @{phase.agent}" if phase.agent else phase.title]
     more = [("--read", entry) for entry in planted.reading] + [("--remind", text) for text in planted.reminders]
@@ -77,7 +66,7 @@ def start(client: Conversation, planted: Truth) -> None:
     while rest:
         part, rest = _portion(rest, _COMMAND_LIMIT_CHARS)
         output(client.cli("update", planted.title, *part))
-    if not sample(planted.format).BEGINS:
+    if not samples.of(planted.format).BEGINS:
         output(client.cli("next", planted.title))
 
 
@@ -98,7 +87,7 @@ def _portion(pairs: list[tuple[str, str]], room: int) -> tuple[list[str], list[t
 
 def write_state(place: Place, planted: Truth, *, finished: bool = False, age: timedelta = timedelta()) -> Path:
     """Write a state file as people do."""
-    known = sample(planted.format)
+    known = samples.of(planted.format)
     assert isinstance(known, WritesState)
     name, text = known.state(planted, finished=finished)
     file = place.write(name, text)
@@ -109,5 +98,5 @@ def write_state(place: Place, planted: Truth, *, finished: bool = False, age: ti
 
 def write_source(place: Place, planted: Truth) -> Path | None:
     """Write the file that describes a workflow, such as a memory file; None if its format reads no such file."""
-    known = sample(planted.format)
+    known = samples.of(planted.format)
     return place.write(*known.source(planted)) if isinstance(known, WritesSource) else None

@@ -11,7 +11,8 @@ from holdfast.clients import claude
 from holdfast.files import trust
 from holdfast.plugins import loader
 from holdfast.sessions.workspace import Workspace
-from holdfast.testkit import belongings, place
+from holdfast.testkit import place
+from tools import belongings
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -102,7 +102,7 @@ def _test(target: Target) -> str:
     if found is None:
         return f"Not tested: {target.settings} registers no event."
     if found.level == "ok":
-        return f"Tested: {found.text}. A server makes later events faster; to measure them: holdfast profile"
+        return f"Tested: {found.text}. A server makes later events faster."
     project = options.open_project(str(target.root), tell=False)
     try:
         causes = [each for each in checks.run(project, ("programs",)) if each.level == "problem"]

@@ -1,4 +1,4 @@
-"""Record when an event passed which point, for `holdfast profile`; loaded only if HOLDFAST_TRACE is set.
+"""Record when an event passed which point, for `python -m tools.profile`; loaded only if HOLDFAST_TRACE is set.
 
 A process answers one event, so all it records belongs to that event. All times are `time.monotonic()`, which is one
 clock for all processes of a machine (CLOCK_MONOTONIC).

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol, TextIO, cast
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from holdfast import paths
 
@@ -16,10 +16,9 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from holdfast.formats.record import Record
-    from holdfast.formats.sample import Sample
 
     class SupportsPart(Protocol):
-        """The parts of a format without code: `adapter`, `sample`."""
+        """The part of a format without code: its `adapter`."""
 
         def __getitem__(self, part: str) -> Any:
             """Return a part."""
@@ -154,8 +153,3 @@ def package(name: str) -> str:
     from holdfast.formats.record import packages
 
     return packages(index()).get(name) or "another package"
-
-
-def samples() -> dict[str, Sample]:
-    """Import the samples of the formats that have one, and return them by format."""
-    return cast("dict[str, Sample]", parts("sample", (name for name in NAMES if RECORDS[name].SAMPLE)))

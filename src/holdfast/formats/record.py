@@ -77,8 +77,6 @@ class Record(Protocol):
 
     The name `states` adds it to the check that all formats share.
     """
-    SAMPLE: bool
-    """Whether it has a `sample` that begins and writes workflows, for the demo, the score and tests."""
 
 
 REQUIRED = ("NAME", "ADAPTER", "TOP", "PRESENCE", "STATES")

@@ -127,7 +127,6 @@ def _faults(name: str, constants: dict[str, Any]) -> Iterator[str]:
         (record.SOURCES, f"{package}.outlook", ("outlook", "looked_at")),
         (record.COMMANDS, f"{package}.commands", ("command",)),
         (record.CHECK, f"{package}.checks", ("look",)),
-        (record.SAMPLE, f"{package}.sample", ()),
     ):
         try:
             loaded = import_module(module) if asked else None

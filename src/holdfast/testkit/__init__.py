@@ -1,1 +1,1 @@
-"""The simulated client: used by the demo, `doctor --fire`, `profile`, the pytest plugin and the survival score."""
+"""The simulated client: used by the demo, `doctor --fire`, the pytest plugin and the development tools."""

@@ -14,7 +14,6 @@ from holdfast.files import tomlfile, trust
 from holdfast.formats import RECORDS
 from holdfast.formats.described import catalog, description, view
 from holdfast.sessions.workspace import Workspace
-from holdfast.survival import report, trials
 from holdfast.workflow import definitions, places, registry, verbs
 from holdfast.workflow.adapter import FindsByKey, able
 from holdfast.workflow.model import Changes, Start
@@ -455,12 +454,6 @@ def test_what_a_file_has_no_field_for_is_refused(checklist: Workspace, change: d
     assert seen.path.read_bytes() == seen.raw
 
 
-def test_what_keeps_too_little_is_not_simulated(checklist: Workspace) -> None:
-    """The message says what its description lacks."""
-    said = holdfast("simulate", "--format", "checklist", root=checklist.root, code=1).err
-    assert "checklist can't be simulated: its description needs fields for reading, reminders, context" in said
-
-
 @pytest.mark.parametrize("more", [{"kind": "x"}, {"total": 3}, {"phases": (("A", "me"),)}, {"phases": ((" ", ""),)}])
 def test_a_start_that_asks_for_too_much_is_refused(checklist: Workspace, more: dict[str, Any]) -> None:
     """Also for an agent that the file has no field for."""
@@ -562,13 +555,3 @@ def test_of_many_files_an_event_reads_few(tmp_path: Path) -> None:
     adapter = registry.get("mine")
     assert able(adapter, FindsByKey)
     assert [each.title for each in adapter.with_keys(project, keys).workflows] == ["w3"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("row", ["warm", "two sessions", "broken files"])
-def test_it_survives_the_simulation(tmp_path: Path, row: str) -> None:
-    """Facts are planted in it, and are there after a compaction."""
-    described.use(tmp_path, "progress")
-    found = trials.one(trials.Job(cycles=1, adverse=1, facts=trials.LEAST), row, "progress")
-
-    assert found.holds, "\n".join(report.complaints([found]))

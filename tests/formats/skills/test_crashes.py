@@ -24,7 +24,7 @@ root, home = top / "project", top / "home"
 os.environ |= {"HOLDFAST_PROJECT_DIR": str(root), "HOME": str(home)}
 
 from holdfast import cli
-from holdfast.survival import faulty
+from tools.survival import faulty
 
 strokes = faulty.Strokes(top / "strokes")
 

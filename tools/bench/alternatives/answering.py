@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from bench.alternatives.relay import Relay
-from bench.jobs.plain import verdict
+from tools.bench.alternatives.relay import Relay
+from tools.bench.jobs.plain import verdict
 
 
 class Answering:

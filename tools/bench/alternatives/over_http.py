@@ -1,6 +1,6 @@
 """A minimal HTTP server for hooks of the type `http`: it prints its port and serves until it is killed.
 
-python -m bench.alternatives.over_http [LAUNCHER]
+python -m tools.bench.alternatives.over_http [LAUNCHER]
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import socket
 import sys
 import threading
 
-from bench.alternatives.answering import Answering
+from tools.bench.alternatives.answering import Answering
 
 _LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"

@@ -1,6 +1,6 @@
 """A minimal MCP server on stdio for hooks of the type `mcp_tool`, with one tool, `event`.
 
-python -m bench.alternatives.over_mcp [LAUNCHER]
+python -m tools.bench.alternatives.over_mcp [LAUNCHER]
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 import sys
 from typing import Any
 
-from bench.alternatives.answering import Answering
+from tools.bench.alternatives.answering import Answering
 
 TOOL = {"name": "event", "description": "Answers a hook event", "inputSchema": {"type": "object"}}
 

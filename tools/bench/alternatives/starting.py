@@ -13,9 +13,9 @@ from holdfast import paths
 if TYPE_CHECKING:
     from contextlib import ExitStack
 
-    from bench.place import Place
+    from tools.bench.place import Place
 
-_ROOT = Path(__file__).parents[2]
+_ROOT = Path(__file__).parents[3]
 
 
 def environ(place: Place) -> dict[str, str]:
@@ -31,7 +31,7 @@ def http(place: Place, stack: ExitStack, *launcher: Path) -> int:
         stack: ends it when closed.
         launcher: the entrypoint whose server it relays to; without one it does the trivial job itself.
     """
-    command = [sys.executable, "-m", "bench.alternatives.over_http", *map(str, launcher)]
+    command = [sys.executable, "-m", "tools.bench.alternatives.over_http", *map(str, launcher)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, env=environ(place), cwd=place.root)
     stack.enter_context(process)
     stack.callback(process.kill)
@@ -41,4 +41,4 @@ def http(place: Place, stack: ExitStack, *launcher: Path) -> int:
 
 def mcp(*launcher: Path) -> list[str]:
     """Return the command of an MCP server on stdio, relaying as `http` does."""
-    return [sys.executable, "-m", "bench.alternatives.over_mcp", *map(str, launcher)]
+    return [sys.executable, "-m", "tools.bench.alternatives.over_mcp", *map(str, launcher)]

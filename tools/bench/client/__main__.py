@@ -1,4 +1,7 @@
-"""Measure on the real client, in a network of its own: `tests/client/alone python -m bench.client PROGRAM CALLS`."""
+"""Measure on the real client, in a network of its own.
+
+Run `tests/client/alone python -m tools.bench.client PROGRAM CALLS`.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench.client import added, dying, silence
+from tools.bench.client import added, dying, silence
 
 
 def main() -> None:

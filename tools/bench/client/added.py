@@ -15,20 +15,20 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench import place as places
-from bench import server
-from bench.client import ways
-from bench.client.driven import Configured, Driven, Step
-from bench.race import WrongAnswerError
+from tools.bench import place as places
+from tools.bench import server
+from tools.bench.client import ways
+from tools.bench.client.driven import Configured, Driven, Step
+from tools.bench.race import WrongAnswerError
 
 if TYPE_CHECKING:
-    from bench.client.ways import Way
-    from bench.place import Place
+    from tools.bench.client.ways import Way
+    from tools.bench.place import Place
 
 CALLS = 50
 _FIRST = 5  # uncounted calls before, until the clients reach their full speed
 _REST = 0.06  # seconds between two calls, for what a client still does after one, and the server for the next
-_CLIENTS = Path(os.environ.get("HOLDFAST_CLIENTS", Path(__file__).parents[2] / ".clients"))
+_CLIENTS = Path(os.environ.get("HOLDFAST_CLIENTS", Path(__file__).parents[3] / ".clients"))
 
 
 def binary(version: str) -> Path | None:

@@ -11,9 +11,9 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bench.place import COLD
 from tests.client import model as scripted
 from tests.client.runner import Client
+from tools.bench.place import COLD
 
 if TYPE_CHECKING:
     from tests.client.model import Reply, Request

@@ -7,20 +7,20 @@ import signal
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
-from bench import place as places
-from bench import server
-from bench.client import ways
-from bench.client.added import drive
-from bench.race import WrongAnswerError
 from holdfast.server import servers
+from tools.bench import place as places
+from tools.bench import server
+from tools.bench.client import ways
+from tools.bench.client.added import drive
+from tools.bench.race import WrongAnswerError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from bench.client.driven import Driven
-    from bench.client.ways import Way
-    from bench.place import Place
+    from tools.bench.client.driven import Driven
+    from tools.bench.client.ways import Way
+    from tools.bench.place import Place
 
 _CALLS = 3
 
@@ -67,7 +67,7 @@ def _refused(driven: Driven, place: Place) -> bool:
 
 
 def _mcp(driven: Driven) -> list[int]:
-    return [pid for pid in servers.family(driven.pid) if b"bench.alternatives.over_mcp" in server.command(pid)]
+    return [pid for pid in servers.family(driven.pid) if b"tools.bench.alternatives.over_mcp" in server.command(pid)]
 
 
 def _kill(pids: Iterable[int]) -> None:

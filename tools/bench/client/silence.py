@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bench import place as places
-from bench import server
 from tests.client import model as scripted
 from tests.client.runner import Client
+from tools.bench import place as places
+from tools.bench import server
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,15 +8,15 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bench.alternatives import starting
-from bench.place import COLD
 from holdfast.install import registration
+from tools.bench.alternatives import starting
+from tools.bench.place import COLD
 
 if TYPE_CHECKING:
     from contextlib import ExitStack
     from pathlib import Path
 
-    from bench.place import Place
+    from tools.bench.place import Place
 
 EVENT = "PreToolUse"
 TOOL = "Read"

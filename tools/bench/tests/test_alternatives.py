@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bench import place as places
-from bench import race, server, unshipped
-from bench.client import ways
+from tools.bench import place as places
+from tools.bench import race, server, unshipped
+from tools.bench.client import ways
 
 if TYPE_CHECKING:
     from pathlib import Path

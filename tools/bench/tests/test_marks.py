@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from bench import firing, floors, marks, mix
-from bench.client import ways
-from bench.growth import paired
+from tools.bench import firing, floors, marks, mix
+from tools.bench.client import ways
+from tools.bench.growth import paired
 
 KINDS = (
     *("unmatched", "matched", "prompt", "agent", "status", "added", "session", "cold"),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 
-from bench import mix, page, parts
-from bench.client import ways
-from bench.firing import EVENTS, MATCHED
 from holdfast.clients.claude.matchers import alternatives
-from tests.bench.test_marks import results
 from tests.processes import ROOT
+from tools.bench import mix, page, parts
+from tools.bench.client import ways
+from tools.bench.firing import EVENTS, MATCHED
+from tools.bench.tests.test_marks import results
 
 
 def test_a_table_is_markdown() -> None:

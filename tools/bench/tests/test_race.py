@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from bench import race
-from bench.race import Contestant, WrongAnswerError, once, run
+from tools.bench import race
+from tools.bench.race import Contestant, WrongAnswerError, once, run
 
 SAY = (sys.executable, "-I", "-S", "-c", "import sys; sys.stdout.write(sys.stdin.read().upper())")
 

@@ -1,30 +1,34 @@
-"""`holdfast profile` says where the time goes, and touches none of the user's files."""
+"""The profile replay says where the time goes, and touches none of the user's files."""
 
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from holdfast import formats, paths
-from holdfast.profile import replay
-from holdfast.profile.firing import Called, Firing
 from holdfast.sessions.history import recordings
 from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import recorded
 from holdfast.workflow import registry
+from tests import commandline
 from tests.commandline import holdfast
+from tools.profile import __main__, replay
+from tools.profile.firing import Called, Firing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from holdfast.profile.double import Double
     from holdfast.testing import HoldfastProject
     from holdfast.workflow.model import Workflow
+    from tools.profile.double import Double
 
 GUARD = "import time\nfrom holdfast import *\n@hookimpl(match='Bash')\ndef on_pre_tool_use(event): time.sleep(0.08)\n"
+
+profile = partial(commandline.run, __main__.main)
 
 
 @pytest.fixture
@@ -75,7 +79,7 @@ def test_the_slow_handler_of_recorded_events_is_named(
     record(project, "PreToolUse-Bash", "PreToolUse-Bash", "Stop")
     folders = [project.root, paths.config_dir(), paths.state_dir()]
     before = everything(*folders)
-    said = holdfast("profile", "--rounds", "2", root=project.root).out
+    said = profile("--rounds", "2", root=project.root).out
 
     assert said.startswith("2 recorded events, each replayed 2 times; all times in milliseconds.\n")
     assert "1 recorded event stayed out, because no handler wants them any more." in said.replace("\n", " ")
@@ -93,7 +97,7 @@ def test_the_slow_handler_of_recorded_events_is_named(
 def test_json_has_the_figures(project: HoldfastProject) -> None:
     """Here without a server, which the environment switches off; that is said."""
     record(project, "PreToolUse-Bash")
-    said = holdfast("profile", "--rounds", "1", "--json", root=project.root).json
+    said = profile("--rounds", "1", "--json", root=project.root).json
 
     assert (said["recorded"], said["rounds"], said["replayed"], said["server"]) == (True, 1, 1, False)
     assert "The warm server is off (HOLDFAST_SERVER=off), so each event was a cold start." in said["notes"]
@@ -108,7 +112,7 @@ def test_json_has_the_figures(project: HoldfastProject) -> None:
 
 def test_where_none_are_recorded_samples_stand_in(project: HoldfastProject, replayed: list[Any]) -> None:
     """Those that a process is started for; it says so, and how to record."""
-    said = " ".join(holdfast("profile", root=project.root).out.split())
+    said = " ".join(profile(root=project.root).out.split())
     assert replayed == [(["Bash", "Bash", "Bash", "Bash"], 3, True)]
     assert said.startswith("4 sample events, each replayed 3 times")
     assert "No event of this project is recorded, so samples stood in." in said
@@ -122,25 +126,25 @@ def test_options_reach_the_replay(
     monkeypatch.setenv("HOLDFAST_SERVER", "")
     record(project, "PreToolUse-Bash", "PreToolUse-Bash-background")
     begun = [
-        holdfast("profile", *words, root=project.root).err
+        profile(*words, root=project.root).err
         for words in (("--rounds", "7", "--limit", "1"), ("--cold", "--event", "PreToolUse"))
     ]
     assert begun == ["Replaying 7 events …\n", "Replaying 6 events …\n"]  # what is waited for, as it begins
     assert replayed == [(["Bash"], 7, False), (["Bash", "Bash"], 3, True)]
-    assert "1 older event stayed out" in holdfast("profile", "--limit", "1", root=project.root).out
+    assert "1 older event stayed out" in profile("--limit", "1", root=project.root).out
 
 
 def test_an_event_nobody_asks_for_takes_no_time(project: HoldfastProject, replayed: list[Any]) -> None:
     """That is the answer, not a table of nothing."""
     record(project, "Stop")
     for words in (["--event", "Stop"], ["--event", "Notification"]):
-        assert "no handler wants" in holdfast("profile", *words, root=project.root, code=1).err
+        assert "no handler wants" in profile(*words, root=project.root, code=1).err
     assert replayed == []
 
 
 def test_the_page_is_as_wide_as_a_terminal(project: HoldfastProject, replayed: list[Any]) -> None:
     """Read by people: 80 columns."""
-    said = holdfast("profile", root=project.root).out
+    said = profile(root=project.root).out
     assert max(map(len, said.splitlines())) <= 80
     assert "user/guard.py takes 80 % of the time of PreToolUse; its p95 is 81.0 ms." in said
 
@@ -159,5 +163,5 @@ def test_the_workflows_of_every_format_are_taken_along(
     monkeypatch.setattr(replay, "replay", stand_in)
     holdfast("start", "Measured", "--format", format_, "--phase", "Design", root=project.root)
     record(project, "PreToolUse-Bash")
-    holdfast("profile", "--rounds", "1", root=project.root)
+    profile("--rounds", "1", root=project.root)
     assert [each.title for each in seen] == ["Measured"]

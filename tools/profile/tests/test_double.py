@@ -11,17 +11,17 @@ from holdfast import paths
 from holdfast.files import trust
 from holdfast.formats import RECORDS
 from holdfast.ledger.database import Ledger
-from holdfast.profile import double as doubles
-from holdfast.profile.relocation import Move
 from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import recorded
+from tools.profile import double as doubles
+from tools.profile.relocation import Move
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from holdfast.profile.double import Double
     from holdfast.testing import HoldfastProject
+    from tools.profile.double import Double
 
 HANDLER = "from holdfast import *\n@hookimpl\ndef on_stop(event): ...\n"
 FILES = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.profile.figures import Spread, percentile
+from tools.profile.figures import Spread, percentile
 
 times = st.lists(st.floats(0, 1e6), min_size=1)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.profile import wording
-from holdfast.profile.figures import Spread
-from holdfast.profile.findings import Findings
-from holdfast.profile.firing import Called, Firing
-from holdfast.profile.selection import Chosen
+from tools.profile import wording
+from tools.profile.figures import Spread
+from tools.profile.findings import Findings
+from tools.profile.firing import Called, Firing
+from tools.profile.selection import Chosen
 
 FAST, SLOW = "shipped/a.py: on_stop", "user/guard.py: on_pre_tool_use"
 

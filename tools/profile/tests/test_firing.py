@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.profile.firing import split
+from tools.profile.firing import split
 
 WARM = {
     "accepted": 5.010,

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.errors import HoldfastError
-from holdfast.profile import double as doubles
-from holdfast.profile import replay, warm
 from holdfast.server import servers
 from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import recorded
 from tests import processes
+from tools.profile import double as doubles
+from tools.profile import replay, warm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from holdfast.profile.double import Double
     from holdfast.testing import HoldfastProject
+    from tools.profile.double import Double
 
 SLOW = "import time\nfrom holdfast import *\n@hookimpl(match='Bash')\ndef on_pre_tool_use(event): time.sleep(0.06)\n"
 COUNTS = """

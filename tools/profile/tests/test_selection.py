@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from holdfast.profile import selection
 from holdfast.testkit import recorded
+from tools.profile import selection
 
 if TYPE_CHECKING:
     from collections.abc import Callable

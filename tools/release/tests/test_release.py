@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from release import __main__ as program
-from release import contents, trial, version
 from tests.processes import ROOT
+from tools.release import __main__ as program
+from tools.release import contents, trial, version
 
 if TYPE_CHECKING:
     from pathlib import Path

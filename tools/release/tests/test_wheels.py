@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.install import native
-from release import contents, relays, wheels
 from tests import relays as local
 from tests.processes import ROOT
+from tools.release import contents, relays, wheels
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.frozen import frozen
-from holdfast.survival.rows import agents, contents, files, hooks, identity, kills, plain, workflowless
-from holdfast.survival.workflow_files import BY_HAND, FORMATS
+from tools.survival.rows import agents, contents, files, hooks, identity, kills, plain, workflowless
+from tools.survival.samples import FORMATS
+from tools.survival.workflow_files import BY_HAND
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from holdfast.survival.scene import Scene
+    from tools.survival.scene import Scene
 
 
 @frozen

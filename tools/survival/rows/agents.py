@@ -9,10 +9,10 @@ from holdfast.frozen import NamedTuple
 from holdfast.testkit import reply
 
 if TYPE_CHECKING:
-    from holdfast.survival.conversation import Conversation
-    from holdfast.survival.scene import Scene
     from holdfast.testkit.agent import Agent
     from holdfast.testkit.reply import Heard
+    from tools.survival.conversation import Conversation
+    from tools.survival.scene import Scene
 
 _RUN = "wf_0a1b2c3d-4e5"
 _SCRIPT = (

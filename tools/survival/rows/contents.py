@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.survival import truth, workflow_files
-from holdfast.survival.truth import Phase
+from tools.survival import truth, workflow_files
+from tools.survival.truth import Phase
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from holdfast.survival.conversation import Conversation
-    from holdfast.survival.scene import Scene
-    from holdfast.survival.truth import Truth
+    from tools.survival.conversation import Conversation
+    from tools.survival.scene import Scene
+    from tools.survival.truth import Truth
 
 MANY = 1_000
 LONG_CHARS = 10_000  # of a name

@@ -9,16 +9,15 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from holdfast import paths
 from holdfast.formats import RECORDS
-from holdfast.survival import faulty, workflow_files
+from tools.survival import faulty, workflow_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from holdfast.survival.scene import Scene
-    from holdfast.survival.truth import Truth
+    from tools.survival.scene import Scene
+    from tools.survival.truth import Truth
 
 DAMAGES: tuple[Callable[[bytes], bytes], ...] = (
     lambda data: data[: len(data) // 2],
@@ -53,7 +52,7 @@ def read_only(scene: Scene) -> None:
         if not faulty.obeys(sys.executable):
             scene.skipped = "root obeys no permissions here"
             return
-        faulty.arm(scene.place.launcher, "obey()", interpreter=sys.executable, root=paths.package_root())
+        faulty.arm(scene.place.launcher, "obey()", interpreter=sys.executable)
     folders = (scene.place.root, scene.place.home / ".local" / "state")
     locked: list[Path] = []
     try:

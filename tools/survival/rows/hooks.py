@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from holdfast.survival.scene import Scene
+    from tools.survival.scene import Scene
 
 HOURS = timedelta(hours=5)
 DAYS = timedelta(days=2)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.survival import repository, workflow_files
+from tools.survival import repository, workflow_files
 
 if TYPE_CHECKING:
-    from holdfast.survival.conversation import Conversation
-    from holdfast.survival.scene import Scene
-    from holdfast.survival.truth import Truth
+    from tools.survival.conversation import Conversation
+    from tools.survival.scene import Scene
+    from tools.survival.truth import Truth
 
 
 def new_session_id(scene: Scene) -> None:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from holdfast import paths
-from holdfast.survival import faulty, workflow_files
-from holdfast.survival.faulty import NEVER, Strokes
+from tools.survival import faulty, workflow_files
+from tools.survival.faulty import NEVER, Strokes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from holdfast.survival.conversation import Conversation
-    from holdfast.survival.scene import Scene
-    from holdfast.survival.truth import Truth
+    from tools.survival.conversation import Conversation
+    from tools.survival.scene import Scene
+    from tools.survival.truth import Truth
 
 STEPS = ("update", "PreCompact", "SubagentStop", "SessionStart", "Stop", "UserPromptSubmit")
 
@@ -25,7 +24,7 @@ def killed(scene: Scene) -> None:
     strokes = Strokes(scene.place.home / "strokes")
     for program, flags in ((scene.place.launcher, "-IS"), (scene.place.command, "-I")):
         call = f"strike({str(strokes.file)!r})"
-        faulty.arm(program, call, interpreter=sys.executable, root=paths.package_root(), flags=flags)
+        faulty.arm(program, call, interpreter=sys.executable, flags=flags)
     counts = dict.fromkeys(STEPS, 0)
     _cycle(scene, client, planted, strokes, "", NEVER, counts)
     for step in STEPS:

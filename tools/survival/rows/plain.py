@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.survival import truth, workflow_files
+from tools.survival import truth, workflow_files
 
 if TYPE_CHECKING:
-    from holdfast.survival.scene import Scene
+    from tools.survival.scene import Scene
 
 
 def warm(scene: Scene) -> None:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.survival import ordinary, repository, score, workflow_files, worklog
-from holdfast.survival.transcript import summary_of
-from holdfast.survival.worklog import Worked
 from holdfast.testkit import recorded
+from tools.survival import ordinary, repository, score, workflow_files, worklog
+from tools.survival.transcript import summary_of
+from tools.survival.worklog import Worked
 
 if TYPE_CHECKING:
-    from holdfast.survival.conversation import Conversation
-    from holdfast.survival.ordinary import Ordinary
-    from holdfast.survival.scene import Scene
-    from holdfast.survival.worklog import Entry
+    from tools.survival.conversation import Conversation
+    from tools.survival.ordinary import Ordinary
+    from tools.survival.scene import Scene
+    from tools.survival.worklog import Entry
 
 
 class _Live(Worked):

@@ -1,11 +1,21 @@
-"""What a format provides for the demo, the score and tests: how its workflows are begun and written by hand."""
+"""Samples of each format: how its workflows are begun, and how people write them by hand."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
+
+from holdfast import formats
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from holdfast.formats.described.description import Description
+
+FORMATS = tuple(name for name in formats.OURS if Path(__file__).with_name(f"{name}.py").is_file())
+"""The formats that have a sample: the module of their name in this folder."""
+_NEEDED = frozenset(("title", "reading", "reminders", "context"))  # by a sample of a format without code
 
 
 class Unit(Protocol):
@@ -39,7 +49,7 @@ class Planned(Protocol):
 
 
 class Sample(Protocol):
-    """The module `sample` in a format's folder. It may also have the functions below."""
+    """A module of this folder. It may also have the functions below."""
 
     KIND: str
     """A type that `holdfast start` takes for it."""
@@ -72,3 +82,21 @@ class WritesSource(Protocol):
 
     def source(self, planned: Planned) -> tuple[str, str]:
         """Return such a file's path and text, which name only the current step."""
+
+
+def of(name: str) -> Sample:
+    """Return the sample of a format, also of one without code that the open project has."""
+    if name not in formats.DESCRIBED:
+        return cast("Sample", import_module(f"{__name__}.{name}"))
+    from tools.survival.samples import described  # not above: it imports this module
+
+    return described.Sample(_rules(name))
+
+
+def described_formats() -> list[str]:
+    """Return the formats without code that the open project has and that can be played."""
+    return [name for name in formats.DESCRIBED if set(_rules(name).workflow) >= _NEEDED and "note" in _rules(name).unit]
+
+
+def _rules(name: str) -> Description:
+    return cast("Description", formats.DESCRIBED[name]["adapter"].rules)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.formats.compaction import record
 
 if TYPE_CHECKING:
-    from holdfast.formats.sample import Planned
+    from tools.survival.samples import Planned
 
 KIND = "custom"
 BEGINS = True

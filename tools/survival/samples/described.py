@@ -10,11 +10,11 @@ from holdfast.workflow.model import Start
 
 if TYPE_CHECKING:
     from holdfast.formats.described.description import Description
-    from holdfast.formats.sample import Planned
+    from tools.survival.samples import Planned
 
 
 class Sample:
-    """The sample of one described format (`formats.sample.WritesState`)."""
+    """The sample of one described format (`samples.WritesState`)."""
 
     KIND = ""
     BEGINS = False
@@ -52,8 +52,3 @@ class Sample:
         edits.settle(rules, data)
         slug = "".join(each if each.isalnum() else "-" for each in planned.title.lower())[:60]
         return rules.files[0].replace("*", slug), json.dumps(data, indent=2, ensure_ascii=False) + "\n"
-
-
-def of(rules: Description) -> Sample:
-    """Return the sample of a description."""
-    return Sample(rules)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from holdfast.formats.hybrid import record
 
 if TYPE_CHECKING:
-    from holdfast.formats.sample import Planned
+    from tools.survival.samples import Planned
 
 KIND = "custom"
 BEGINS = False

@@ -9,7 +9,7 @@ from holdfast.formats.skills import file as files
 from holdfast.formats.skills import places, record
 
 if TYPE_CHECKING:
-    from holdfast.formats.sample import Planned, Unit
+    from tools.survival.samples import Planned, Unit
 
 KIND = files.OTHER
 BEGINS = False

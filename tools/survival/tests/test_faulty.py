@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import paths
-from holdfast.survival import faulty
-from holdfast.survival.faulty import NEVER, Strokes
+from tools.survival import faulty
+from tools.survival.faulty import NEVER, Strokes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,7 +43,7 @@ def program(tmp_path: Path) -> Path:
     program.write_text(PROGRAM)
     program.chmod(0o755)
     call = f"strike({str(tmp_path / 'strokes')!r})"
-    faulty.arm(program, call, interpreter=sys.executable, root=paths.package_root())
+    faulty.arm(program, call, interpreter=sys.executable)
     return program
 
 
@@ -78,7 +77,7 @@ def test_the_process_is_killed_right_after_a_boundary(program: Path, tmp_path: P
 
 def test_a_program_is_moved_aside_once(program: Path) -> None:
     """However often it is armed."""
-    faulty.arm(program, "obey()", interpreter=sys.executable, root=paths.package_root())
+    faulty.arm(program, "obey()", interpreter=sys.executable)
     assert program.with_name("run.real").read_text() == PROGRAM
 
 
@@ -88,7 +87,7 @@ def test_permissions_bind_root_too(tmp_path: Path) -> None:
         pytest.skip("root obeys no permissions here")
     program = tmp_path / "run"
     program.write_text("import pathlib, sys\npathlib.Path(sys.argv[1], 'file').write_text('x')\n")
-    faulty.arm(program, "obey()", interpreter=sys.executable, root=paths.package_root())
+    faulty.arm(program, "obey()", interpreter=sys.executable)
     assert run(program).returncode == 0
     (tmp_path / "file").unlink()
     tmp_path.chmod(0o555)

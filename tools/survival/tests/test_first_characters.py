@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.process.trial import Ended
-from holdfast.survival import cast, findings, score, workflow_files
-from holdfast.survival.conversation import Conversation
-from holdfast.survival.rows.plain import warm
-from holdfast.survival.scene import Scene
-from holdfast.survival.workflow_files import FORMATS
 from holdfast.testing import HoldfastProject
 from holdfast.testkit import place
 from holdfast.testkit.place import Hook, Place
 from tests.commandline import holdfast
+from tools.survival import cast, findings, score, workflow_files
+from tools.survival.conversation import Conversation
+from tools.survival.rows.plain import warm
+from tools.survival.samples import FORMATS
+from tools.survival.scene import Scene
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from holdfast.survival.score import Expected, Reading
+    from tools.survival.score import Expected, Reading
 
 FIRST = 2_000
 FACTS = 29

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.clients.claude import transcripts
-from holdfast.survival import ordinary, report, score, worklog
-from holdfast.survival.ordinary import GOAL, PLANTED, Ordinary
-from holdfast.survival.result import Result, summed
-from holdfast.survival.score import HEADING, TRAIL, TRAIL_LIMIT_UNITS, Reading
 from holdfast.testkit import recorded
 from holdfast.trail import text as trail
 from tests.trail.transcribed import CLIENTS, WRITTEN, Transcript, written
+from tools.survival import ordinary, report, score, worklog
+from tools.survival.ordinary import GOAL, PLANTED, Ordinary
+from tools.survival.result import Result, summed
+from tools.survival.score import HEADING, TRAIL, TRAIL_LIMIT_UNITS, Reading
 
 if TYPE_CHECKING:
     from pathlib import Path

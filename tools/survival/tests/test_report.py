@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from holdfast.survival import report
-from holdfast.survival.result import Result, summed
-from holdfast.survival.rows import ROWS
-from holdfast.survival.score import Reading
-from holdfast.survival.trials import Job
 from tests.processes import ROOT
+from tools.survival import report
+from tools.survival.result import Result, summed
+from tools.survival.rows import ROWS
+from tools.survival.score import Reading
+from tools.survival.trials import Job
 
 PAGE = (ROOT / "docs" / "survival-score.md").read_text("utf-8")
 GOOD = Reading(Counter(reminder=3, context=2), Counter(reminder=3, context=1), Counter(context=1), (), (), (), 900, 1)

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import formats, paths
-from holdfast.survival import report, trials
-from holdfast.survival.conversation import UNTOLD
-from holdfast.survival.ordinary import PLANTED
-from holdfast.survival.rows import ROWS
-from holdfast.survival.trials import Job
-from holdfast.survival.workflow_files import FORMATS
+from tools.survival import report, trials
+from tools.survival.conversation import UNTOLD
+from tools.survival.ordinary import PLANTED
+from tools.survival.rows import ROWS
+from tools.survival.samples import FORMATS
+from tools.survival.trials import Job
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from holdfast.survival.result import Result
+    from tools.survival.result import Result
 
 SMALL = Job(cycles=1, adverse=1, facts=trials.LEAST, instants=3)
 TWICE = {"fork", "new session id", "reply lost", "in a subagent"}  # whose second compaction is another than the first
@@ -53,8 +53,8 @@ def test_a_row_holds(name: str) -> None:
 
 
 def test_every_format_is_played() -> None:
-    """One that is added and has a sample is planted too."""
-    assert set(FORMATS) == {name for name, record in formats.RECORDS.items() if record.SAMPLE}
+    """One that is added needs a sample, a module of its name in `tools/survival/samples`."""
+    assert FORMATS == formats.OURS
     assert SMALL.parts[:3] == [("warm", "hybrid"), ("warm", "compaction"), ("warm", "wfs")]
     assert SMALL.parts[-1] == ("no workflow", "trail")
     assert replace(SMALL, rows=("warm", "no workflow"), formats=("hybrid",)).parts == [

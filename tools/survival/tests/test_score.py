@@ -10,9 +10,9 @@ import pytest
 
 from holdfast.formats import RECORDS
 from holdfast.formats.record import completed
-from holdfast.survival import score, truth
-from holdfast.survival.score import HEADING, Expected, Reading, judge
-from holdfast.survival.truth import Fact, Tokens
+from tools.survival import score, truth
+from tools.survival.score import HEADING, Expected, Reading, judge
+from tools.survival.truth import Fact, Tokens
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from holdfast.clients.claude import transcripts
 from holdfast.clients.claude.output_schema import LIMIT_UNITS
-from holdfast.survival.conversation import as_delivered
-from holdfast.survival.transcript import Transcript, summary_of
+from tools.survival.conversation import as_delivered
+from tools.survival.transcript import Transcript, summary_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,4 +9,3 @@ PRESENCE = (TOP,)
 STATES = ("checklists/*.md",)
 SHARED = TOP
 REOPENING = "take the `x` out of a box in its file"
-SAMPLE = True

@@ -22,4 +22,3 @@ DEFINITIONS = ""
 COMMANDS = ""
 MODEL_VERBS: tuple[str, ...] = ()
 CHECK = "states"
-SAMPLE = True

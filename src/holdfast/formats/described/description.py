@@ -88,7 +88,6 @@ class Description:
             "PRESENCE": self.presence,
             "STATES": self.files,
             "SHARED": self.top,
-            "SAMPLE": {"title", "reading", "reminders", "context"} <= set(self.workflow) and "note" in self.unit,
         }
 
 

@@ -23,4 +23,3 @@ DEFINITIONS = ""
 COMMANDS = "Set and reopen phases, and print the to-do list."
 MODEL_VERBS: tuple[str, ...] = ("hybrid phase", "hybrid todos")
 CHECK = "states"
-SAMPLE = True

@@ -31,4 +31,3 @@ MODEL_VERBS: tuple[str, ...] = tuple(
     for verb in ("start", "task", "phase", "supervise", "learn", "checkpoint", "review", "complete", "query", "check")
 )
 CHECK = "states"
-SAMPLE = True

@@ -25,4 +25,3 @@ MODEL_VERBS: tuple[str, ...] = (
     *(f"skills {verb}" for verb in ("block", "unblock", "complete", "check", "machines")),
 )
 CHECK = "skills"
-SAMPLE = True

@@ -31,4 +31,3 @@ MODEL_VERBS: tuple[str, ...] = (
     *(f"wfs task {verb}" for verb in ("next", "validate", "resolve", "step")),
 )
 CHECK = "sessions"
-SAMPLE = True

@@ -1,0 +1,1 @@
+"""Development tools: what measures, builds and documents Holdfast. The package needs none of them."""

@@ -1,0 +1,48 @@
+"""Every format can be scored, also one that a file describes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests import commandline, described
+from tools.survival import __main__, report, samples, trials
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def _forgotten() -> Iterator[None]:
+    """Forget the formats that a test described."""
+    yield
+    described.forget()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", samples.FORMATS)
+def test_facts_survive_a_compaction_in_each_format(name: str) -> None:
+    """The fewest facts that hold one of each kind, and one compaction."""
+    found = trials.one(trials.Job(cycles=1, facts=trials.LEAST), "warm", name)
+
+    assert found.holds, "\n".join(report.complaints([found]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", ["warm", "two sessions", "broken files"])
+def test_facts_survive_a_compaction_in_a_described_format(tmp_path: Path, row: str) -> None:
+    """The same for a format without code."""
+    described.use(tmp_path, "progress")
+    found = trials.one(trials.Job(cycles=1, adverse=1, facts=trials.LEAST), row, "progress")
+
+    assert found.holds, "\n".join(report.complaints([found]))
+
+
+def test_described_format_without_fields_for_the_facts_is_refused(tmp_path: Path) -> None:
+    """The message names what the description lacks."""
+    described.use(tmp_path, "checklist")
+    refused = commandline.run(__main__.main, "--format", "checklist", root=tmp_path, code=1).err
+
+    assert "checklist can't be played: its description needs fields for reading, reminders, context" in refused
