@@ -10,7 +10,7 @@ from tests.processes import ROOT
 if TYPE_CHECKING:
     from pathlib import Path
 
-TOPS = ("src", "handlers", "hooks", "examples", "tests", "bench")
+TOPS = ("src", "handlers", "hooks", "examples", "tests", "tools")
 CODE = sorted(file for top in TOPS for file in (ROOT / top).rglob("*.py"))
 CODE += sorted(file for top in ("skills", "examples") for file in (ROOT / top).rglob("*.md"))
 ROWS = re.compile(r"^\| ([RI]\d{3}-\d+) \|", re.MULTILINE)

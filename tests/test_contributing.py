@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PAGES = ("contributing.md", "architecture.md")
 RE_BLOCK = re.MULTILINE | re.DOTALL
 EXAMPLES = dict(re.findall(r"^`(\S+)`:\n\n```\w+\n(.*?)^```$", (ROOT / "docs" / PAGES[0]).read_text("utf-8"), RE_BLOCK))
-FILES = [file for top in ("src", "handlers", "tests") for file in (ROOT / top).rglob("*.*")] + [*ROOT.iterdir()]
+FILES = [file for top in ("src", "handlers", "tests", "tools") for file in (ROOT / top).rglob("*.*")] + [*ROOT.iterdir()]
 KINDS = (
     "handlers/",
     "src/holdfast/commands/",
@@ -152,7 +152,7 @@ def test_an_added_event_is_dispatched(tree: Path, place: Place) -> None:
 def test_an_added_format_fails_no_test_that_goes_through_all(tree: Path) -> None:
     """Its folder is all there is of it: no test has a list that it must be put into."""
     (name,) = (each.split("/")[-2] for each in EXAMPLES if each.endswith("/adapter.py"))
-    for folder in ("docs", "examples", "pages"):
+    for folder in ("docs", "examples", "tools"):
         shutil.copytree(ROOT / folder, tree / folder, dirs_exist_ok=True)
     for page in ROOT.glob("*.md"):
         shutil.copy(page, tree)

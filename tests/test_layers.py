@@ -48,11 +48,9 @@ BELOW: dict[str, frozenset[str]] = {
     **{folder: frozenset(RIGHT[:depth]) for depth, folder in enumerate(RIGHT)},
     "install": frozenset(LEFT),
     "testkit": frozenset(("clients", "plugins", "dispatch")),
-    "survival": frozenset(("clients", "dispatch", "testkit")),
-    "profile": frozenset((*LEFT, "install", "testkit")),
     "report": frozenset(RIGHT),
     "checks": frozenset((*LEFT, *RIGHT, "install", "testkit")),
-    "commands": frozenset((*LEFT, *RIGHT, "install", "testkit", "survival", "profile", "report", "checks", "engine")),
+    "commands": frozenset((*LEFT, *RIGHT, "install", "testkit", "report", "checks", "engine")),
     # The top level, for what is called by name.
     "engine": frozenset((*LEFT, "install")),
     "events": frozenset(("clients",)),
@@ -106,10 +104,10 @@ def folder_of(module: str) -> str:
     """Return the folder a module of ours lies in, below `src/holdfast`; at the top, its own name.
 
     The commands and checks that belong to one format lie in its folder, and are bound as all commands and checks are.
-    Its record imports nothing, so that anybody may ask for it, and what its sample has to offer is known likewise.
+    Its record imports nothing, so that anybody may ask for it.
     """
     first, *rest = module.removeprefix("holdfast.").split(".")
-    if first == "formats" and (not rest or rest[-1] == "record" or rest == ["sample"]):
+    if first == "formats" and (not rest or rest[-1] == "record"):
         return "records"
     return rest[1] if first == "formats" and rest[1:2] in (["commands"], ["checks"]) else first
 
@@ -125,9 +123,7 @@ def test_at_the_top_lie_folders_and_a_few_foundations() -> None:
 
 def test_the_rules_themselves_point_downward() -> None:
     """No wing may import the other, and no two folders may import each other."""
-    assert not any(
-        BELOW[folder] & set(RIGHT) for folder in (*LEFT, *GROUND, "engine", "install", "testkit", "survival", "profile")
-    )
+    assert not any(BELOW[folder] & set(RIGHT) for folder in (*LEFT, *GROUND, "engine", "install", "testkit"))
     assert not any(BELOW[folder] & set(LEFT) for folder in (*RIGHT, *GROUND, "report"))
     circles = {frozenset((folder, other)) for folder in BELOW for other in BELOW[folder] if folder in BELOW[other]}
     assert circles == {frozenset(("engine", "server"))}  # the server's children run the engine, which starts the server
@@ -175,14 +171,6 @@ def test_a_library_stays_in_its_rooms(library: str) -> None:
     }
     assert strangers == set()
     assert users, f"nobody uses {library}: the rule is out of date"
-
-
-def test_the_score_is_loaded_by_its_command_alone() -> None:
-    """Whoever runs the demo, doctor or profile, or writes a test, pays nothing for it."""
-    users = {name for name, path in MODULES.items() if any(folder_of(one) == "survival" for one in imports(path))}
-
-    assert {name for name in users if folder_of(name) != "survival"} == {"holdfast.commands.simulate"}
-    assert not [name for name, path in MODULES.items() if "holdfast.commands.simulate" in imports(path)]
 
 
 def test_nothing_else_is_depended_on() -> None:

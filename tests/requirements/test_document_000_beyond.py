@@ -42,7 +42,7 @@ EXTRA = ".claude/state/workflow.extra.json"
 FORMATS = ROOT / "src" / "holdfast" / "formats"
 # The resolutions' own (I000-14, -15), what a workflow is given beyond the document, the view all formats share, and
 # what doctor and the tests have of each format.
-BEYOND = {"__init__.py", "adapter.py", "checks.py", "phases.py", "foreign.py", "past.py", "record.py", "sample.py"}
+BEYOND = {"__init__.py", "adapter.py", "checks.py", "phases.py", "foreign.py", "past.py", "record.py"}
 HEAD = re.compile(r"^#{1,3} +(.+?) *$", re.MULTILINE)
 
 
