@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 PAGES = ("contributing.md", "architecture.md")
 RE_BLOCK = re.MULTILINE | re.DOTALL
 EXAMPLES = dict(re.findall(r"^`(\S+)`:\n\n```\w+\n(.*?)^```$", (ROOT / "docs" / PAGES[0]).read_text("utf-8"), RE_BLOCK))
-FILES = [file for top in ("src", "handlers", "tests", "tools") for file in (ROOT / top).rglob("*.*")] + [*ROOT.iterdir()]
+FILES = [file for top in ("src", "handlers", "tests", "tools") for file in (ROOT / top).rglob("*.*")] + [
+    *ROOT.iterdir()
+]
 KINDS = (
     "handlers/",
     "src/holdfast/commands/",

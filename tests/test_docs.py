@@ -1,4 +1,4 @@
-"""README and docs/ hang together: links, navigation, commands, and what is generated from the program."""
+"""README and docs/ hang together: links, navigation, commands and tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import pytest
 from holdfast import cli
 from tests import context_costs
 from tests.processes import ROOT
-from tools.pages import picture, reference, registration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +26,6 @@ FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
 CODE = re.compile(r"`[^`\n]*`")
 ALLOWED = re.compile(r"[^\w\- ]")
-LARGEST = 150_000  # bytes of a picture that everybody fetches who looks at the page
 
 
 def named(page: Path) -> str:
@@ -133,28 +131,11 @@ def test_a_page_has_one_title(page: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("file", reference.pages() | registration.files(), ids=named)
-def test_what_is_generated_is_current(file: Path) -> None:
-    """`make reference` writes it anew: pages, and the registration of the shipped handlers."""
-    assert file.read_text("utf-8") == (reference.pages() | registration.files())[file], "run make reference"
-
-
 @pytest.mark.slow
 def test_the_table_of_what_the_context_costs_is_current(tmp_path: Path) -> None:
     """`python -m tests.context_costs --write` writes it anew."""
     page = context_costs.PAGE.read_text("utf-8")
     assert page == context_costs.written(page, context_costs.table(tmp_path))
-
-
-@pytest.mark.slow
-def test_the_picture_is_that_of_the_demo() -> None:
-    """`make picture` draws it anew; it is light, loads nothing, and names no folder of whoever drew it."""
-    drawn = picture.drawn()
-    assert picture.PLACE.read_text("utf-8") == drawn, "make picture"
-    assert len(drawn.encode()) < LARGEST
-    assert not re.search(r"url\(['\"]?http|@import|<script|/tmp/|/home/", drawn)
-    for words in ("CLAUDE.local.md", "Page&#160;Orchestration", "4/10", "REQUIRED&#160;READING"):
-        assert words in drawn
 
 
 def test_the_readme_says_the_score() -> None:
