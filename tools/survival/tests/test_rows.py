@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import formats, paths
-from tools.survival import report, trials
+from holdfast import paths
+from tools.survival import report, samples, trials
 from tools.survival.conversation import UNTOLD
 from tools.survival.ordinary import PLANTED
 from tools.survival.rows import ROWS
@@ -16,8 +17,6 @@ from tools.survival.samples import FORMATS
 from tools.survival.trials import Job
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tools.survival.result import Result
 
 SMALL = Job(cycles=1, adverse=1, facts=trials.LEAST, instants=3)
@@ -53,8 +52,9 @@ def test_a_row_holds(name: str) -> None:
 
 
 def test_every_format_is_played() -> None:
-    """One that is added needs a sample, a module of its name in `tools/survival/samples`."""
-    assert FORMATS == formats.OURS
+    """Whose sample is in `tools/survival/samples`; each sample is of a format that there is."""
+    found = {file.stem for file in Path(samples.__file__).parent.glob("*.py")} - {"__init__", "described"}
+    assert found == set(FORMATS)
     assert SMALL.parts[:3] == [("warm", "hybrid"), ("warm", "compaction"), ("warm", "wfs")]
     assert SMALL.parts[-1] == ("no workflow", "trail")
     assert replace(SMALL, rows=("warm", "no workflow"), formats=("hybrid",)).parts == [
