@@ -135,9 +135,10 @@ def test_a_signal_leaves_nothing_behind(short_folder: Path, number: signal.Signa
     place = processes.make(short_folder)
     temporary = short_folder / "t"
     temporary.mkdir()
-    environ = place.environ(HOLDFAST_SERVER=None, PYTHONPATH=str(processes.SOURCE), TMPDIR=str(temporary))
+    path = os.pathsep.join((str(processes.SOURCE), str(processes.ROOT)))
+    environ = place.environ(HOLDFAST_SERVER=None, PYTHONPATH=path, TMPDIR=str(temporary))
     place.user_handler("slow", SLOW)
-    command = [*processes.FOREGROUND, sys.executable, "-m", "holdfast", "profile", "--rounds", "1000"]
+    command = [*processes.FOREGROUND, sys.executable, "-m", "tools.profile", "--rounds", "1000"]
     process = subprocess.Popen(
         command, env=environ, cwd=place.root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
