@@ -87,7 +87,7 @@ def test_the_slow_handler_of_recorded_events_is_named(
     assert row[2] == "4"
     assert 80 <= float(row[3]) <= float(row[4]) == float(row[5])
     assert "user/guard.py takes " in said
-    assert "Slow, above 50 ms: user/guard.py on PreToolUse (p50 8" in said
+    assert "Slow, above 50 ms: user/guard.py on PreToolUse (p50 " in said
     assert "cold start" not in said
     after = everything(*folders)
     assert {path: after.get(path) for path in before} == before
