@@ -17,7 +17,7 @@ CLOCK = re.compile(r"monotonic|one_moment")
 # What a test starts as a program has the real clock.
 PROGRAMS = re.compile(r"^from tests(?: import .*|\.)\b(?:processes|warmth)\b", re.MULTILINE)
 LONG = ("test_contract.py",)  # thousands of cases, where one fake clock stands still
-FAKE_FROM_REAL = re.compile(r"(?:setattr\(|SimpleNamespace\(|monotonic=).*\bmonotonic(?:_ns)?\(\)")
+FAKE_FROM_REAL = re.compile(r"(?:setattr\(.*|SimpleNamespace\(.*|monotonic=.*|= \[(?:time\.)?)\bmonotonic(?:_ns)?\(\)")
 TESTS = {file.relative_to(ROOT): file.read_text("utf-8") for file in sorted((ROOT / "tests").rglob("test_*.py"))}
 
 
