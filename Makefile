@@ -7,29 +7,43 @@ INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
 BIN := $(VENV)/bin
 
-CLIENTS := 2.1.332 2.1.197
+# The clients that Holdfast is tested with, newest first. CI runs the first, `make nightly` the others.
+SUPPORTED_CLIENTS := 2.1.332 2.1.197
+CLIENTS := $(firstword $(SUPPORTED_CLIENTS))
 # Without compiled files, every process of every run would compile all tests anew, 18 seconds each. Empty counts as unset.
 export PYTHONDONTWRITEBYTECODE :=
 PLATFORM := $(shell uname -s | tr A-Z a-z)-$(subst aarch64,arm64,$(subst x86_64,x64,$(shell uname -m)))
 
-.PHONY: demo test pytest lint matrix hooks simulate score bench client clients sdk-types requirements plugin browser reference picture docs wheels release clean
+.PHONY: demo test pytest lint nightly long matrix hooks simulate score bench client clients sdk-types requirements plugin browser reference picture docs wheels release clean
 
 demo: $(INSTALLED)
 	@$(BIN)/holdfast demo
 
-# The tests, with ruff and mypy beside them. `make test ALL=1` adds the tests marked `slow`, which wait or start many
-# processes, and prints how much of the code runs in the tests' own processes.
+# The tests, with ruff and mypy beside them. `make test ALL=1` adds the tests marked `slow`, which start many processes,
+# and prints how much of the code runs in the tests' own processes. Each test runs once.
 test: $(READY)
 	@$(MAKE) --no-print-directory -j2 lint pytest
 
 pytest: $(READY)
-	$(BIN)/python -m pytest -n auto $(if $(ALL),--cov,-m "not slow")
+	$(BIN)/python -m pytest -n auto --dist worksteal $(if $(ALL),--cov -m "not nightly",-m "not slow and not nightly")
+
+# What takes too long for each push: see .ci/nightly.
+nightly: $(READY)
+	@OTHER_CLIENTS="$(wordlist 2,99,$(SUPPORTED_CLIENTS))" .ci/nightly
+
+# The tests marked `nightly`, which take minutes each.
+long: $(READY)
+	$(BIN)/python -m pytest -n auto --dist worksteal -m nightly
 
 # The tests on every Python that tox.ini names and this machine has.
-matrix: $(READY)
-	@echo "Fetching tox, then all tests on each Python; this takes many minutes …"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check tox
+matrix: .tox/.ready
+	@echo "All tests on each Python; this takes many minutes …"
 	$(BIN)/python -m tox
+
+.tox/.ready: $(READY)
+	@echo "Fetching tox …"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check tox
+	@mkdir -p .tox && touch $@
 
 # Runs ruff and mypy before each commit.
 hooks: $(READY)
@@ -120,8 +134,8 @@ plugin: $(READY) .release/.ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/python plugin/lock.py
 
-# The real client, several versions and under its Python SDK, against a scripted model on loopback. To try another version:
-# make client CLIENTS=2.1.400
+# The real client, the newest one and under its Python SDK, against a scripted model on loopback. To try other versions:
+# make client CLIENTS="2.1.400 2.1.401"
 client: $(READY) clients
 	HOLDFAST_CLIENT_VERSIONS="$(CLIENTS)" tests/client/alone $(BIN)/python -m pytest tests/client -n 2 --timeout 200 -W default
 

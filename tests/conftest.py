@@ -18,6 +18,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from holdfast import log
+from holdfast.install import inspection
 from holdfast.ledger import connection
 from holdfast.ledger.patience import Patience
 from holdfast.paths import ensure_private
@@ -29,6 +30,8 @@ with mock.patch.dict(os.environ, {"XDG_STATE_HOME": os.devnull}):
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from holdfast.plugins.loader import HandlerFile
+    from holdfast.project import OpenProject
     from tests.warmth import Warm
 
 # How long an example takes, or making it up, says nothing on a busy machine.
@@ -46,6 +49,7 @@ _FOLDERS = {
 }
 _numbers = count()
 _scanned = cache(scan.scan)
+_loaded: dict[tuple[Path, bytes], list[str]] = {}
 
 
 class RunPython(Protocol):
@@ -77,11 +81,12 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
 
 @pytest.fixture(autouse=True)
 def made_once(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What nearly every test would make again, and always the same: the shipped handlers' routes, and an empty ledger.
+    """What nearly every test would make again, and always the same.
 
-    To scan ten files and run all migrations takes longer than what many a test is about.
+    Those are the shipped handlers' routes, whether they can be loaded, and an empty ledger. To scan ten files, load
+    each in a process of its own and run all migrations takes longer than what many a test is about.
     """
-    base, prepare = tmp_path_factory.getbasetemp(), connection._prepare
+    base, prepare, load = tmp_path_factory.getbasetemp(), connection._prepare, inspection._load
     ready = base / "ready" / "ledger"
 
     def copied(file: Path) -> None:
@@ -94,6 +99,15 @@ def made_once(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
                 os.link(copy.name, ensure_private(file.parent) / file.name)  # fails if another process was first
         prepare(file)
 
+    def loaded(project: OpenProject, file: HandlerFile) -> list[str]:
+        key = (file.path, file.source)
+        if file.place != "shipped":
+            return load(project, file)
+        if key not in _loaded:
+            _loaded[key] = load(project, file)
+        return _loaded[key]
+
+    monkeypatch.setattr(inspection, "_load", loaded)
     monkeypatch.setattr(scan, "scan", _scanned)
     monkeypatch.setattr(connection, "_prepare", copied)
 

@@ -17,9 +17,9 @@ from holdfast.install.plugin_copies import Copy
 from holdfast.testkit import recorded
 from tests import processes
 from tests.processes import ROOT, Ended, Place
+from tests.waiting import until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 TOOLS = ("sh", "env", "mkdir", "mv", "cat", "dirname", "readlink", "rm", "ls", "sleep")
@@ -150,15 +150,7 @@ class Plugin:
     def build(self) -> None:
         """Start a session and wait until its environment is ready."""
         assert self.fire("SessionStart").stdout == ""
-        wait(lambda: (self.environment / "ready").exists())
-
-
-def wait(come: Callable[[], bool], seconds: float = 60.0) -> None:
-    """Wait for what happens in the background."""
-    deadline = time.monotonic() + seconds
-    while not come():
-        assert time.monotonic() < deadline, "it did not come"
-        time.sleep(0.02)
+        until(lambda: (self.environment / "ready").exists())
 
 
 def make(folder: Path, root: Path = ROOT) -> Plugin:

@@ -22,7 +22,7 @@ import pytest
 
 from holdfast import relay
 from holdfast.clients.claude import STRICT_EVENTS
-from tests import processes, relays
+from tests import processes, relays, waiting
 from tests.processes import INTERPRETER, SOURCE
 
 if TYPE_CHECKING:
@@ -417,8 +417,7 @@ def test_a_client_that_ends_the_relay_before_go_is_refused(stage: Stage, event: 
 
     stage.serve(play)
     process = stage.begin(event)
-    while not stage.heard:
-        time.sleep(0.01)
+    waiting.until(lambda: stage.heard)
     process.terminate()
     ended = end(process)
     over.set()

@@ -15,7 +15,7 @@ import tomllib
 import zipfile
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from packaging.requirements import Requirement
@@ -25,8 +25,11 @@ from holdfast import events, version
 from holdfast.install import installer, registration, wanted_events
 from plugin import build
 from tests import pluginhome, processes
-from tests.pluginhome import Plugin, wait
 from tests.processes import ROOT
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    from tests.pluginhome import Plugin
 
 pytestmark = pytest.mark.slow
 
@@ -57,7 +60,7 @@ def failing(plugin: Plugin) -> Plugin:
 
 def report(plugin: Plugin) -> str:
     """Start sessions until one tells what went wrong, and return that."""
-    wait(lambda: (plugin.data / "report").exists())
+    until(lambda: (plugin.data / "report").exists())
     return str(plugin.fire("SessionStart").reply["systemMessage"])
 
 
@@ -188,11 +191,11 @@ def test_a_session_start_is_not_kept_waiting(plugin: Plugin) -> None:
     (plugin.programs / "uv.log.wait").touch()
     ended = plugin.fire("SessionStart")  # a child that keeps stdout open would be waited for
     assert (ended.exit_code, ended.stdout, ended.stderr) == (0, "", "")
-    wait(lambda: bool(plugin.calls))
+    until(lambda: bool(plugin.calls))
     assert plugin.fire("UserPromptSubmit").stdout == ""
     assert not (plugin.environment / "ready").exists()
     (plugin.programs / "uv.log.wait").unlink()
-    wait(lambda: (plugin.environment / "ready").exists())
+    until(lambda: (plugin.environment / "ready").exists())
 
 
 def test_the_builder_survives_the_session(plugin: Plugin) -> None:
@@ -201,10 +204,10 @@ def test_the_builder_survives_the_session(plugin: Plugin) -> None:
     plugin.program("uv2", (plugin.programs / "uv").read_text())
     plugin.program("uv", f'#!/bin/sh\n{sys.executable} -c "import os; print(os.getsid(0))" > sid\nexec uv2 "$@"\n')
     plugin.fire("SessionStart")
-    wait(lambda: bool(plugin.calls))
+    until(lambda: bool(plugin.calls))
     assert int((plugin.data / "sid").read_text()) != os.getsid(0)
     (plugin.programs / "uv.log.wait").unlink()
-    wait(lambda: (plugin.environment / "ready").exists())
+    until(lambda: (plugin.environment / "ready").exists())
 
 
 def test_it_is_built_with_hashes_and_without_the_sessions_secrets(plugin: Plugin) -> None:
@@ -251,9 +254,9 @@ def test_many_sessions_build_once(plugin: Plugin) -> None:
     (plugin.programs / "uv.log.wait").touch()
     for _ in range(4):
         plugin.fire("SessionStart")
-    wait(lambda: bool(plugin.calls))
+    until(lambda: bool(plugin.calls))
     (plugin.programs / "uv.log.wait").unlink()
-    wait(lambda: (plugin.environment / "ready").exists())
+    until(lambda: (plugin.environment / "ready").exists())
     plugin.fire("SessionStart")
     assert len(plugin.calls) == 2
 
@@ -266,7 +269,7 @@ def test_what_is_no_longer_sound_is_built_again(plugin: Plugin, damage: str) -> 
     (plugin.environment / ("ready" if damage == "half-built" else "bin/python")).unlink()
     assert plugin.fire("Stop").stdout == ""
     plugin.fire("SessionStart")
-    wait(lambda: build.sound(plugin.environment))
+    until(lambda: build.sound(plugin.environment))
     assert not (plugin.environment / "left.over").exists()
 
 
@@ -372,7 +375,7 @@ def test_it_is_tried_again_by_itself_later_and_at_once_when_asked(failing: Plugi
     known = json.loads(failed.read_text())
     failed.write_text(json.dumps(known | {"not_before": 0}))
     failing.build()
-    wait(lambda: sorted(path.name for path in failing.data.iterdir()) == [failing.environment.name, "lock"])
+    until(lambda: sorted(path.name for path in failing.data.iterdir()) == [failing.environment.name, "lock"])
     (failing.environment / "ready").unlink()
     failed.write_text(json.dumps(known))
     assert failing.cli("list").exit_code == 1

@@ -58,7 +58,14 @@ def test_ci_runs_the_test_command_once() -> None:
     run = (ROOT / ".ci" / "run").read_text()
     assert re.findall(r"^ *make (\S*test\S*.*)$", run, re.MULTILINE) == ["test ALL=1"]
     recipe = re.split(r"\npytest: .*\n", MAKEFILE)[1].splitlines()[0]
-    assert recipe.endswith('-m pytest -n auto $(if $(ALL),--cov,-m "not slow")')
+    assert recipe.endswith('$(if $(ALL),--cov -m "not nightly",-m "not slow and not nightly")')
+
+
+def test_nightly_runs_what_ci_leaves_out() -> None:
+    """The tests marked `nightly`, the score, the other Pythons and the other clients; the Makefile has each of them."""
+    parts = re.findall(r"^ *run (\w+)", (ROOT / ".ci" / "nightly").read_text(), re.MULTILINE)
+    assert parts == ["long", "simulate", "matrix", "client"]
+    assert [each for each in [*parts, "nightly"] if f"\n{each}: " not in MAKEFILE] == []
 
 
 def test_the_matrix_is_that_of_the_supported_pythons() -> None:

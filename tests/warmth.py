@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import threading
-import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast import paths
 from holdfast.install import launcher
 from holdfast.server import servers
-from tests import processes, relays
+from tests import processes, relays, waiting
 from tests.processes import ENTRYPOINT, INTERPRETER, Place
 
 if TYPE_CHECKING:
@@ -125,10 +124,7 @@ class Warm(Place):
     @staticmethod
     def until(true: Callable[[], bool]) -> None:
         """Wait for something that is about to become true."""
-        end = time.monotonic() + LONG
-        while not true():
-            assert time.monotonic() < end, "it did not come true"
-            time.sleep(0.02)
+        waiting.until(true)
 
     def close(self) -> None:
         """End every server that was started here."""
@@ -137,11 +133,14 @@ class Warm(Place):
 
 def end(home: Path) -> None:
     """Kill every process of a home: its servers, their waiting workers, and a server that is just starting."""
-    while _of(home):
-        for pid in _of(home):
+
+    def ended() -> bool:
+        for pid in (left := _of(home)):
             with suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
-        time.sleep(0.05)  # what they had forked in that moment shows itself
+        return not left
+
+    waiting.until(ended)
 
 
 def _of(home: Path) -> list[int]:

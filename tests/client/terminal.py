@@ -9,6 +9,8 @@ import subprocess
 import time
 from typing import TYPE_CHECKING
 
+from tests import waiting
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -63,10 +65,7 @@ class Terminal:
 
     def until(self, met: Callable[[], object], timeout_s: float = 90) -> None:
         """Wait until a condition holds."""
-        end = time.monotonic() + timeout_s
-        while not met():
-            assert time.monotonic() < end, f"it never came; the screen:\n{self.screen}"
-            time.sleep(0.2)
+        waiting.until(met, lambda: f"it never came; the screen:\n{self.screen}", patience_s=timeout_s)
 
     def close(self) -> None:
         """End it, and all that it started."""

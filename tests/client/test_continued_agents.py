@@ -13,7 +13,8 @@ import pytest
 from tests.client.model import agent, bash, call, say
 from tests.client.test_compaction import AUTO, FULL
 from tests.client.test_relaunched_agents import SKIP, conversation, notices
-from tests.client.test_script_runs import SIX, Fleet, finish, fleet, launch, until
+from tests.client.test_script_runs import SIX, Fleet, finish, fleet, launch
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,8 +20,8 @@ from tests.client.test_script_runs import (
     launch,
     results,
     told,
-    until,
 )
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from tests.client.model import Turn

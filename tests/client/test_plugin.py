@@ -15,6 +15,7 @@ from tests.client.model import agent, bash, call, say
 from tests.client.runner import SYSTEM_PATH
 from tests.client.test_compaction import FACTS, HEADING, SUMMARY, begin, guidance
 from tests.processes import ROOT
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,7 +51,7 @@ class Plugged:
         session.prompt("Begin.")
         session.close()
         assert not said(session)
-        pluginhome.wait(lambda: self.ready)
+        until(lambda: self.ready)
         self.world.model.requests.clear()
 
 
@@ -180,7 +181,7 @@ def test_a_build_that_fails_is_told_once(plugged: Plugged, tmp_path: Path) -> No
     first.prompt("Begin.")
     first.close()
     assert not said(first)
-    pluginhome.wait(lambda: (plugged.data / "report").exists())
+    until(lambda: (plugged.data / "report").exists())
     second, third = plugged.session(), plugged.session()
     second.prompt("Begin.")
     third.prompt("Begin.")
@@ -204,7 +205,7 @@ def test_installed_from_its_marketplace(plugged: Plugged, tmp_path: Path) -> Non
     first = world.client.session()
     first.prompt("Begin.")
     data = world.client.config / "plugins" / "data" / "holdfast-holdfast"
-    pluginhome.wait(lambda: any(data.glob("env-*/ready")))
+    until(lambda: any(data.glob("env-*/ready")))
     world.model.turns = [bash("holdfast start 'User auth' --phase Design --phase Build"), say("Done.")]
     first.prompt("Start.")
     first.prompt("/compact")

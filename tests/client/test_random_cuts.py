@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.client.runner import Client
-from tests.client.test_script_runs import SKIP, Fleet, finished, fleet, launch, until
+from tests.client.test_script_runs import SKIP, Fleet, finished, fleet, launch
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,8 @@ import pytest
 
 from tests.client.model import agent, bash, call, say
 from tests.client.test_compaction import AUTO, FULL
-from tests.client.test_script_runs import Fleet, fleet, until
+from tests.client.test_script_runs import Fleet, fleet
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from tests.client.runner import Session

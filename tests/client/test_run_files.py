@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.client import run_files
-from tests.client.test_script_runs import SIX, SKIP, finish, fleet, launch, results, until
+from tests.client.test_script_runs import SIX, SKIP, finish, fleet, launch, results
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from tests.client.test_script_runs import Fleet

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import re
 import threading
-import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +12,9 @@ import pytest
 
 from tests.client.model import Reply, Request, bash, call, fail, say
 from tests.client.test_compaction import AUTO, FULL
+from tests.waiting import until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tests.client.runner import Session
     from tests.client.world import World
 
@@ -66,14 +64,6 @@ class Fleet:
         """Return how often agents have asked since this was called last."""
         asked, self.asked = self.asked, Counter()
         return asked
-
-
-def until(met: Callable[[], object], timeout_s: float = 90) -> None:
-    """Wait until a condition holds."""
-    end = time.monotonic() + timeout_s
-    while not met():
-        assert time.monotonic() < end, "it never came"
-        time.sleep(0.1)
 
 
 def results(world: World) -> int:
@@ -340,7 +330,7 @@ def test_ninety(fleet: Fleet) -> None:
     fleet.stuck = {"60"}
     session = fleet.world.client.session(SKIP)
     launch(fleet.world, session, "Do it.", script=script)
-    until(lambda: results(fleet.world) >= 70, 200)
+    until(lambda: results(fleet.world) >= 70)
     session.kill()
     done = finished(fleet.world)
     fleet.stuck = set()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests import waiting
 from tests.client.model import bash, call, say
 from tests.client.test_compaction import AUTO, FULL, HEADING, guidance
 
@@ -49,13 +49,14 @@ def states(world: World) -> list[str]:
 def wait_for_transcript(world: World) -> None:
     """Wait until the client has written the last guidance to its transcript, which it does in its own time."""
     last = max(world.rows("deliveries"), key=lambda row: str(row["made_at"]), default=None)
-    deadline = time.monotonic() + 30
-    while last and not any(
-        last["mark"] in line and "hook_additional_context" in line
-        for line in Path(last["transcript"]).read_text().splitlines()
-    ):
-        assert time.monotonic() < deadline, f"the transcript never held the guidance {last['mark']}"
-        time.sleep(0.05)
+    if last:
+        waiting.until(
+            lambda: any(
+                last["mark"] in line and "hook_additional_context" in line
+                for line in Path(last["transcript"]).read_text().splitlines()
+            ),
+            f"the transcript never held the guidance {last['mark']}",
+        )
 
 
 def rounds(world: World) -> None:

@@ -15,12 +15,14 @@ import pytest
 from holdfast.clients import claude
 from holdfast.dispatch import duplicates
 from tests import pluginhome, processes
-from tests.pluginhome import Plugin, wait
 from tests.processes import INTERPRETER, Ended
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+    from tests.pluginhome import Plugin
 
 pytestmark = pytest.mark.slow
 
@@ -127,7 +129,7 @@ def test_the_second_waits_for_the_first_and_answers_if_it_dies(both: Plugin) -> 
     both.place.user_handler("speaks", SPEAKS.format(before=before).replace("@hookimpl", "@hookimpl(timeout=60)"))
     stop = both.place.payload("Stop")
     first = started(both, stop, "settings")
-    wait(mark.exists)
+    until(mark.exists)
     second = started(both, stop, "plugin")
     with pytest.raises(subprocess.TimeoutExpired):
         second.wait(0.5)

@@ -245,9 +245,9 @@ def test_the_grace_to_obey_ends_with_the_event(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.slow
 def test_each_handlers_time_begins_with_its_own_turn() -> None:
     """Several that take less than they may each, and more than that together, are all heard."""
-    answers = run(*(handler(name, "time.sleep(0.4)\nreturn advise('said')") for name in "abcd"), timeout=1.0)
+    answers = run(*(handler(name, "time.sleep(0.4)\nreturn advise('said')") for name in "abcdefgh"), timeout=3.0)
 
-    assert [answer.fault for answer in answers] == [""] * 4
+    assert [answer.fault for answer in answers] == [""] * 8
 
 
 def test_a_handler_gets_no_more_than_its_share_of_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -402,7 +402,7 @@ def test_a_flood_of_prints_blocks_nobody() -> None:
 
 def test_of_what_a_handlers_own_process_caught_only_the_first_part_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """It reads a whole pipe before it answers, if we have not done so before: here we look at messages alone."""
-    monkeypatch.setattr(child.Child, "_capture", lambda *_: time.sleep(0.01))
+    monkeypatch.setattr(child.Child, "_capture", lambda *_: None)
     ward = isolated()
     ward.run([handler("long", f"os.write(1, b'x' * {3 * CAPTURE_LIMIT_BYTES})\nreturn advise('done')")])
     ward.deliver(())

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import time
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from holdfast.process import trial
+from tests import waiting
+from tests.warmth import gone
 
 
 def run(script: str, cwd: Path, stdin: bytes = b"", limit: float = 30.0) -> trial.Ended:
@@ -26,18 +26,8 @@ def test_one_that_takes_too_long_is_ended_with_all_it_started(tmp_path: Path) ->
     """Its children too, which would keep the pipes open; what it said until then is kept."""
     ended = run("echo said; sleep 600 & echo $! > child; sleep 600", tmp_path, limit=0.3)
     assert (ended.exit_code, ended.stdout) == (None, "said\n")
-    assert gone(int((tmp_path / "child").read_text()))
-
-
-def gone(process: int) -> bool:
-    """Return whether a process ends; one that nobody has waited for yet has ended too."""
-    for _ in range(500):
-        with suppress(FileNotFoundError):
-            if Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z":
-                time.sleep(0.01)
-                continue
-        return True
-    return False
+    child = int((tmp_path / "child").read_text())
+    waiting.until(lambda: gone(child))
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked up in /proc")
@@ -45,7 +35,8 @@ def test_what_it_leaves_behind_is_ended(tmp_path: Path) -> None:
     """A child in the background that holds no pipe."""
     ended = run("sleep 600 >/dev/null 2>&1 </dev/null & echo $! > child", tmp_path)
     assert ended.exit_code == 0
-    assert gone(int((tmp_path / "child").read_text()))
+    child = int((tmp_path / "child").read_text())
+    waiting.until(lambda: gone(child))
 
 
 def test_what_is_no_program_cannot_be_started(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import signal
 import socket
 import subprocess
 import sys
+import termios
 import threading
-import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ import pytest
 
 from holdfast import paths, relay
 from holdfast.server import claim, servers
+from tests import waiting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -251,10 +252,14 @@ def test_what_it_says_is_taken_without_its_signs_of_life(place: Path) -> None:
 def test_what_it_says_may_come_in_parts(place: Path) -> None:
     """It ends where the server hangs up."""
 
+    def taken(connection: socket.socket) -> bool:
+        left = fcntl.ioctl(connection, termios.TIOCOUTQ, bytes(4))
+        return not int.from_bytes(left, sys.byteorder)
+
     def answer(connection: socket.socket) -> None:
         for part in (b"!", b'{"a": "', b"x" * 9_000, b'"}'):
             connection.sendall(part)
-            time.sleep(0.02)
+            waiting.until(lambda: taken(connection))
 
     with listening(place, answer):
         assert servers.ask(place, 60.0) == {"a": "x" * 9_000}

@@ -1,7 +1,6 @@
 """Asking the installed client for its version never fails or hangs."""
 
 import os
-import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 
 from holdfast.clients.claude import versions
 from holdfast.events import EVENTS, OLDEST_CLIENT_EVENTS
+from tests import waiting
 
 
 @pytest.fixture
@@ -85,13 +85,13 @@ def test_a_client_that_does_not_answer_leaves_no_process(claude: Path, monkeypat
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     claude.write_text(f"#!/bin/sh\nexec 9>{pipe}\n/bin/sleep 60 &\n/bin/sleep 30\n")
     assert versions.version() is None
-    for _ in range(1000):
+
+    def closed() -> bool:
         with suppress(BlockingIOError):  # as long as somebody holds the other end
-            assert os.read(reader, 1) == b""
-            break
-        time.sleep(0.01)
-    else:
-        pytest.fail("a process that it started is left")
+            return os.read(reader, 1) == b""
+        return False
+
+    waiting.until(closed, "a process that it started is left")
     os.close(reader)
 
 
