@@ -103,20 +103,6 @@ def test_a_constructor_makes_the_kind_of_its_name(kind: str) -> None:
     assert outcomes.from_wire(json.loads(json.dumps(outcomes.to_wire(made)))) == made
 
 
-@pytest.mark.parametrize("kind", EXAMPLES)
-@pytest.mark.parametrize("name", EVENTS)
-def test_check_accepts_exactly_what_the_event_accepts(name: str, kind: str) -> None:
-    """An outcome passes where the event's model accepts its kind; elsewhere the error names kind and event."""
-    accepts = model(name).accepts
-    if kind in accepts:
-        outcomes.check(example(kind), name, accepts)
-        return
-    with pytest.raises(OutcomeError) as caught:
-        outcomes.check(example(kind), name, accepts)
-    assert f"{kind}() is not accepted on {name}" in str(caught.value)
-    assert all(accepted in str(caught.value) for accepted in accepts)
-
-
 @pytest.mark.parametrize("name", EVENTS)
 def test_an_outcome_the_event_rejects_is_the_handlers_fault_by_name(name: str, tmp_path: Path) -> None:
     """Of one handler per kind exactly the accepted ones answer; each other one is a fault that names its file."""
@@ -137,6 +123,7 @@ def test_an_outcome_the_event_rejects_is_the_handlers_fault_by_name(name: str, t
     lines = "\n".join(log.tail(100))
     for kind in refused:
         assert f"{name}: user/says_{kind}.py: {function} {kind}() is not accepted on {name}" in lines
+    assert not refused or all(kind in lines.partition("is not accepted on")[2].partition("\n")[0] for kind in accepts)
 
 
 def handler(stem: str, function: str, event: str, body: str, **options: Any) -> Call:

@@ -37,9 +37,12 @@ def parsed(text: str) -> Extract:
 
 
 @pytest.mark.parametrize("sample", samples.of("memory"), ids=str)
-def test_a_memory_file_kept_by_hand_is_read_as_it_is_meant(sample: Sample, put: Put) -> None:
+def test_a_memory_file_kept_by_hand_is_read_as_it_is_meant(sample: Sample, tmp_path: Path) -> None:
     """R001-21, R001-27, I001-1, I001-2: no false workflow, none missed, and the reason for either."""
-    candidate, extract = memory.look(put("CLAUDE.local.md", sample.raw))
+    path = tmp_path / "CLAUDE.local.md"
+    path.write_bytes(sample.raw)
+
+    candidate, extract = memory.look(path)
 
     if sample.why:
         assert extract is None, candidate.reasons
