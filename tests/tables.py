@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 import inspect
-from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from tests.conftest import make_home
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -25,8 +26,8 @@ def each_row(
     Write it as you write `pytest.mark.parametrize`; several tables on one test are combined. Use it where rows are
     cells of a table: cheap, and with the same assertions. Keep `parametrize` where a row is a scenario that takes time.
 
-    All rows run, even if an earlier one fails. Each row gets a `tmp_path` and a `monkeypatch` of its own; the other
-    fixtures and the home are the same for all rows. A table without rows is an error.
+    All rows run, even if an earlier one fails. Each row gets a home, a `tmp_path` and a `monkeypatch` of its own; all
+    other fixtures are shared by the rows. A table without rows is an error.
     """
     fields = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     rows = [dict(zip(fields, row if len(fields) > 1 else (row,), strict=True)) for row in table]
@@ -36,32 +37,37 @@ def each_row(
     def decorate(test: Test) -> Test:
         inner, more = getattr(test, "table", (test, [([], {})]))
         combined = [(one + two, row | other) for one, row in labelled for two, other in more]
-        fixtures = [one for one in inspect.signature(inner).parameters.values() if one.name not in combined[0][1]]
+        own = [name for name in inspect.signature(inner).parameters if name not in combined[0][1]]
 
         @functools.wraps(test)
-        def run(subtests: pytest.Subtests, **values: Any) -> None:
+        def run(subtests: pytest.Subtests, **fixtures: Any) -> None:
             __tracebackhide__ = True
             for number, (label, row) in enumerate(combined):
                 try:
-                    _call(inner, row, values, number)
+                    _call(inner, row, fixtures, number)
                 except (Exception, pytest.fail.Exception, pytest.skip.Exception):
-                    with subtests.test(" | ".join(label)[:LABEL_LIMIT_CHARS]):  # one that passes costs more than most rows do
+                    # Only for rows that fail: each subtest costs more time than most rows.
+                    with subtests.test(" | ".join(label)[:LABEL_LIMIT_CHARS]):
                         raise
 
-        subtests = inspect.Parameter("subtests", inspect.Parameter.KEYWORD_ONLY)
-        vars(run).update(__signature__=inspect.Signature([*fixtures, subtests]), table=(inner, combined))
+        asked = dict.fromkeys(["subtests", "monkeypatch", "home", *own])
+        keywords = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in asked]
+        vars(run).update(__signature__=inspect.Signature(keywords), table=(inner, combined))
         return run
 
     return decorate
 
 
-def _call(test: Test, row: dict[str, Any], values: dict[str, Any], number: int) -> None:
-    """Call a test for one row, with a folder and with patches of its own."""
+def _call(test: Test, row: dict[str, Any], fixtures: dict[str, Any], number: int) -> None:
+    """Call a test for one row, with a home, a folder and patches of its own."""
     __tracebackhide__ = True
-    with ExitStack() as ends:
-        if "tmp_path" in values:
-            values = values | {"tmp_path": values["tmp_path"] / str(number)}
-            values["tmp_path"].mkdir(mode=0o700)
-        if "monkeypatch" in values:
-            values = values | {"monkeypatch": ends.enter_context(values["monkeypatch"].context())}
-        test(**row, **values)
+    home, tmp_path = fixtures["home"], fixtures.get("tmp_path")
+    with fixtures["monkeypatch"].context() as patches:
+        own = {"monkeypatch": patches, "home": make_home(home.with_name(f"{home.name}-{number}"), patches)}
+        if tmp_path:
+            own["tmp_path"] = tmp_path / str(number)
+            own["tmp_path"].mkdir(mode=0o700)
+        if "capsys" in fixtures:
+            fixtures["capsys"].readouterr()
+        wanted = inspect.signature(test).parameters
+        test(**{name: value for name, value in (fixtures | own | row).items() if name in wanted})

@@ -11,6 +11,7 @@ import pytest
 
 from holdfast.formats.compaction.detection import plans
 from holdfast.workflow import manyfiles
+from tests.tables import each_row
 from tests.workflow import samples
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def names(project: Workspace) -> list[str]:
     return [extract.name for _, extract in plans.look(project.root) if extract]
 
 
-@pytest.mark.parametrize("sample", samples.of("plans"), ids=str)
+@each_row("sample", samples.of("plans"), ids=str)
 def test_a_plan_kept_by_hand_is_read_as_it_is_meant(sample: Sample, tmp_path: Path) -> None:
     """R001-22, R001-27, I001-14, I001-15: no false workflow, none missed, and the reason for either."""
     folder = sample.expected.get("folder", sample.name)
