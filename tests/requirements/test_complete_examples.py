@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from tests.requirements import document_002
-from tests.tables import each_row
 from tests.witnesses import Seen, at, desk, disagreements, over, plain, recent, witnesses
 
 if TYPE_CHECKING:
@@ -657,7 +656,7 @@ EXAMPLES["004 tdd"] = Example(
 )
 
 
-@each_row("name, way", [(name, way) for name, each in EXAMPLES.items() for way in each.ways])
+@pytest.mark.parametrize(("name", "way"), [(name, way) for name, each in EXAMPLES.items() for way in each.ways])
 def test_what_is_reported_is_what_was_done(
     name: str, way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

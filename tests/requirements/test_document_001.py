@@ -15,7 +15,6 @@ from tests import processes
 from tests.handmade import ME, OTHER
 from tests.requirements import document_001 as document
 from tests.requirements.document_001 import FOLDER, RESTORED, Desk, state, under
-from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -312,7 +311,7 @@ SCENARIOS: dict[str, Callable[[Machine], None]] = {
 }
 
 
-@each_row("area", document.words("test-scenarios.md").splitlines())
+@pytest.mark.parametrize("area", document.words("test-scenarios.md").splitlines())
 def test_each_test_area_of_the_document_holds_from_end_to_end(tmp_path: Path, area: str) -> None:
     """R001-25: detection, creation, names, @ kept, cycles, nothing active, concurrent ones, as real processes."""
     SCENARIOS[area.removeprefix("- ")](Machine(tmp_path))
