@@ -61,10 +61,14 @@ class RunPython(Protocol):
 @pytest.fixture(autouse=True)
 def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home of the test's own; also forgets every variable of Claude Code, of Holdfast and of git, and the width."""
-    folder = tmp_path_factory.getbasetemp() / f"home{next(_numbers)}"
-    folder.mkdir(mode=0o700)
     for name in [name for name in os.environ if name.startswith(_FOREIGN)]:
         monkeypatch.delenv(name)
+    return make_home(tmp_path_factory.getbasetemp() / f"home{next(_numbers)}", monkeypatch)
+
+
+def make_home(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make an empty home and let every setting of Holdfast be as in a fresh one."""
+    folder.mkdir(mode=0o700)
     for name, place in _FOLDERS.items():
         monkeypatch.setenv(name, str(folder / place))
     (folder / "run").mkdir(mode=0o700)

@@ -14,6 +14,7 @@ from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from tests.commandline import holdfast
 from tests.handmade import ME
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from holdfast.testing import HoldfastProject
 
 
-@pytest.mark.parametrize(
-    ("glob", "path", "allowed"),
+@each_row(
+    "glob, path, allowed",
     [
         (".env", "/x/.env", False),
         (".env", "/x/.env/deeper", False),

@@ -17,6 +17,7 @@ from holdfast import cli
 from holdfast.errors import StateError
 from tests import processes
 from tests.commandline import holdfast
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +36,7 @@ print(*sorted(name for name in cli.commands() if cli.module(name) in sys.modules
 """
 
 
-@pytest.mark.parametrize("name", cli.commands())
+@each_row("name", cli.commands())
 def test_every_command_of_the_table_is_there(name: str) -> None:
     """One lazy row in the table is all a command needs beside its file."""
     command = import_module(cli.module(name)).command
@@ -55,7 +56,7 @@ def test_help_shows_the_table_and_loads_no_command(run_python: RunPython) -> Non
         assert f"{name} {line}" in text
 
 
-@pytest.mark.parametrize("name", [name for name in cli.commands() if name != "dispatch"])
+@each_row("name", [name for name in cli.commands() if name != "dispatch"])
 def test_a_command_loads_no_other(run_python: RunPython, name: str) -> None:
     """Calling one command imports no other command's module."""
     *_, end, loaded = run_python(LOADED, name, "--help").splitlines()
@@ -83,9 +84,7 @@ def test_an_error_the_user_can_mend_is_a_sentence(tmp_path: Path) -> None:
     assert said.err == "holdfast: no workflow is unfinished; `holdfast start TITLE` starts one\n"
 
 
-@pytest.mark.parametrize(
-    "arguments", [["nonsense"], ["list", "--nonsense"], ["start"], ["update", "--status", "odd"], ["--nonsense"]]
-)
+@each_row("arguments", [["nonsense"], ["list", "--nonsense"], ["start"], ["update", "--status", "odd"], ["--nonsense"]])
 def test_a_wrong_call_is_a_usage_error(tmp_path: Path, arguments: list[str]) -> None:
     """Exit 2, and how it is called."""
     said = holdfast(*arguments, root=tmp_path, code=2)
@@ -105,8 +104,8 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(monkeypatch: pytest.Monke
     assert holdfast("list", root=tmp_path, code=1).err == "holdfast: /somewhere: permission denied\n"
 
 
-@pytest.mark.parametrize(
-    ("number", "way_out"),
+@each_row(
+    "number, way_out",
     [
         (errno.EROFS, "; make its folder writable, then run the command again"),
         (errno.ENOSPC, "; free some space, then run the command again"),
@@ -164,7 +163,7 @@ def test_an_error_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch, tmp_pat
         holdfast("list", root=tmp_path)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "arguments", [["--help"], ["--version"], ["handlers", "list"], ["explain", "-h"], ["report", "-o", "-"], ["show"]]
 )
 def test_a_reader_that_goes_away_is_nobodys_error(tmp_path: Path, arguments: list[str]) -> None:
@@ -190,7 +189,7 @@ def test_the_version_is_the_distributions() -> None:
     assert holdfast("--version").out.split()[-1] == version("holdfast")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "arguments",
     [[], ["--nonsense"], ["PreToolUse", "extra", "--more"], ["--nonsense", "--help"], ["-x", "-h"], [""], ["\udcff"]],
 )

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime, timedelta, timezone
-
-import pytest
+from typing import TYPE_CHECKING
 
 from holdfast import clock
+from tests.tables import each_row
+
+if TYPE_CHECKING:
+    import pytest
 
 MOMENT = datetime(2025, 12, 9, 14, 30, 52, 123456, tzinfo=UTC)
 
@@ -49,7 +52,7 @@ def test_stamps_sort_in_time_order() -> None:
     assert clock.stamp(MOMENT.replace(microsecond=0)) < clock.stamp(MOMENT)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "2025-12-09T14:30:52.123456Z",
@@ -64,7 +67,7 @@ def test_parse_reads_the_forms_people_write(text: str) -> None:
     assert clock.parse(text) == MOMENT
 
 
-@pytest.mark.parametrize("text", ["", "soon", "2025-13-01", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
+@each_row("text", ["", "soon", "2025-13-01", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
 def test_parse_says_none_for_what_is_no_time(text: str) -> None:
     """What names no moment that UTC can hold is None, never an exception."""
     assert clock.parse(text) is None

@@ -13,6 +13,7 @@ import pytest
 from holdfast import cli
 from tests import context_costs
 from tests.processes import ROOT
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,13 +88,13 @@ def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text("utf-8").split()) <= 1_200
 
 
-@pytest.mark.parametrize("page", PAGES, ids=named)
+@each_row("page", PAGES, ids=named)
 def test_every_link_leads_somewhere(page: Path) -> None:
     """Files and headings; a page of the site leads to no file outside it."""
     assert list(broken(page)) == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=named)
+@each_row("page", PAGES, ids=named)
 def test_every_picture_says_what_it_shows(page: Path) -> None:
     """In words, for whoever can't see it."""
     assert [
@@ -101,7 +102,7 @@ def test_every_picture_says_what_it_shows(page: Path) -> None:
     ] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=named)
+@each_row("page", PAGES, ids=named)
 def test_every_command_it_shows_exists(page: Path) -> None:
     """With its options."""
     assert {call: said for call in calls(page) if (said := fault(call))} == {}
@@ -123,7 +124,7 @@ def test_every_page_is_in_the_navigation() -> None:
     )
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.is_relative_to(DOCS)], ids=named)
+@each_row("page", [page for page in PAGES if page.is_relative_to(DOCS)], ids=named)
 def test_a_page_has_one_title(page: Path) -> None:
     """It is the first line, so that the site and GitHub show the same."""
     assert [line for line in prose(page).splitlines() if line.startswith("# ")] == [

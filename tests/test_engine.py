@@ -26,6 +26,7 @@ from holdfast.plugins.loader import Call, HandlerFile
 from holdfast.plugins.scan import Route
 from holdfast.process.spare import Spare
 from tests import processes, waiting
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from tests.conftest import RunPython
@@ -212,7 +213,7 @@ def test_the_deadline_leaves_the_client_time_to_read(place: Place, name: str, se
     assert engine.deadline(event, HandlersSection(deadline=1.0), 100.0, []) == 101.0
 
 
-@pytest.mark.parametrize(("age", "started"), [(0.0, 100.0), (0.4, 99.6), (500.0, 99.0)])
+@each_row("age, started", [(0.0, 100.0), (0.4, 99.6), (500.0, 99.0)])
 def test_an_events_time_runs_from_the_start_of_its_process(
     monkeypatch: pytest.MonkeyPatch, age: float, started: float
 ) -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from holdfast import errors
+from tests.tables import each_row
 
 
 def test_state_error_is_path_and_reason() -> None:
@@ -17,9 +16,7 @@ def test_state_error_is_path_and_reason() -> None:
     assert (error.path, error.reason) == (Path("/a/b.json"), "is empty")
 
 
-@pytest.mark.parametrize(
-    "name", ["StateError", "SchemaMismatch", "MissingError", "TransitionError", "ConfigError", "LedgerError"]
-)
+@each_row("name", ["StateError", "SchemaMismatch", "MissingError", "TransitionError", "ConfigError", "LedgerError"])
 def test_one_boundary_catches_them_all(name: str) -> None:
     """Every exception raised on purpose is a HoldfastError."""
     assert issubclass(getattr(errors, name), errors.HoldfastError)

@@ -15,6 +15,7 @@ import pytest
 
 import holdfast
 from holdfast.frozen import NamedTuple, frozen
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,7 +73,7 @@ GIVEN: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("given", "named"), GIVEN, ids=repr)
+@each_row("given, named", GIVEN)
 def test_it_takes_what_a_dataclass_takes_and_shows_it_alike(given: tuple[Any, ...], named: dict[str, Any]) -> None:
     """With a TypeError for all else."""
 
@@ -86,8 +87,8 @@ def test_it_takes_what_a_dataclass_takes_and_shows_it_alike(given: tuple[Any, ..
     assert made(Box) == made(Oracle)
 
 
-@pytest.mark.parametrize(
-    ("call", "said"),
+@each_row(
+    "call, said",
     [
         (lambda: Box(), "Box() needs a value for 'name'"),  # type: ignore[call-arg]
         (lambda: Box("a", other=1), "Box() has no field 'other'"),  # type: ignore[call-arg]
@@ -102,7 +103,7 @@ def test_what_is_wrong_is_named(call: Callable[[], object], said: str) -> None:
     assert str(error.value) == said
 
 
-@pytest.mark.parametrize("change", [{}, {"name": "b"}, {"size": 1}, {"parts": [1]}, {"seen": 1}, {"hidden": "x"}])
+@each_row("change", [{}, {"name": "b"}, {"size": 1}, {"parts": [1]}, {"seen": 1}, {"hidden": "x"}])
 def test_it_is_equal_by_the_fields_that_a_dataclass_compares(change: dict[str, Any]) -> None:
     """And never to something of another class."""
     box, oracle = Box("a"), Oracle("a")
@@ -135,7 +136,7 @@ def test_nothing_can_be_assigned_or_deleted() -> None:
     assert not hasattr(box, "__dict__")
 
 
-@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda box: pickle.loads(pickle.dumps(box))])
+@each_row("again", [copy.copy, copy.deepcopy, lambda box: pickle.loads(pickle.dumps(box))])
 def test_it_can_be_copied_and_pickled(again: Callable[[Box], Box]) -> None:
     """With each field, compared or not."""
     box = Box("a", 4, [1], 2, "h")

@@ -9,9 +9,8 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import TYPE_CHECKING
 
-import pytest
-
 from tests.processes import ROOT
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -129,7 +128,7 @@ def test_the_rules_themselves_point_downward() -> None:
     assert circles == {frozenset(("engine", "server"))}  # the server's children run the engine, which starts the server
 
 
-@pytest.mark.parametrize("module", [name for name in MODULES if name not in EXEMPT])
+@each_row("module", [name for name in MODULES if name not in EXEMPT])
 def test_imports_point_downward(module: str) -> None:
     """Every import, lazy ones and those for types included, goes to the same folder or one below it."""
     folder = folder_of(module)
@@ -160,7 +159,7 @@ def test_no_two_modules_import_each_other() -> None:
         visit(name, ())
 
 
-@pytest.mark.parametrize("library", ONLY_IN)
+@each_row("library", ONLY_IN)
 def test_a_library_stays_in_its_rooms(library: str) -> None:
     """click and rich never come near the hook path; each other library is known in few places."""
     users = {name for name, path in MODULES.items() if library in {one.split(".")[0] for one in imports(path)}}
@@ -182,7 +181,7 @@ def test_nothing_else_is_depended_on() -> None:
     assert found <= known
 
 
-@pytest.mark.parametrize("path", HANDLERS, ids=lambda path: path.stem)
+@each_row("path", HANDLERS, ids=lambda path: path.stem)
 def test_shipped_handlers_use_what_a_stranger_may(path: Path) -> None:
     """A shipped handler imports the public API and the standard library, and no private name."""
     names = {
@@ -196,7 +195,7 @@ def test_shipped_handlers_use_what_a_stranger_may(path: Path) -> None:
     assert not [name for name in names if name.startswith("_")]
 
 
-@pytest.mark.parametrize("module", MODULES)
+@each_row("module", MODULES)
 def test_a_room_has_a_door_sign(module: str) -> None:
     """Every module opens with a sentence that says what it is for, and none is named for nothing in particular."""
     sign = (ast.get_docstring(ast.parse(MODULES[module].read_bytes())) or "").split("\n\n")[0]

@@ -10,6 +10,7 @@ import pytest
 
 from holdfast import paths
 from holdfast.errors import HoldfastError
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -125,7 +126,7 @@ def test_roots_are_real_paths(tmp_path: Path) -> None:
     assert paths.find_root(None, {}, tmp_path / "link") == tmp_path / "real"
 
 
-@pytest.mark.parametrize("name", ["--project", "HOLDFAST_PROJECT_DIR", "CLAUDE_PROJECT_DIR"])
+@each_row("name", ["--project", "HOLDFAST_PROJECT_DIR", "CLAUDE_PROJECT_DIR"])
 def test_a_named_root_that_does_not_exist_is_refused(tmp_path: Path, name: str) -> None:
     """A misspelt folder is an error that names where the name came from."""
     missing = str(tmp_path / "missing")

@@ -11,6 +11,7 @@ import pytest
 
 from holdfast import patterns
 from holdfast.patterns import regex
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,8 +45,8 @@ def test_it_has_what_a_compiled_one_has() -> None:
         _ = word.unknown  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("used", [True, False])
-@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))])
+@each_row("used", [True, False])
+@each_row("copied", [copy.copy, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))])
 def test_a_copy_is_one_like_it(copied: Callable[[re.Pattern[str]], re.Pattern[str]], used: bool) -> None:
     """Copying asks for methods of one that has no text yet; it is told that there are none."""
     word = regex(r"b+", re.IGNORECASE)

@@ -26,6 +26,7 @@ from holdfast.install import installer, registration, wanted_events
 from plugin import build
 from tests import pluginhome, processes
 from tests.processes import ROOT
+from tests.tables import each_row
 from tests.waiting import until
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ def test_the_lock_is_in_step_with_the_project() -> None:
     assert all("--hash=sha256:" in block for block in blocks)
 
 
-@pytest.mark.parametrize("script", ["bin/holdfast", "plugin/run.sh", "plugin/build.sh", "plugin/environment.sh"])
+@each_row("script", ["bin/holdfast", "plugin/run.sh", "plugin/build.sh", "plugin/environment.sh"])
 def test_the_scripts_are_for_any_shell(script: str) -> None:
     """They parse, and have no word that only some shells know."""
     done = subprocess.run(["/bin/sh", "-n", ROOT / script], capture_output=True, check=False)
@@ -422,8 +423,8 @@ def test_a_clock_set_back_does_not_stop_it_for_good(tmp_path: Path, monkeypatch:
     assert build._failed(tmp_path, digest) is None
 
 
-@pytest.mark.parametrize(
-    ("words", "remedy"),
+@each_row(
+    "words, remedy",
     [
         ("The virtual environment was not created successfully because ensurepip is not available.", "python3-venv"),
         ("ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE. hash", "index settings"),
@@ -570,7 +571,7 @@ def test_a_lock_that_cannot_be_had_is_told_once(plugin: Plugin) -> None:
     plugin.build()
 
 
-@pytest.mark.parametrize("python", ["none", "too old", "broken"])
+@each_row("python", ["none", "too old", "broken"])
 def test_no_usable_python_is_told_once(tmp_path: Path, python: str) -> None:
     """Also by the command; as soon as there is one it is used, without being asked."""
     plugin = pluginhome.make(tmp_path)

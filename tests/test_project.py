@@ -11,6 +11,7 @@ import pytest
 
 from holdfast import log, paths
 from holdfast.sessions.workspace import Workspace
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -191,10 +192,8 @@ def test_a_forged_git_entry_joins_no_repository(
     assert not Workspace.open(evil).contains(repository / "packages")
 
 
-@pytest.mark.parametrize("text", ["x" * 5_000, "x/" * 3_000, "a\0b", "loop/x"])
-@pytest.mark.parametrize(
-    "place", [".git", "wt/worktrees/x/gitdir", "wt/worktrees/x/commondir", "wt/worktrees/x/config"]
-)
+@each_row("text", ["x" * 5_000, "x/" * 3_000, "a\0b", "loop/x"])
+@each_row("place", [".git", "wt/worktrees/x/gitdir", "wt/worktrees/x/commondir", "wt/worktrees/x/config"])
 def test_nothing_in_a_git_entry_makes_an_event_fail(tmp_path: Path, place: str, text: str) -> None:
     """Whatever stands in its files, the project is found and nothing is waited for."""
     git_folder(tmp_path / "wt/worktrees/x", commondir="../..", config="[core]\nworktree = .\n")
@@ -280,7 +279,7 @@ def test_outside_git_the_root_is_the_identity(tmp_path: Path) -> None:
     assert len(project.key) == 16
 
 
-@pytest.mark.parametrize("content", ["", "gitdir: gone", "gitdir: \0", "nonsense", "gitdir:"])
+@each_row("content", ["", "gitdir: gone", "gitdir: \0", "nonsense", "gitdir:"])
 def test_a_broken_git_file_is_no_repository(tmp_path: Path, content: str) -> None:
     """A .git file that leads nowhere leaves the root's path as identity."""
     (tmp_path / ".git").write_text(content)

@@ -7,10 +7,9 @@ import re
 import subprocess
 from pathlib import Path
 
-import pytest
-
 import holdfast
 from holdfast import cli
+from tests.tables import each_row
 from tools.pages import reference
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -47,7 +46,7 @@ def test_the_readme_opens_with_the_two_commands() -> None:
     assert "\ntest:" in MAKEFILE
 
 
-@pytest.mark.parametrize("code", EXAMPLES)
+@each_row("code", EXAMPLES)
 def test_the_examples_are_python(code: str) -> None:
     """Each Python example parses."""
     ast.parse(code)

@@ -21,6 +21,7 @@ from holdfast import engine, relay
 from holdfast.clients import claude
 from holdfast.server import turn
 from tests import warmth
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,9 +52,7 @@ def test_it_is_the_same_for_the_same_and_whatever_else_a_session_has() -> None:
     assert place() == place() == place(session)
 
 
-@pytest.mark.parametrize(
-    "name", [b"HOME", *(b"XDG_%s_HOME" % each for each in (b"CONFIG", b"STATE", b"DATA", b"CACHE"))]
-)
+@each_row("name", [b"HOME", *(b"XDG_%s_HOME" % each for each in (b"CONFIG", b"STATE", b"DATA", b"CACHE"))])
 def test_other_folders_mean_another_address(name: bytes) -> None:
     """Each variable that moves one of Holdfast's folders counts, and unset is not the same as empty."""
     given = place({name: b"/elsewhere"})
@@ -97,7 +96,7 @@ def test_another_sandbox_has_another(monkeypatch: pytest.MonkeyPatch) -> None:
         assert place() != usual, inside
 
 
-@pytest.mark.parametrize("changes", [{b"HOME": b""}, {b"HOME": b"relative"}, {b"XDG_STATE_HOME": b"state"}])
+@each_row("changes", [{b"HOME": b""}, {b"HOME": b"relative"}, {b"XDG_STATE_HOME": b"state"}])
 def test_without_an_absolute_folder_there_is_none(changes: dict[bytes, bytes]) -> None:
     """A socket in whatever folder a session is in would be asked by that session alone."""
     assert place(changes) == b""
@@ -116,7 +115,7 @@ def test_a_path_that_no_socket_can_have_is_none() -> None:
         listener.bind("/nowhere/" + "x" * (longest + len(".new") - 9))
 
 
-@pytest.mark.parametrize("word", ["off", "OFF", "0", "no", "No", "false", "FALSE"])
+@each_row("word", ["off", "OFF", "0", "no", "No", "false", "FALSE"])
 def test_switched_off_nobody_is_asked(monkeypatch: pytest.MonkeyPatch, word: str) -> None:
     """In any spelling: not even where one would listen is looked for."""
     monkeypatch.setattr(relay, "address", lambda *_: pytest.fail("it looked"))
@@ -124,7 +123,7 @@ def test_switched_off_nobody_is_asked(monkeypatch: pytest.MonkeyPatch, word: str
     assert relay.ask(ENTRY, "Stop") is None
 
 
-@pytest.mark.parametrize("word", ["", "on", "1", "true", "offf", "nope"])
+@each_row("word", ["", "on", "1", "true", "offf", "nope"])
 def test_other_words_leave_it_on(monkeypatch: pytest.MonkeyPatch, word: str) -> None:
     """Only what is known to mean no does."""
     looked: list[str] = []
@@ -139,9 +138,7 @@ def test_other_words_leave_it_on(monkeypatch: pytest.MonkeyPatch, word: str) -> 
     assert looked == [ENTRY]
 
 
-@pytest.mark.parametrize(
-    ("mode", "trusted"), [(0o700, True), (0o500, True), (0o701, False), (0o720, False), (0o777, False)]
-)
+@each_row("mode, trusted", [(0o700, True), (0o500, True), (0o701, False), (0o720, False), (0o777, False)])
 def test_only_a_folder_that_is_ours_alone_is_trusted(tmp_path: Path, mode: int, trusted: bool) -> None:
     """Whoever else could get at the socket could be who answers."""
     tmp_path.chmod(mode)
@@ -341,8 +338,8 @@ class Ended(_socket.socket):
         return said
 
 
-@pytest.mark.parametrize("bytes_taken", [1, 2, 3, 4])
-@pytest.mark.parametrize("seconds", [26, 306])
+@each_row("bytes_taken", [1, 2, 3, 4])
+@each_row("seconds", [26, 306])
 def test_a_client_that_ends_us_within_a_message_hears_the_refusal(bytes_taken: int, seconds: int) -> None:
     """No byte is lost: the rest of a limit read as an exit code, 0 in most, would let the call pass unrefused."""
     before = signal.getsignal(signal.SIGTERM)
@@ -399,7 +396,7 @@ def test_a_server_that_is_not_ours_hears_nothing(
     assert heard == []
 
 
-@pytest.mark.parametrize("event", relay.STRICT_EVENTS)
+@each_row("event", relay.STRICT_EVENTS)
 def test_a_second_signal_does_not_end_a_refusal(monkeypatch: pytest.MonkeyPatch, event: str) -> None:
     """A client may be impatient; what it ended is refused all the same, and silence would allow it."""
 
@@ -459,7 +456,7 @@ print(found is _socket, found.AF_UNIX, names["_load_socket"]() is found, searche
 """
 
 
-@pytest.mark.parametrize("change", ["", "sys.path.append('/nowhere')", "sys.path.reverse()"])
+@each_row("change", ["", "sys.path.append('/nowhere')", "sys.path.reverse()"])
 def test_the_socket_module_is_found_wherever_it_lies(change: str) -> None:
     """Straight from the folder of extension modules, unsearched, or, if that isn't the last one, by `import`."""
     text = SOCKET.format(change=change, relay=relay.__file__)

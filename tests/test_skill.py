@@ -8,11 +8,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 import click
-import pytest
 
 from holdfast import cli, paths
 from holdfast.install import installer, skillcopy
 from tests.commandline import holdfast
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,7 +64,7 @@ def test_its_front_matter_allows_what_install_allows() -> None:
     assert line.removeprefix("allowed-tools: ") == ", ".join(installer.ALLOW_RULES)
 
 
-@pytest.mark.parametrize("call", CALLS)
+@each_row("call", CALLS)
 def test_every_call_it_names_is_one(call: str) -> None:
     """Each command, subcommand and option exists, and the model may call it."""
     words = shlex.split(call)[1:]
@@ -80,7 +80,7 @@ def test_every_call_it_names_is_one(call: str) -> None:
     assert {word for word in words if word.startswith("--")} <= options
 
 
-@pytest.mark.parametrize("call", [call for call in CALLS if call in TEXTS["skill"] and "--protocol" not in call])
+@each_row("call", [call for call in CALLS if call in TEXTS["skill"] and "--protocol" not in call])
 def test_every_command_it_names_takes_json(call: str) -> None:
     """It says so."""
     assert "Every command named here takes `--json`." in TEXTS["skill"]

@@ -16,6 +16,7 @@ from holdfast.events import EVENTS, model, snake
 from holdfast.testkit import recorded
 from tests import contract
 from tests.plugins.test_outcomes import EXAMPLES
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,7 +107,7 @@ def test_assertions_fail_when_they_should(holdfast_project: Make) -> None:
         project.fire("PreToolUse", tool_name="Read", tool_input={}).assert_denied()
 
 
-@pytest.mark.parametrize("event", EVENTS)
+@each_row("event", EVENTS)
 def test_every_event_can_be_fired_and_answered_with_all_it_accepts(holdfast_project: Make, event: str) -> None:
     """Of every event, recorded or not, a handler's answer of each accepted kind arrives as the client takes it."""
     kinds = sorted(model(event).accepts)
@@ -122,7 +123,7 @@ def test_every_event_can_be_fired_and_answered_with_all_it_accepts(holdfast_proj
     assert ("NAME" in fired.variables) is ("environment" in kinds)
 
 
-@pytest.mark.parametrize("name", recorded.names())
+@each_row("name", recorded.names())
 def test_every_recorded_payload_can_be_fired(holdfast_project: Make, name: str) -> None:
     """Any recorded payload goes through the shipped handlers without a fault, with an acceptable answer."""
     project = holdfast_project()

@@ -16,6 +16,7 @@ from holdfast.formats.hybrid.commands import functions
 from holdfast.plugins.context import Context
 from holdfast.project import OpenProject
 from tests.processes import ROOT
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -121,7 +122,7 @@ def test_text_of_a_workflow_stays_data() -> None:
     assert workflows.fenced("Due.", [title]).count("</workflow-data-") == 1
 
 
-@pytest.mark.parametrize(("module", "name"), NAMES, ids=[name for _, name in NAMES])
+@each_row("module, name", NAMES)
 def test_each_public_name_is_there_typed_and_documented(module: Any, name: str) -> None:
     """A type has a docstring; a function says what it takes, and has a type for that and for what it returns."""
     found = getattr(module, name)

@@ -15,11 +15,12 @@ from holdfast.errors import StateError
 from holdfast.formats import RECORDS, STATES_CHECK
 from holdfast.sessions.workspace import Workspace
 from tests.doctoring import examine
+from tests.tables import each_row
 
 NAMES = [*checks.CHECKS, checks.FIRE]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_row("name", NAMES)
 def test_each_check_is_a_file_with_one_sentence(name: str) -> None:
     """One file is all a check needs."""
     module = import_module(checks.module(name))

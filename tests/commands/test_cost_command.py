@@ -24,6 +24,7 @@ from holdfast.sessions.workspace import Workspace
 from tests import contract, processes
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -168,8 +169,8 @@ def test_a_count_that_goes_on_keeps_no_client_waiting_for_more(
     assert ready
 
 
-@pytest.mark.parametrize(
-    ("payload", "agent"),
+@each_row(
+    "payload, agent",
     [
         (STOP, False),
         (STOP | {"hook_event_name": "SubagentStart"}, True),

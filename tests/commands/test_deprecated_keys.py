@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from holdfast import paths
 from holdfast.commands.deprecated_keys import _EARLIER, with_earlier
 from tests.commandline import holdfast
 from tests.handmade import ME
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +28,7 @@ def at(place: str, printed: Any) -> Any:
     return printed
 
 
-@pytest.mark.parametrize(("place", "group"), [(place, group) for place, groups in _EARLIER.items() for group in groups])
+@each_row("place, group", [(place, group) for place, groups in _EARLIER.items() for group in groups])
 def test_the_earlier_name_stands_beside_the_present_one(place: str, group: dict[str, str]) -> None:
     """With the same value, wherever the object is."""
     found = at(place, with_earlier(put(place, dict.fromkeys(group, 7) | {"other": 1})))

@@ -8,14 +8,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 import click
-import pytest
 
 from holdfast import cli
 from tests.commandline import holdfast
+from tests.tables import each_row
 from tests.test_docs import fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import pytest
 
 # Numbers of requirements, names and marks that only the source has.
 INTERNAL = re.compile(r"\b[RID]\d{3}-\d|\b(?:Args|Raises|Returns):|``|\bNone\b|\b_\w|\w_\w+\(|[a-z]+\.[a-z]+\(")
@@ -31,7 +33,7 @@ def commands() -> Iterator[tuple[str, ...]]:
             yield from ((name, verb) for verb in command.commands)
 
 
-@pytest.mark.parametrize("words", list(commands()), ids=" ".join)
+@each_row("words", list(commands()), ids=" ".join)
 def test_the_help_of_a_command_is_for_people(words: tuple[str, ...]) -> None:
     """No number of a requirement, no name of the source, no line too long; every option says what it is for."""
     said = holdfast(*words, "--help").out
@@ -42,7 +44,7 @@ def test_the_help_of_a_command_is_for_people(words: tuple[str, ...]) -> None:
         assert re.search(rf"^  {name} +[A-Z].*\.$", said, re.MULTILINE)
 
 
-@pytest.mark.parametrize("words", [words for words in commands() if words], ids=" ".join)
+@each_row("words", [words for words in commands() if words], ids=" ".join)
 def test_every_option_says_what_it_is_for(words: tuple[str, ...]) -> None:
     """In a sentence."""
     command: click.Command = import_module(cli.module(words[0])).command
@@ -83,7 +85,7 @@ def mine(command: click.Command | None = None, *above: str) -> Iterator[tuple[tu
 MINE = dict(mine())
 
 
-@pytest.mark.parametrize("words", MINE, ids=" ".join)
+@each_row("words", MINE, ids=" ".join)
 def test_every_command_has_an_example(words: tuple[str, ...]) -> None:
     """Of itself or, a group, of one of its commands; what it names exists, and no line is too long."""
     said = holdfast(*words, "--help").out
@@ -97,9 +99,7 @@ def test_every_command_has_an_example(words: tuple[str, ...]) -> None:
     assert all(shlex.split(each) for each in own)
 
 
-@pytest.mark.parametrize(
-    "words", [words for words, each in MINE.items() if isinstance(each, click.Group)], ids=" ".join
-)
+@each_row("words", [words for words, each in MINE.items() if isinstance(each, click.Group)], ids=" ".join)
 def test_no_line_of_a_list_of_commands_is_cut(words: tuple[str, ...]) -> None:
     """Each says all of its first sentence."""
     listed = holdfast(*words, "--help").out.partition("Commands:")[2]

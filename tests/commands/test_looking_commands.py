@@ -12,6 +12,7 @@ import pytest
 from holdfast import clock, log
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -240,7 +241,7 @@ def test_status_says_when_the_ledger_cannot_be_used(tmp_path: Path, home: Path) 
     assert "cannot be used" in holdfast("status", root=tmp_path).out
 
 
-@pytest.mark.parametrize("verb", ["list", "show", "explain", "status"])
+@each_row("verb", ["list", "show", "explain", "status"])
 def test_what_is_printed_for_programs_is_json_whatever_names_hold(tmp_path: Path, verb: str) -> None:
     """Emoji, right-to-left marks, control characters and lone surrogates."""
     name = '😀 \u202eabc\x1b[31m \udcff "quoted" \\ \u2028'

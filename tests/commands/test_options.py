@@ -14,6 +14,7 @@ from holdfast.sessions.ownership import sessions
 from holdfast.sessions.workspace import Workspace
 from tests.commandline import Said, holdfast
 from tests.handmade import ME
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -74,7 +75,7 @@ def test_a_folder_in_which_a_session_was_seen_is_its_project(tmp_path: Path, mon
     assert holdfast("start", "Named").err == ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     "verb",
     [["start", "T"], ["next"], ["done"], ["update", "--remind", "x"], ["list"], ["show"], ["explain"], ["status"]],
 )
@@ -117,8 +118,8 @@ def test_readings_get_their_mark() -> None:
     assert options.as_reading(("a.md", "@b.md", "/c d.md")) == ("@a.md", "@b.md", "@/c d.md")
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
+@each_row(
+    "text, value",
     [
         ("7", 7),
         ("true", True),
@@ -137,7 +138,7 @@ def test_a_context_value_may_be_json(text: str, value: object) -> None:
     assert options.as_context([f" key ={text}"]) == {"key": value}
 
 
-@pytest.mark.parametrize("text", ["", "novalue", "=x", "  =x"])
+@each_row("text", ["", "novalue", "=x", "  =x"])
 def test_a_pair_needs_a_name_and_a_sign(text: str) -> None:
     """Else it is a wrong call."""
     with pytest.raises(click.BadParameter, match="isn't K=V, such as"):

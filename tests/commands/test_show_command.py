@@ -25,6 +25,7 @@ from holdfast.workflow import views
 from holdfast.workflow.model import Found, Phase
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER, workflow
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -521,7 +522,7 @@ def made(root: Path, **changes: Any) -> overview.Overview:
         project.close()
 
 
-@pytest.mark.parametrize("width", [40, 60, 80, 100])
+@each_row("width", [40, 60, 80, 100])
 def test_no_line_is_longer_than_the_page(tmp_path: Path, width: int) -> None:
     """Long titles, paths and values go on below, under their own beginning; nothing is lost."""
     lines = page.full_page(made(tmp_path), NOON, width)
@@ -561,7 +562,7 @@ def test_a_wide_terminal_gets_no_endless_lines(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("width", [1, 12, 20])
+@each_row("width", [1, 12, 20])
 def test_a_very_narrow_terminal_breaks_nothing(tmp_path: Path, width: int) -> None:
     """There is a least width; what is narrower is the terminal's business."""
     assert max(line.cell_len for line in page.full_page(made(tmp_path), NOON, width)) <= max(width, 30)
@@ -599,9 +600,7 @@ def test_colours_only_add(tmp_path: Path) -> None:
     assert coloured(lines, TERM="dumb") == plain
 
 
-@pytest.mark.parametrize(
-    ("status", "style"), [("completed", "32"), ("active", "1;36"), ("failed", "1;31"), ("blocked", "1;35")]
-)
+@each_row("status, style", [("completed", "32"), ("active", "1;36"), ("failed", "1;31"), ("blocked", "1;35")])
 def test_a_status_has_its_colour(tmp_path: Path, status: Status, style: str) -> None:
     """At the top, and in front of the phase."""
     view = made(tmp_path, status=status, phases=(Phase("phase_1", 1, "One", status),))
@@ -686,8 +685,8 @@ def test_what_programs_read_is_the_same_in_a_session(project: HoldfastProject) -
     )
 
 
-@pytest.mark.parametrize(
-    ("seconds", "said"),
+@each_row(
+    "seconds, said",
     [
         (-5, "<1s"),
         (0, "<1s"),
@@ -709,8 +708,8 @@ def test_lengths_of_time(seconds: float, said: str) -> None:
     assert moments.duration(seconds) == said
 
 
-@pytest.mark.parametrize(
-    ("stamp", "said"),
+@each_row(
+    "stamp, said",
     [
         ("2026-03-01T12:01:00Z", "just now (2026-03-01 12:01:00 UTC)"),
         ("2026-03-01T12:01:01Z", "2026-03-01 12:01:01 UTC"),

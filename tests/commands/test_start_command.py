@@ -23,6 +23,7 @@ from holdfast.workflow.model import Start
 from tests.commandline import holdfast
 from tests.formats.known import KNOWN
 from tests.handmade import ME
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
@@ -122,7 +123,7 @@ def test_a_faulty_configuration_is_told(tmp_path: Path) -> None:
     assert re.fullmatch(r"warning: ~/\S+: is not TOML: .*; to check it: holdfast config check\n", said.err)
 
 
-@pytest.mark.parametrize("kind", formats.NAMES)
+@each_row("kind", formats.NAMES)
 def test_an_at_sign_without_a_space_names_no_agent_and_is_said(tmp_path: Path, kind: str) -> None:
     """It may be meant as one; a mail address and a version are not, and programs get JSON alone on stdout."""
     for name in ("code-developer", "test-fix-agent", "action-planning-agent"):  # which the wfs format chooses
@@ -206,7 +207,7 @@ def test_more_phases_than_are_named(tmp_path: Path) -> None:
     assert state(tmp_path)["phase"]["total"] == 6
 
 
-@pytest.mark.parametrize("kind", KNOWN)
+@each_row("kind", KNOWN)
 def test_an_unfinished_workflow_is_not_started_over(tmp_path: Path, kind: str) -> None:
     """The error names it and the way out; nothing is written."""
     arguments = ("start", "Tool", "--format", kind, "--phase", "One")
@@ -220,7 +221,7 @@ def test_an_unfinished_workflow_is_not_started_over(tmp_path: Path, kind: str) -
     assert only(tmp_path).raw == before
 
 
-@pytest.mark.parametrize("arguments", [("start", ""), ("start", " "), ("start", "T", "--format", "hybrid")])
+@each_row("arguments", [("start", ""), ("start", " "), ("start", "T", "--format", "hybrid")])
 def test_what_makes_no_workflow_is_refused(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     """A workflow needs a name, a hybrid one phases; no file is left behind."""
     assert " needs a" in holdfast(*arguments, root=tmp_path, code=1).err
@@ -228,7 +229,7 @@ def test_what_makes_no_workflow_is_refused(tmp_path: Path, arguments: tuple[str,
     assert registry.all_found(Workspace.open(tmp_path)).workflows == ()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "arguments", [("--set", "novalue"), ("--set", "=x"), ("--total", "0"), ("--format", "odd"), ("--total", "many")]
 )
 def test_a_wrong_option_is_a_usage_error(tmp_path: Path, arguments: tuple[str, str]) -> None:
@@ -238,7 +239,7 @@ def test_a_wrong_option_is_a_usage_error(tmp_path: Path, arguments: tuple[str, s
     assert registry.all_found(Workspace.open(tmp_path)).workflows == ()
 
 
-@pytest.mark.parametrize("value", ["NaN", "-Infinity", "1e999", "[" * 20_000, "{", "9" * 9_000])
+@each_row("value", ["NaN", "-Infinity", "1e999", "[" * 20_000, "{", "9" * 9_000])
 def test_a_context_value_no_file_could_hold_is_text(tmp_path: Path, value: str) -> None:
     """Python reads more as JSON than JSON has; such a value would break the state file."""
     holdfast("start", "Book", "--phase", "One", "--set", f"x={value}", root=tmp_path)
@@ -253,8 +254,8 @@ def test_a_value_may_hold_an_equals_sign(tmp_path: Path) -> None:
     assert state(tmp_path)["context"]["x"] == " a=b"
 
 
-@pytest.mark.parametrize(
-    ("kind", "seen", "said"),
+@each_row(
+    "kind, seen, said",
     [
         ("compaction", [], []),
         ("hybrid", ["?? .claude/workflow_state_system.md"], [".claude/workflow_state_system.md"]),
@@ -317,8 +318,8 @@ FIRST: dict[str, list[tuple[str, ...]]] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("keeper", "first"),
+@each_row(
+    "keeper, first",
     [
         ("wfs", "nothing"),
         ("wfs", "another"),

@@ -32,6 +32,7 @@ from tests.agentry import agent
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER, workflow
 from tests.processes import FOREGROUND
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -364,7 +365,7 @@ PAGES = (
 )
 
 
-@pytest.mark.parametrize("number", range(len(PAGES)))
+@each_row("number", range(len(PAGES)))
 def test_what_does_not_fit_is_left_out(tmp_path: Path, number: int) -> None:
     """The least important first; a page that just fits is shown, one line less of room gives the next shorter one."""
     height = PAGES[number].count("\n")
@@ -562,7 +563,7 @@ def test_a_name_that_names_nothing_is_an_error(tmp_path: Path) -> None:
     assert 'no workflow is named "X"' in holdfast("watch", "X", root=tmp_path, code=1).err
 
 
-@pytest.mark.parametrize("interval", ["0", "-1", "x", "nan"])
+@each_row("interval", ["0", "-1", "x", "nan"])
 def test_an_interval_must_be_one(tmp_path: Path, interval: str) -> None:
     """No busy loop by accident."""
     assert "--interval" in holdfast("watch", "--interval", interval, root=tmp_path, code=2).err

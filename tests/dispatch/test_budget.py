@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from holdfast.dispatch.budget import LIMIT_UNITS, Fitted, Piece, fit, units
 from tests import contract
+from tests.tables import each_row
 
 PROPERTY = settings(derandomize=True, database=None, deadline=None, max_examples=200)
 NOTE = re.compile(r"\(\+(\d+) more lines, left out to stay under the client's limit\)")
@@ -84,7 +85,7 @@ def test_a_note_stands_only_where_something_is_missing(given_pieces: list[Piece]
     assert cut or not missing
 
 
-@pytest.mark.parametrize("count", [12, 15, 30])
+@each_row("count", [12, 15, 30])
 def test_the_note_is_exact(count: int) -> None:
     """Of a text that is `count` lines too long, with room for a note, `count` lines are counted as left out."""
     lines = [f"line {number:02}" for number in range(40)]

@@ -25,6 +25,7 @@ from holdfast.files.transcript import Answer, Run, Trail, Unread
 from holdfast.plugins.outcomes import Outcome, deny
 from holdfast.project import OpenProject
 from tests.processes import ROOT
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -279,7 +280,7 @@ def names(path: Path) -> set[str]:
     return {text for text in said if isinstance(text, str) and (text in THEIRS or ENTRY.search(text))}
 
 
-@pytest.mark.parametrize("place", BELOW)
+@each_row("place", BELOW)
 def test_nothing_of_claude_code_is_named_below_the_entry(place: str) -> None:
     """What lies below the entry module names no event, handler function, variable or transcript's entry of its."""
     files = [SOURCE / place] if place.endswith(".py") else [*(SOURCE / place).rglob("*.py")]

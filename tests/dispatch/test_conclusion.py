@@ -15,6 +15,7 @@ from holdfast.events import EVENTS, parse
 from holdfast.plugins import outcomes
 from holdfast.plugins.loader import Call, HandlerFile
 from holdfast.plugins.scan import Route
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +29,7 @@ def planned(name: str, event: str, *, strict: bool = False) -> Call:
     return Call(file, Route(event, f"on_{name}", strict=strict))
 
 
-@pytest.mark.parametrize("event", EVENTS)
+@each_row("event", EVENTS)
 def test_a_fault_is_logged_on_every_event(event: str) -> None:
     """Whatever the event, a fault is one line in the log with event, handler, fault and session.
 
@@ -65,7 +66,7 @@ def test_a_strict_handlers_fault_is_said_in_its_place_among_the_others(ran: bool
     assert [said[position][1].text for position in reply.delivered] == ["first", "last"]
 
 
-@pytest.mark.parametrize("event", sorted(STRICT_EVENTS))
+@each_row("event", sorted(STRICT_EVENTS))
 def test_a_refusal_has_the_form_of_its_event(event: str) -> None:
     """Tool calls and permissions are denied, prompts blocked."""
     wanted = "block" if event.startswith("UserPrompt") else "deny"

@@ -16,6 +16,7 @@ from holdfast.events import parse
 from holdfast.plugins.loader import Call, HandlerFile
 from holdfast.plugins.scan import Route
 from tests.handmade import together
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,9 +81,7 @@ def test_files_that_failed_longest_ago_are_forgotten(tmp_path: Path, monkeypatch
 GOOD = {"digest": "digest of x", "event": "Stop", "fault": "broke", "at": "2026", "count": 1}
 
 
-@pytest.mark.parametrize(
-    "entry", [None, 5, "text", [], {}, *({**GOOD, key: None} for key in GOOD), {**GOOD, "count": "1"}]
-)
+@each_row("entry", [None, 5, "text", [], {}, *({**GOOD, key: None} for key in GOOD), {**GOOD, "count": "1"}])
 def test_a_damaged_entry_counts_as_none(tmp_path: Path, entry: object) -> None:
     """Whatever stands in the file, telling and remembering go on: an event must not be lost for a fault's sake."""
     file = handler(tmp_path)
@@ -94,7 +93,7 @@ def test_a_damaged_entry_counts_as_none(tmp_path: Path, entry: object) -> None:
     assert faults.of(file).startswith("Stop: broke anew (once,")
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"null", b"\xff\xfe", b"[" * 100_000])
+@each_row("content", [b"", b"{", b"[]", b"null", b"\xff\xfe", b"[" * 100_000])
 def test_a_damaged_file_counts_as_empty(tmp_path: Path, content: bytes) -> None:
     """A fault file that cannot be read is written anew."""
     paths.ensure_private(paths.state_dir())
@@ -206,9 +205,7 @@ def test_a_blank_print_is_nobodys_fault(tmp_path: Path) -> None:
     assert "printed, which nobody reads" in heard(plan, printed="\nx")
 
 
-@pytest.mark.parametrize(
-    "change", [{"off": True}, {"trusted": False}, {"faults": ()}], ids=["off", "untrusted", "sound"]
-)
+@each_row("change", [{"off": True}, {"trusted": False}, {"faults": ()}])
 def test_a_file_that_nobody_would_call_is_at_no_fault(tmp_path: Path, change: dict[str, object]) -> None:
     """One that is switched off or not trusted may be broken: nothing is logged, remembered or told."""
     file = replace(handler(tmp_path), faults=("line 1: cannot be read",))
@@ -221,8 +218,8 @@ def test_a_file_that_nobody_would_call_is_at_no_fault(tmp_path: Path, change: di
     assert "line 1: cannot be read" in heard([call(tmp_path, "other")])
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "conflict"),
+@each_row(
+    "first, second, conflict",
     [
         (environment({"A": "1"}), environment({"A": "2"}), "environment() for A"),
         (environment({"A": "1"}), environment({"A": "1"}), ""),
@@ -230,7 +227,6 @@ def test_a_file_that_nobody_would_call_is_at_no_fault(tmp_path: Path, change: di
         (worktree("/a"), worktree("/b"), "worktree()"),
         (worktree("/a"), worktree("/a"), ""),
     ],
-    ids=["other value", "same value", "other name", "other folder", "same folder"],
 )
 def test_only_two_handlers_with_different_values_are_in_each_others_way(
     tmp_path: Path, first: Outcome, second: Outcome, conflict: str

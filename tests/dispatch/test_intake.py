@@ -16,6 +16,7 @@ from holdfast.clients.claude import foreign
 from holdfast.dispatch import intake
 from holdfast.dispatch.intake import IntakeError, head, read
 from holdfast.testkit import recorded
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,7 +48,7 @@ def small_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(intake, "LIMIT_BYTES", 1_000)
 
 
-@pytest.mark.parametrize("name", recorded.names())
+@each_row("name", recorded.names())
 def test_every_recorded_payload_is_read_as_it_was_sent(name: str) -> None:
     """What the real client sent comes back unchanged, and counts as the client's own."""
     payload = recorded.load(name)
@@ -65,8 +66,8 @@ def test_the_ways_to_write_json() -> None:
     assert read_bytes(b'{"a": "\\ud83d"}') == {"a": "\ud83d"}
 
 
-@pytest.mark.parametrize(
-    ("data", "words"),
+@each_row(
+    "data, words",
     [
         (b"", "stdin is empty"),
         (b" \n\t\r\n", "stdin is empty"),
@@ -103,7 +104,7 @@ def test_the_excerpt_is_short_and_on_one_line() -> None:
     assert str(caught.value).isprintable()
 
 
-@pytest.mark.parametrize("before", ["x\n", "x" * 60, "x" * 70])
+@each_row("before", ["x\n", "x" * 60, "x" * 70])
 def test_the_excerpt_holds_no_secret(before: str) -> None:
     """Neither behind the escape of a line break, nor cut in half."""
     token = "ghp" + "_" + "a1B2c3D4e5F6" * 3
@@ -112,7 +113,7 @@ def test_the_excerpt_holds_no_secret(before: str) -> None:
     assert "ghp" not in str(caught.value)
 
 
-@pytest.mark.parametrize("nested", [b"[" * 200_000, b'{"a":' * 200_000, b"[" * 200_000 + b"]" * 200_000])
+@each_row("nested", [b"[" * 200_000, b'{"a":' * 200_000, b"[" * 200_000 + b"]" * 200_000])
 def test_deep_nesting_is_refused_not_crashed_on(nested: bytes) -> None:
     """A payload nested too deeply is named as such, with the keys before it."""
     data = json.dumps(EVENT).encode()[:-1] + b', "deep": ' + nested + b"}"
@@ -170,15 +171,13 @@ def test_the_first_keys_of_what_is_too_large_are_known(cut: str) -> None:
     }
 
 
-@pytest.mark.parametrize("data", [b"x", b"[", b"{", b'{"a"', b'{"a":', b"{,", b'{"a" "b"'])
+@each_row("data", [b"x", b"[", b"{", b'{"a"', b'{"a":', b"{,", b'{"a" "b"'])
 def test_rubbish_has_no_first_keys(data: bytes) -> None:
     """What is no object has no keys, and looking for them raises nothing."""
     assert head(data + b" " * 2_000) == {}
 
 
-@pytest.mark.parametrize(
-    "value", [b"9" * 5_000, b'"\xff', b"[" * 100_000, b'"never ends'], ids=["digits", "utf-8", "nested", "cut off"]
-)
+@each_row("value", [b"9" * 5_000, b'"\xff', b"[" * 100_000, b'"never ends'])
 def test_the_first_keys_before_an_unreadable_value_are_known(value: bytes) -> None:
     """A refusal goes by the event and the tool of a payload that is unreadable further on."""
     data = b'{"session_id": "s", "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"a": ' + value
@@ -222,8 +221,8 @@ COPILOT_COMPATIBLE = {"hookEventName": "PreToolUse", "sessionId": "s", "tool_nam
 CODEX = {"session_id": "s", "turn_id": "t", "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {}}
 
 
-@pytest.mark.parametrize(
-    ("payload", "environ", "words"),
+@each_row(
+    "payload, environ, words",
     [
         (CURSOR, CLAUDE, "cursor_version"),
         (COPILOT, CLAUDE, "sessionId"),
@@ -239,13 +238,13 @@ def test_another_clients_event_is_told_apart(payload: dict[str, Any], environ: d
     assert words in foreign(payload, environ)
 
 
-@pytest.mark.parametrize("key", ["conversation_id", "generation_id", "sessionId", "hookEventName"])
+@each_row("key", ["conversation_id", "generation_id", "sessionId", "hookEventName"])
 def test_one_more_key_makes_no_other_client(key: str) -> None:
     """An event of Claude Code's with a key that other clients use, too, is still Claude Code's: a guard judges it."""
     assert foreign({**EVENT, key: "x"}, CLAUDE) == ""
 
 
-@pytest.mark.parametrize("session", [None, 5, ["s"], {}])
+@each_row("session", [None, 5, ["s"], {}])
 def test_a_malformed_session_makes_no_other_client(session: object) -> None:
     """A field of the wrong type is a fault to be refused, not a reason to stay silent."""
     assert foreign({**EVENT, "session_id": session}, CLAUDE) == ""

@@ -15,6 +15,7 @@ import pytest
 
 from holdfast.errors import ChangedError, StateError
 from holdfast.files import atomic, document, exchange
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +51,7 @@ def test_new_file_respects_the_umask(tmp_path: Path) -> None:
     assert _mode(tmp_path / "file") == 0o600
 
 
-@pytest.mark.parametrize("mode", [0o600, 0o640, 0o755, 0o664, 0o400, 0o2755])
+@each_row("mode", [0o600, 0o640, 0o755, 0o664, 0o400, 0o2755])
 def test_existing_file_keeps_its_mode(tmp_path: Path, mode: int) -> None:
     """Rewriting a file changes its content only."""
     file = tmp_path / "file"
@@ -156,7 +157,7 @@ def test_a_file_in_the_way_of_a_folder_is_named(tmp_path: Path) -> None:
         atomic.write(tmp_path / "a/b", b"x")
 
 
-@pytest.mark.parametrize("step", ["write", "fsync", "replace"])
+@each_row("step", ["write", "fsync", "replace"])
 def test_a_failure_leaves_the_old_file_and_nothing_beside(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
@@ -370,9 +371,7 @@ def _copy_aside(file: Path) -> object:
     return document.copy_aside(file, b"new")
 
 
-@pytest.mark.parametrize(
-    "act", [_write, _replace, _create, atomic.take, atomic.remove, document.set_aside, _copy_aside]
-)
+@each_row("act", [_write, _replace, _create, atomic.take, atomic.remove, document.set_aside, _copy_aside])
 def test_what_was_done_outlives_a_power_cut(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, act: Callable[[Path], object]
 ) -> None:
@@ -511,7 +510,7 @@ def test_replacing_what_is_expected(tmp_path: Path) -> None:
     assert _names(tmp_path) == ["file"]
 
 
-@pytest.mark.parametrize("content", [b"their", b"old+", b"ol", b""])
+@each_row("content", [b"their", b"old+", b"ol", b""])
 def test_what_is_not_expected_stands(tmp_path: Path, content: bytes) -> None:
     """A file that says anything else, more or less, is not overwritten."""
     file = tmp_path / "file"
@@ -607,8 +606,8 @@ def test_a_save_in_the_very_moment_of_the_swap_stands(
     assert _names(tmp_path) == ["file"]
 
 
-@pytest.mark.parametrize("saves", [2, 3, 4, 7])
-@pytest.mark.parametrize("save", EDITORS)
+@each_row("saves", [2, 3, 4, 7])
+@each_row("save", EDITORS)
 def test_the_last_of_several_saves_stands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, save: Callable[[Path, bytes], None], saves: int
 ) -> None:
@@ -660,8 +659,8 @@ def test_a_link_put_there_in_the_very_moment_of_the_swap_stands(
     assert _names(tmp_path) == ["file", "target"]
 
 
-@pytest.mark.parametrize("content", [b"old", b""])
-@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+@each_row("content", [b"old", b""])
+@each_row("make", [os.mkfifo, os.mkdir])
 def test_what_is_no_file_and_is_put_there_in_the_very_moment_of_the_swap_stands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path], None], content: bytes
 ) -> None:
@@ -799,8 +798,8 @@ class _FailedError(BaseException):
     """What fails; also an interrupt from the keyboard is no Exception."""
 
 
-@pytest.mark.parametrize("change", ["replaced", "removed", "untouched"])
-@pytest.mark.parametrize("there", [True, False])
+@each_row("change", ["replaced", "removed", "untouched"])
+@each_row("there", [True, False])
 def test_what_a_block_that_fails_did_to_a_file_is_undone(tmp_path: Path, there: bool, change: str) -> None:
     """It holds what it held, or is gone where it was not there; and nothing is left beside it."""
     file = tmp_path / "file"

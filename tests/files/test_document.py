@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from holdfast.errors import BrokenError, ChangedError, LargeError, MissingError, StateError
 from holdfast.files import document, jsonkeep
 from holdfast.files.jsonvalue import DEPTH_LIMIT
+from tests.tables import each_row
 
 
 def _file(folder: Path, content: bytes) -> Path:
@@ -41,8 +42,8 @@ def test_load_accepts_a_byte_order_mark_and_crlf(tmp_path: Path) -> None:
     assert document.load(_file(tmp_path, b'\xef\xbb\xbf{\r\n  "a": 1\r\n}\r\n')).data == {"a": 1}
 
 
-@pytest.mark.parametrize(
-    ("content", "reason"),
+@each_row(
+    "content, reason",
     [
         (b"", "is empty"),
         (b" \r\n", "is empty"),
@@ -141,7 +142,7 @@ STYLES = [
 ]
 
 
-@pytest.mark.parametrize("text", STYLES)
+@each_row("text", STYLES)
 def test_render_keeps_the_style_of_the_file(text: str) -> None:
     """Data written back unchanged in any common style gives the very same bytes."""
     raw = text.encode()
@@ -149,7 +150,7 @@ def test_render_keeps_the_style_of_the_file(text: str) -> None:
     assert document.render(json.loads(text.removeprefix("\ufeff")), raw) == raw
 
 
-@pytest.mark.parametrize("text", STYLES)
+@each_row("text", STYLES)
 def test_render_keeps_the_style_when_data_changes(text: str) -> None:
     """A new key follows the file's indentation, newlines, spacing, mark and ending."""
     data = json.loads(text.removeprefix("\ufeff")) | {"new": "é"}
@@ -255,7 +256,7 @@ def test_save_of_the_same_bytes_writes_nothing(tmp_path: Path) -> None:
     assert file.stat().st_ino == before
 
 
-@pytest.mark.parametrize(("old", "new"), [(1, True), (0, False), (1, 1.0), ("1", 1), ([], None)])
+@each_row("old, new", [(1, True), (0, False), (1, 1.0), ("1", 1), ([], None)])
 def test_replace_sees_changes_that_python_calls_equal(tmp_path: Path, old: object, new: object) -> None:
     """A number that becomes a truth value is a change, although Python calls them equal."""
     found = document.load(_file(tmp_path, document.render({"a": old})))
@@ -288,10 +289,8 @@ def test_a_file_is_read_down_to_the_last_level(tmp_path: Path, opening: str, clo
         document.load(nested(DEPTH_LIMIT + 1))
 
 
-@pytest.mark.parametrize("blank", ["", " ", "  ", "\t", "\r\n"])
-@pytest.mark.parametrize(
-    "beside", ['"b": 2', '"b": ":"', '"b": "\\":"', '": ": "a\\\\"', '"b": "c :"', '"b\\":": [{"c": 1.5}]']
-)
+@each_row("blank", ["", " ", "  ", "\t", "\r\n"])
+@each_row("beside", ['"b": 2', '"b": ":"', '"b": "\\":"', '": ": "a\\\\"', '"b": "c :"', '"b\\":": [{"c": 1.5}]'])
 def test_a_key_given_twice_is_found_however_the_file_is_written(tmp_path: Path, blank: str, beside: str) -> None:
     """Keys are counted by their colons, of which texts have some too, and before which blanks may stand."""
     once = f'{{{beside}, "a": {{"k"{blank}: 1, "l"{blank}: ":"}}}}'
@@ -461,7 +460,7 @@ def test_a_device_that_calls_itself_a_file_is_not_waited_for(tmp_path: Path, mon
         document.read(tmp_path / "log")
 
 
-@pytest.mark.parametrize("most", [1, 3, 100])
+@each_row("most", [1, 3, 100])
 def test_a_file_that_comes_in_parts_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     """A network's file system may give less than was asked for."""
     read = os.read
@@ -591,7 +590,7 @@ def test_a_copy_aside_whose_name_is_taken_meanwhile_gets_another(
     assert (copy.read_bytes(), taken[0].read_bytes()) == (b"ours", b"theirs")
 
 
-@pytest.mark.parametrize("wrong", [b'{"a": 1, "b": 9}', b"{ no JSON", None])
+@each_row("wrong", [b'{"a": 1, "b": 9}', b"{ no JSON", None])
 def test_what_was_kept_of_a_file_is_written_only_if_it_says_the_new_content(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: bytes | None
 ) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from holdfast.files import exchange as module
 from holdfast.files.exchange import exchange
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,7 +67,7 @@ def test_a_missing_file_is_an_error_and_changes_nothing(tmp_path: Path) -> None:
     assert one.read_text() == "1"
 
 
-@pytest.mark.parametrize("number", [errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM])
+@each_row("number", [errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM])
 def test_a_file_system_without_the_step_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     """Where it cannot be done in one step it is not done at all."""
     one, other = tmp_path / "one", tmp_path / "other"

@@ -12,6 +12,7 @@ import pytest
 
 from holdfast.files import file_memo
 from holdfast.files.file_memo import Kept, settled, stamp
+from tests.tables import each_row
 
 S = 1_000_000_000  # nanoseconds of a second
 
@@ -71,7 +72,7 @@ def test_an_edit_is_noticed_though_size_and_time_are_set_back(tmp_path: Path, re
     assert kept.get(file) == b"two"
 
 
-@pytest.mark.parametrize("part", range(4))
+@each_row("part", range(4))
 def test_each_part_of_a_stamp_counts(tmp_path: Path, part: int) -> None:
     """Another inode is another file, also of the same size and times."""
     values = [1, 2, 3, 4]

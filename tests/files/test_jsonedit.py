@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.files.jsonedit import Editor, Steps
+from tests.tables import each_row
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 VALUES = st.recursive(
@@ -112,8 +113,8 @@ def test_a_string_can_be_replaced(write: Callable[[Any], str], text: str, docume
     assert editor.text == before
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
+@each_row(
+    "before, after",
     [
         (
             '{\n\t"a": {\n\t\t"b": 1\n\t}\n}\n',

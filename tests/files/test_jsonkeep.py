@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.files import jsonkeep, jsontext
+from tests.tables import each_row
 
 BY_HAND = """{
   "workflow": "Fé",
@@ -46,8 +47,8 @@ def test_one_value_changes_one_value() -> None:
     assert changed(BY_HAND, data) == BY_HAND.replace('"current": 1', '"current": 2').replace("null", '"é"')
 
 
-@pytest.mark.parametrize(
-    ("path", "value", "old", "new"),
+@each_row(
+    "path, value, old, new",
     [
         (("required_reading",), "@c.md", '      "@b.md"\n', '      "@b.md",\n      "@c.md"\n'),
         (("key_reminders",), "More", '["Follow",  "Test"]', '["Follow",  "Test",  "More"]'),
@@ -77,7 +78,7 @@ def test_a_new_key_comes_last() -> None:
     assert '"name": "Design", "status": "done"}' in text
 
 
-@pytest.mark.parametrize("gone", ["workflow", "cost", "context"])
+@each_row("gone", ["workflow", "cost", "context"])
 def test_a_key_that_goes_takes_its_comma_along(gone: str) -> None:
     """First, in the middle and last."""
     data = json.loads(BY_HAND)
@@ -106,14 +107,14 @@ def test_new_letters_are_escaped_on_demand_only() -> None:
     assert changed('{"a": "b"}', {"a": "x\ud83d"}) == '{"a": "x\\ud83d"}'
 
 
-@pytest.mark.parametrize(("old", "new"), [("1", True), ("0", False), ("1", 1.0), ("1.0", 1), ('"1"', 1), ("[]", None)])
+@each_row("old, new", [("1", True), ("0", False), ("1", 1.0), ("1.0", 1), ('"1"', 1), ("[]", None)])
 def test_changes_that_python_calls_equal_are_made(old: str, new: Any) -> None:
     """A number that becomes a truth value is a change."""
     assert changed(f'{{"a": {old}}}', {"a": new}) == f'{{"a": {json.dumps(new)}}}'
 
 
-@pytest.mark.parametrize(
-    ("raw", "data"),
+@each_row(
+    "raw, data",
     [
         (b'{"a": 1,}', {"a": 2}),
         (b'\xff{"a": 1}', {"a": 2}),
@@ -149,7 +150,7 @@ def test_any_data_becomes_any_other(before: dict[str, Any], after: dict[str, Any
     assert jsonkeep.rewritten(raw, before, before, escaped=False) == raw
 
 
-@pytest.mark.parametrize("place", [0, 20, 499])
+@each_row("place", [0, 20, 499])
 def test_the_work_does_not_grow_with_what_stays(place: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only what changes is looked into, and an element that goes leaves those after it as they are."""
     tasks = [{"id": n, "name": f"Task {n}"} for n in range(500)]

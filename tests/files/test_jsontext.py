@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from holdfast.files import jsontext
 from holdfast.files.jsontext import JSONTextError, Node
+from tests.tables import each_row
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 DOCUMENTS = st.recursive(
@@ -53,8 +54,8 @@ def test_it_accepts_what_strict_json_is_and_nothing_else(text: str) -> None:
         jsontext.parse(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "column", "words"),
+@each_row(
+    "text, line, column, words",
     [
         ('{\n  // why\n  "a": 1\n}', 2, 3, "a comment"),
         ('{"a": 1, /* b */ "c": 2}', 1, 10, "a comment"),

@@ -5,9 +5,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-import pytest
-
 from holdfast.files.jsonvalue import same
+from tests.tables import each_row
 
 VALUES: list[Any] = [
     1,
@@ -27,7 +26,7 @@ VALUES: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("one", range(len(VALUES)))
+@each_row("one", range(len(VALUES)))
 def test_each_value_is_the_same_as_itself_alone(one: int) -> None:
     """Whether it is the very object, a list of the same objects, or a copy."""
     value = VALUES[one]

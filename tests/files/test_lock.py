@@ -16,6 +16,7 @@ import pytest
 from holdfast import paths
 from holdfast.errors import StateError
 from holdfast.files.lock import locked
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from tests.conftest import RunPython
@@ -206,9 +207,7 @@ def test_a_folder_removed_while_waiting_is_made_again(tmp_path: Path, monkeypatc
         assert folder.is_dir()
 
 
-@pytest.mark.parametrize(
-    "refusal", [errno.EBADF, errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS, errno.EACCES]
-)
+@each_row("refusal", [errno.EBADF, errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS, errno.EACCES])
 def test_a_mount_that_locks_no_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusal: int) -> None:
     """Where a folder takes no lock, a private file in the state folder stands in, and is kept."""
     real = fcntl.flock

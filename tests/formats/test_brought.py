@@ -29,6 +29,7 @@ from holdfast.workflow.model import Foreign
 from tests import brought
 from tests.commandline import holdfast
 from tests.doctoring import examine, obey
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -369,7 +370,7 @@ SHAPES = (
 )
 
 
-@pytest.mark.parametrize("content", SHAPES, ids=["deep", "name", "kind", "empty"])
+@each_row("content", SHAPES)
 def test_an_index_with_something_else_in_it_is_none(content: bytes, run_python: RunPython) -> None:
     """JSON of another shape costs no event, and not the commands either that mend it."""
     (paths.ensure_private(paths.state_dir()) / "formats.json").write_bytes(content)

@@ -13,14 +13,15 @@ import pytest
 from holdfast.sessions.explain import explain
 from holdfast.sessions.history import generations
 from holdfast.sessions.workspace import Workspace
+from holdfast.testing import HoldfastProject
 from holdfast.workflow import guidance, registry
 from tests.commandline import holdfast
 from tests.formats.known import KNOWN
+from tests.tables import each_row
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from holdfast.testing import HoldfastProject
     from holdfast.workflow.model import Workflow
 
 COMPACTION = "untracked/workflow-state/kept/state-kept-20251209_143052.json"
@@ -434,17 +435,17 @@ HYBRIDS = [
     ),
 ]
 
-CASES = [pytest.param(COMPACTION, kept, id=f"compaction, {kept.name}") for kept in COMPACTIONS]
-CASES += [pytest.param(HYBRID, kept, id=f"hybrid, {kept.name}") for kept in HYBRIDS]
+CASES = [(COMPACTION, kept) for kept in COMPACTIONS] + [(HYBRID, kept) for kept in HYBRIDS]
 
 
 class Desk:
     """A project in which somebody keeps a state file by hand."""
 
-    def __init__(self, project: HoldfastProject) -> None:
-        """Use a project without a workflow."""
-        self.project = project
-        self.root = project.root
+    def __init__(self, root: Path) -> None:
+        """Make a project without a workflow."""
+        self.project = HoldfastProject(root)
+        self.project.write({"docs/rules.md": "Be kind.\n", ".claude/.keep": ""})
+        self.root = root
 
     def put(self, place: str, content: str | bytes, *, age: float = 60.0) -> Path:
         """Write a file, `age` seconds ago."""
@@ -496,9 +497,9 @@ class Desk:
 
 
 @pytest.fixture
-def desk(holdfast_project: Callable[..., HoldfastProject]) -> Desk:
+def desk(tmp_path: Path) -> Desk:
     """A project without a workflow."""
-    return Desk(holdfast_project({"docs/rules.md": "Be kind.\n"}))
+    return Desk(tmp_path)
 
 
 def loads(path: Path) -> Any:
@@ -529,9 +530,10 @@ def unnamed(kept: Kept, warnings: list[str]) -> list[str]:
     return [*named, *(each for each in warnings if not any(name in each for name in kept.warned))]
 
 
-@pytest.mark.parametrize(("place", "kept"), CASES)
-def test_what_can_be_read_is_read_and_what_cannot_is_said(desk: Desk, place: str, kept: Kept) -> None:
+@each_row("place, kept", CASES)
+def test_what_can_be_read_is_read_and_what_cannot_is_said(tmp_path: Path, place: str, kept: Kept) -> None:
     """By every way of looking; and looking never changes a byte (I000-20, I001-8, I001-17, lesson 1)."""
+    desk = Desk(tmp_path)
     path = desk.put(place, kept.text)
     before = path.read_bytes(), path.stat().st_mtime_ns
     shown = json.loads(desk.run("show", "--json"))
@@ -555,9 +557,12 @@ def test_what_can_be_read_is_read_and_what_cannot_is_said(desk: Desk, place: str
     assert not list(desk.root.rglob("*.corrupt-*"))
 
 
-@pytest.mark.parametrize(("place", "kept"), CASES)
-def test_an_update_keeps_every_key_and_value_and_the_way_they_are_written(desk: Desk, place: str, kept: Kept) -> None:
+@each_row("place, kept", CASES)
+def test_an_update_keeps_every_key_and_value_and_the_way_they_are_written(
+    tmp_path: Path, place: str, kept: Kept
+) -> None:
     """Lesson 2: all that was not asked to change is there afterwards, to the letter, whatever its type is."""
+    desk = Desk(tmp_path)
     path = desk.put(place, kept.text)
     before, bytes_before = loads(path), path.read_bytes()
 
@@ -594,9 +599,10 @@ ADDED = ("required_reading", "context", "key_reminders")
 MOVED = {"status", "current_phase", "current", "name", "phase"}
 
 
-@pytest.mark.parametrize(("place", "kept"), CASES)
-def test_a_step_forward_keeps_every_key_and_value(desk: Desk, place: str, kept: Kept) -> None:
+@each_row("place, kept", CASES)
+def test_a_step_forward_keeps_every_key_and_value(tmp_path: Path, place: str, kept: Kept) -> None:
     """`next`, a note, `update --phase` and `done` change the phase and nothing else, in files of any kind."""
+    desk = Desk(tmp_path)
     path = desk.put(place, kept.text)
     before = loads(path)
     desk.run(*(("next",) if place == HYBRID else ("update", "--total", "20")))
@@ -612,9 +618,10 @@ def test_a_step_forward_keeps_every_key_and_value(desk: Desk, place: str, kept: 
     assert not list(path.parent.glob("*.corrupt-*"))
 
 
-@pytest.mark.parametrize(("place", "kept"), CASES)
-def test_the_hooks_of_a_session_keep_every_key_and_value(desk: Desk, place: str, kept: Kept) -> None:
+@each_row("place, kept", CASES)
+def test_the_hooks_of_a_session_keep_every_key_and_value(tmp_path: Path, place: str, kept: Kept) -> None:
     """A compaction with a newer memory file, and an agent that returns, change only what they must."""
+    desk = Desk(tmp_path)
     path = desk.put(place, kept.text)
     before = loads(path)
     title = desk.found().title
@@ -714,10 +721,11 @@ UNREADABLE = {
 }
 
 
-@pytest.mark.parametrize("place", [COMPACTION, HYBRID])
-@pytest.mark.parametrize("content", UNREADABLE.values(), ids=UNREADABLE)
-def test_what_cannot_be_read_is_left_and_named(desk: Desk, place: str, content: bytes) -> None:
+@each_row("place", [COMPACTION, HYBRID])
+@each_row("content", UNREADABLE.values())
+def test_what_cannot_be_read_is_left_and_named(tmp_path: Path, place: str, content: bytes) -> None:
     """By every way of looking, hooks included; and a workflow beside it goes on (I001-11)."""
+    desk = Desk(tmp_path)
     path = desk.put(place, content)
     other = desk.put("untracked/workflow-state/other/state-other-1.json", state(workflow="Other"), age=600)
     before = path.read_bytes(), path.stat().st_mtime_ns
@@ -834,9 +842,10 @@ FOREIGN: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("content", FOREIGN.values(), ids=FOREIGN)
-def test_a_foreign_file_at_our_path_is_never_touched(desk: Desk, content: Any) -> None:
+@each_row("content", FOREIGN.values())
+def test_a_foreign_file_at_our_path_is_never_touched(tmp_path: Path, content: Any) -> None:
     """Lesson 2, I000-20: other tools use this very path; no command, no hook and no start writes there."""
+    desk = Desk(tmp_path)
     path = desk.put(HYBRID, json.dumps(content, indent=3))
     before = path.read_bytes(), path.stat().st_mtime_ns
 
@@ -871,9 +880,10 @@ FOREIGN_COMPACTIONS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("content", FOREIGN_COMPACTIONS.values(), ids=FOREIGN_COMPACTIONS)
-def test_a_foreign_file_in_our_folder_is_never_touched(desk: Desk, content: Any) -> None:
+@each_row("content", FOREIGN_COMPACTIONS.values())
+def test_a_foreign_file_in_our_folder_is_never_touched(tmp_path: Path, content: Any) -> None:
     """Not by a compaction that saves, not by a start of the same name, and not by the end of a workflow beside it."""
+    desk = Desk(tmp_path)
     path = desk.put(COMPACTION, json.dumps(content, indent=3), age=0)
     before = path.read_bytes(), path.stat().st_mtime_ns
     (desk.root / "CLAUDE.local.md").write_text("# Workflow State\n\nWorkflow: Kept\nPhase: 1/2 - Draft\n")

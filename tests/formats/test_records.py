@@ -7,13 +7,12 @@ import re
 import shutil
 from typing import TYPE_CHECKING
 
-import pytest
-
 from holdfast import formats
 from holdfast.formats import RECORDS
 from holdfast.formats.record import Record, misshapen
 from holdfast.workflow import registry
 from tests.processes import ROOT
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +60,7 @@ def test_what_a_format_that_is_gone_left_behind_is_no_format(run_python: RunPyth
     assert run_python(script, tmp_path).split() == list(formats.OURS)
 
 
-@pytest.mark.parametrize("name", formats.OURS)
+@each_row("name", formats.OURS)
 def test_a_record_says_all_that_is_asked_of_it(name: str) -> None:
     """Only that of a package may leave a constant out."""
     file = SOURCE / "formats" / name / "record.py"
@@ -74,7 +73,7 @@ def test_a_record_says_all_that_is_asked_of_it(name: str) -> None:
     assert ranks == list(range(len(RECORDS))), f"{file}: give a new format the next free RANK"
 
 
-@pytest.mark.parametrize("record", RECORDS.values(), ids=RECORDS)
+@each_row("record", RECORDS.values())
 def test_a_record_costs_nothing_but_itself(record: Record) -> None:
     """It holds constants and imports nothing."""
     tree = ast.parse((SOURCE / "formats" / record.NAME / "record.py").read_bytes())

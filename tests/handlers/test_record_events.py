@@ -15,6 +15,7 @@ from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import recorded
 from tests.contract import assert_acceptable
 from tests.handmade import ME
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,16 +69,17 @@ def test_it_answers_every_event_but_those_of_worktrees(project: HoldfastProject)
     assert {route.event for route in file.routes} == set(events.EVENTS) - {"WorktreeCreate", "WorktreeRemove"}
 
 
-@pytest.mark.parametrize("name", [name for name in recorded.names() if not name.startswith("Worktree")])
+@each_row("name", [name for name in recorded.names() if not name.startswith("Worktree")])
 def test_every_event_is_recorded_as_it_came(project: HoldfastProject, name: str) -> None:
     """What is recorded can be replayed: the client's own keys and values, and nothing is said."""
-    payload = recorded.load(name, session_id=ME)
+    project.trust()  # also in this row's home
+    payload = recorded.load(name, session_id=f"session-of-{name}")
 
     fired = project.send(payload)
 
     fired.assert_silent()
     assert_acceptable(payload["hook_event_name"], fired.stdout)
-    assert written(project) == [payload]
+    assert written(project, payload["session_id"]) == [payload]
 
 
 def test_unknown_keys_and_odd_values_are_recorded_too(project: HoldfastProject) -> None:

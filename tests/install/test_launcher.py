@@ -13,6 +13,7 @@ import pytest
 from holdfast import paths
 from holdfast.errors import ConfigError, StateError
 from holdfast.install import launcher, registration
+from tests.tables import each_row
 
 SCRIPT = '#!/usr/bin/env python3\n"""Doc."""\nimport sys\n\nROOT = ""\n\nprint(sys.flags.no_site, sys.argv[1:], ROOT)\n'
 
@@ -71,7 +72,7 @@ def test_a_program_starts_with_the_named_interpreter(tmp_path: Path) -> None:
     assert done.stdout == f"1 ['Stop'] {paths.package_root()}\n"
 
 
-@pytest.mark.parametrize("name", ["with space", "with 'quote' and $HOME", "l" * 130, "mit ümlaut"])
+@each_row("name", ["with space", "with 'quote' and $HOME", "l" * 130, "mit ümlaut"])
 def test_an_interpreter_the_kernel_cannot_take_is_started_by_the_shell(tmp_path: Path, name: str) -> None:
     """Blanks, quotes and long paths work too, with the same arguments and exit code."""
     interpreter = tmp_path / name / "python"
@@ -83,7 +84,7 @@ def test_an_interpreter_the_kernel_cannot_take_is_started_by_the_shell(tmp_path:
     assert (done.stdout, done.returncode) == (f"1 ['a b', '*'] {paths.package_root()}\n", 7)
 
 
-@pytest.mark.parametrize("name", ["", "python3", "/a\\b/python", "/a\nb/python", "/a\udcff/python"])
+@each_row("name", ["", "python3", "/a\\b/python", "/a\nb/python", "/a\udcff/python"])
 def test_an_interpreter_no_program_can_name_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rather than a launcher that cannot start, the install stops and says why."""
     monkeypatch.setattr(sys, "executable", name)
@@ -197,7 +198,7 @@ def test_a_moved_home_needs_no_new_settings(tmp_path: Path) -> None:
     assert done.stdout.startswith("1 ['Stop']")
 
 
-@pytest.mark.parametrize("interpreter", ["/usr/bin/python3", "/with 'blank' and $HOME/python", f"/{'l' * 130}/python"])
+@each_row("interpreter", ["/usr/bin/python3", "/with 'blank' and $HOME/python", f"/{'l' * 130}/python"])
 def test_what_a_program_starts_is_read_back(interpreter: str) -> None:
     """Launcher and command, in each form of the first line."""
     texts = launcher.texts(interpreter)
@@ -235,7 +236,7 @@ def test_what_to_install_again_is_where_it_came_from(tmp_path: Path, monkeypatch
 ROOTS = ("here", "'/unclosed", "{[]: '/x'}", "-" * 99_999 + "1", "'/x' 'y'.z()", "3")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         *(

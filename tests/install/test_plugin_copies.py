@@ -15,6 +15,7 @@ from holdfast.install import installer, launcher, plugin_copies, skillcopy, unin
 from holdfast.plugins import loader
 from holdfast.sessions.workspace import Workspace
 from tests.processes import ROOT
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -229,7 +230,7 @@ def test_the_clients_notes_are_read_in_each_form(project: Workspace, tmp_path: P
     assert (bool(plugin_copies.registered(place)), set(plugin_copies.registered(local))) == (False, set(SHIPPED))
 
 
-@pytest.mark.parametrize("line", ["", "# environment", "# environment 1 2", "environment 1 2"])
+@each_row("line", ["", "# environment", "# environment 1 2", "environment 1 2"])
 def test_a_copy_that_does_not_name_its_environment_is_not_ready(tmp_path: Path, line: str) -> None:
     """A damaged download is told, not raised."""
     (tmp_path / "plugin").mkdir()

@@ -8,7 +8,6 @@ import subprocess
 from pathlib import Path
 from typing import Any, Literal
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +17,7 @@ from holdfast.events import EVENTS, OLDEST_CLIENT_EVENTS
 from holdfast.install import registration
 from holdfast.plugins.loader import HandlerFile
 from holdfast.plugins.scan import Route
+from tests.tables import each_row
 
 SHELLS = [shell for shell in ("/bin/sh", shutil.which("bash"), shutil.which("dash")) if shell]
 EARLIER = [
@@ -73,8 +73,8 @@ def test_only_active_files_have_the_client_wait() -> None:
     assert registration.timeouts([patient, slow]) == {"SessionEnd": 60}, "for Stop the client waits longer by itself"
 
 
-@pytest.mark.parametrize(
-    ("matchers", "union"),
+@each_row(
+    "matchers, union",
     [
         (["Bash"], "Bash"),
         (["Write", "Bash|Edit", "Write"], "Bash|Edit|Write"),
@@ -94,7 +94,7 @@ def test_one_matcher_selects_what_any_route_asks_for(matchers: list[str | None],
     assert wanted(*(("PreToolUse", matcher) for matcher in matchers)) == {"PreToolUse": union}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "pattern",
     [
         *("(?i)bash", "(?P<x>a)", "(?<n>a)", "(?#note)a", "(?>a)", "(a)?(?(1)b|c)"),
@@ -152,19 +152,19 @@ def test_a_place_seen_alone_has_back_what_another_place_replaced() -> None:
     assert registration.routes(registration.visible([shipped, own], "shipped", "user")) == [("Stop", None)]
 
 
-@pytest.mark.parametrize("event", EVENTS)
+@each_row("event", EVENTS)
 def test_a_command_is_recognised_as_ours(event: str) -> None:
     """Every command we register is found again."""
     assert registration.ours(registration.command(event))
 
 
-@pytest.mark.parametrize("command", EARLIER)
+@each_row("command", EARLIER)
 def test_other_forms_of_our_command_are_recognised(command: str) -> None:
     """Commands of other versions that begin with the launcher are ours."""
     assert registration.ours(command)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     [
         "",
@@ -205,8 +205,8 @@ def launcher(home: Path, text: str, mode: int = 0o755) -> None:
     path.chmod(mode)
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-@pytest.mark.parametrize("event", ["PreToolUse", "TeammateIdle", "TaskCompleted"])
+@each_row("shell", SHELLS)
+@each_row("event", ["PreToolUse", "TeammateIdle", "TaskCompleted"])
 def test_the_command_passes_the_event_and_stdin_and_only_two_means_no(tmp_path: Path, shell: str, event: str) -> None:
     """The launcher gets the event's name and the payload; its exit code counts only where 2 is the only no."""
     launcher(tmp_path, '#!/bin/sh\nprintf "%s " "$1"; cat; echo reason >&2; exit "${CODE:-2}"\n')
@@ -216,9 +216,9 @@ def test_the_command_passes_the_event_and_stdin_and_only_two_means_no(tmp_path: 
     assert done.stderr == (b"reason\n" if decides else b"")
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-@pytest.mark.parametrize("event", ["PreToolUse", "TeammateIdle"])
-@pytest.mark.parametrize("code", [0, 1, 126, 127, 255])
+@each_row("shell", SHELLS)
+@each_row("event", ["PreToolUse", "TeammateIdle"])
+@each_row("code", [0, 1, 126, 127, 255])
 def test_no_other_exit_code_of_the_launcher_gets_out(tmp_path: Path, shell: str, event: str, code: int) -> None:
     """A failing launcher never refuses anything."""
     launcher(tmp_path, f"#!/bin/sh\nexit {code}\n")
@@ -226,8 +226,8 @@ def test_no_other_exit_code_of_the_launcher_gets_out(tmp_path: Path, shell: str,
     assert (done.returncode, done.stdout) == (0, b"")
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-@pytest.mark.parametrize("event", ["PreToolUse", "TaskCompleted"])
+@each_row("shell", SHELLS)
+@each_row("event", ["PreToolUse", "TaskCompleted"])
 def test_without_holdfast_the_command_is_silent(tmp_path: Path, shell: str, event: str) -> None:
     """On a machine without Holdfast, or without HOME, every event passes."""
     for home in (tmp_path, None):
@@ -235,8 +235,8 @@ def test_without_holdfast_the_command_is_silent(tmp_path: Path, shell: str, even
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-@pytest.mark.parametrize("code", [0, 1, 2])
+@each_row("shell", SHELLS)
+@each_row("code", [0, 1, 2])
 def test_a_worktree_is_named_or_the_command_fails_in_plain_words(tmp_path: Path, shell: str, code: int) -> None:
     """The client takes the last line for the folder, and silence for an error that says nothing: so we say it."""
     silent = run(shell, "WorktreeCreate", tmp_path)
@@ -252,9 +252,9 @@ def test_a_worktree_is_named_or_the_command_fails_in_plain_words(tmp_path: Path,
     assert (made.returncode, made.stdout, made.stderr) == (0, b"/a b/c\n", b"")
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-@pytest.mark.parametrize("event", ["PreToolUse", "TaskCompleted"])
-@pytest.mark.parametrize("kind", ["dead interpreter", "not executable", "folder"])
+@each_row("shell", SHELLS)
+@each_row("event", ["PreToolUse", "TaskCompleted"])
+@each_row("kind", ["dead interpreter", "not executable", "folder"])
 def test_with_the_launcher_broken_the_command_passes(tmp_path: Path, shell: str, event: str, kind: str) -> None:
     """An interpreter that is gone, a file that may not run, a folder in its place: exit 0 and an empty stdout."""
     if kind == "folder":
@@ -274,8 +274,8 @@ def test_the_command_is_the_same_on_every_machine() -> None:
         assert re.findall(r"/\S+", text) in ([], ["/dev/null;"])
 
 
-@pytest.mark.parametrize(
-    ("event", "registered", "asked", "covered"),
+@each_row(
+    "event, registered, asked, covered",
     [
         ("PreToolUse", None, "Bash", True),
         ("PreToolUse", "*", None, True),

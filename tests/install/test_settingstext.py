@@ -11,6 +11,7 @@ from holdfast.errors import HoldfastError
 from holdfast.events import EVENTS
 from holdfast.install.registration import command, group, settings
 from holdfast.install.settingstext import SettingsText
+from tests.tables import each_row
 
 WANTED: dict[str, str | None] = {"SessionStart": None, "PreToolUse": "Agent|Task", "Stop": None}
 OTHER = {"type": "command", "command": "other.sh", "timeout": 5}
@@ -27,7 +28,7 @@ def entry(event: str) -> dict[str, Any]:
     return {"type": "command", "command": command(event)}
 
 
-@pytest.mark.parametrize("text", ["", "  \n", "{}", "{}\n", "\ufeff{}"])
+@each_row("text", ["", "  \n", "{}", "{}\n", "\ufeff{}"])
 def test_an_empty_file_gets_exactly_what_is_printed(text: str) -> None:
     """An empty or blank file ends up with the settings that --print shows."""
     edited = registered(text)
@@ -94,8 +95,8 @@ def test_an_earlier_command_is_brought_up_to_date_where_it_stands() -> None:
     assert edited.changes == ["Stop: command brought up to date"]
 
 
-@pytest.mark.parametrize(
-    ("event", "limit", "left"),
+@each_row(
+    "event, limit, left",
     [
         ("Stop", 5, True),
         ("Stop", 4, False),
@@ -111,9 +112,7 @@ def test_a_time_limit_stays_where_the_client_waits_no_longer_by_itself(event: st
     assert (edited.text == text, "timeout" in edited.text) == (left, left)
 
 
-@pytest.mark.parametrize(
-    ("old", "new"), [("Bash", "Agent|Task"), (None, "Agent|Task"), ("Bash", None), ("*", "Agent|Task")]
-)
+@each_row("old, new", [("Bash", "Agent|Task"), (None, "Agent|Task"), ("Bash", None), ("*", "Agent|Task")])
 def test_a_changed_matcher_is_changed_in_place(old: str | None, new: str | None) -> None:
     """A group of ours alone keeps its place and gets the new matcher."""
     text = json.dumps({"hooks": {"PreToolUse": [group("PreToolUse", old), {"matcher": "x", "hooks": [OTHER]}]}})
@@ -189,7 +188,7 @@ def test_a_group_with_keys_of_somebody_elses_is_not_removed() -> None:
     assert json.loads(edited.text) == {"hooks": {"Stop": [{"hooks": [], "note": "keep"}]}}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "{}",
@@ -245,8 +244,8 @@ def test_any_settings_survive_any_install(
     assert edited.text == text
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
+@each_row(
+    "text, words",
     [
         ("[]", "the whole file must be an object but is an array"),
         ('{"hooks": []}', '"hooks" must be an object but is an array'),

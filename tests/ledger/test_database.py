@@ -15,6 +15,7 @@ from holdfast.errors import LedgerError
 from holdfast.ledger import connection
 from holdfast.ledger.database import Ledger, new_id
 from holdfast.ledger.patience import Patience
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,7 +70,7 @@ def test_file_and_folder_are_private(ledger: Ledger) -> None:
     assert (folder / "ledger.db-wal").exists()
 
 
-@pytest.mark.parametrize("mode", [0o644, 0o640, 0o660, 0o604])
+@each_row("mode", [0o644, 0o640, 0o660, 0o604])
 def test_a_file_open_to_others_is_closed_to_them(tmp_path: Path, mode: int) -> None:
     """An existing ledger with a wider mode becomes 0600."""
     file = tmp_path / "ledger.db"

@@ -6,7 +6,6 @@ import re
 import tomllib
 from typing import TYPE_CHECKING, Any, get_args
 
-import pytest
 import tomlkit
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +15,7 @@ from holdfast import config, config_model, formats, paths
 from holdfast.plugins import config_schema, switches
 from tests.commandline import holdfast
 from tests.processes import ROOT
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +66,7 @@ def test_it_has_every_key_with_its_description_default_and_values() -> None:
     assert "null" not in config_schema.text()  # TOML has none
 
 
-@pytest.mark.parametrize(("page", "block"), EXAMPLES)
+@each_row("page, block", EXAMPLES)
 def test_the_examples_of_the_pages_are_valid(page: str, block: str) -> None:
     """Each holdfast.toml that a page shows."""
     assert list(VALIDATOR.iter_errors(tomllib.loads(block))) == []
@@ -91,7 +91,7 @@ def agrees(values: dict[str, Any]) -> bool:
     return refused(text) == bool(config.check(paths.user_config()))
 
 
-@pytest.mark.parametrize("key", KEYS)
+@each_row("key", KEYS)
 def test_the_schema_refuses_what_the_loader_refuses(key: str) -> None:
     """And accepts what it accepts: each value for each key."""
     assert [value for value in VALUES if not agrees({key: value})] == []
@@ -104,7 +104,7 @@ def test_the_schema_agrees_about_several_keys(values: dict[str, Any]) -> None:
     assert agrees({key: value for key, value in values.items() if key not in tops})  # TOML has a key once
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         'exclude_patterns = ["("]',

@@ -7,10 +7,11 @@ import pytest
 from holdfast.clients import claude
 from holdfast.events import EVENTS, model
 from holdfast.plugins import deadlines
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
-    ("event", "timeouts", "seconds"),
+@each_row(
+    "event, timeouts, seconds",
     [
         ("Stop", [], 20),  # what the configuration says
         ("Stop", [5, 18], 20),  # which gives each of them as much
@@ -32,7 +33,7 @@ def test_a_longer_timeout_comes_on_top(event: str, timeouts: list[float], second
     )
 
 
-@pytest.mark.parametrize("event", EVENTS)
+@each_row("event", EVENTS)
 def test_the_longest_timeout_is_never_cut(event: str) -> None:
     """What `handlers check` lets through is given, within what the client is asked to wait."""
     longest, patience = deadlines.longest_timeout(claude.longest_limit_s(event)), model(event).deadline
@@ -45,8 +46,8 @@ def test_the_longest_timeout_is_never_cut(event: str) -> None:
     assert event != "SessionEnd" or limit <= 60  # client fact §4.4
 
 
-@pytest.mark.parametrize(
-    ("event", "timeouts", "limit"),
+@each_row(
+    "event, timeouts, limit",
     [
         ("Stop", [120], None),  # the client waits 600 s
         ("Stop", [500], 3_600),

@@ -20,6 +20,7 @@ from holdfast.plugins.outcomes import check, flatten
 from holdfast.plugins.scan import scan
 from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import recorded
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,7 +56,7 @@ def test_there_is_a_hook_for_each_event() -> None:
     assert {getattr(manager.hook, name).spec.argnames for name in HOOK_NAMES} == {("event", "context")}
 
 
-@pytest.mark.parametrize("name", EVENTS)
+@each_row("name", EVENTS)
 def test_a_module_says_when_its_event_fires(name: str) -> None:
     """In its first sentence, before the example."""
     text = doc(name)
@@ -63,7 +64,7 @@ def test_a_module_says_when_its_event_fires(name: str) -> None:
     assert ".\n" in text.partition("Example::")[0]
 
 
-@pytest.mark.parametrize(("function", "name"), HOOK_NAMES.items())
+@each_row("function, name", HOOK_NAMES.items())
 def test_an_example_is_a_complete_handler_file(function: str, name: str) -> None:
     """Read as a handler file, an example has the route of its own event, no other function's, and no fault."""
     found = scan(events.example(function).encode(), claude)
@@ -71,7 +72,7 @@ def test_an_example_is_a_complete_handler_file(function: str, name: str) -> None
     assert (found.routes[0].event, {route.function for route in found.routes}) == (name, {function})
 
 
-@pytest.mark.parametrize(("function", "name"), HOOK_NAMES.items())
+@each_row("function, name", HOOK_NAMES.items())
 def test_an_example_imports_only_what_its_event_accepts(function: str, name: str) -> None:
     """An example uses the public names only, and of the outcomes only those its event accepts."""
     tree = ast.parse(events.example(function))
@@ -84,7 +85,7 @@ def test_an_example_imports_only_what_its_event_accepts(function: str, name: str
     assert {module for module, _ in imported} <= {"holdfast", "holdfast.events"}
 
 
-@pytest.mark.parametrize("function", HOOK_NAMES)
+@each_row("function", HOOK_NAMES)
 def test_an_example_takes_arguments_it_uses(function: str) -> None:
     """Handlers name only the arguments they want of (event, context)."""
     (definition,) = (node for node in ast.parse(events.example(function)).body if isinstance(node, ast.FunctionDef))
@@ -94,7 +95,7 @@ def test_an_example_takes_arguments_it_uses(function: str) -> None:
     assert "context" not in named or "context" in used
 
 
-@pytest.mark.parametrize("function", HOOK_NAMES)
+@each_row("function", HOOK_NAMES)
 def test_pluggy_accepts_an_example(function: str) -> None:
     """Registered beside the specs, an example is one implementation and matches its spec."""
     manager = pluggy.PluginManager("holdfast")
@@ -106,7 +107,7 @@ def test_pluggy_accepts_an_example(function: str) -> None:
     assert len(getattr(manager.hook, function).get_hookimpls()) == 1
 
 
-@pytest.mark.parametrize(("function", "name"), HOOK_NAMES.items())
+@each_row("function, name", HOOK_NAMES.items())
 def test_an_example_answers_a_real_event(function: str, name: str, tmp_path: Path) -> None:
     """Called with a payload of the real client, an example returns outcomes that its event accepts."""
     event = an_event(name)
@@ -133,8 +134,8 @@ def saying(function: str, tmp_path: Path, **changes: Any) -> list[str]:
     return [outcome.kind for outcome in said]
 
 
-@pytest.mark.parametrize(
-    ("function", "changes", "kind"),
+@each_row(
+    "function, changes, kind",
     [
         ("on_session_start", {}, "advise"),
         ("on_setup", {}, "environment"),

@@ -9,6 +9,7 @@ import pytest
 
 import holdfast
 from holdfast.plugins.markers import PROJECT_NAME, hookimpl
+from tests.tables import each_row
 
 
 def options(function: Any) -> dict[str, Any]:
@@ -58,7 +59,7 @@ def test_holdfasts_own_options_do_not_disturb_pluggy() -> None:
     assert manager.hook.on_pre_tool_use() == ["called"]
 
 
-@pytest.mark.parametrize("option", ["matcher", "wrapper", "hookwrapper", "specname"])
+@each_row("option", ["matcher", "wrapper", "hookwrapper", "specname"])
 def test_an_unknown_option_is_refused(option: str) -> None:
     """A misspelt option is a TypeError at once, and pluggy's wrappers are not offered."""
     arguments: dict[str, Any] = {option: True}

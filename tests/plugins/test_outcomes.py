@@ -24,6 +24,7 @@ from holdfast.plugins.outcomes import Outcome, OutcomeError
 from holdfast.plugins.scan import Route
 from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import recorded
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,7 +95,7 @@ def test_every_kind_is_accepted_somewhere_and_nothing_else_is() -> None:
     assert {kind for name in EVENTS for kind in model(name).accepts} == set(EXAMPLES)
 
 
-@pytest.mark.parametrize("kind", EXAMPLES)
+@each_row("kind", EXAMPLES)
 def test_a_constructor_makes_the_kind_of_its_name(kind: str) -> None:
     """The kind is the constructor's name, and the outcome survives the pipe between processes."""
     made = example(kind)
@@ -103,21 +104,7 @@ def test_a_constructor_makes_the_kind_of_its_name(kind: str) -> None:
     assert outcomes.from_wire(json.loads(json.dumps(outcomes.to_wire(made)))) == made
 
 
-@pytest.mark.parametrize("kind", EXAMPLES)
-@pytest.mark.parametrize("name", EVENTS)
-def test_check_accepts_exactly_what_the_event_accepts(name: str, kind: str) -> None:
-    """An outcome passes where the event's model accepts its kind; elsewhere the error names kind and event."""
-    accepts = model(name).accepts
-    if kind in accepts:
-        outcomes.check(example(kind), name, accepts)
-        return
-    with pytest.raises(OutcomeError) as caught:
-        outcomes.check(example(kind), name, accepts)
-    assert f"{kind}() is not accepted on {name}" in str(caught.value)
-    assert all(accepted in str(caught.value) for accepted in accepts)
-
-
-@pytest.mark.parametrize("name", EVENTS)
+@each_row("name", EVENTS)
 def test_an_outcome_the_event_rejects_is_the_handlers_fault_by_name(name: str, tmp_path: Path) -> None:
     """Of one handler per kind exactly the accepted ones answer; each other one is a fault that names its file."""
     event = an_event(name)
@@ -137,6 +124,7 @@ def test_an_outcome_the_event_rejects_is_the_handlers_fault_by_name(name: str, t
     lines = "\n".join(log.tail(100))
     for kind in refused:
         assert f"{name}: user/says_{kind}.py: {function} {kind}() is not accepted on {name}" in lines
+    assert lines.count(f"(accepted: {', '.join(sorted(type(event).accepts))})") == len(refused)
 
 
 def handler(stem: str, function: str, event: str, body: str, **options: Any) -> Call:
@@ -160,7 +148,7 @@ def test_the_hints_say_what_to_say_instead() -> None:
             outcomes.check(outcomes.terminal("\a"), name, model(name).accepts)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "sequence",
     ["\a", "\a\a", "\x1b]9;done\a", "\x1b]9;4;1;50\a", "\x1b]777;notify;a;b\x1b\\", "\x1b]0;title\a\x1b]99;;x\a"],
 )
@@ -169,7 +157,7 @@ def test_a_sequence_that_the_client_lets_through(sequence: str) -> None:
     assert outcomes.terminal(sequence).text == sequence
 
 
-@pytest.mark.parametrize(
+@each_row(
     "sequence",
     [
         *("hello", "\x1b[2J", "\x1b]52;c;eA==\a", "\x1b]9;5 done\a", "\x1b]0;open", "\a\n"),
@@ -199,15 +187,15 @@ TEXTS: list[Callable[[Any], Outcome]] = [
 ]
 
 
-@pytest.mark.parametrize("constructor", TEXTS)
-@pytest.mark.parametrize("text", ["", "  \n\t ", None, 5, b"bytes", ["list"]])
+@each_row("constructor", TEXTS)
+@each_row("text", ["", "  \n\t ", None, 5, b"bytes", ["list"]])
 def test_a_text_must_say_something(constructor: Callable[[Any], Outcome], text: object) -> None:
     """An empty text, or something that is no text, is refused where it is said."""
     with pytest.raises(OutcomeError, match="takes"):
         constructor(text)
 
 
-@pytest.mark.parametrize("constructor", [outcomes.allow, outcomes.defer, outcomes.display])
+@each_row("constructor", [outcomes.allow, outcomes.defer, outcomes.display])
 def test_a_reason_may_be_empty_where_it_is_optional(constructor: Callable[[Any], Outcome]) -> None:
     """allow, defer and display take an empty text, but nothing else than text."""
     assert constructor("").text == ""
@@ -215,7 +203,7 @@ def test_a_reason_may_be_empty_where_it_is_optional(constructor: Callable[[Any],
         constructor(5)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "say",
     [
         lambda: outcomes.change_input({"a": object()}),
@@ -263,7 +251,7 @@ def test_paths_may_be_path_objects() -> None:
     assert outcomes.environment({}, path=[Path("/b")]).value == {"variables": {}, "path": ["/b"]}
 
 
-@pytest.mark.parametrize("returned", [None, [], (), [None], ([None], (None,))])
+@each_row("returned", [None, [], (), [None], ([None], (None,))])
 def test_saying_nothing_has_many_forms(returned: object) -> None:
     """None, and lists that hold nothing else, are no opinion."""
     assert outcomes.flatten(returned) == ()
@@ -277,7 +265,7 @@ def test_lists_are_flattened_in_order() -> None:
     assert outcomes.flatten([first, None, (second, [third])]) == (first, second, third)
 
 
-@pytest.mark.parametrize("returned", ["text", 5, True, {"decision": "block"}, {"set"}, object(), iter([])])
+@each_row("returned", ["text", 5, True, {"decision": "block"}, {"set"}, object(), iter([])])
 def test_anything_else_is_an_error_with_its_type(returned: object) -> None:
     """Texts, numbers, dictionaries and the like are no outcome; the error names the type."""
     with pytest.raises(OutcomeError, match=f"returned {type(returned).__name__}"):

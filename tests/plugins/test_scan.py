@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from textwrap import dedent
 
-import pytest
-
 from holdfast.clients import claude
 from holdfast.clients.claude import STRICT_EVENTS
 from holdfast.events import EVENTS, HOOK_NAMES, model
 from holdfast.plugins.scan import Route, Scan
 from holdfast.plugins.scan import scan as scanned
+from tests.tables import each_row
 
 
 def scan(source: bytes) -> Scan:
@@ -56,7 +55,7 @@ def test_reading_runs_nothing() -> None:
     assert [route.event for route in found.routes] == ["Stop"]
 
 
-@pytest.mark.parametrize("function", HOOK_NAMES)
+@each_row("function", HOOK_NAMES)
 def test_every_event_has_its_function(function: str) -> None:
     """`on_<event>` is known for every event."""
     found = scan(f"@hookimpl\ndef {function}(event, context): ...\n".encode())
@@ -65,7 +64,7 @@ def test_every_event_has_its_function(function: str) -> None:
     assert [route.event for route in found.routes] == [HOOK_NAMES[function], *also]
 
 
-@pytest.mark.parametrize("arguments", ["", "event", "context", "event, context", "context, event", "event, /"])
+@each_row("arguments", ["", "event", "context", "event, context", "context, event", "event, /"])
 def test_a_handler_takes_the_arguments_it_names(arguments: str) -> None:
     """Any of event and context may be left out."""
     assert scan(f"@hookimpl\ndef on_stop({arguments}): ...\n".encode()).routes
@@ -96,15 +95,15 @@ on_setup: object
 MARKED, BARE = "@hookimpl\ndef on_stop(event): ...\n", "def on_stop(event): ...\n"
 
 
-@pytest.mark.parametrize("text", [MARKED + MARKED, MARKED + BARE, BARE + MARKED, MARKED + "x = 1\n" + MARKED + MARKED])
+@each_row("text", [MARKED + MARKED, MARKED + BARE, BARE + MARKED, MARKED + "x = 1\n" + MARKED + MARKED])
 def test_two_functions_of_one_name_are_refused(text: str) -> None:
     """Python would keep the last one without a word, so none runs, and the message names all lines."""
     lines = [number for number, line in enumerate(text.splitlines(), 1) if line.startswith("def ")]
     assert f"line {lines[0]}: on_stop is defined in lines {' and '.join(map(str, lines))}, and" in fault(text)
 
 
-@pytest.mark.parametrize(
-    ("after", "words"),
+@each_row(
+    "after, words",
     [
         ("on_stop = None", "assigned in line 3"),
         ("on_stop: object = None", "assigned in line 3"),
@@ -128,7 +127,7 @@ def test_a_name_that_is_bound_again_is_refused(after: str, words: str) -> None:
     assert f"line 2: on_stop is {words}, so the function never runs" in fault(MARKED + after)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "after",
     [
         "x = [on_stop for on_stop in y]",
@@ -143,8 +142,8 @@ def test_what_leaves_the_function_in_place_is_no_fault(after: str) -> None:
     assert scan((MARKED + after).encode()).faults == {}
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
+@each_row(
+    "text, words",
     [
         ("if x:\n    @hookimpl\n    def on_stop(event): ...", "inside an if in line 3"),
         ("if x: ...\nelse:\n    if y:\n        @hookimpl\n        def on_stop(event): ...", "inside an if in line 5"),
@@ -177,14 +176,14 @@ def test_a_method_costs_the_function_of_its_name_nothing() -> None:
     ]
 
 
-@pytest.mark.parametrize("how", ["from guards import on_stop", "on_stop = hookimpl(make())", "class on_stop: ..."])
+@each_row("how", ["from guards import on_stop", "on_stop = hookimpl(make())", "class on_stop: ..."])
 def test_an_events_name_without_a_function_is_a_fault(how: str) -> None:
     """What is imported or made is not found without running the file."""
     assert "so it never runs; handlers are found without running the file, so write the function in it" in fault(how)
 
 
-@pytest.mark.parametrize(
-    ("match", "words"),
+@each_row(
+    "match, words",
     [
         ("Bash(rm *)", 'Use match="shell" and look at event.tool_input["command"]'),
         ("Bash(git:*)", 'Use match="shell"'),
@@ -204,8 +203,8 @@ def test_a_matcher_that_selects_no_tool_is_refused(match: str, words: str) -> No
     assert words in fault(text)
 
 
-@pytest.mark.parametrize(
-    ("event", "match"),
+@each_row(
+    "event, match",
     [
         *(
             ("pre_tool_use", match)
@@ -229,8 +228,8 @@ def test_a_matcher_that_selects_something_is_not_doubted(event: str, match: str)
     assert (len({route.function for route in found.routes}), found.doubts) == (1, ())
 
 
-@pytest.mark.parametrize(
-    ("event", "match", "words"),
+@each_row(
+    "event, match, words",
     [
         ("pre_tool_use", "Bsh", "'Bsh' is no tool of Claude Code; did you mean Bash?"),
         ("pre_tool_use", "Bash|edit", "'edit' is no tool of Claude Code; did you mean Edit?"),
@@ -259,8 +258,8 @@ def test_a_matcher_that_may_be_meant_otherwise_is_doubted(event: str, match: str
     assert words in doubt
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
+@each_row(
+    "text, words",
     [
         ("def on_stop(event): ...", "line 1: on_stop is named like a handler but has no @hookimpl"),
         ("@hookimpl\nasync def on_stop(event): ...", "line 2: on_stop is async; a handler is a plain function"),
@@ -306,8 +305,8 @@ def test_one_bad_function_costs_only_itself() -> None:
     assert list(found.faults) == ["on_stop"]
 
 
-@pytest.mark.parametrize(
-    ("source", "words"),
+@each_row(
+    "source, words",
     [
         (b"def on_stop(:\n", "line 1: cannot be read as Python (invalid syntax)"),
         (b"x = 1\n  y = 2\n", "line 2: cannot be read as Python (unexpected indent)"),
@@ -339,7 +338,7 @@ def test_other_encodings_are_read_as_python_reads_them() -> None:
     assert scan(b"\xef\xbb\xbf@hookimpl\ndef on_stop(): ...\n").routes
 
 
-@pytest.mark.parametrize("event", EVENTS)
+@each_row("event", EVENTS)
 def test_strict_is_possible_on_four_events(event: str) -> None:
     """strict is legal exactly where a refusal is possible, as the events' models say."""
     function = next(name for name, known in HOOK_NAMES.items() if known == event)
@@ -352,8 +351,8 @@ def test_strict_is_possible_on_four_events(event: str) -> None:
         assert f"strict is not possible on {event}" in found.faults[function]
 
 
-@pytest.mark.parametrize(
-    ("text", "off"),
+@each_row(
+    "text, off",
     [
         ("OFF_BY_DEFAULT = True", True),
         ("OFF_BY_DEFAULT: bool = True", True),
@@ -369,8 +368,8 @@ def test_a_file_may_be_off_by_default(text: str, off: bool) -> None:
     assert scan(f"{text}\n@hookimpl\ndef on_stop(): ...\n".encode()).off_by_default is off
 
 
-@pytest.mark.parametrize(
-    ("text", "conditions"),
+@each_row(
+    "text, conditions",
     [
         ('RUNS_WHEN = {"reading": ["hold"]}', (("reading", ("hold",)),)),
         (
@@ -387,9 +386,7 @@ def test_a_file_may_wait_for_the_configuration(text: str, conditions: object) ->
     assert scan(f"{text}\n@hookimpl\ndef on_stop(): ...\n".encode()).runs_when == conditions
 
 
-@pytest.mark.parametrize(
-    "value", ["MODES", '["hold"]', '{"reading": "hold"}', '{"reading": 3}', "{**{}}", "dict()", "{[]: []}"]
-)
+@each_row("value", ["MODES", '["hold"]', '{"reading": "hold"}', '{"reading": 3}', "{**{}}", "dict()", "{[]: []}"])
 def test_conditions_that_cannot_be_read_are_a_fault(value: str) -> None:
     """What a file waits for is read without running it; one that does not say it runs never."""
     found = scan(f"\nRUNS_WHEN = {value}\n@hookimpl\ndef on_stop(): ...\n".encode())
@@ -397,9 +394,7 @@ def test_conditions_that_cannot_be_read_are_a_fault(value: str) -> None:
     assert "line 2: RUNS_WHEN must be a literal" in found.faults[""]
 
 
-@pytest.mark.parametrize(
-    ("event", "timeout", "most"), [("session_end", 45, None), ("session_end", 45.5, "45"), ("stop", 2701, "2700")]
-)
+@each_row("event, timeout, most", [("session_end", 45, None), ("session_end", 45.5, "45"), ("stop", 2701, "2700")])
 def test_a_timeout_that_the_client_cannot_give_is_refused(event: str, timeout: float, most: str | None) -> None:
     """With the largest that is possible on that event, instead of being cut without a word."""
     text = f"from holdfast import hookimpl\n\n@hookimpl(timeout={timeout})\ndef on_{event}(event): ...\n"

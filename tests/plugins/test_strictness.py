@@ -12,6 +12,7 @@ from holdfast import log, paths
 from holdfast.clients import claude
 from holdfast.plugins import strictness
 from holdfast.plugins.scan import Route
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,7 +91,7 @@ def test_the_memory_is_lines_that_a_shell_can_read(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["a\tb", "a\nb", "100%", "%09", "ä ö", "a\udcffb", "a\x1bb", "a\x7fb\x0f", "#c"])
+@each_row("name", ["a\tb", "a\nb", "100%", "%09", "ä ö", "a\udcffb", "a\x1bb", "a\x7fb\x0f", "#c"])
 def test_any_path_and_matcher_come_back(tmp_path: Path, name: str) -> None:
     """What would break a line is written as `%XX`."""
     file = tmp_path / name / ".claude" / "handlers" / "guard.py"
@@ -103,7 +104,7 @@ def test_any_path_and_matcher_come_back(tmp_path: Path, name: str) -> None:
 BROKEN = ["{", "[]", "no line of ours", "a\tb\tc", "\udcff", "[" * 9_999]
 
 
-@pytest.mark.parametrize("content", BROKEN)
+@each_row("content", BROKEN)
 def test_a_broken_memory_remembers_nothing_and_is_set_aside(tmp_path: Path, content: str) -> None:
     """Whatever stands in the memory's file, nothing is raised and nothing is lost, and the next guard is remembered."""
     guard = tmp_path / "guard.py"
@@ -153,9 +154,7 @@ def test_the_memory_of_an_earlier_version_counts(tmp_path: Path) -> None:
     assert strictness.memory_file().read_text().count("PreToolUse\tBash") == 2
 
 
-@pytest.mark.parametrize(
-    "content", ["{", "[]", '{"x": 5}', '{"x": [5]}', '{"x": [{}]}', '"text"', "\udcff", "[" * 9_999]
-)
+@each_row("content", ["{", "[]", '{"x": 5}', '{"x": [5]}', '{"x": [{}]}', '"text"', "\udcff", "[" * 9_999])
 def test_a_broken_one_is_said_and_set_aside(tmp_path: Path, content: str) -> None:
     """What cannot be read counts as nothing, the log names the file, and the next write keeps it beside."""
     paths.ensure_private(paths.state_dir())

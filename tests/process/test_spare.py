@@ -14,6 +14,7 @@ import pytest
 
 from holdfast.process.child import write
 from holdfast.process.spare import Spare, Told
+from tests.tables import each_row
 
 
 def echo(told: Told, report: int, captured: int, heard: int) -> None:
@@ -77,7 +78,7 @@ def test_one_that_has_died_hears_nothing() -> None:
     spare.close()
 
 
-@pytest.mark.parametrize("part", [0, 3, 8, 20])
+@each_row("part", [0, 3, 8, 20])
 def test_what_ends_too_soon_is_nothing(part: int) -> None:
     """Whoever told it died in the middle: half of it is not acted on."""
     body = pickle.dumps(("x" * 100,))

@@ -21,6 +21,7 @@ from tests.commandline import holdfast
 from tests.handmade import ME, OTHER
 from tests.processes import ROOT
 from tests.signals import Agent
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +47,7 @@ def test_what_is_unsafe_is_shown_as_an_escape() -> None:
     assert json.loads(printable(document)) == {"name": HOSTILE}
 
 
-@pytest.mark.parametrize("text", ["Größe – 表 😀", "👩\u200d💻 नि\u200dष", "می\u200cخواهم", "a\tb\nc"])
+@each_row("text", ["Größe – 表 😀", "👩\u200d💻 नि\u200dष", "می\u200cخواهم", "a\tb\nc"])
 def test_what_is_only_foreign_stays(text: str) -> None:
     """Letters of all scripts, with the joiners these need, and emoji."""
     assert printable(text) == text

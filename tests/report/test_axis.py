@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.report.axis import IDLE_S, Tick, across
+from tests.tables import each_row
 
 MOMENTS = st.lists(st.integers(0, 10_000_000), max_size=60)
 NINE = 1_772_355_600.0  # 1 March 2026, 09:00
@@ -70,8 +70,8 @@ def test_no_label_leaves_the_line_on_the_right() -> None:
     assert [(each.left, each.time) for each in line.ticks() if each.left > 0.9] == []
 
 
-@pytest.mark.parametrize(
-    ("seconds", "expected"),
+@each_row(
+    "seconds, expected",
     [
         (41, [f"09:00:{each:02}" for each in (3, 10, 15, 20, 25, 30, 35, 40)]),
         (3, ["09:00:03", "09:00:04", "09:00:05"]),

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
-
 from holdfast.report.markup import foreign_text, html, tag
 from tests.played import SECRET
 from tests.storied import markup
+from tests.tables import each_row
 
 ODD = f"a\x1b[31m\u202e \udc80 {SECRET}"
 CLEAN = "a[31m � [redacted]"
 
 
-@pytest.mark.parametrize("place", ["the text", "text after an element", "more text", "an attribute"])
+@each_row("place", ["the text", "text after an element", "more text", "an attribute"])
 def test_others_words_are_cleaned_wherever_they_stand(place: str) -> None:
     """Secrets, control characters and half characters, of which no page could be written."""
     element = {

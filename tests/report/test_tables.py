@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import pytest
-
 from holdfast.ledger.context_costs import Cost
 from holdfast.report import tables
 from holdfast.sessions.compaction.losses import Loss
@@ -24,6 +22,7 @@ from tests.storied import (
     told,
     words,
 )
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -68,8 +67,8 @@ def test_one_of_a_thing_is_singular() -> None:
     assert kept == "1 of 1 fact of Calculator , word for word"
 
 
-@pytest.mark.parametrize(
-    ("used", "outcome", "expected"),
+@each_row(
+    "used, outcome, expected",
     [
         (True, "completed", "finished, 10 min"),
         (False, "completed", "finished, 10 min; its result was not used"),

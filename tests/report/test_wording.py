@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.report import wording
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,8 +42,8 @@ def test_what_is_no_moment_is_a_dash() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("length", "expected"),
+@each_row(
+    "length, expected",
     [
         (0, "0 s"),
         (59.9, "59 s"),

@@ -25,6 +25,7 @@ from tests.requirements.document_000 import (
     example,
 )
 from tests.signals import Agent
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -316,8 +317,8 @@ def test_a_second_completion_is_no_change(calculator: Calculator, report: str) -
     assert calculator.state["phases"][0]["context_for_next"] == HANDOVER
 
 
-@pytest.mark.parametrize(
-    ("phase", "line"),
+@each_row(
+    "phase, line",
     [
         ({"status": "completed", "deliverables": ["a.py", "4 functions"]}, "- [x] Phase 0: T → a.py, 4 functions"),
         ({"status": "completed", "deliverables": []}, "- [x] Phase 0: T"),

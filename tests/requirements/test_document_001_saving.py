@@ -13,6 +13,7 @@ from tests import processes
 from tests.handmade import ME, OTHER
 from tests.requirements import document_001 as document
 from tests.requirements.document_001 import FOLDER, Desk, untouched
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -136,7 +137,7 @@ def test_precompact_always_allows(desk: Desk, adversity: str, trigger: str) -> N
     desk.begin()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "payload",
     [
         {"hook_event_name": "PreCompact"},

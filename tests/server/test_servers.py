@@ -19,6 +19,7 @@ import pytest
 from holdfast import paths, relay
 from holdfast.server import claim, servers
 from tests import waiting
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -343,7 +344,7 @@ def test_uninstalling_leaves_the_folder_to_who_else_has_something_in_it(place: P
         }
 
 
-@pytest.mark.parametrize(("value", "off"), [("off", True), ("No", True), ("", False), ("1", False)])
+@each_row("value, off", [("off", True), ("No", True), ("", False), ("1", False)])
 def test_the_variable_that_switches_it_off(monkeypatch: pytest.MonkeyPatch, value: str, off: bool) -> None:
     """It is named as it was set."""
     monkeypatch.setenv("HOLDFAST_SERVER", value)

@@ -18,6 +18,7 @@ from holdfast.server.handlers_child import Place
 from holdfast.server.held import Held, Silences
 from holdfast.server.silence import Silence
 from tests import warmth
+from tests.tables import each_row
 from tests.test_engine import grant
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ def test_what_no_longer_holds_is_forgotten(known: Silence, tmp_path: Path) -> No
         assert not silences.silent(event)
 
 
-@pytest.mark.parametrize("message", [b"", b"[]", b"nonsense", b'["r", "e", 1, {}, []]', b'["r", "e", [1, 2], [], []]'])
+@each_row("message", [b"", b"[]", b"nonsense", b'["r", "e", 1, {}, []]', b'["r", "e", [1, 2], [], []]'])
 def test_nonsense_teaches_nothing(message: bytes) -> None:
     """Whatever a worker says."""
     assert silence.parsed(message) is None

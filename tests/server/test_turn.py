@@ -18,6 +18,7 @@ import pytest
 from holdfast import engine, relay
 from holdfast.dispatch.output import Reply
 from holdfast.server import handlers_child, rehearsal, turn
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -407,7 +408,7 @@ def test_who_is_in_another_sandbox_is_not_answered_here(nursery: Nursery, monkey
     assert child.noted() == ["nothing"]
 
 
-@pytest.mark.parametrize("other", ["", "ns/mnt", "ns/net", "ns/user", "ns/pid", "root"])
+@each_row("other", ["", "ns/mnt", "ns/net", "ns/user", "ns/pid", "root"])
 def test_each_wall_of_a_sandbox_counts(monkeypatch: pytest.MonkeyPatch, other: str) -> None:
     """Its files, its network, its users, its processes, and a root of its own."""
 

@@ -13,6 +13,7 @@ import pytest
 
 from holdfast import events, paths
 from holdfast.server import rehearsal
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -96,7 +97,7 @@ def test_the_events_of_the_shipped_handlers_are_loaded(loaded: set[str]) -> None
     assert {events.EVENTS[name] for name in ("PreToolUse", "PreCompact", "UserPromptSubmit", "Stop")} <= loaded
 
 
-@pytest.mark.parametrize("name", [*(f"holdfast.{each}" for each in rehearsal._ENGINE), *rehearsal._PACKAGES])
+@each_row("name", [*(f"holdfast.{each}" for each in rehearsal._ENGINE), *rehearsal._PACKAGES])
 def test_every_name_in_the_lists_is_a_module(name: str) -> None:
     """One that is misspelt would be passed over without a word."""
     assert is_module(name)

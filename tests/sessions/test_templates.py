@@ -15,6 +15,7 @@ from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.sessions import templates
 from holdfast.workflow import verbs
 from holdfast.workflow.model import Start
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -151,8 +152,8 @@ def test_a_file_that_cannot_be_used_says_where_and_why(project: Workspace, text:
     assert problems == [str(raised.value)]
 
 
-@pytest.mark.parametrize(
-    ("text", "parts"),
+@each_row(
+    "text, parts",
     [
         ("Write tests @test-writer", ("Write tests", "test-writer")),
         ("Write tests", ("Write tests", "")),

@@ -9,6 +9,7 @@ import pytest
 from holdfast.errors import HoldfastError
 from holdfast.events import EVENTS
 from holdfast.testkit import recorded
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,7 +65,7 @@ def test_an_event_is_sent_by_its_first_payload_or_with_the_common_fields(tmp_pat
         recorded.sent("PreCompact-manul", "me", tmp_path)
 
 
-@pytest.mark.parametrize("name", ["PreCompact", "nothing", "../errors", ""])
+@each_row("name", ["PreCompact", "nothing", "../errors", ""])
 def test_an_unknown_name_is_answered_with_the_known_ones(name: str) -> None:
     """A misspelt name gives an error that lists what there is."""
     with pytest.raises(HoldfastError, match=r"no recorded payload is named .*PreCompact-manual"):

@@ -11,6 +11,7 @@ import pytest
 from holdfast.clients.claude import transcripts
 from holdfast.trail import text as trail
 from holdfast.workflow import wording
+from tests.tables import each_row
 from tests.trail.transcribed import CLIENTS, HOME, Transcript
 from tools.survival import ordinary
 from tools.survival.ordinary import CLIENTS_OWN, GOAL, PLANTED, Tool
@@ -50,8 +51,8 @@ def score(text: str, planted: list[str]) -> int:
     return len(planted) - len(missing)
 
 
-@pytest.mark.parametrize("client", CLIENTS)
-@pytest.mark.parametrize("tool", TOOLS)
+@each_row("client", CLIENTS)
+@each_row("tool", TOOLS)
 def test_an_ordinary_session_gets_all_facts_back(tmp_path: Path, client: str, tool: Tool) -> None:
     """Survival, "No workflow at all": 29 of 29, whatever keeps the to-dos, and nothing that is none of its own."""
     written = Transcript(client)
@@ -59,8 +60,8 @@ def test_an_ordinary_session_gets_all_facts_back(tmp_path: Path, client: str, to
     assert score(given(written.file(tmp_path / "s.jsonl")), planted) == PLANTED
 
 
-@pytest.mark.parametrize("client", CLIENTS)
-@pytest.mark.parametrize("tool", TOOLS)
+@each_row("client", CLIENTS)
+@each_row("tool", TOOLS)
 def test_three_compactions_cost_nothing(tmp_path: Path, client: str, tool: Tool) -> None:
     """The trail goes back beyond the last compaction: what came before an earlier one is not lost with its summary."""
     written = Transcript(client)
@@ -86,7 +87,7 @@ def test_entries_a_client_writes_once_more_count_once(tmp_path: Path) -> None:
     assert edited == [line for line in after.split("\n") if "written" in line and "app.py" not in line]
 
 
-@pytest.mark.parametrize("tool", TOOLS)
+@each_row("tool", TOOLS)
 def test_of_a_session_of_forty_megabytes_the_end_is_enough(tmp_path: Path, tool: Tool) -> None:
     """Only the last four megabytes are read; what lies before them is not known, and nothing else is lost."""
     written = Transcript()
@@ -117,7 +118,7 @@ def test_of_a_session_of_forty_megabytes_the_end_is_enough(tmp_path: Path, tool:
     assert text.count("TOO-LONG-AGO") <= 1
 
 
-@pytest.mark.parametrize("tool", TOOLS)
+@each_row("tool", TOOLS)
 def test_emoji_right_to_left_and_control_characters(tmp_path: Path, tool: Tool) -> None:
     """Emoji and right-to-left text arrive, controls do not, and the cap holds in the client's units."""
     written = Transcript()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from holdfast.trail import words
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     "request_",
     ["Always use tabs.", "Please never push.", "Don't ask me again.", "from now on, German", "Only use the stdlib"],
 )
@@ -20,7 +19,7 @@ def test_rules_are_recognised(request_: str) -> None:
     assert words.rule("Build the parser, please. It is small.") == ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     "sentence",
     [
         "I chose SQLite because it is small.",
@@ -44,8 +43,8 @@ def test_what_is_no_decision_is_left_out() -> None:
     assert words.decisions(text) == []
 
 
-@pytest.mark.parametrize(
-    ("output", "line"),
+@each_row(
+    "output, line",
     [
         (
             "Exit code 1\nE   assert 1 == 2\nFAILED tests/a.py::test_b - assert 1 == 2\n1 failed, 2 passed in 0.1s",
@@ -78,8 +77,8 @@ def test_a_failure_without_output_tells_nothing() -> None:
     assert words.error_lines("") == ()
 
 
-@pytest.mark.parametrize(
-    ("command", "output", "failed"),
+@each_row(
+    "command, output, failed",
     [
         ("pytest -q | tail -3", "=== 1 failed, 2 passed in 0.10s ===", True),
         ("pytest -q | tail -3", "1 failed in 0.10s", True),
@@ -96,7 +95,7 @@ def test_a_pipe_does_not_hide_failed_tests(command: str, output: str, failed: bo
     assert words.tests_failed(command, output) is failed
 
 
-@pytest.mark.parametrize("character", [" ", "\n", "=", ".", "a", "1", "<", "\x1b", "we ", "decision ", "error ", "- "])
+@each_row("character", [" ", "\n", "=", ".", "a", "1", "<", "\x1b", "we ", "decision ", "error ", "- "])
 def test_long_texts_are_no_trouble(character: str) -> None:
     """Whatever fills a megabyte, nothing is looked at so often that it would take minutes (the suite's time limit)."""
     text = character * (1_000_000 // len(character))

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 from unittest.mock import Mock
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.workflow import assignments
 from holdfast.workflow.assignments import extract_result, match_phase
 from holdfast.workflow.model import Phase, Status, Workflow
+from tests.tables import each_row
+
+if TYPE_CHECKING:
+    import pytest
 
 
 def workflow(*phases: tuple[str, str, Status], current: int | None = None) -> Workflow:
@@ -53,8 +57,8 @@ def matched(flow: Workflow, text: str, agent: str = "someone") -> str | None:
     return phase.id if phase else None
 
 
-@pytest.mark.parametrize(
-    ("text", "phase"),
+@each_row(
+    "text, phase",
     [
         ("phase_1", "phase_1"),
         ("PHASE_2.", "phase_2"),
@@ -107,8 +111,8 @@ def test_a_reference_decides(text: str, phase: str | None) -> None:
     assert phase == matched(THREE, text)
 
 
-@pytest.mark.parametrize(
-    ("title", "text", "meant"),
+@each_row(
+    "title, text, meant",
     [
         ("Écrire les tests", "phase 1 : écrire les tests", True),
         ("编写测试", "阶段:编写测试", False),
@@ -134,8 +138,8 @@ def test_case_spacing_and_punctuation_do_not_count(title: str, text: str, meant:
     assert matched(flow, text) == ("phase_0" if meant else None)
 
 
-@pytest.mark.parametrize(
-    ("description", "prompt", "phase"),
+@each_row(
+    "description, prompt, phase",
     [
         ("phase_1", "go on from phase_0", "phase_1"),
         ("Write and run tests", "Create calculator module was phase_0", "phase_1"),
@@ -148,8 +152,8 @@ def test_the_description_comes_before_the_prompt(description: str, prompt: str, 
     assert phase == matched(THREE, f"{description}\n{prompt}")
 
 
-@pytest.mark.parametrize(
-    ("text", "phase"),
+@each_row(
+    "text, phase",
     [
         ("Phase 2: Build", "phase_1"),
         ("Phase 1: Build", "phase_1"),
@@ -243,7 +247,7 @@ def test_while_none_is_current_the_first_pending_phase_is_due() -> None:
     assert matched(flow, "Phase 3") == "phase_2"
 
 
-@pytest.mark.parametrize("agent", ["", "general-purpose", "Explore", "explore", "Plan", "claude", "@General-Purpose"])
+@each_row("agent", ["", "general-purpose", "Explore", "explore", "Plan", "claude", "@General-Purpose"])
 def test_a_generic_kind_is_never_evidence_by_itself(agent: str) -> None:
     """I000-15: anything is asked of it, as "What is the latest numpy version?"."""
     flow = workflow(("Create calculator module", agent, "active"), current=1)
@@ -279,8 +283,8 @@ def test_nothing_matches_in_a_finished_workflow_by_name() -> None:
     assert matched(workflow(("A b", "x", "completed")), "go", "x") is None
 
 
-@pytest.mark.parametrize(
-    ("text", "deliverables", "handover"),
+@each_row(
+    "text, deliverables, handover",
     [
         ("DELIVERABLES: a.py, b.py\nCONTEXT_FOR_NEXT: use a", ("a.py", "b.py"), "use a"),
         ("Deliverables: 4 functions, all tested\nContext for next: x", ("4 functions, all tested",), "x"),
@@ -327,7 +331,7 @@ def test_any_text_is_accepted(text: str, agent: str) -> None:
     match_phase(THREE, text, agent)
 
 
-@pytest.mark.parametrize("title", ["*Build*", "#build", "Build:", "`build`"])
+@each_row("title", ["*Build*", "#build", "Build:", "`build`"])
 def test_decoration_of_a_title_is_no_part_of_it(title: str) -> None:
     """Nor is that of the line it stands on."""
     flow = replace(THREE, phases=(THREE.phases[0]._replace(title=title), *THREE.phases[1:]))
@@ -354,8 +358,8 @@ def test_of_completed_phases_with_one_title_the_first_counts() -> None:
     assert matched(flow, "Review it", "b") == "phase_0"
 
 
-@pytest.mark.parametrize(
-    ("text", "phase"),
+@each_row(
+    "text, phase",
     [
         ("IMPL-01", "IMPL-1"),
         ("IMPL-2", "IMPL-002"),

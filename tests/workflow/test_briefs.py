@@ -11,6 +11,7 @@ from holdfast.workflow import briefs
 from holdfast.workflow.model import Phase
 from holdfast.workflow.wording import units
 from tests.handmade import workflow
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,8 +78,8 @@ def test_without_either_nothing_is_said(tmp_path: Path) -> None:
     assert "@docs/a.md" in briefs.reminders(tool(tmp_path, reminders=()), None, root=tmp_path)
 
 
-@pytest.mark.parametrize("count", [3, 4, 5, 30, 300])
-@pytest.mark.parametrize("letter", ["x", "😀"])
+@each_row("count", [3, 4, 5, 30, 300])
+@each_row("letter", ["x", "😀"])
 def test_reminders_stay_in_bounds(tmp_path: Path, count: int, letter: str) -> None:
     """At most 1,500 units in whole lines, besides a hand-over; reading and reminders both get their part."""
     reminders = tuple(f"remind {number} {letter * 150}." for number in range(count))

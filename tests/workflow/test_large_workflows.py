@@ -13,6 +13,7 @@ from holdfast.sessions.reading import file_contents, required_files
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import assignments, facts, guidance, registry, statefile, wording
 from holdfast.workflow.model import Start
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,7 +92,7 @@ def load(root: Path) -> Workflow:
     return workflow
 
 
-@pytest.mark.parametrize("name", LARGE)
+@each_row("name", LARGE)
 def test_what_is_rendered_is_bounded(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lines are made only of facts that fit, however many there are, and the next step is always told."""
     LARGE[name](tmp_path)

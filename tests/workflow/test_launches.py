@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-import pytest
-
 from holdfast.workflow import registry
 from holdfast.workflow.model import Phase, Status, Workflow
+from tests.tables import each_row
 
 _DATA = Path(__file__).parent / "data" / "launches.json"
 _PLACES = {"hybrid": ".claude/state/workflow.json", "wfs": ".workflow/WFS-corpus/workflow-session.json"}
@@ -96,7 +95,7 @@ def _moved(launch: Launch) -> str | None:
     return None if phase is None or phase.status == "completed" else phase.id
 
 
-@pytest.mark.parametrize("launch", LAUNCHES, ids=[f"{number:03d}" for number in range(1, len(LAUNCHES) + 1)])
+@each_row("launch", LAUNCHES)
 def test_a_launch_moves_the_unit_it_is_for_or_none(launch: Launch) -> None:
     """An id or exact title, or the specific agent of the due unit, is evidence; a mention isn't (I000-15)."""
     assert _moved(launch) == launch.unit, launch.why

@@ -5,18 +5,18 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.workflow import markdown, scanner
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-@pytest.mark.parametrize(
-    ("raw", "kind", "depth", "text", "box"),
+@each_row(
+    "raw, kind, depth, text, box",
     [
         ("", "blank", 0, "", None),
         (" \t", "blank", 0, "", None),
@@ -51,8 +51,8 @@ def test_each_line_has_a_kind(raw: str, kind: str, depth: int, text: str, box: s
     assert markdown.line(raw, 7) == (kind, raw, text, depth, box, markdown.line(raw).cells, 7)
 
 
-@pytest.mark.parametrize(
-    ("line", "cells"),
+@each_row(
+    "line, cells",
     [
         ("| a | b |", ("a", "b")),
         ("> | a | |", ("a", "")),
@@ -67,8 +67,8 @@ def test_rows_are_told_from_other_lines(line: str, cells: tuple[str, ...]) -> No
     assert markdown.line(line).cells == cells
 
 
-@pytest.mark.parametrize(
-    ("line", "value"),
+@each_row(
+    "line, value",
     [
         ("📍 Workflow: X", "X"),
         ("**📍 Workflow:** X", "X"),
@@ -104,8 +104,8 @@ def test_labels_are_anchored_to_the_line(line: str, value: str | None) -> None:
     assert value == (field.value if field and field.words == "workflow" else None)
 
 
-@pytest.mark.parametrize(
-    ("line", "parts"),
+@each_row(
+    "line, parts",
     [
         ("**A:** b | **C:** d", ["**A:** b", "**C:** d"]),
         ("_A: b · C: d_", ["A: b", "C: d"]),
@@ -137,7 +137,7 @@ def test_odd_lines_never_raise(line: str) -> None:
     markdown.parts(line)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "made",
     [
         lambda n: "*" * n,
@@ -147,7 +147,6 @@ def test_odd_lines_never_raise(line: str) -> None:
         lambda n: "(:" * (n // 2),
         lambda n: "\u00a0" * 400 + "x:" + " " * n,
     ],
-    ids=["emphasis", "heading", "label", "quotes", "parentheses", "blanks"],
 )
 def test_a_line_of_nothing_but_marks_is_read_quickly(made: Callable[[int], str]) -> None:
     """Neither do they recurse, nor does the processor time grow with their square."""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.workflow import names
 from tests.planted import PLANTED, Planted
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
-    ("name", "slug"),
+@each_row(
+    "name, slug",
     [
         ("Feature Implementation (User Auth)", "feature-implementation-user-auth"),
         ("Feature Implementation", "feature-implementation"),
@@ -29,7 +29,7 @@ def test_a_name_becomes_lower_case_words_with_hyphens(name: str, slug: str) -> N
     assert slug == names.slug(name)
 
 
-@pytest.mark.parametrize("name", ["🚀🚀", "تطوير", "", "...", "\ud800"])
+@each_row("name", ["🚀🚀", "تطوير", "", "...", "\ud800"])
 def test_a_name_without_ascii_gets_a_stable_fallback(name: str) -> None:
     """I001-5: names without any ASCII letter get a hash of theirs, never an empty name."""
     assert names.slug(name) == names.slug(name)
@@ -47,7 +47,7 @@ def test_every_slug_is_one_safe_path_part(name: str) -> None:
     assert re.fullmatch(r"[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])?", names.slug(name))
 
 
-@pytest.mark.parametrize(("name", "faithful"), [("QA Loop", True), ("日本 1", False), ("a b " * 30, False)])
+@each_row("name, faithful", [("QA Loop", True), ("日本 1", False), ("a b " * 30, False)])
 def test_a_slug_is_faithful_only_when_it_says_the_whole_name(name: str, faithful: bool) -> None:
     """Names cut short, or with letters left out, do not claim a folder that another name could have."""
     assert faithful == names.faithful(name)
@@ -59,19 +59,19 @@ def test_spellings_of_one_name_share_a_key() -> None:
     assert names.key("日本 1") != names.key("中国 1")
 
 
-@pytest.mark.parametrize("each", PLANTED[::7], ids=lambda each: each.kind)
+@each_row("each", PLANTED[::7], ids=lambda each: each.kind)
 def test_a_name_with_a_secret_is_told_apart(each: Planted) -> None:
     """From usual ones, long or with digits."""
     assert names.holds_secret(each.text)
 
 
-@pytest.mark.parametrize("name", ["task_execution", "Phase 1: Build it", "2.10", "x" * 60, "phase_0", "", "Écrire"])
+@each_row("name", ["task_execution", "Phase 1: Build it", "2.10", "x" * 60, "phase_0", "", "Écrire"])
 def test_a_usual_name_holds_none(name: str) -> None:
     """So it is an id as it is."""
     assert not names.holds_secret(name)
 
 
-@pytest.mark.parametrize("each", PLANTED, ids=lambda each: each.kind)
+@each_row("each", PLANTED, ids=lambda each: each.kind)
 def test_the_words_of_a_name_show_no_secret(each: Planted) -> None:
     """Not in lower case with hyphens either, as names of files are; and such words aren't the whole name."""
     assert re.sub(r"[^a-z0-9]+", "-", each.secret.lower()).strip("-") not in names.words(each.text)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 from holdfast.workflow.outside_reading import outside
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,16 +26,14 @@ UNSEEN = (
 )
 
 
-@pytest.mark.parametrize("sign", UNSEEN, ids=ascii)
-@pytest.mark.parametrize("entry", ["@?/etc/passwd", "@?~/.ssh/id_rsa", "@.?./.?./secret", "@src?/../../secret"])
+@each_row("sign", UNSEEN, ids=ascii)
+@each_row("entry", ["@?/etc/passwd", "@?~/.ssh/id_rsa", "@.?./.?./secret", "@src?/../../secret"])
 def test_a_sign_that_nobody_sees_hides_no_path(tmp_path: Path, sign: str, entry: str) -> None:
     """A model reads the rest as the path it is."""
     assert outside(tmp_path, entry.replace("?", sign))
 
 
-@pytest.mark.parametrize(
-    "entry", ["@docs/a.md", "@app/(admin)/page.tsx", "@docs/naïve.md", "@文档/a.md", "@a/../b", "x"]
-)
+@each_row("entry", ["@docs/a.md", "@app/(admin)/page.tsx", "@docs/naïve.md", "@文档/a.md", "@a/../b", "x"])
 def test_what_lies_inside_stays_inside(tmp_path: Path, entry: str) -> None:
     """In every language."""
     assert not outside(tmp_path, entry)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-
-import pytest
+from typing import TYPE_CHECKING
 
 from holdfast import paths
 from holdfast.formats import RECORDS
@@ -16,6 +15,10 @@ from holdfast.formats.record import completed
 from holdfast.formats.wfs import places as wfs_places
 from holdfast.workflow import places
 from tests.formats.known import KNOWN
+from tests.tables import each_row
+
+if TYPE_CHECKING:
+    import pytest
 
 ROOT = Path("/home/user/project")
 
@@ -49,8 +52,8 @@ def test_a_format_can_keep_extras_apart_from_its_states(monkeypatch: pytest.Monk
     assert places.extras(ROOT, ROOT / "else" / "dev-1.json") == ROOT / "else" / "dev-1.extra.json"
 
 
-@pytest.mark.parametrize(
-    ("path", "state", "kept"),
+@each_row(
+    "path, state, kept",
     [
         (".claude/state/workflow.json", True, True),
         (".claude/state/workflow.extra.json", True, True),

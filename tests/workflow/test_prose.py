@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.workflow import prose
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 TEXT = "Workflow: Größe 🚀\nPhase: 1/2\n"
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
+@each_row("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
 def test_unicode_encodings_are_recognised(encoding: str) -> None:
     """UTF-8 with and without a byte order mark and UTF-16 with one read alike."""
     mark = {"utf-16-le": b"\xff\xfe", "utf-16-be": b"\xfe\xff"}.get(encoding, b"")

@@ -12,6 +12,7 @@ from holdfast.sessions.ownership import owners
 from holdfast.workflow import registry
 from holdfast.workflow.adapter import CreditsWork, HoldsLaunches, LocksFiles, able
 from holdfast.workflow.model import Start
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,8 +67,8 @@ def test_what_a_session_owns_is_all_that_it_is_given(project: Workspace) -> None
     assert registry.owned(project, "session-1", ["hybrid"]) == []
 
 
-@pytest.mark.parametrize(
-    ("has", "is_able"),
+@each_row(
+    "has, is_able",
     [
         ({"credit": len, "ran": len, "RUNS": "x", "more": 1}, True),
         ({"credit": len, "ran": len}, False),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.workflow import statuses
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     "status",
     [
         "In Progress",
@@ -71,7 +71,7 @@ def test_a_plan_is_in_progress(status: str) -> None:
     assert statuses.in_progress(status)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "status",
     [
         "",
@@ -119,8 +119,8 @@ def test_a_plan_is_not_in_progress(status: str) -> None:
     assert not statuses.in_progress(status)
 
 
-@pytest.mark.parametrize(
-    ("text", "word"),
+@each_row(
+    "text, word",
     [
         ("in_progress", "in_progress"),
         ("✅ Complete", "completed"),
@@ -142,8 +142,8 @@ def test_the_first_state_named_counts(text: str, word: str | None) -> None:
     assert statuses.word(text) == word
 
 
-@pytest.mark.parametrize(
-    ("state", "words"),
+@each_row(
+    "state, words",
     [
         ("in_progress", "in progress, in-progress, in_progress, inprogress"),
         ("not_started", "not started, not_started, not yet started, not begun, not done, not complete, not completed"),
@@ -196,14 +196,14 @@ def test_every_part_of_a_plan_may_be_what_is_in_progress() -> None:
     assert not statuses.in_progress("Fine so far, dinner (in progress)")
 
 
-@pytest.mark.parametrize("arrow", ["→", "➜", "➔", "=>", "->"])
+@each_row("arrow", ["→", "➜", "➔", "=>", "->"])
 def test_of_a_history_the_last_state_counts(arrow: str) -> None:
     """However the arrow is written."""
     assert statuses.in_progress(f"Not Started {arrow} In Progress {arrow} docs")
     assert not statuses.in_progress(f"In Progress {arrow} Done")
 
 
-@pytest.mark.parametrize("sign", ["|", " / ", ", ", " · ", " • ", "  ", " or "])
+@each_row("sign", ["|", " / ", ", ", " · ", " • ", "  ", " or "])
 def test_choices_are_told_however_they_are_divided(sign: str) -> None:
     """Three states and nothing else are a legend, two of them only between bars."""
     assert statuses.choices(sign.join(("⬜ Not Started", "In Progress (now)", "✅ Done")))
@@ -212,9 +212,7 @@ def test_choices_are_told_however_they_are_divided(sign: str) -> None:
     assert not statuses.choices(sign.join(("In Progress", "In Progress", "In Progress")))
 
 
-@pytest.mark.parametrize(
-    "sign", [", ", "; ", " | ", " · ", " • ", " - ", " – ", " — ", " / ", ". ", ": ", " and ", " but "]
-)
+@each_row("sign", [", ", "; ", " | ", " · ", " • ", " - ", " – ", " — ", " / ", ". ", ": ", " and ", " but "])
 def test_the_second_thing_said_counts_too(sign: str) -> None:
     """Unless the first says that it is over."""
     assert statuses.in_progress(f"Half there{sign}In Progress")
@@ -239,8 +237,8 @@ def test_no_more_than_the_beginning_of_a_status_is_read() -> None:
     assert statuses.opening(f"{' ' * 300}In Progress") == "in_progress"
 
 
-@pytest.mark.parametrize(
-    ("title", "parted"),
+@each_row(
+    "title, parted",
     [
         ("Fix Build — COMPLETE", ("Fix Build", "completed")),
         ("Build 🔄", ("Build", "in_progress")),
@@ -267,8 +265,8 @@ def test_a_titles_status_mark_is_parted_from_it(title: str, parted: tuple[str, s
     assert statuses.split_mark(title) == parted
 
 
-@pytest.mark.parametrize(
-    ("status", "label", "total"),
+@each_row(
+    "status, label, total",
     [
         ("Phase 2 in progress", "2", None),
         ("_In Progress_ — 60% (Phase 3/5)", "3", 5),
@@ -292,7 +290,7 @@ def test_the_phase_a_status_is_at_is_the_one_it_says(status: str, label: str, to
     assert statuses.phase(status) == (label, total)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "status",
     [
         "In Progress",

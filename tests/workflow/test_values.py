@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from holdfast.workflow import values
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
-    ("value", "number"),
+@each_row(
+    "value, number",
     [
         (3, 3),
         ("3", 3),
@@ -29,8 +28,8 @@ def test_whole_numbers_are_understood(value: Any, number: int | None) -> None:
     assert number == values.number(value)
 
 
-@pytest.mark.parametrize(
-    ("value", "texts", "warned"),
+@each_row(
+    "value, texts, warned",
     [
         (None, (), False),
         (["a", "b"], ("a", "b"), False),
@@ -64,8 +63,8 @@ def test_a_reading_is_the_same_with_and_without_its_at() -> None:
     assert values.added(before, ("@docs/c.md",)) == [*before, "@docs/c.md"]
 
 
-@pytest.mark.parametrize(
-    ("value", "entries", "warned"),
+@each_row(
+    "value, entries, warned",
     [
         (["@docs/a.md", "docs/b.md", "docs/a.md"], ("@docs/a.md", "@docs/b.md"), False),
         ("docs/a.md\n@docs/b.md\n", ("@docs/a.md", "@docs/b.md"), True),

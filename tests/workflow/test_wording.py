@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import unicodedata
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.workflow import wording
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "</system-reminder>",
@@ -81,8 +81,8 @@ def test_one_is_not_many() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("known", "said"),
+@each_row(
+    "known, said",
     [
         ([], "there is no task 'x'; there are none"),
         (["a"], "there is no task 'x'; there is only a"),

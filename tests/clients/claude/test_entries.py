@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from holdfast.clients.claude.entries import queued, request_text
+from tests.tables import each_row
 from tests.trail.transcribed import CLIENTS, notification, written
 
 
@@ -22,7 +23,7 @@ def test_of_what_the_clients_wrote_exactly_the_prompts_are_requests(client: str)
     assert found == said * 2  # with TodoWrite, then with the Task tools
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "<command-name>/compact</command-name>\n<command-message>compact</command-message>",
@@ -50,7 +51,7 @@ def test_the_clients_own_texts_are_no_requests(text: str) -> None:
     assert queued({"prompt": text}) == ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     "more",
     [
         {"isMeta": True},
@@ -90,7 +91,7 @@ def test_a_slash_command_of_the_persons_own_is_kept_as_it_was_typed() -> None:
     assert request_text(user("The expansion of fix.", isMeta=True)) == ""
 
 
-@pytest.mark.parametrize("character", [" ", "\n", "=", "<", "<a-", "<command-message>", "<system-reminder>"])
+@each_row("character", [" ", "\n", "=", "<", "<a-", "<command-message>", "<system-reminder>"])
 def test_long_texts_are_no_trouble(character: str) -> None:
     """Whatever fills a megabyte, nothing is looked at so often that it would take minutes (the suite's time limit)."""
     request_text(user(character * (1_000_000 // len(character))))

@@ -8,18 +8,19 @@ from holdfast.clients import claude
 from holdfast.clients.claude import matchers
 from holdfast.clients.claude.matchers import LEGACY_NAMES, TOOL_EVENTS, matches
 from holdfast.testkit import recorded
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize("matcher", [None, "", "*"])
-@pytest.mark.parametrize("event", ["PreToolUse", "SessionStart", "StopFailure", "FileChanged"])
+@each_row("matcher", [None, "", "*"])
+@each_row("event", ["PreToolUse", "SessionStart", "StopFailure", "FileChanged"])
 def test_nothing_and_the_star_select_everything(matcher: str | None, event: str) -> None:
     """An absent, empty or `*` matcher selects every value, on every event."""
     assert matches(matcher, "anything at all", event)
     assert matches(matcher, None, event)
 
 
-@pytest.mark.parametrize(
-    ("matcher", "value", "selected"),
+@each_row(
+    "matcher, value, selected",
     [
         ("Bash", "Bash", True),
         ("Bash", "bash", False),
@@ -47,8 +48,8 @@ def test_a_plain_matcher_is_a_list_of_exact_names(matcher: str, value: str, sele
     assert matches(matcher, value, "PreToolUse") is selected
 
 
-@pytest.mark.parametrize(
-    ("matcher", "value", "selected"),
+@each_row(
+    "matcher, value, selected",
     [
         ("Ba.h", "Bash", True),
         ("Ba.h", "xBashx", True),
@@ -70,14 +71,14 @@ def test_anything_else_is_a_regular_expression_found_anywhere(matcher: str, valu
     assert matches(matcher, value, "PreToolUse") is selected
 
 
-@pytest.mark.parametrize("matcher", ["[", "(Bash", "*Bash", "Bash)", "(?P<x>Bash)", "(?i)bash", "B*+ash", "(?#x)Bash"])
+@each_row("matcher", ["[", "(Bash", "*Bash", "Bash)", "(?P<x>Bash)", "(?i)bash", "B*+ash", "(?#x)Bash"])
 def test_an_invalid_regular_expression_selects_nothing(matcher: str) -> None:
     """What JavaScript cannot compile selects nothing, also where Python could compile it."""
     assert not matches(matcher, "Bash", "PreToolUse")
     assert not matchers.valid(matcher, "PreToolUse")
 
 
-@pytest.mark.parametrize("matcher", ["Bash", "", "*", None, "Edit|Write", "^Bash$", "[*]+Bash|.", r"\(?P|.", "a-b, c"])
+@each_row("matcher", ["Bash", "", "*", None, "Edit|Write", "^Bash$", "[*]+Bash|.", r"\(?P|.", "a-b, c"])
 def test_what_can_select_something_is_valid(matcher: str | None) -> None:
     """Lists, the star, nothing, and JavaScript's regular expressions are valid matchers."""
     assert matchers.valid(matcher, "PreToolUse")
@@ -100,7 +101,7 @@ def test_on_events_without_a_matcher_field_every_matcher_selects() -> None:
     assert matches("[", None, "Stop")
 
 
-@pytest.mark.parametrize(("old", "new"), sorted(LEGACY_NAMES.items()))
+@each_row("old, new", sorted(LEGACY_NAMES.items()))
 def test_a_renamed_tool_is_found_by_both_its_names(old: str, new: str) -> None:
     """A matcher with the old name finds the new tool and the other way round, as names and in expressions."""
     for matcher, value in ((old, new), (new, old)):
@@ -111,8 +112,8 @@ def test_a_renamed_tool_is_found_by_both_its_names(old: str, new: str) -> None:
         assert not matches(matcher.lower(), value, "PreToolUse")
 
 
-@pytest.mark.parametrize(
-    ("matcher", "selected"),
+@each_row(
+    "matcher, selected",
     [
         ("Task", True),
         ("Agent", True),
@@ -137,13 +138,13 @@ def test_an_expression_for_task_also_finds_the_task_tools() -> None:
     assert not matches("Task", "TaskCreate", "PreToolUse")
 
 
-@pytest.mark.parametrize("event", sorted(TOOL_EVENTS))
+@each_row("event", sorted(TOOL_EVENTS))
 def test_names_are_aliases_on_every_tool_event(event: str) -> None:
     """All five events that carry a tool's name know its other names."""
     assert matches("Task", "Agent", event)
 
 
-@pytest.mark.parametrize("event", ["SubagentStop", "SessionStart", "Notification"])
+@each_row("event", ["SubagentStop", "SessionStart", "Notification"])
 def test_names_are_no_aliases_elsewhere(event: str) -> None:
     """An agent type called `Task` is not the tool of that name."""
     assert not matches("Task", "Agent", event)
@@ -163,8 +164,8 @@ def test_alternatives_tells_lists_from_expressions() -> None:
     assert matchers.alternatives("a,b", "FileChanged") is None
 
 
-@pytest.mark.parametrize("name", recorded.names())
-@pytest.mark.parametrize("more", [{}, {"tool_name": "Bash", "command_name": "dev"}])
+@each_row("name", recorded.names())
+@each_row("more", [{}, {"tool_name": "Bash", "command_name": "dev"}])
 def test_what_handlers_are_chosen_by_before_the_event_is_parsed_is_its_own(name: str, more: dict[str, str]) -> None:
     """Where nothing is known before, its model says it. What another kind of event would have doesn't count."""
     payload = {**recorded.load(name), **more}

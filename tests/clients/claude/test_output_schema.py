@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from holdfast.clients.claude import output_schema
 from holdfast.clients.claude.replies import merge
 from holdfast.events import EVENTS
 from holdfast.plugins.outcomes import advise, block, deny, instruct_summary, tell_user
 from tests import contract
+from tests.tables import each_row
 
 
 def specific(event: str, **fields: Any) -> str:
@@ -26,7 +25,7 @@ def test_the_tables_are_those_of_the_contract() -> None:
     assert output_schema.LIMIT_UNITS == contract.LIMIT
 
 
-@pytest.mark.parametrize("event", EVENTS)
+@each_row("event", EVENTS)
 def test_silence_is_always_taken(event: str) -> None:
     """Nothing to say is nothing printed."""
     assert output_schema.fault(event, "") == ""
@@ -46,8 +45,8 @@ def test_what_we_merge_is_taken() -> None:
     assert output_schema.fault("PreCompact", merge("PreCompact", [block("not now")]).stdout) == ""
 
 
-@pytest.mark.parametrize(
-    ("event", "stdout", "words"),
+@each_row(
+    "event, stdout, words",
     [
         ("Stop", "hello", "plain text, which goes nowhere: 'hello'"),
         ("SessionStart", "hello", "plain text"),

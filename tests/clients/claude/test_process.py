@@ -6,13 +6,16 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-
-import pytest
+from typing import TYPE_CHECKING
 
 from holdfast.clients import claude
+from tests.tables import each_row
+
+if TYPE_CHECKING:
+    import pytest
 
 
-@pytest.mark.parametrize(("name", "meant"), [("claude", True), ("claude-proxy", False), ("my-claude", False)])
+@each_row("name, meant", [("claude", True), ("claude-proxy", False), ("my-claude", False)])
 def test_the_clients_process_is_named_or_found(tmp_path: Path, name: str, *, meant: bool) -> None:
     """`CLAUDE_PID`, or on clients that set none the ancestor that is called `claude`, and no other program.
 

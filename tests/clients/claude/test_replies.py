@@ -18,6 +18,7 @@ from holdfast.events import EVENTS, model
 from holdfast.plugins import outcomes
 from holdfast.process.terminal_text import printable
 from tests import contract
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -131,7 +132,7 @@ def test_every_reply_is_one_the_client_accepts(case: tuple[str, list[Outcome]]) 
     assert reply.stdout.encode("utf-8", "replace").count(b"\n") == 0 or event in contract.PLAIN
 
 
-@pytest.mark.parametrize("event", EVENTS)
+@each_row("event", EVENTS)
 def test_every_kind_alone_says_something_the_client_accepts(event: str) -> None:
     """Each accepted kind, alone, is acceptable; only a permission's changed input needs an approval beside it."""
     alone = {kind: merge(event, [EXAMPLES[kind]]) for kind in model(event).accepts}
@@ -141,7 +142,7 @@ def test_every_kind_alone_says_something_the_client_accepts(event: str) -> None:
     assert silent == ({"change_input"} if event == "PermissionRequest" else set())
 
 
-@pytest.mark.parametrize("event", EVENTS)
+@each_row("event", EVENTS)
 def test_nothing_to_say_is_empty_stdout(event: str) -> None:
     """No outcomes, or outcomes that say nothing on stdout, print nothing; never `{}`."""
     assert merge(event, []) == Reply()
@@ -285,7 +286,7 @@ def test_a_summary_instruction_is_passed_verbatim() -> None:
     assert merge("PreCompact", [outcomes.instruct_summary('{"continue": true}')]).stdout == 'Note: {"continue": true}'
 
 
-@pytest.mark.parametrize("before", ["", " ", "\n\t", "\ufeff", " \ufeff\u2028\u00a0"])
+@each_row("before", ["", " ", "\n\t", "\ufeff", " \ufeff\u2028\u00a0"])
 def test_a_text_that_begins_like_json_is_never_taken_for_it(before: str) -> None:
     """Whatever white space the client would trim, the text does not begin with a brace."""
     text = before + '{"decision": "block"}'
@@ -355,7 +356,7 @@ def test_sequences_are_joined_as_far_as_the_client_takes_them(title: str) -> Non
     assert json.loads(merge("Stop", said_so).stdout) == {"terminalSequence": f"\a{long.text}\a"}
 
 
-@pytest.mark.parametrize("event", sorted(contract.BLOCKABLE))
+@each_row("event", sorted(contract.BLOCKABLE))
 def test_reasons_to_block_are_joined(event: str) -> None:
     """Everywhere else a block is JSON with the reasons in handler order, each once."""
     body = contract.assert_acceptable(

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.clients.claude import transcripts
+from tests.tables import each_row
 
 WRITTEN = Path(__file__).parents[2] / "sessions" / "transcripts"
 CLIENTS = ("2.1.329", "2.1.197")
@@ -39,8 +40,8 @@ def put(tmp_path: Path, data: bytes) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("client", CLIENTS)
-@pytest.mark.parametrize("name", ["guided", "worked", "clear", "fork"])
+@each_row("client", CLIENTS)
+@each_row("name", ["guided", "worked", "clear", "fork"])
 def test_entries_are_read_and_the_clients_own_notes_are_not(client: str, name: str) -> None:
     """Prompts, answers, results and attachments are there; requests as they were sent are left out."""
     name = f"{name}-{client}{'-tasks' if name == 'worked' else ''}"
@@ -54,7 +55,7 @@ def test_entries_are_read_and_the_clients_own_notes_are_not(client: str, name: s
     assert [entry for entry in everything if entry["type"] == "user"] == [e for e in entries if e["type"] == "user"]
 
 
-@pytest.mark.parametrize("most", [1, 500, 5_000, 20_000])
+@each_row("most", [1, 500, 5_000, 20_000])
 def test_only_the_end_is_read(tmp_path: Path, most: int) -> None:
     """So many bytes and no more, whole lines of them, oldest first."""
     data = written("worked-2.1.197-todo")
@@ -66,7 +67,7 @@ def test_only_the_end_is_read(tmp_path: Path, most: int) -> None:
     assert not first or data.index(first) >= len(data) - most
 
 
-@pytest.mark.parametrize("most", [2_000, 20_000, transcripts.TAIL_BYTES])
+@each_row("most", [2_000, 20_000, transcripts.TAIL_BYTES])
 def test_the_end_is_divided_where_one_says(tmp_path: Path, most: int) -> None:
     """A line that begins before the place belongs to what is before; nothing is lost or doubled."""
     data = written("worked-2.1.197-todo")
@@ -143,7 +144,7 @@ def test_what_is_no_entry_is_left_out(tmp_path: Path) -> None:
     assert transcripts.tail(put(tmp_path, data)) == [json.loads(good)] * 2
 
 
-@pytest.mark.parametrize("path", ["", "missing", "folder", "pipe", "link", "a\0b"])
+@each_row("path", ["", "missing", "folder", "pipe", "link", "a\0b"])
 def test_what_is_no_transcript_is_empty(tmp_path: Path, path: str) -> None:
     """Nothing is waited for, followed or raised."""
     (tmp_path / "folder").mkdir()
@@ -157,8 +158,8 @@ def test_what_is_no_transcript_is_empty(tmp_path: Path, path: str) -> None:
     assert not transcripts.shares(str(WRITTEN / "guided-2.1.329.jsonl"), place)
 
 
-@pytest.mark.parametrize("client", CLIENTS)
-@pytest.mark.parametrize("compaction", [0, 1])
+@each_row("client", CLIENTS)
+@each_row("compaction", [0, 1])
 def test_guidance_is_confirmed_where_the_client_notes_it_as_context(
     tmp_path: Path, client: str, compaction: int
 ) -> None:
@@ -297,7 +298,7 @@ def test_an_agent_that_was_cut_off_is_not_waited_for_long(tmp_path: Path, monkey
     assert sum(pauses) < 0.25
 
 
-@pytest.mark.parametrize("text", [spent(10, "text"), "", "no JSON", '"type":"user"', "[]"])
+@each_row("text", [spent(10, "text"), "", "no JSON", '"type":"user"', "[]"])
 def test_nothing_else_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     """An answer that asks for nothing is the last one, and what can't be read gets no better."""
     file = tmp_path / "agent.jsonl"

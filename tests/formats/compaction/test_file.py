@@ -15,6 +15,7 @@ from holdfast.formats.compaction import file as files
 from holdfast.formats.compaction import spot as compaction_spot
 from holdfast.formats.compaction.spot import Spot
 from holdfast.workflow.statefile import StateFile
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
@@ -64,8 +65,8 @@ def test_an_unknown_type_is_written_as_custom_and_read_with_a_warning(project: W
     assert any("workflow_type" in remark for remark in workflow.remarks)
 
 
-@pytest.mark.parametrize(
-    ("phase", "spot"),
+@each_row(
+    "phase, spot",
     [
         ({"current": 12, "total": 10, "name": "N", "status": "in_progress"}, (10, 10, "N", "in_progress")),
         ({"current": 0, "total": 3, "name": "N", "status": "blocked"}, (1, 3, "N", "blocked")),
@@ -214,7 +215,7 @@ def test_no_phase_is_shown_beyond_the_last(project: Workspace, put: Put) -> None
     assert [phase.number for phase in files.load(project, path).workflow.phases] == [1, 2, 3]
 
 
-@pytest.mark.parametrize("said", ["✅ Completed", "**completed**", "Done!", "(finished)"])
+@each_row("said", ["✅ Completed", "**completed**", "Done!", "(finished)"])
 def test_a_phases_status_is_read_as_people_write_it(said: str) -> None:
     """Signs around it say nothing."""
     phase = {"current": 1, "total": 1, "name": "N", "status": said}

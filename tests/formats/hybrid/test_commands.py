@@ -17,6 +17,7 @@ from holdfast.sessions.ownership import owners
 from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -220,7 +221,7 @@ def test_todos_on_a_terminal_is_a_plain_list(tmp_path: Path, monkeypatch: pytest
     assert lines[0].startswith("[ ] ")
 
 
-@pytest.mark.parametrize("arguments", [("phase", "1", "--status", "active"), ("reopen", "1"), ("todos",)])
+@each_row("arguments", [("phase", "1", "--status", "active"), ("reopen", "1"), ("todos",)])
 def test_without_a_hybrid_workflow_the_way_to_one_is_named(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     """An error says what to do."""
     said = holdfast("hybrid", *arguments, root=tmp_path, code=1)

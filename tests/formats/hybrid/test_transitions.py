@@ -9,6 +9,7 @@ import pytest
 
 from holdfast.errors import TransitionError
 from holdfast.formats.hybrid import file, transitions
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from holdfast.workflow.model import Status
@@ -80,8 +81,8 @@ def test_a_failure_stays_the_workflows_while_other_phases_end() -> None:
     assert data["status"] == "active"
 
 
-@pytest.mark.parametrize("by", ["person", "hook"])
-@pytest.mark.parametrize("status", ["active", "failed", "completed"])
+@each_row("by", ["person", "hook"])
+@each_row("status", ["active", "failed", "completed"])
 def test_no_phase_that_was_begun_waits_again(status: str, by: transitions.Mover) -> None:
     """R000-14: a person hears why, a hook does nothing."""
     data, before = state(status, "pending"), state(status, "pending")
@@ -144,8 +145,8 @@ def test_of_phases_with_one_id_the_first_that_is_left_is_meant() -> None:
     assert [file.position(data, each) for each in ("2", 2, "3", "-1", -1, "x")] == [2, 2, None, None, None, None]
 
 
-@pytest.mark.parametrize(
-    ("said", "meant"),
+@each_row(
+    "said, meant",
     [
         ("✅ Completed", "completed"),
         ("[done]", "completed"),

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.formats.hybrid.adapter import generate_markdown
+from tests.tables import each_row
 
 
 def view(phase: dict[str, Any], **changes: Any) -> str:
     return generate_markdown({"task": "T", "status": "active", "current_phase": None, "phases": [phase]} | changes)
 
 
-@pytest.mark.parametrize(
-    ("phase", "line"),
+@each_row(
+    "phase, line",
     [
         ({"id": "phase_0", "title": "A", "status": "pending"}, "- [ ] Phase 0: A"),
         ({"id": "phase_0", "title": "A", "status": "active", "deliverables": ["x"]}, "- [ ] Phase 0: A"),

@@ -6,6 +6,7 @@ import pytest
 
 from holdfast.errors import HoldfastError
 from holdfast.formats.orchestrator import amounts
+from tests.tables import each_row
 
 
 def test_sums_are_exact() -> None:
@@ -17,8 +18,8 @@ def test_sums_are_exact() -> None:
     assert amounts.as_time(amounts.sum_seconds(["15m 23s", "18m 45s"]), hours=True) == "0h 34m 8s"
 
 
-@pytest.mark.parametrize(
-    ("text", "seconds"),
+@each_row(
+    "text, seconds",
     [
         ("2h", 7200),
         ("90m", 5400),
@@ -35,19 +36,19 @@ def test_times_are_read(text: str, seconds: int) -> None:
     assert amounts.seconds(text) == seconds
 
 
-@pytest.mark.parametrize("unit", ["d", "h", "m", "s"])
+@each_row("unit", ["d", "h", "m", "s"])
 def test_a_long_text_that_is_no_time_takes_no_time(unit: str) -> None:
     """It comes from a file that anybody may have written, and an event reads it."""
     assert amounts.seconds(f"1{unit}{' ' * 100_000}x") is None
 
 
-@pytest.mark.parametrize("value", ["", "h", "soon", "1.5h", "-2h", 2, None, ["2h"], "2h\0", "9" * 40 + "h"])
+@each_row("value", ["", "h", "soon", "1.5h", "-2h", 2, None, ["2h"], "2h\0", "9" * 40 + "h"])
 def test_what_is_no_time_is_none(value: object) -> None:
     """Whatever the type."""
     assert amounts.seconds(value) is None
 
 
-@pytest.mark.parametrize("value", ["", "$", "free", "$-1", "$1e3", "€5", 10, None, "$1.2.3", "9" * 40])
+@each_row("value", ["", "$", "free", "$-1", "$1e3", "€5", 10, None, "$1.2.3", "9" * 40])
 def test_what_is_no_money_is_none(value: object) -> None:
     """Whatever the type; a number is no text of the schema's."""
     assert amounts.money(value) is None

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from holdfast.formats.orchestrator import drift
+from tests.tables import each_row
 
 
 def imported(**parts: Any) -> dict[str, Any]:
@@ -17,8 +16,8 @@ def imported(**parts: Any) -> dict[str, Any]:
     return made
 
 
-@pytest.mark.parametrize(
-    ("said", "means"),
+@each_row(
+    "said, means",
     [
         ("planning", "planning"),
         ("in_progress", "executing"),
@@ -36,8 +35,8 @@ def test_other_words_for_a_status_are_understood(said: str, means: str) -> None:
     ] == (means)
 
 
-@pytest.mark.parametrize(
-    ("bounds", "time"),
+@each_row(
+    "bounds, time",
     [({"max_time_hours": 1.5}, "1h 30m"), ({"max_time_hours": 2}, "2h"), ({"max_time": 0.25}, "0h 15m")],
 )
 def test_hours_become_a_time(bounds: dict[str, Any], time: str) -> None:
@@ -57,8 +56,8 @@ def test_there_are_as_many_phases_as_the_tasks_name() -> None:
     assert imported(head={"total_phases": 7})["orchestrator"]["total_phases"] == 7
 
 
-@pytest.mark.parametrize(
-    ("said", "total", "tasks", "means"),
+@each_row(
+    "said, total, tasks, means",
     [
         (1, 1, ["1.1: A"], 0),  # counted from 1
         (1, 2, ["1.2: A", "2.1: B"], 0),

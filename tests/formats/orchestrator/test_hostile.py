@@ -14,6 +14,7 @@ from holdfast.errors import BrokenError, StateError
 from holdfast.formats.orchestrator import brief, checks, learnings, locks, schema, snapshots, taskdoc, transitions
 from holdfast.sessions.workspace import Workspace
 from tests.formats.orchestrator.conftest import DOCUMENT
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,7 +62,7 @@ def test_who_starts_a_run_may_name_a_document_elsewhere(scene: Scene) -> None:
     assert [each.id for each in scene.workflow.phases] == ["1.1", "1.2", "2.1", "2.2"]
 
 
-@pytest.mark.parametrize("mark", ["# T", "### Phase 1: p", "#### Task 1.1: a"])
+@each_row("mark", ["# T", "### Phase 1: p", "#### Task 1.1: a"])
 def test_a_heading_of_blanks_takes_no_time(mark: str) -> None:
     """Two megabytes between its words; a quadratic search would take hours. What counts is its beginning."""
     read = taskdoc.parse(f"{mark}{' ' * 2_000_000}x\n")
@@ -84,7 +85,7 @@ def test_only_plain_digits_number_a_task() -> None:
     assert taskdoc.parse("### Phase 1: P\n#### Task ١.١: other\n").tasks == ()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "bound",
     [
         "Max cost: USD 3",

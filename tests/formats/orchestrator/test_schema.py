@@ -13,6 +13,7 @@ from holdfast.formats.orchestrator import adapter, check, checks, schema, store,
 from holdfast.formats.orchestrator.run import Run
 from holdfast.sessions.workspace import Workspace
 from tests.formats.orchestrator.conftest import EXAMPLE
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from tests.formats.orchestrator.conftest import Scene
@@ -113,8 +114,8 @@ def test_unknown_keys_and_the_layout_stay(scene: Scene) -> None:
     assert scene.path.read_bytes().startswith(b'{\n   "orchestrator": {\n      "status"')
 
 
-@pytest.mark.parametrize(
-    ("path", "value", "said"),
+@each_row(
+    "path, value, said",
     [
         (("orchestrator", "current_task"), "6/5", "N/M"),
         (("orchestrator", "start_time"), "noon", "ISO 8601"),
@@ -151,8 +152,8 @@ def test_a_value_is_judged_with_its_type() -> None:
     assert not [each for each in check.types(data) if "completed_tasks[0].iterations" in each]
 
 
-@pytest.mark.parametrize(
-    ("edit", "said"),
+@each_row(
+    "edit, said",
     [
         (lambda data: data["pending_tasks"].append({"phase": 0, "task": "1.1", "name": "x"}), "pending and completed"),
         (lambda data: data["pending_tasks"].append(data["pending_tasks"][0]), "twice"),

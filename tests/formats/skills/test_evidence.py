@@ -16,6 +16,7 @@ from holdfast.formats.skills import display, shell, testoutput
 from holdfast.workflow import definitions
 from tests.commandline import holdfast
 from tests.processes import ROOT
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -357,14 +358,14 @@ LINES = [
 ]
 
 
-@pytest.mark.parametrize(("line", "failed", "outcomes"), LINES)
+@each_row("line, failed, outcomes", LINES)
 def test_a_line_proves_only_what_its_end_tells(line: str, failed: bool, outcomes: list[bool | None]) -> None:
     """Of several commands, a failure or a pipe leaves open which one it was."""
     assert [each.succeeded for each in shell.called(line, failed=failed)] == outcomes
 
 
-@pytest.mark.parametrize(
-    ("command", "said"),
+@each_row(
+    "command, said",
     [
         ("git commit -m x", "commit"),
         ("/usr/bin/git -C a -c user.name=A --no-pager commit", "commit"),
@@ -378,8 +379,8 @@ def test_git_is_understood_past_its_own_options(command: str, said: str) -> None
     assert shell.subcommand(command.split()) == said
 
 
-@pytest.mark.parametrize(
-    ("pattern", "command", "fitting"),
+@each_row(
+    "pattern, command, fitting",
     [
         ("pytest *", "pytest", True),
         ("pytest *", ".venv/bin/pytest -q x", True),
@@ -398,8 +399,8 @@ def test_a_pattern_is_globs_over_arguments(pattern: str, command: str, *, fittin
     assert shell.fits(pattern, command.split()) == fitting
 
 
-@pytest.mark.parametrize(
-    ("text", "failing", "ran", "passed"),
+@each_row(
+    "text, failing, ran, passed",
     [
         ("FAILED tests/a.py::TestA::test_b - x\n== 1 failed, 2 passed in 0.1s ==", ("test_b",), 3, False),
         ("== 4 passed in 0.1s ==", (), 4, True),

@@ -14,6 +14,7 @@ from holdfast.formats.skills import file as files
 from holdfast.formats.skills import library, places, transitions, view
 from tests.formats.skills import documents
 from tests.formats.skills.documents import DEV, TDD
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
 
 
-@pytest.mark.parametrize(
+@each_row(
     "key",
     ["features/auth/user-login.md", "", "Add \"login\" to 'it'", "a\\b\nc", "Grüße 📂", "$(true) `x` %s", "-n"],
 )
@@ -42,7 +43,7 @@ def test_three_spellings_of_a_key_have_three_files() -> None:
     assert len({places.hashed(each) for each in spellings}) == 3
 
 
-@pytest.mark.parametrize("skill", ["../x", "a/b", "", ".hidden", "x" * 65, "a b", "dev\n"])
+@each_row("skill", ["../x", "a/b", "", ".hidden", "x" * 65, "a b", "dev\n"])
 def test_a_skill_that_is_no_file_name_is_refused(skill: str) -> None:
     """So that no file leaves its folder."""
     with pytest.raises(TransitionError, match="isn't a valid skill name"):

@@ -12,6 +12,7 @@ from holdfast.files import trust
 from holdfast.formats.skills import library, machine
 from holdfast.workflow import definitions
 from tests.commandline import holdfast
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,8 +76,8 @@ def test_a_phase_leads_to_the_next_one_unless_it_says_more(tmp_path: Path) -> No
     assert parse('[[phases]]\nname = "only"\n').allowed("only") == ()
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
+@each_row(
+    "text, said",
     [
         ("", "needs [[phases]]"),
         ("phases = []", "needs [[phases]]"),
@@ -143,7 +144,7 @@ def test_a_projects_machine_never_replaces_a_users(tmp_path: Path) -> None:
     assert names(library.get(tmp_path, "dev")) == ["theirs"]
 
 
-@pytest.mark.parametrize("name", ["release", "../dev", "a/b", "", "dev\n", "."])
+@each_row("name", ["release", "../dev", "a/b", "", "dev\n", "."])
 def test_an_unknown_skill_is_refused_with_those_there_are(tmp_path: Path, name: str) -> None:
     """And with what to do."""
     with pytest.raises(TransitionError, match="there are dev, tdd") as refused:

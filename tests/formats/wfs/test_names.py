@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-
 from holdfast.formats.wfs import names
+from tests.tables import each_row
 
 FITS = f"{'a' * 22}-{'b' * 23}"  # with the prefix just as long as a name can be
 
 
-@pytest.mark.parametrize(
-    ("topic", "name"),
+@each_row(
+    "topic, name",
     [
         (f"{FITS} more", FITS),
         (f"{FITS}b more", "a" * 22),

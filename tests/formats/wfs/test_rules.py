@@ -9,6 +9,7 @@ import pytest
 from holdfast.formats.wfs import brief, rules
 from holdfast.formats.wfs import task as wfs_task
 from holdfast.formats.wfs.board import Board
+from tests.tables import each_row
 
 ARTIFACT = {"type": "topic_framework", "source": "brainstorm_framework", "priority": "medium"}
 
@@ -75,8 +76,8 @@ def test_an_artifact_has_a_type_and_a_priority(missing: str) -> None:
     assert found(IMPL_1=task("IMPL-1", artifacts=[lacking | {missing: ARTIFACT[missing]}])) == []
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "rule"),
+@each_row(
+    "field, value, rule",
     [
         ("status", "doing", 4),
         ("status", "", 5),
@@ -107,7 +108,7 @@ def test_a_source_that_does_not_go_with_the_type_is_a_remark() -> None:
         assert [(each.rule, each.field) for each in remarks] == [(0, field) for field in said]
 
 
-@pytest.mark.parametrize("path", ["a/../../b", "..", "a\\..\\..\\b", "/etc", "~/x", "C:\\x", " "])
+@each_row("path", ["a/../../b", "..", "a\\..\\..\\b", "/etc", "~/x", "C:\\x", " "])
 def test_an_artifact_lies_within_the_project(path: str) -> None:
     """Rule 9, however its path leads out; a name with two dots in it leads nowhere."""
     broken = found(IMPL_1=task("IMPL-1", artifacts=[ARTIFACT | {"path": path}]))
@@ -115,8 +116,8 @@ def test_an_artifact_lies_within_the_project(path: str) -> None:
     assert found(IMPL_1=task("IMPL-1", artifacts=[ARTIFACT | {"path": "a/v1..v2/b.md"}])) == []
 
 
-@pytest.mark.parametrize(
-    ("names", "broken"),
+@each_row(
+    "names, broken",
     [
         (("look", "read"), []),
         (("look", "read", "look"), [2]),
@@ -134,8 +135,8 @@ def test_each_step_has_a_name_of_its_own(names: tuple[object, ...], broken: list
     ]
 
 
-@pytest.mark.parametrize(
-    ("path", "problem"),
+@each_row(
+    "path, problem",
     [
         ("./src", "it begins with ./"),
         ("./src/**", "it has wildcards"),
@@ -186,7 +187,7 @@ def test_a_title_of_blanks_says_nothing() -> None:
     assert found(IMPL_1=task("IMPL-1") | {"title": "  "}) == [(5, "title", "it is empty")]
 
 
-@pytest.mark.parametrize("output", ["", " ", 3, []])
+@each_row("output", ["", " ", 3, []])
 def test_an_output_goes_into_a_variable_with_a_name(output: object) -> None:
     """Rule 7: a step that puts nothing out says nothing of it."""
     data = task("IMPL-1")

@@ -10,6 +10,7 @@ from holdfast.errors import HoldfastError, LedgerError, TransitionError
 from holdfast.formats.wfs import flow
 from holdfast.formats.wfs import steps as wfs_steps
 from holdfast.sessions.history import stepruns
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
@@ -68,8 +69,8 @@ def test_only_what_a_step_put_out_when_it_was_done_is_a_variable(project: Worksp
     assert wfs_steps.outputs(standings(project, data)) == {"three_out": "found"}
 
 
-@pytest.mark.parametrize(
-    ("given", "commands"),
+@each_row(
+    "given, commands",
     [
         ({"command": "ls"}, ("ls",)),
         ({"commands": ["ls", "cat x"]}, ("ls", "cat x")),

@@ -12,6 +12,7 @@ from holdfast.sessions.agents import agent_status, lifecycle, progress
 from holdfast.sessions.workspace import Workspace
 from tests.agentry import CALL, RUN, begin, launch, report
 from tests.handmade import ME, OTHER, together
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -426,8 +427,8 @@ def test_a_run_without_an_id_is_called_after_its_call() -> None:
     assert lifecycle.run_id("", CALL) not in ("", CALL)
 
 
-@pytest.mark.parametrize(
-    ("status", "failed", "state"),
+@each_row(
+    "status, failed, state",
     [
         ("completed", False, "completed"),
         ("completed", True, "failed"),

@@ -8,6 +8,7 @@ import pytest
 
 from holdfast.errors import HoldfastError
 from holdfast.sessions.history import rewind
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
@@ -16,8 +17,8 @@ FIRST = ["--- a\n", "+++ b\n", "@@ -1 +1 @@\n"]
 MISSING = "\\ No newline at end of file\n"
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "lines"),
+@each_row(
+    "before, after, lines",
     [
         (b"one\n", b"two\n", [*FIRST, "-one\n", "+two\n"]),
         (b"one", b"one\n", [*FIRST, f"-one\n{MISSING}", "+one\n"]),

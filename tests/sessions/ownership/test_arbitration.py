@@ -15,6 +15,7 @@ from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.history import generations
 from holdfast.sessions.ownership import arbitration, owners, sessions
 from tests.handmade import ME, OTHER, THIRD, together, workflow, workspace
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from holdfast.sessions.ownership.arbitration import Verdict
@@ -318,8 +319,8 @@ def checkout(root: Path, branch: str) -> None:
     (root / ".git" / "HEAD").write_text(f"ref: refs/heads/{branch}\n")
 
 
-@pytest.mark.parametrize("sealed", [False, True])
-@pytest.mark.parametrize("branch", ["feature", "main", "third"])
+@each_row("sealed", [False, True])
+@each_row("branch", ["feature", "main", "third"])
 def test_of_two_that_anybody_left_the_branch_decides(tmp_path: Path, branch: str, sealed: bool) -> None:
     """Step 4: the newest is not the one that belongs to what is checked out; where that tells nothing, the newest."""
     checkout(tmp_path, "feature")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.events import AgentResult, SubagentStop, agent_result, parse
 from holdfast.testkit import recorded
+from tests.tables import each_row
 
 
 def test_a_foreground_agents_result_is_read() -> None:
@@ -36,7 +36,7 @@ def test_a_remote_agents_launch_is_read() -> None:
     assert agent_result(response) == AgentResult("remote_launched", agent_id="r1", output_file="/o")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "response",
     [
         "one\ntwo",
@@ -51,20 +51,20 @@ def test_a_result_without_a_status_is_other(response: object) -> None:
     assert agent_result(response) == AgentResult("other", text="one\ntwo")
 
 
-@pytest.mark.parametrize("response", [None, 5, True, 1.5])
+@each_row("response", [None, 5, True, 1.5])
 def test_what_is_no_result_is_other(response: object) -> None:
     """Nothing is made up about a response that says nothing."""
     assert agent_result(response) == AgentResult("other")
 
 
-@pytest.mark.parametrize("tokens", [True, "1220", None, [1]])
+@each_row("tokens", [True, "1220", None, [1]])
 def test_tokens_of_another_type_are_unknown(tokens: object) -> None:
     """A token count that is no number is no count."""
     assert agent_result({"totalTokens": tokens}).total_tokens is None
 
 
-@pytest.mark.parametrize(
-    ("text", "tokens", "error"),
+@each_row(
+    "text, tokens, error",
     [
         ("API Error: 529 Overloaded", 0, True),
         ("API Error: 529 Overloaded", None, True),
@@ -79,8 +79,8 @@ def test_an_api_error_in_a_completed_result_is_told(text: str, tokens: int | Non
     assert agent_result(response | {"totalTokens": tokens}).failed is error
 
 
-@pytest.mark.parametrize(
-    ("signs", "failed"),
+@each_row(
+    "signs, failed",
     [
         ({}, False),
         ({"is_error": True}, True),
@@ -134,8 +134,8 @@ def test_reading_a_result_never_raises(response: object) -> None:
     assert isinstance(result.agent_id, str)
 
 
-@pytest.mark.parametrize(
-    ("name", "compaction"),
+@each_row(
+    "name, compaction",
     [("SubagentStop", False), ("SubagentStop-background", False), ("SubagentStop-compaction", True)],
 )
 def test_the_compactions_own_agent_is_told(name: str, compaction: bool) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from holdfast.events import (
     Event,
     PermissionRequest,
@@ -26,6 +24,7 @@ from holdfast.events import (
     parse,
 )
 from holdfast.testkit import recorded
+from tests.tables import each_row
 
 ABSENT = object()
 
@@ -38,8 +37,8 @@ def read(name: str, **changes: Any) -> Event:
     return event
 
 
-@pytest.mark.parametrize("name", ["PreToolUse-Agent", "PostToolUse-Agent"])
-@pytest.mark.parametrize(("tool", "launch"), [("Task", True), ("Agent", True), ("TaskCreate", False), ("agent", False)])
+@each_row("name", ["PreToolUse-Agent", "PostToolUse-Agent"])
+@each_row("tool, launch", [("Task", True), ("Agent", True), ("TaskCreate", False), ("agent", False)])
 def test_the_subagent_tool_has_two_names(name: str, tool: str, launch: bool) -> None:
     """`Task` before 2.1.63 and `Agent` since are launches; tools that only sound like it are not."""
     event = read(name, tool_name=tool)
@@ -55,7 +54,7 @@ def test_the_subagent_tool_has_two_names_in_a_batch() -> None:
     assert [call.is_agent_launch for call in event.tool_calls] == [True, True, False]
 
 
-@pytest.mark.parametrize("tool", ["TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet", "TaskStop"])
+@each_row("tool", ["TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet", "TaskStop"])
 def test_every_to_do_tool_of_any_client_is_read(tool: str) -> None:
     """To-do tools changed with the client and the model; each is an ordinary tool call."""
     event = read("PreToolUse-TodoWrite", tool_name=tool)
@@ -63,8 +62,8 @@ def test_every_to_do_tool_of_any_client_is_read(tool: str) -> None:
     assert len(event.todos) == (1 if tool == "TodoWrite" else 0)
 
 
-@pytest.mark.parametrize(
-    ("item", "seen"),
+@each_row(
+    "item, seen",
     [
         ({"content": "x", "status": "pending", "activeForm": "doing x"}, ("x", "pending", "doing x", None, None)),
         ({"id": "1", "content": "x", "status": "completed", "priority": "high"}, ("x", "completed", "", "1", "high")),
@@ -82,7 +81,7 @@ def test_to_do_items_of_any_client_are_read(item: dict[str, Any], seen: tuple[ob
     assert todo.unreadable == {}
 
 
-@pytest.mark.parametrize("todos", [None, "x", 5, {"content": "x"}, ["x", None, 5]])
+@each_row("todos", [None, "x", 5, {"content": "x"}, ["x", None, 5]])
 def test_a_to_do_list_that_is_none_is_empty(todos: object) -> None:
     """Asking for to-dos never raises, whatever the model wrote."""
     event = read("PreToolUse-TodoWrite", tool_input={"todos": todos})
@@ -90,8 +89,8 @@ def test_a_to_do_list_that_is_none_is_empty(todos: object) -> None:
     assert event.todos == ()
 
 
-@pytest.mark.parametrize("name", ["TaskCreated", "TaskCompleted"])
-@pytest.mark.parametrize(("given", "seen"), [("1", "1"), ("task-001", "task-001"), (7, "7"), ("任务", "任务")])
+@each_row("name", ["TaskCreated", "TaskCompleted"])
+@each_row("given, seen", [("1", "1"), ("task-001", "task-001"), (7, "7"), ("任务", "任务")])
 def test_task_ids_are_opaque(name: str, given: object, seen: str) -> None:
     """A task's id is any string, and a number where a client sends one."""
     event = read(name, task_id=given)
@@ -99,7 +98,7 @@ def test_task_ids_are_opaque(name: str, given: object, seen: str) -> None:
     assert event.task_id == seen
 
 
-@pytest.mark.parametrize("source", ["startup", "resume", "clear", "compact", "fork", "teleport", ""])
+@each_row("source", ["startup", "resume", "clear", "compact", "fork", "teleport", ""])
 def test_every_source_of_a_session_is_read(source: str) -> None:
     """Known and future sources of SessionStart pass."""
     event = read("SessionStart-startup", source=source)
@@ -107,7 +106,7 @@ def test_every_source_of_a_session_is_read(source: str) -> None:
     assert event.source == event.matcher_value == source
 
 
-@pytest.mark.parametrize(
+@each_row(
     "field",
     [
         "model",
@@ -119,16 +118,14 @@ def test_every_source_of_a_session_is_read(source: str) -> None:
         "estimated_cache_write_usd",
     ],
 )
-@pytest.mark.parametrize("value", [None, ABSENT])
+@each_row("value", [None, ABSENT])
 def test_what_a_session_start_tells_beside_its_source_may_be_absent(field: str, value: object) -> None:
     """Model, agent type, title and cost fields are each optional."""
     event = read("SessionStart-resume", **{field: value})
     assert getattr(event, field) is None
 
 
-@pytest.mark.parametrize(
-    ("value", "seen"), [("keep the auth details", "keep the auth details"), ("", ""), (None, None), (ABSENT, None)]
-)
+@each_row("value, seen", [("keep the auth details", "keep the auth details"), ("", ""), (None, None), (ABSENT, None)])
 def test_custom_instructions_may_be_anything_or_nothing(value: object, seen: str | None) -> None:
     """PreCompact's instructions are a string, empty, null or absent."""
     event = read("PreCompact-manual", custom_instructions=value)
@@ -136,7 +133,7 @@ def test_custom_instructions_may_be_anything_or_nothing(value: object, seen: str
     assert event.custom_instructions == seen
 
 
-@pytest.mark.parametrize("value", ["<analysis>a</analysis><summary>s</summary>", "a plain summary", ""])
+@each_row("value", ["<analysis>a</analysis><summary>s</summary>", "a plain summary", ""])
 def test_a_compaction_summary_has_any_shape(value: str) -> None:
     """PostCompact's summary is tagged, plain or empty."""
     event = read("PostCompact-manual", compact_summary=value)
@@ -144,7 +141,7 @@ def test_a_compaction_summary_has_any_shape(value: str) -> None:
     assert event.compact_summary == value
 
 
-@pytest.mark.parametrize(
+@each_row(
     "reason",
     ["clear", "resume", "logout", "prompt_input_exit", "other", "bypass_permissions_disabled", "exit", "future"],
 )
@@ -155,7 +152,7 @@ def test_every_reason_of_a_session_end_is_read(reason: str) -> None:
     assert event.reason == reason
 
 
-@pytest.mark.parametrize("value", [{"stdout": "x"}, "x", [{"type": "text", "text": "x"}], None, 5, False])
+@each_row("value", [{"stdout": "x"}, "x", [{"type": "text", "text": "x"}], None, 5, False])
 def test_a_tool_response_is_anything(value: object) -> None:
     """PostToolUse hands over whatever the tool returned."""
     event = read("PostToolUse-Bash", tool_response=value)
@@ -178,7 +175,7 @@ def test_a_tool_response_may_be_called_tool_result() -> None:
     assert event.tool_response == "x"
 
 
-@pytest.mark.parametrize("value", ["Task #1 created", [{"type": "text", "text": "x"}], None, ABSENT])
+@each_row("value", ["Task #1 created", [{"type": "text", "text": "x"}], None, ABSENT])
 def test_a_batch_carries_what_the_model_sees(value: object) -> None:
     """PostToolBatch's responses are strings or blocks, or absent."""
     call = {"tool_name": "Bash", "tool_input": {}, "tool_use_id": "t", "tool_response": value}
@@ -187,7 +184,7 @@ def test_a_batch_carries_what_the_model_sees(value: object) -> None:
     assert event.tool_calls[0].tool_response == (None if value is ABSENT else value)
 
 
-@pytest.mark.parametrize("value", [{"task_id": "1"}, "raw text", None, ["x"]])
+@each_row("value", [{"task_id": "1"}, "raw text", None, ["x"]])
 def test_a_batch_carries_input_that_failed_validation(value: object) -> None:
     """A call that never ran stands in the batch with its input as the model wrote it."""
     event = read("PostToolBatch", tool_calls=[{"tool_name": "TaskUpdate", "tool_input": value}])
@@ -195,9 +192,9 @@ def test_a_batch_carries_input_that_failed_validation(value: object) -> None:
     assert event.tool_calls[0].tool_input == value
 
 
-@pytest.mark.parametrize("name", ["PreToolUse-Bash", "PermissionRequest-Bash", "Stop"])
-@pytest.mark.parametrize(
-    ("value", "seen"),
+@each_row("name", ["PreToolUse-Bash", "PermissionRequest-Bash", "Stop"])
+@each_row(
+    "value, seen",
     [
         ("default", "default"),
         ("acceptEdits", "acceptEdits"),
@@ -215,7 +212,7 @@ def test_a_permission_mode_is_any_word_or_absent(name: str, value: object, seen:
     assert read(name, permission_mode=value).permission_mode == seen
 
 
-@pytest.mark.parametrize(("value", "seen"), [("", ""), ("/nowhere/yet.jsonl", "/nowhere/yet.jsonl"), (ABSENT, "")])
+@each_row("value, seen", [("", ""), ("/nowhere/yet.jsonl", "/nowhere/yet.jsonl"), (ABSENT, "")])
 def test_a_transcript_may_be_nowhere(value: object, seen: str) -> None:
     """Transcript paths may be empty or name a file that does not exist."""
     event = read("SubagentStop", transcript_path=value, agent_transcript_path=value)
@@ -223,14 +220,14 @@ def test_a_transcript_may_be_nowhere(value: object, seen: str) -> None:
     assert (event.transcript_path, event.agent_transcript_path) == (seen, seen)
 
 
-@pytest.mark.parametrize("cwd", ["/home/user/project/sub", "/elsewhere", "", "C:\\project"])
+@each_row("cwd", ["/home/user/project/sub", "/elsewhere", "", "C:\\project"])
 def test_the_working_folder_is_anywhere(cwd: str) -> None:
     """`cwd` may lie below, beside or outside the project."""
     assert read("Stop", cwd=cwd).cwd == cwd
 
 
-@pytest.mark.parametrize(
-    ("value", "seen", "compaction"),
+@each_row(
+    "value, seen, compaction",
     [(ABSENT, None, False), ("", "", True), ("plugin:name", "plugin:name", False), ("Explore", "Explore", False)],
 )
 def test_an_agent_type_is_any_word_empty_or_absent(value: object, seen: str | None, compaction: bool) -> None:
@@ -241,7 +238,7 @@ def test_an_agent_type_is_any_word_empty_or_absent(value: object, seen: str | No
     assert event.is_compaction is compaction
 
 
-@pytest.mark.parametrize("changes", [{}, {"teammate_name": "ann"}, {"teammate_name": "ann", "team_name": "team"}])
+@each_row("changes", [{}, {"teammate_name": "ann"}, {"teammate_name": "ann", "team_name": "team"}])
 def test_team_names_may_be_absent(changes: dict[str, str]) -> None:
     """Deprecated and absent team names pass on all three team events."""
     idle = parse({"session_id": "s", "hook_event_name": "TeammateIdle", **changes})
@@ -251,8 +248,8 @@ def test_team_names_may_be_absent(changes: dict[str, str]) -> None:
         assert event.team_name == changes.get("team_name")
 
 
-@pytest.mark.parametrize(
-    ("status", "seen"),
+@each_row(
+    "status, seen",
     [
         ("completed", "completed"),
         ("async_launched", "async_launched"),
@@ -269,8 +266,8 @@ def test_an_agents_status_is_known_absent_or_other(status: object, seen: str) ->
     assert agent_result({key: item for key, item in response.items() if item is not ABSENT}).status == seen
 
 
-@pytest.mark.parametrize(
-    ("name", "fields"),
+@each_row(
+    "name, fields",
     [
         ("PostToolUse-Bash", ("duration_ms", "tool_use_id", "prompt_id", "effort", "mcp_server")),
         ("PreToolUse-Bash", ("tool_use_id", "prompt_id", "effort", "mcp_server")),
@@ -288,7 +285,7 @@ def test_what_newer_clients_added_may_be_absent(name: str, fields: tuple[str, ..
     assert not event.model_fields_set & set(fields)
 
 
-@pytest.mark.parametrize("level", ["low", "medium", "high", "xhigh", "max", "extreme"])
+@each_row("level", ["low", "medium", "high", "xhigh", "max", "extreme"])
 def test_effort_has_a_level(level: str) -> None:
     """Known and future effort levels pass."""
     effort = read("PreToolUse-Bash", effort={"level": level}).effort
@@ -303,7 +300,7 @@ def test_permission_suggestions_are_objects() -> None:
     assert [suggestion["type"] for suggestion in event.permission_suggestions] == ["addDirectories", "setMode"]
 
 
-@pytest.mark.parametrize("name", recorded.names())
+@each_row("name", recorded.names())
 def test_unknown_keys_are_kept_at_the_top_of_every_event(name: str) -> None:
     """What a newer client adds is there for a handler to read."""
     event = read(name, brand_new={"deep": [1, None]})

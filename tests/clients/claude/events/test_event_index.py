@@ -13,6 +13,7 @@ from holdfast import events
 from holdfast.errors import HoldfastError
 from holdfast.events import EVENTS, HOOK_NAMES, OLDEST_CLIENT_EVENTS, EventError, model, parse, snake
 from holdfast.testkit import recorded
+from tests.tables import each_row
 
 MODELS = set(EVENTS.values())
 
@@ -140,7 +141,7 @@ def test_the_oldest_client_knows_none_that_came_later() -> None:
     assert len(OLDEST_CLIENT_EVENTS) == 30
 
 
-@pytest.mark.parametrize("name", EVENTS)
+@each_row("name", EVENTS)
 def test_a_model_states_what_the_contract_says_of_its_event(name: str) -> None:
     """Matcher field, strictness and deadline are those of client fact §1.3 and §4.4."""
     kind = model(name)
@@ -150,8 +151,8 @@ def test_a_model_states_what_the_contract_says_of_its_event(name: str) -> None:
     assert kind.deadline == DEADLINES.get(name, 600.0)
 
 
-@pytest.mark.parametrize("kind", RULES)
-@pytest.mark.parametrize("name", EVENTS)
+@each_row("kind", RULES)
+@each_row("name", EVENTS)
 def test_an_event_accepts_exactly_the_outcomes_that_the_client_honours(name: str, kind: str) -> None:
     """Each event with each kind of outcome; the rule says where it comes from."""
     source, honoured = RULES[kind]
@@ -163,7 +164,7 @@ def test_there_is_a_rule_for_every_kind_of_outcome() -> None:
     assert {kind for name in EVENTS for kind in model(name).accepts} == set(RULES)
 
 
-@pytest.mark.parametrize("name", EVENTS)
+@each_row("name", EVENTS)
 def test_every_event_and_every_field_is_described(name: str) -> None:
     """What a handler author sees says what each of the event's fields holds."""
     kind = model(name)
@@ -173,8 +174,8 @@ def test_every_event_and_every_field_is_described(name: str) -> None:
     assert [field for field in sorted(own) if f"{field}: " not in described] == []
 
 
-@pytest.mark.parametrize(
-    ("name", "spelled"),
+@each_row(
+    "name, spelled",
     [
         ("PreToolUse", "pre_tool_use"),
         ("PostToolUseFailure", "post_tool_use_failure"),
@@ -235,21 +236,21 @@ def test_parsing_loads_one_model() -> None:
     assert loaded & MODELS == {"holdfast.clients.claude.events.models.pre_compact"}
 
 
-@pytest.mark.parametrize("payload", [None, [], "text", 5, True])
+@each_row("payload", [None, [], "text", 5, True])
 def test_a_payload_that_is_no_object_is_refused(payload: object) -> None:
     """JSON that is no object is no event."""
     with pytest.raises(EventError, match="isn't a JSON object"):
         parse(payload)
 
 
-@pytest.mark.parametrize("payload", [{}, {"hook_event_name": None}, {"hook_event_name": 5}, {"session_id": "s"}])
+@each_row("payload", [{}, {"hook_event_name": None}, {"hook_event_name": 5}, {"session_id": "s"}])
 def test_a_payload_without_an_event_name_is_refused(payload: dict[str, object]) -> None:
     """Other clients' inputs that name no event are told apart."""
     with pytest.raises(EventError, match="hook_event_name"):
         parse(payload)
 
 
-@pytest.mark.parametrize("name", ["PreFlight", "", "preToolUse", "Event", "ToolEvent"])
+@each_row("name", ["PreFlight", "", "preToolUse", "Event", "ToolEvent"])
 def test_an_event_of_the_future_is_refused_by_name(name: str) -> None:
     """An unknown event is an error that names it, for the engine to pass over in silence."""
     with pytest.raises(EventError, match=repr(name)):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.events import TaskNotification, UserPromptSubmit, parse
 from holdfast.testkit import recorded
+from tests.tables import each_row
 
 RECORDED = recorded.load("UserPromptSubmit-task-notification")["prompt"]
 
@@ -31,7 +31,7 @@ def test_the_recorded_notification_is_read() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     "prompt",
     [
         "do the things",
@@ -48,7 +48,7 @@ def test_a_persons_prompt_is_no_notification(prompt: str) -> None:
     assert notification(prompt) is None
 
 
-@pytest.mark.parametrize("around", ["{}", "\n\n{}\n", "  {}"])
+@each_row("around", ["{}", "\n\n{}\n", "  {}"])
 def test_whitespace_around_a_notification_does_not_matter(around: str) -> None:
     """The prompt is stripped before it is looked at."""
     assert notification(around.format(RECORDED)) == notification(RECORDED)

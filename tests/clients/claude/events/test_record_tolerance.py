@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from holdfast.events import EVENTS, EventError, PostToolUse, PreCompact, SessionStart, Stop, model, parse
 from holdfast.testkit import recorded
+from tests.tables import each_row
 
 REQUIRED = {
     "PreToolUse": {"tool_name", "tool_input"},
@@ -66,7 +67,7 @@ def test_parse_raises_nothing_but_event_errors(payload: dict[str, Any]) -> None:
     assert lost - {"tool_result"} == set()
 
 
-@pytest.mark.parametrize("name", EVENTS)
+@each_row("name", EVENTS)
 def test_only_what_an_event_is_meaningless_without_is_required(name: str) -> None:
     """An event needs a session, a tool's name, and what a guard inspects; everything else may be absent."""
     assert model(name).required() == {"session_id", "hook_event_name"} | REQUIRED.get(name, set())
@@ -76,15 +77,15 @@ def test_only_what_an_event_is_meaningless_without_is_required(name: str) -> Non
     assert event.model_extra == {}
 
 
-@pytest.mark.parametrize(("name", "field"), [(name, field) for name in REQUIRED for field in sorted(REQUIRED[name])])
-@pytest.mark.parametrize(("value", "what"), [(None, "null"), (5, "int"), ([1], "list")])
+@each_row("name, field", [(name, field) for name in REQUIRED for field in sorted(REQUIRED[name])])
+@each_row("value, what", [(None, "null"), (5, "int"), ([1], "list")])
 def test_a_required_field_of_a_wrong_type_is_named(name: str, field: str, value: object, what: str) -> None:
     """A guard never sees an invented input: the event is refused, naming event, field and type."""
     with pytest.raises(EventError, match=rf"^{name}: the field '{field}' has an unusable value \({what}\)"):
         parse(least(name) | {field: value})
 
 
-@pytest.mark.parametrize("name", EVENTS)
+@each_row("name", EVENTS)
 def test_a_missing_session_is_named(name: str) -> None:
     """Without a session there is no event to keep."""
     payload = least(name)
@@ -93,7 +94,7 @@ def test_a_missing_session_is_named(name: str) -> None:
         parse(payload)
 
 
-@pytest.mark.parametrize("name", EVENTS)
+@each_row("name", EVENTS)
 def test_an_optional_value_of_an_unknown_type_is_set_aside(name: str) -> None:
     """Every optional field at once may change its type: the event is read, the values are kept."""
     kind = model(name)
@@ -106,7 +107,7 @@ def test_an_optional_value_of_an_unknown_type_is_set_aside(name: str) -> None:
     assert all(getattr(event, key) == getattr(defaults, key) for key in event.unreadable)
 
 
-@pytest.mark.parametrize("name", EVENTS)
+@each_row("name", EVENTS)
 def test_null_is_the_same_as_absent(name: str) -> None:
     """A null-laden payload reads as one that says less."""
     optional = [key for key, field in model(name).model_fields.items() if not field.is_required()]

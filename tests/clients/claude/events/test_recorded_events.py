@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 from holdfast.clients.claude.events.record import Record
 from holdfast.events import (
     Elicitation,
@@ -18,6 +16,7 @@ from holdfast.events import (
     parse,
 )
 from holdfast.testkit import recorded
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +33,7 @@ def records(value: object) -> Iterator[Record]:
             yield from records(item)
 
 
-@pytest.mark.parametrize("name", recorded.names())
+@each_row("name", recorded.names())
 def test_a_recorded_payload_is_understood_whole(name: str) -> None:
     """Each payload gives its own model, with no key left over and no value set aside, at any depth.
 
@@ -50,21 +49,21 @@ def test_a_recorded_payload_is_understood_whole(name: str) -> None:
     assert {key: getattr(event, key) for key in ("session_id", "cwd", "transcript_path")}.items() <= payload.items()
 
 
-@pytest.mark.parametrize("name", recorded.names())
+@each_row("name", recorded.names())
 def test_a_recorded_payload_is_given_back_as_it_came(name: str) -> None:
     """What was read can be written again without loss, key for key."""
     payload = recorded.load(name)
     assert parse(payload).model_dump(mode="json", exclude_unset=True, by_alias=True) == payload
 
 
-@pytest.mark.parametrize("name", recorded.names())
+@each_row("name", recorded.names())
 def test_an_event_inside_a_subagent_is_told_by_its_agent_id(name: str) -> None:
     """`agent_id`, and nothing else, says that an event is a subagent's (client fact §1.2)."""
     payload = recorded.load(name)
     assert parse(payload).in_subagent is ("agent_id" in payload)
 
 
-@pytest.mark.parametrize("name", recorded.names())
+@each_row("name", recorded.names())
 def test_a_matcher_is_compared_with_the_field_the_client_uses(name: str) -> None:
     """The matcher's value is the payload's own (client fact §1.3); of a file it is the name."""
     payload = recorded.load(name)

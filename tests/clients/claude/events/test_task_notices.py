@@ -6,9 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from holdfast.events import TaskNotification
+from tests.tables import each_row
 
 TRANSCRIPTS = Path(__file__).parents[3] / "sessions" / "transcripts"
 BLOCK = (
@@ -22,8 +21,8 @@ def entries(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (TRANSCRIPTS / f"{name}.jsonl").read_text().splitlines()]
 
 
-@pytest.mark.parametrize(
-    ("name", "tasks"),
+@each_row(
+    "name, tasks",
     [
         ("midturn-2.1.197", ["a5362340bfa46d1ef"]),
         ("midturn-2.1.329", ["ad216a306b79ac727"]),
@@ -40,7 +39,7 @@ def test_recorded_transcripts(name: str, tasks: list[str]) -> None:
     assert found[0].result in ("BG REPORT", "AGENT REPORT")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "entry",
     [
         {"type": "queue-operation", "operation": "enqueue", "content": BLOCK},

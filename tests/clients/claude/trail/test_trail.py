@@ -10,11 +10,12 @@ from holdfast.clients.claude import transcripts
 from holdfast.clients.claude.trail import read
 from holdfast.files.transcript import Edit, Todo, Trail
 from holdfast.trail import words
+from tests.tables import each_row
 from tests.trail.transcribed import CLIENTS, HOME, TASKS, WRITTEN, Transcript, notification
 
 
-@pytest.mark.parametrize("client", CLIENTS)
-@pytest.mark.parametrize("tool", ["todo", "tasks"])
+@each_row("client", CLIENTS)
+@each_row("tool", ["todo", "tasks"])
 def test_what_the_clients_wrote_is_understood(client: str, tool: str) -> None:
     """Every kind of fact, from a real session of either client with either to-do tool."""
     path = WRITTEN / f"worked-{client}-{tool}.jsonl"
@@ -130,7 +131,7 @@ def test_a_failure_stands_until_the_command_succeeds() -> None:
     assert [each.command for each in words.failures(read(made.entries).runs)] == ["pytest -q c | tail", "pytest -q b"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "refusal",
     [
         "The user doesn't want to proceed with this tool use. The tool use was rejected",
@@ -149,7 +150,7 @@ def test_a_command_that_was_refused_never_ran(refusal: str) -> None:
     assert len(words.failures(read(made.entries).runs)) == 1
 
 
-@pytest.mark.parametrize("status", ["completed", "failed", "killed", "stopped"])
+@each_row("status", ["completed", "failed", "killed", "stopped"])
 def test_what_ended_runs_no_more(status: str) -> None:
     """A command's end is a run of that command, and a failed one a failure."""
     made = Transcript()
@@ -189,8 +190,8 @@ def test_the_client_says_after_a_compaction_what_runs() -> None:
     assert [(job.id, job.text, job.output) for job in found.commands] == [("b9", "make serve", f"{TASKS}/b9.output")]
 
 
-@pytest.mark.parametrize(
-    ("name", "given", "data"),
+@each_row(
+    "name, given, data",
     [
         ("TaskStop", {"task_id": "b1"}, {"message": "stopped", "task_id": "b1"}),
         ("KillShell", {"shell_id": "b1"}, {"message": "killed"}),

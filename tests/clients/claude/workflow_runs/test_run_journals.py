@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from holdfast.clients.claude.workflow_runs import journals
+from tests.tables import each_row
 
 DATA = Path(__file__).parent / "data"
 LINES = (DATA / "journal.jsonl").read_text("utf-8").splitlines()
@@ -56,8 +57,8 @@ def test_a_journal_that_needs_no_repair_keeps_every_line(folder: Path) -> None:
 S, R, F = "started", "result", "failed"
 
 
-@pytest.mark.parametrize(
-    ("lines", "stay", "states"),
+@each_row(
+    "lines, stay, states",
     [
         ([S, F], [S], "failed"),
         ([S, R, S], [S, R], "finished"),
@@ -81,7 +82,7 @@ def test_what_ends_the_clients_cache_goes(tmp_path: Path, lines: list[str], stay
     assert found.whole is (lines == stay)
 
 
-@pytest.mark.parametrize("result", ["", [], {}, 0, False])
+@each_row("result", ["", [], {}, 0, False])
 def test_an_empty_result_is_one(tmp_path: Path, result: object) -> None:
     """The client serves it as any other. The text of one that is no string is JSON."""
     written(tmp_path, line("started", 1), line("result", 1, result=result))
@@ -107,7 +108,7 @@ def test_a_last_line_that_a_kill_cut_off_is_left_out(tmp_path: Path) -> None:
     assert (found.done, found.known) == (1, True)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "strange",
     ['{"type":"result","key":"v3:00","agentId":"a","result":"R"}', '{"type":"paused","key":"v2:0"}', '{"type":[]}'],
 )
@@ -171,8 +172,8 @@ def test_an_agent_is_carried_with_its_transcript(tmp_path: Path) -> None:
     assert not journals.carry_agent(one, "../abc", two)
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
+@each_row(
+    "text, found",
     [
         ("Go on with wf_d604c20b-bc1, then with wf_0a1b2c3d-4e5.", ["wf_d604c20b-bc1", "wf_0a1b2c3d-4e5"]),
         ("resumeFromRunId: 'wf_d604c20b-bc1' (wf_d604c20b-bc1)", ["wf_d604c20b-bc1"]),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from holdfast.formats.compaction.detection import memory
 from holdfast.formats.compaction.detection.extract import Extract
 from holdfast.workflow import prose
+from tests.tables import each_row
 from tests.workflow import samples
 
 if TYPE_CHECKING:
@@ -36,10 +37,13 @@ def parsed(text: str) -> Extract:
     return extract
 
 
-@pytest.mark.parametrize("sample", samples.of("memory"), ids=str)
-def test_a_memory_file_kept_by_hand_is_read_as_it_is_meant(sample: Sample, put: Put) -> None:
+@each_row("sample", samples.of("memory"), ids=str)
+def test_a_memory_file_kept_by_hand_is_read_as_it_is_meant(sample: Sample, tmp_path: Path) -> None:
     """R001-21, R001-27, I001-1, I001-2: no false workflow, none missed, and the reason for either."""
-    candidate, extract = memory.look(put("CLAUDE.local.md", sample.raw))
+    path = tmp_path / "CLAUDE.local.md"
+    path.write_bytes(sample.raw)
+
+    candidate, extract = memory.look(path)
 
     if sample.why:
         assert extract is None, candidate.reasons
@@ -67,7 +71,7 @@ def test_the_example_of_the_document_is_detected(seed: Seed) -> None:
     assert extract.status is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "# Workflow State\nWorkflow: X\n",
@@ -84,7 +88,7 @@ def test_a_workflow_line_with_a_heading_or_a_phase_line_is_enough(text: str) -> 
     assert parsed(text).name == "X"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "",
@@ -101,8 +105,8 @@ def test_prose_and_half_markers_are_no_workflow(text: str) -> None:
     assert isinstance(read(text), str)
 
 
-@pytest.mark.parametrize(
-    ("line", "position"),
+@each_row(
+    "line, position",
     [
         ("4/10 - SEO Generation", (4, 10, "SEO Generation")),
         ("4 / 10: SEO", (4, 10, "SEO")),
@@ -124,7 +128,7 @@ def test_phase_lines_are_read_as_people_write_them(
     assert position == memory.position(line)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "Workflow: ci.yml\n\nIt runs on each push.\n\nPhase: beta\n",
@@ -138,7 +142,7 @@ def test_a_phase_elsewhere_makes_no_workflow(text: str) -> None:
     assert isinstance(read(text), str)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "Workflow: X\n\nPhase: 1/2\n",
@@ -153,8 +157,8 @@ def test_fields_and_lists_may_stand_between_a_workflow_and_its_phase(text: str) 
     assert parsed(text).name == "X"
 
 
-@pytest.mark.parametrize(
-    ("line", "phase", "status"),
+@each_row(
+    "line, phase, status",
     [
         ("1/3 - New", "New", None),
         ("2/5 - Paused", "Paused", None),
@@ -217,8 +221,8 @@ def test_reminders_context_status_and_type_are_taken_over() -> None:
     assert extract.context == {"iteration": 3, "page": "home", "ready": True}
 
 
-@pytest.mark.parametrize(
-    ("status", "place"),
+@each_row(
+    "status, place",
     [("In Progress (phase 2/5)", (2, 5)), ("In Progress (phase 3/5)", (2, None)), ("Done", (2, None))],
 )
 def test_a_total_is_taken_from_the_status_where_it_speaks_of_the_same_phase(
@@ -244,8 +248,8 @@ def test_other_sections_of_the_file_do_not_count() -> None:
     assert extract.status is None
 
 
-@pytest.mark.parametrize(
-    ("line", "state"),
+@each_row(
+    "line, state",
     [
         ("in_progress", "in_progress"),
         ("✅ Complete", "completed"),
@@ -323,8 +327,8 @@ def test_a_file_with_one_sound_block_has_no_warning(put: Put, text: str) -> None
     assert candidate.warnings == ()
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
+@each_row(
+    "text, reason",
     [
         (
             "Workflow: X\nPhase: n/a\n",

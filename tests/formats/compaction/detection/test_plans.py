@@ -11,6 +11,7 @@ import pytest
 
 from holdfast.formats.compaction.detection import plans
 from holdfast.workflow import manyfiles
+from tests.tables import each_row
 from tests.workflow import samples
 
 if TYPE_CHECKING:
@@ -39,16 +40,18 @@ def names(project: Workspace) -> list[str]:
     return [extract.name for _, extract in plans.look(project.root) if extract]
 
 
-@pytest.mark.parametrize("sample", samples.of("plans"), ids=str)
-def test_a_plan_kept_by_hand_is_read_as_it_is_meant(sample: Sample, project: Workspace, put: Put) -> None:
+@each_row("sample", samples.of("plans"), ids=str)
+def test_a_plan_kept_by_hand_is_read_as_it_is_meant(sample: Sample, tmp_path: Path) -> None:
     """R001-22, R001-27, I001-14, I001-15: no false workflow, none missed, and the reason for either."""
     folder = sample.expected.get("folder", sample.name)
-    path = put(f"CLAUDE/Plan/{folder}/PLAN.md", sample.raw)
+    path = tmp_path / "CLAUDE/Plan" / folder / "PLAN.md"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(sample.raw)
 
-    [(candidate, extract)] = plans.look(project.root)
+    [(candidate, extract)] = plans.look(tmp_path)
 
     assert candidate.path == path
-    assert newest(project.root) == extract
+    assert newest(tmp_path) == extract
     if sample.why:
         assert extract is None, candidate.reasons
         assert not candidate.accepted

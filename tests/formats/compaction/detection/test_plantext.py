@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from holdfast.formats.compaction.detection import plantext
 from holdfast.workflow.model import UNKNOWN
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from holdfast.formats.compaction.detection.extract import Extract
@@ -76,7 +77,7 @@ def test_when_all_phases_are_done_the_last_one_is_current() -> None:
     assert (extract.current, extract.total, extract.phase) == (2, 2, "B")
 
 
-@pytest.mark.parametrize("line", ["Current phase: 0/3 - X", "Current phase: 5/3 - X", "Current phase: soon"])
+@each_row("line", ["Current phase: 0/3 - X", "Current phase: 5/3 - X", "Current phase: soon"])
 def test_an_impossible_phase_line_says_nothing(line: str) -> None:
     """I001-17: 1 <= current <= total."""
     extract = parsed(f"# P\nStatus: In Progress\n{line}\n")
@@ -86,8 +87,8 @@ def test_an_impossible_phase_line_says_nothing(line: str) -> None:
 HEADINGS = "\n## Phase 1: A\n{}\n## Phase 2: B\n{}\n## Phase 3: C\n"
 
 
-@pytest.mark.parametrize(
-    ("said", "first", "second", "place"),
+@each_row(
+    "said, first, second, place",
     [
         ("Status: Phase 2 in progress", "", "", (2, 3, "B")),
         ("Status: In Progress\nPhase: 2 of 3", "", "", (2, 3, "B")),
@@ -107,8 +108,8 @@ def test_what_is_said_of_the_phase_goes_before_what_is_guessed(
     assert (extract.current, extract.total, extract.phase) == place
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
+@each_row(
+    "text, reason",
     [
         ("**Status**: 🔄 In Progress", 'is in progress (its status is "🔄 In Progress") and names the workflow "P"'),
         ("## Phase 1: A [IN PROGRESS]", '(it has no status of its own, but "Phase 1: A" in it is in progress)'),
@@ -120,8 +121,8 @@ def test_the_reason_says_what_makes_it_active(text: str, reason: str) -> None:
     assert reason in read(f"# P\n{text}\n\nphase\n").reason
 
 
-@pytest.mark.parametrize(
-    ("text", "notable"),
+@each_row(
+    "text, notable",
     [
         ("Status: In Progress", True),
         ("Status: [In Progress | Done]\nphase", True),
