@@ -106,6 +106,7 @@ class Stage:
     session: str = MORNING
     lines: list[str] = field(default_factory=list)
     before: dict[str, str] = field(default_factory=dict)
+    seen: dict[str, str] = field(default_factory=dict)
     outputs: dict[str, str] = field(default_factory=dict)
     launches: int = 0
 
@@ -131,6 +132,7 @@ class Stage:
             "PYTHONPATH": str(self.site),
             "PYTHONDONTWRITEBYTECODE": "1",
             "LANG": "C.UTF-8",
+            "TZ": "IST-5:30",
             "COLUMNS": str(WIDTH),
             "CLAUDECODE": "1",
             "CLAUDE_PID": str(os.getpid()),
@@ -225,7 +227,7 @@ class Stage:
             file = self.home / path[2:] if path.startswith("~/") else self.root / path
             os.utime(file, (self.now.timestamp(), self.now.timestamp()))
         gone = {path: before[path] for path in before if path not in self.before}
-        told = dict(before)
+        told = self.seen | before
         for path, text in self.before.items():
             if text == before.get(path):
                 continue
@@ -243,6 +245,7 @@ class Stage:
                 yield from (f"    | {line}".rstrip() for line in text.splitlines())
             told[path] = text
         yield from (f"  removed: {path}" for path in gone)
+        self.seen |= told
 
     def files(self) -> dict[str, str]:
         """Return the text of each file that people see: the project's, and Holdfast's own but its database."""
@@ -261,6 +264,7 @@ _VARYING = {
     r'(?<="mtime_ns": )\d+': "…",
 }
 """What depends on the project's path, on content or on real time, and says nothing to a reader."""
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 _UNSEEN = r"\.lock$|\.db(-wal|-shm)?$|^~/\.local/state/holdfast/cache/|^~/\.local/share/|^~/run/|^~/\.claude/"
 
 
@@ -276,8 +280,19 @@ def _alike(text: str, others: Mapping[str, str]) -> str:
 
 
 def _diff(old: str, new: str) -> Iterator[str]:
-    lines = difflib.unified_diff(old.splitlines(), new.splitlines(), n=1, lineterm="")
-    yield from ("    @@" if line.startswith("@@") else f"    {line}".rstrip() for line in list(lines)[2:])
+    """Yield what differs, after the line before it; of lines that differ in a time only, the keys and the times."""
+    before, after = old.splitlines(), new.splitlines()
+    masked = [[_TIME.sub("", line) for line in lines] for lines in (before, after)]
+    times = []
+    for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, *masked, autojunk=False).get_opcodes():
+        if tag == "equal":
+            times += [b.strip(" ,") for a, b in zip(before[i1:i2], after[j1:j2], strict=True) if a != b]
+            continue
+        yield from (f"     {line}".rstrip() for line in after[max(j1 - 1, 0) : j1])
+        yield from (f"    -{line}".rstrip() for line in before[i1:i2])
+        yield from (f"    +{line}".rstrip() for line in after[j1:j2])
+    if times:
+        yield f"    times: {', '.join(times)}"
 
 
 def _readable_fields(changes: Mapping[str, Any]) -> str:
@@ -369,7 +384,7 @@ def play(stage: Stage, name: str) -> None:
     stage.holdfast("cancel", "--reason", "We buy one instead")
     stage.fire("SessionEnd-other")
     stage.holdfast("status")
-    stage.holdfast("log", "--limit", "99")
+    stage.holdfast("log", "--limit", "30")
 
 
 def trace(name: str, folder: Path) -> str:
