@@ -3,7 +3,7 @@
 The process itself runs none of Holdfast: it imports the modules that a fork imported, so that the next one finds them.
 So each program starts with nothing but modules, as in a process of its own.
 
-One request per line on stdin: `{"argv": ["/path/program.py" or "-m", …], "environ": {…}, "cwd": "…", "stdin": "…"}`.
+One request per line on stdin: `{"argv": ["/path/program", …], "environ": {…}, "cwd": "…", "stdin": "…"}`.
 One answer per line on stdout: `{"code": 0, "out": "…", "err": "…"}`.
 """
 
@@ -76,12 +76,8 @@ def become(argv: list[str], environ: dict[str, str], cwd: str, stdin: str) -> No
     os.chdir(cwd)
     code: object = 1
     try:
-        if argv[0] == "-m":
-            sys.argv = argv[1:]
-            runpy.run_module(argv[1], run_name="__main__", alter_sys=True)
-        else:
-            sys.argv = argv
-            runpy.run_path(argv[0], run_name="__main__")
+        sys.argv = argv
+        runpy.run_path(argv[0], run_name="__main__")
         code = 0
     except SystemExit as end:
         code = end.code or 0

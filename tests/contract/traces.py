@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+COMMAND = str(Path(sys.executable).with_name("holdfast"))
 FOLDER = Path(__file__).parent / "traces"
 WRITE = ".venv/bin/python -m tests.contract.traces --write"
 DAWN = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -51,6 +52,13 @@ PLAN, BUILD, TEST, WRITE_UP = "Plan it", "Build it", "Test it", "Write it up"
 AGENTS = {PLAN: "planner", BUILD: "builder", TEST: "tester", WRITE_UP: "writer"}
 SUMMARY = f"We work on {TITLE}. {PLAN} and {BUILD} are done, {WRITE_UP} comes next. Read docs/money.md. No floats."
 WIDTH = 180
+PATIENT = """from holdfast import hookimpl
+
+@hookimpl(timeout=45)
+def on_session_end(event):
+    pass
+"""
+"""It gives all handlers of SessionEnd more than the 1.5 seconds that the client waits, for a busy machine."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +105,15 @@ SAMPLES = {
 }
 
 
+EVENTS = "events"
+DAYS = (*SAMPLES, EVENTS)
+VIEWS = (
+    *(["status", "--json"], ["list"], ["show", "--json"], ["explain"], ["agents", "list"], ["cost"]),
+    *(["log", "--json", "--limit", "3"], ["formats", "list"], ["update"], ["nonsense"]),
+)
+"""Commands that change nothing."""
+
+
 @dataclass
 class Stage:
     """A home and a project of one day, and what is written down of it."""
@@ -117,6 +134,10 @@ class Stage:
         (self.root / ".claude" / "agents").mkdir()
         for kind in AGENTS.values():
             (self.root / ".claude" / "agents" / f"{kind}.md").write_text(f"---\nname: {kind}\n---\n", "utf-8")
+        own = self.home / ".config" / "holdfast"
+        (own / "handlers").mkdir(parents=True)
+        (own / "holdfast.toml").write_text("[handlers]\ntimeout = 200\ndeadline = 250\n", "utf-8")
+        (own / "handlers" / "patient.py").write_text(PATIENT, "utf-8")
         (self.root / "docs" / "money.md").write_text("Amounts are integer cents.\n", "utf-8")
         command = [sys.executable, "-s", str(Path(__file__).with_name("forks.py"))]
         self.runner = subprocess.Popen(
@@ -169,15 +190,17 @@ class Stage:
     def holdfast(self, *words: str) -> str:
         """Run a command as the model does, and return its output."""
         shown = " ".join(f'"{each}"' if re.search(r"[^\w./:=-]", each) else each for each in words)
-        return self._note(f"$ holdfast {shown}", self.run("-m", "holdfast", *words))
+        return self._note(f"$ holdfast {shown}", self.run(COMMAND, *words))
 
     def fire(self, name: str, **changes: Any) -> str:
         """Send a recorded event to the entrypoint, and return its output."""
-        payload = recorded.sent(name, self.session, self.root, **changes)
+        payload = recorded.load(name)
+        payload = json.loads(json.dumps(payload).replace(payload["cwd"], str(self.root)))
+        payload |= {"session_id": self.session, "transcript_path": "", **changes}
         if "agent_transcript_path" in payload:
             payload["agent_transcript_path"] = f"{self.home}/.claude/projects/{payload['agent_id']}.jsonl"
-        event = payload["hook_event_name"]
-        answer = self.run(str(REPOSITORY / "hooks" / "dispatch.py"), event, stdin=json.dumps(payload) + "\n")
+        entrypoint = str(REPOSITORY / "hooks" / "dispatch.py")
+        answer = self.run(entrypoint, payload["hook_event_name"], stdin=json.dumps(payload) + "\n")
         return self._note(f"> {name} {_readable_fields(changes)}".rstrip(), answer)
 
     def agent(self, description: str) -> Agent[str]:
@@ -206,7 +229,9 @@ class Stage:
 
     def quietly(self, *words: str) -> str:
         """Run a command that is no part of the trace, and return its output."""
-        return str(self.run("-m", "holdfast", *words)["out"])
+        out = str(self.run(COMMAND, *words)["out"])
+        list(self._changes())
+        return out
 
     def _note(self, title: str, answer: Mapping[str, Any]) -> str:
         self.lines += ["", title]
@@ -262,6 +287,7 @@ _VARYING = {
     "(?<=workflow-data-)[0-9a-f]{12}": "…",
     r"(?<=/projects/)[0-9a-f]{16}(?=\.db)": "…",
     r'(?<="mtime_ns": )\d+': "…",
+    r"(?<=id: )[0-9a-f]{32}$|(?<=digest: )[0-9a-f]{12}$|(?<=mark: )[0-9a-f]{12}$": "…",
 }
 """What depends on the project's path, on content or on real time, and says nothing to a reader."""
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
@@ -305,7 +331,7 @@ def _readable_fields(changes: Mapping[str, Any]) -> str:
 
 
 def _readable_output(text: str) -> Iterator[str]:
-    if text.startswith("{"):
+    if text.startswith(("{", "[")):
         for path, value in _leaves(json.loads(text)):
             lines = value.split("\n") if isinstance(value, str) else [json.dumps(value)]
             yield from [f"{path}: {lines[0]}"] if len(lines) == 1 else [f"{path}:", *(f"  {line}" for line in lines)]
@@ -327,7 +353,6 @@ def play(stage: Stage, name: str) -> None:
     phases = [f"{title} @{kind}" if sample.agents else title for title, kind in AGENTS.items()]
     start = ("start", TITLE, "--format", name, *(word for phase in phases for word in ("--phase", phase)))
     stage.quietly("install")
-    stage.before = stage.files()
 
     stage.tell("A session starts a workflow.")
     stage.fire("SessionStart-startup")
@@ -387,24 +412,47 @@ def play(stage: Stage, name: str) -> None:
     stage.holdfast("log", "--limit", "30")
 
 
+def play_events(stage: Stage) -> None:
+    """Send each recorded payload to a project with a workflow, then look at it with commands that change nothing."""
+    phases = [word for title, kind in AGENTS.items() for word in ("--phase", f"{title} @{kind}")]
+    stage.quietly("install")
+    stage.tell("A workflow has begun.")
+    stage.holdfast("start", TITLE, "--format", "hybrid", *phases, "--remind", "No floats")
+    stage.quietly("next")
+
+    stage.tell("The client sends each event that was recorded, the ends of sessions last.")
+    silent = []
+    for name in sorted(recorded.names(), key=lambda name: name.startswith("SessionEnd")):
+        before = len(stage.lines)
+        stage.fire(name)
+        if len(stage.lines) == before + 2:
+            silent.append(name)
+            del stage.lines[before:]
+    stage.lines += ["", "Nothing is answered or written:", *(f"> {name}" for name in silent)]
+
+    stage.tell("The project is looked at.")
+    for words in VIEWS:
+        stage.holdfast(*words)
+
+
 def trace(name: str, folder: Path) -> str:
-    """Play the day of a format below a folder that is empty, and return the trace."""
+    """Play a day below a folder that is empty, and return the trace."""
     stage = Stage(folder.resolve())
     try:
         if name == "progress":
             described = stage.home / ".config" / "holdfast" / "formats"
-            described.mkdir(parents=True)
+            described.mkdir()
             shutil.copy(REPOSITORY / "examples" / "formats" / f"{name}.toml", described)
         if name == "checkbox":
             brought.lay(stage.site)
-        play(stage, name)
+        play_events(stage) if name == EVENTS else play(stage, name)
     finally:
         stage.close()
     text = "\n".join(stage.lines).lstrip("\n") + "\n"
     for path, shown in {str(stage.root): "<project>", str(stage.home): "<home>"}.items():
         text = text.replace(path, shown)
     for pattern, shown in _VARYING.items():
-        text = re.sub(pattern, shown, text)
+        text = re.sub(pattern, shown, text, flags=re.MULTILINE)
     return text
 
 
@@ -420,7 +468,7 @@ def main() -> int:
     """Compare or write; return 1 if a trace differs."""
     parser = argparse.ArgumentParser(prog="python -m tests.contract.traces", description="Compare the golden traces.")
     parser.add_argument("--write", action="store_true", help="store what is played now")
-    parser.add_argument("formats", nargs="*", default=list(SAMPLES), metavar="FORMAT", help="by default all")
+    parser.add_argument("formats", nargs="*", default=DAYS, metavar="DAY", help="by default all")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
         places = [Path(folder, name) for name in asked.formats]
