@@ -13,7 +13,8 @@ How to read a trace:
     exit 1          the exit code, unless it is 0
     ! …             a line of stderr
         …           stdout; of a JSON reply, each value by its path
-      new: PATH     a file that is there now, or (changed, moved, removed) is no longer as it was
+      new: PATH     a file that is there now, or (changed, moved, removed) is no longer as it was;
+                    its mode, unless it is 0644; of a new file, all lines; of others, those that differ
 """
 
 from __future__ import annotations
@@ -249,28 +250,34 @@ class Stage:
         """Yield what changed in the files since the last step."""
         before, self.before = self.before, self.files()
         for path in (each for each in self.before if self.before[each] != before.get(each)):
-            file = self.home / path[2:] if path.startswith("~/") else self.root / path
-            os.utime(file, (self.now.timestamp(), self.now.timestamp()))
+            os.utime(self._place(path), (self.now.timestamp(), self.now.timestamp()))
         gone = {path: before[path] for path in before if path not in self.before}
         told = self.seen | before
         for path, text in self.before.items():
             if text == before.get(path):
                 continue
             if path in before:
-                yield f"  changed: {path}"
+                yield f"  changed: {path}{self._mode(path)}"
                 yield from _diff(before[path], text)
             elif origin := _alike(text, gone):
-                yield f"  moved: {origin} -> {path}"
+                yield f"  moved: {origin} -> {path}{self._mode(path)}"
                 yield from _diff(gone.pop(origin), text)
             elif model := _alike(text, {each: told[each] for each in told if _kind(each) == _kind(path)}):
-                yield f"  new: {path}, like {model}"
+                yield f"  new: {path}{self._mode(path)}, like {model}"
                 yield from _diff(told[model], text)
             else:
-                yield f"  new: {path}"
+                yield f"  new: {path}{self._mode(path)}"
                 yield from (f"    | {line}".rstrip() for line in text.splitlines())
             told[path] = text
         yield from (f"  removed: {path}" for path in gone)
         self.seen |= told
+
+    def _place(self, path: str) -> Path:
+        return self.home / path[2:] if path.startswith("~/") else self.root / path
+
+    def _mode(self, path: str) -> str:
+        mode = self._place(path).stat().st_mode & 0o7777
+        return "" if mode == 0o644 else f" ({mode:04o})"
 
     def files(self) -> dict[str, str]:
         """Return the text of each file that people see: the project's, and Holdfast's own but its database."""
