@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.testkit import recorded
-from tests import contract, processes
+from tests import client_output, processes
 from tests.processes import ENTRYPOINT, INTERPRETER, ROOT, SOURCE
 from tests.tables import each_row
 
@@ -71,7 +71,7 @@ def test_every_recorded_payload_is_answered_acceptably(tmp_path: Path, name: str
     ended = made.fire(made.payload(name), name.partition("-")[0], environ=environ)
 
     assert (ended.exit_code, ended.stderr) == (0, "")
-    contract.assert_acceptable(name.partition("-")[0], ended.stdout)
+    client_output.assert_acceptable(name.partition("-")[0], ended.stdout)
 
 
 # --- how it is started --------------------------------------------------------------------------------------------
@@ -234,7 +234,7 @@ def test_a_home_that_cannot_be_written_costs_nothing(place: Place, tmp_path: Pat
     ended = place.fire(payload, environ=environ)
 
     assert (ended.exit_code, ended.stderr) == (0, "")
-    contract.assert_acceptable(payload["hook_event_name"], ended.stdout)
+    client_output.assert_acceptable(payload["hook_event_name"], ended.stdout)
 
 
 def test_a_read_only_home_still_has_its_handlers(place: Place) -> None:
@@ -274,7 +274,7 @@ def test_a_project_that_is_gone_is_exit_0(place: Place, tmp_path: Path) -> None:
 # --- the two events with an exit code -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("event", sorted(contract.EXIT_CODE))
+@pytest.mark.parametrize("event", sorted(client_output.EXIT_CODE))
 def test_only_two_events_may_end_with_2(place: Place, event: str) -> None:
     """A block of TeammateIdle or TaskCompleted is exit code 2 with the reason on stderr."""
     name = "teammate_idle" if event == "TeammateIdle" else "task_completed"

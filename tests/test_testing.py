@@ -14,7 +14,7 @@ from holdfast import advise, change_input, deny, hookimpl, log, paths
 from holdfast.dispatch import calls
 from holdfast.events import EVENTS, model, snake
 from holdfast.testkit import recorded
-from tests import contract
+from tests import client_output
 from tests.plugins.test_outcomes import EXAMPLES
 from tests.tables import each_row
 
@@ -118,7 +118,7 @@ def test_every_event_can_be_fired_and_answered_with_all_it_accepts(holdfast_proj
     fired = project.fire(event, tool_name="Bash", tool_input={"command": "ls"}, prompt="p", task_id="1")
 
     assert fired.faults == []
-    contract.assert_acceptable(event, fired.stdout)
+    client_output.assert_acceptable(event, fired.stdout)
     assert bool(fired.stdout or fired.exit_code) is bool(set(kinds) - {"environment"})
     assert ("NAME" in fired.variables) is ("environment" in kinds)
 
@@ -132,7 +132,7 @@ def test_every_recorded_payload_can_be_fired(holdfast_project: Make, name: str) 
     fired = project.fire(event, recorded=name)
 
     assert fired.faults == []
-    contract.assert_acceptable(event, fired.stdout)
+    client_output.assert_acceptable(event, fired.stdout)
 
 
 def test_a_payload_may_have_a_field_called_event(holdfast_project: Make) -> None:

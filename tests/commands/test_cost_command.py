@@ -21,7 +21,7 @@ from holdfast.events import EVENTS, model, parse
 from holdfast.ledger import context_costs
 from holdfast.plugins import outcomes
 from holdfast.sessions.workspace import Workspace
-from tests import contract, processes
+from tests import client_output, processes
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER
 from tests.tables import each_row
@@ -60,9 +60,9 @@ def parts(project: HoldfastProject, *arguments: str) -> dict[tuple[str, str, str
 def to_the_model(event: str, reply: Reply) -> int:
     """Count, independently of the code, what of a reply the client puts before a model."""
     if reply.exit_code == 2:
-        return contract.units(reply.stderr)
+        return client_output.units(reply.stderr)
     if not reply.stdout.startswith("{"):
-        return contract.units(reply.stdout) if event == "PreCompact" else 0
+        return client_output.units(reply.stdout) if event == "PreCompact" else 0
     said = json.loads(reply.stdout)
     specific = said.get("hookSpecificOutput", {})
     texts = [specific.get("additionalContext", ""), specific.get("initialUserMessage", "")]
@@ -76,7 +76,7 @@ def to_the_model(event: str, reply: Reply) -> int:
         texts.append(said["reason"])
     output = specific.get("updatedToolOutput", "")
     texts.append(output if isinstance(output, str) else json.dumps(output, ensure_ascii=False))
-    return sum(map(contract.units, texts))
+    return sum(map(client_output.units, texts))
 
 
 words = st.text(st.characters(codec="utf-8") | st.sampled_from("😀\n{"), min_size=1, max_size=400).filter(str.strip)
@@ -112,7 +112,7 @@ def test_what_is_cut_is_counted_as_it_stands() -> None:
     said = [outcomes.advise("\n".join(["a" * 99] * 90)), outcomes.advise("\n".join(["b" * 99] * 90), must_keep=True)]
     reply = merge("SessionStart", said)
     text = json.loads(reply.stdout)["hookSpecificOutput"]["additionalContext"]
-    assert sum(reply.shares.values()) == contract.units(text)
+    assert sum(reply.shares.values()) == client_output.units(text)
     assert reply.shares[1] == 90 * 100 - 1 + 2
     assert costs.of(reply, ["shipped/one.py: f", "user/two.py: g"]) == {
         "shipped/one": reply.shares[0],
@@ -213,8 +213,8 @@ def test_guidance_the_summarys_instruction_and_a_handlers_advice_are_counted(pro
     assert said and given
 
     assert parts(project) == {
-        (ME, "PreCompact", "shipped/save_workflow"): contract.units(said),
-        (ME, "SessionStart", "shipped/restore_workflow"): contract.units(given),
+        (ME, "PreCompact", "shipped/save_workflow"): client_output.units(said),
+        (ME, "SessionStart", "shipped/restore_workflow"): client_output.units(given),
         (ME, "PreToolUse", "project/guard"): 10,
         (OTHER, "PreToolUse", "project/guard"): 20,
     }

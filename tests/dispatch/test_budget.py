@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.dispatch.budget import LIMIT_UNITS, Fitted, Piece, fit, units
-from tests import contract
+from tests import client_output
 from tests.tables import each_row
 
 PROPERTY = settings(derandomize=True, database=None, deadline=None, max_examples=200)
@@ -32,14 +32,14 @@ def body(fitted: Fitted) -> tuple[list[str], int]:
 @PROPERTY
 def test_units_are_the_clients(words: str) -> None:
     """A character outside the basic plane counts as two, as in JavaScript's `length`."""
-    assert units(words) == contract.units(words)
+    assert units(words) == client_output.units(words)
 
 
 @given(pieces, st.integers(0, 400))
 @PROPERTY
 def test_the_result_is_never_over_the_cap(given_pieces: list[Piece], cap: int) -> None:
     """Whatever is fitted, the result has at most `cap` units."""
-    assert contract.units(fit(given_pieces, cap).text) <= cap
+    assert client_output.units(fit(given_pieces, cap).text) <= cap
 
 
 @given(pieces, st.integers(0, 400))

@@ -10,7 +10,7 @@ import pytest
 
 from holdfast.dispatch.calls import Answer, Caller
 from holdfast.formats.hybrid.commands import functions
-from tests.contract import assert_acceptable
+from tests.client_output import assert_acceptable
 
 if TYPE_CHECKING:
     from collections.abc import Callable

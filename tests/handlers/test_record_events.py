@@ -13,7 +13,7 @@ from holdfast.plugins import loader
 from holdfast.sessions.history import recordings
 from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import recorded
-from tests.contract import assert_acceptable
+from tests.client_output import assert_acceptable
 from tests.handmade import ME
 from tests.tables import each_row
 

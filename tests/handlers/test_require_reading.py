@@ -18,8 +18,8 @@ from holdfast.sessions.compaction import deliveries
 from holdfast.sessions.reading import reads, required_files
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
+from tests.client_output import assert_acceptable
 from tests.commandline import holdfast
-from tests.contract import assert_acceptable
 from tests.handmade import ME, OTHER
 from tests.signals import Agent
 

@@ -21,8 +21,8 @@ from holdfast.sessions.workspace import Workspace
 from holdfast.testing import HoldfastProject
 from holdfast.workflow import registry, statefile
 from tests import processes
+from tests.client_output import assert_acceptable, unfenced
 from tests.commandline import holdfast
-from tests.contract import assert_acceptable, unfenced
 from tests.handlers.conftest import begin
 from tests.handmade import ME, OTHER, THIRD
 from tests.signals import Agent

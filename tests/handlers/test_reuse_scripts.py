@@ -15,8 +15,8 @@ from holdfast.clients import claude
 from holdfast.clients.claude.workflow_runs import journals, scripts
 from holdfast.sessions.agents import askings, relaunches, script_relaunch, script_runs
 from holdfast.testing import HoldfastProject
+from tests.client_output import assert_acceptable
 from tests.commandline import holdfast
-from tests.contract import assert_acceptable
 from tests.handlers.conftest import begin
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.workspace import Workspace
 from holdfast.testing import HoldfastProject
 from holdfast.workflow import registry
+from tests.client_output import assert_acceptable, unfenced
 from tests.commandline import holdfast
-from tests.contract import assert_acceptable, unfenced
 from tests.handmade import ME, OTHER, THIRD
 from tests.signals import Agent
 

@@ -14,7 +14,7 @@ from holdfast.formats.hybrid.commands import functions
 from holdfast.sessions.agents import todolists
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.workspace import Workspace
-from tests.contract import assert_acceptable, unfenced
+from tests.client_output import assert_acceptable, unfenced
 from tests.handmade import ME, OTHER
 from tests.signals import Agent
 

@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tests.client_output import assert_acceptable
 from tests.commandline import holdfast
-from tests.contract import assert_acceptable
 from tests.handmade import ME
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from holdfast.clients.claude import output_schema
 from holdfast.clients.claude.replies import merge
 from holdfast.events import EVENTS
 from holdfast.plugins.outcomes import advise, block, deny, instruct_summary, tell_user
-from tests import contract
+from tests import client_output
 from tests.tables import each_row
 
 
@@ -19,10 +19,10 @@ def specific(event: str, **fields: Any) -> str:
 
 def test_the_tables_are_those_of_the_contract() -> None:
     """Which was written down apart from the code; `suppressOutput` is taken too, and means nothing."""
-    assert output_schema.SPECIFIC == contract.SPECIFIC
-    assert contract.TOP | {"suppressOutput": bool} == output_schema.TOP
-    assert output_schema.PLAIN == contract.PLAIN
-    assert output_schema.LIMIT_UNITS == contract.LIMIT
+    assert output_schema.SPECIFIC == client_output.SPECIFIC
+    assert client_output.TOP | {"suppressOutput": bool} == output_schema.TOP
+    assert output_schema.PLAIN == client_output.PLAIN
+    assert output_schema.LIMIT_UNITS == client_output.LIMIT
 
 
 @each_row("event", EVENTS)

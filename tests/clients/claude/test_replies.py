@@ -17,7 +17,7 @@ from holdfast.dispatch.output import Reply
 from holdfast.events import EVENTS, model
 from holdfast.plugins import outcomes
 from holdfast.process.terminal_text import printable
-from tests import contract
+from tests import client_output
 from tests.tables import each_row
 
 if TYPE_CHECKING:
@@ -126,10 +126,10 @@ def test_every_reply_is_one_the_client_accepts(case: tuple[str, list[Outcome]]) 
     event, said_so = case
     reply = merge(event, said_so)
 
-    contract.assert_acceptable(event, reply.stdout)
-    assert reply.exit_code in ((0, 2) if event in contract.EXIT_CODE else (0,))
+    client_output.assert_acceptable(event, reply.stdout)
+    assert reply.exit_code in ((0, 2) if event in client_output.EXIT_CODE else (0,))
     assert (reply.exit_code == 2) is bool(reply.stderr)
-    assert reply.stdout.encode("utf-8", "replace").count(b"\n") == 0 or event in contract.PLAIN
+    assert reply.stdout.encode("utf-8", "replace").count(b"\n") == 0 or event in client_output.PLAIN
 
 
 @each_row("event", EVENTS)
@@ -137,7 +137,7 @@ def test_every_kind_alone_says_something_the_client_accepts(event: str) -> None:
     """Each accepted kind, alone, is acceptable; only a permission's changed input needs an approval beside it."""
     alone = {kind: merge(event, [EXAMPLES[kind]]) for kind in model(event).accepts}
     for reply in alone.values():
-        contract.assert_acceptable(event, reply.stdout)
+        client_output.assert_acceptable(event, reply.stdout)
     silent = {kind for kind, reply in alone.items() if reply == Reply()}
     assert silent == ({"change_input"} if event == "PermissionRequest" else set())
 
@@ -190,11 +190,11 @@ def test_advice_stands_in_handler_order(texts: list[str]) -> None:
     reply = merge("PostToolUse", said_so)
     found = specific(reply).get("additionalContext", "")
 
-    assert contract.units(found) <= LIMIT_UNITS
+    assert client_output.units(found) <= LIMIT_UNITS
     whole = [texts[index] for index in reply.delivered]
     positions = list(itertools.accumulate(whole, lambda at, text: found.index(text, at) + len(text), initial=0))
     assert positions == sorted(positions)
-    if sum(contract.units(text) + 2 for text in texts) <= LIMIT_UNITS:
+    if sum(client_output.units(text) + 2 for text in texts) <= LIMIT_UNITS:
         assert found == "\n\n".join(texts)
         assert reply.delivered == tuple(range(len(texts)))
 
@@ -214,7 +214,7 @@ def test_a_merged_reply_is_made_of_its_parts(first: list[Outcome], second: list[
     refused = both.get("permissionDecision") in ("deny", "defer")
     assert both.get("updatedInput") == (changed[-1] if changed and not refused else None)
     advice = "\n\n".join(part["additionalContext"] for part in (one, two) if "additionalContext" in part)
-    if contract.units(advice) + 2 <= LIMIT_UNITS and "left out" not in advice:
+    if client_output.units(advice) + 2 <= LIMIT_UNITS and "left out" not in advice:
         assert both.get("additionalContext", "") == advice
 
 
@@ -248,7 +248,7 @@ def test_must_keep_is_placed_first_under_pressure() -> None:
     assert all(
         line in ("", "first", "second", "third", "x" * 99) or line.startswith("(+") for line in found.split("\n")
     )
-    assert contract.units(found) <= LIMIT_UNITS
+    assert client_output.units(found) <= LIMIT_UNITS
 
 
 def test_delivered_counts_positions_among_all_outcomes() -> None:
@@ -314,7 +314,7 @@ def test_notes_to_the_classifier_have_their_own_smaller_limit() -> None:
     notes = [outcomes.classify("\n".join([f"{name} note"] * 150)) for name in ("first", "second")]
     found = specific(merge("PostToolUse", notes))["classifierContext"]
 
-    assert 1_800 < contract.units(found) <= 2_000
+    assert 1_800 < client_output.units(found) <= 2_000
     assert found.startswith("first note\n")
 
 
@@ -328,7 +328,7 @@ def test_a_worktrees_path_is_the_last_one_alone() -> None:
     assert merge("WorktreeCreate", [outcomes.worktree("/a"), outcomes.worktree("/b")]).stdout == "/b"
 
 
-@pytest.mark.parametrize("event", sorted(contract.EXIT_CODE))
+@pytest.mark.parametrize("event", sorted(client_output.EXIT_CODE))
 def test_two_events_block_with_exit_code_2(event: str) -> None:
     """TeammateIdle and TaskCompleted know no JSON block: the reason goes to stderr beside exit code 2."""
     reply = merge(event, [outcomes.block("not done"), outcomes.block("really")])
@@ -338,7 +338,7 @@ def test_two_events_block_with_exit_code_2(event: str) -> None:
     assert (stopped.exit_code, json.loads(stopped.stdout)) == (0, {"continue": False, "stopReason": "enough"})
 
 
-@pytest.mark.parametrize("event", sorted(contract.EXIT_CODE))
+@pytest.mark.parametrize("event", sorted(client_output.EXIT_CODE))
 def test_what_the_user_gets_stands_beside_exit_code_2(event: str) -> None:
     """The client reads JSON also beside exit code 2: a message and a bell are not lost with a block."""
     reply = merge(event, [outcomes.block("not done"), outcomes.tell_user("look"), outcomes.terminal("\a")])
@@ -356,10 +356,10 @@ def test_sequences_are_joined_as_far_as_the_client_takes_them(title: str) -> Non
     assert json.loads(merge("Stop", said_so).stdout) == {"terminalSequence": f"\a{long.text}\a"}
 
 
-@each_row("event", sorted(contract.BLOCKABLE))
+@each_row("event", sorted(client_output.BLOCKABLE))
 def test_reasons_to_block_are_joined(event: str) -> None:
     """Everywhere else a block is JSON with the reasons in handler order, each once."""
-    body = contract.assert_acceptable(
+    body = client_output.assert_acceptable(
         event, merge(event, [outcomes.block("one"), outcomes.block("two"), outcomes.block("one")]).stdout
     )
     assert (body["decision"], body["reason"]) == ("block", "one\n\ntwo")
