@@ -22,6 +22,7 @@ import tomllib
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,12 +67,12 @@ TEAM = '''
         return deny("the team says no") if "deploy" in event.tool_input.get("command", "") else None
     '''
 SECOND = """
-    from holdfast import deny, hookimpl
+    from holdfast import block, hookimpl
 
 
     @hookimpl(strict=True)
     def on_user_prompt_submit(event):
-        return deny("no passwords") if "password" in event.prompt else None
+        return block("no passwords") if "password" in event.prompt else None
     """
 SETTINGS = b'{\n    "model": "opus",\r\n  "hooks": {},\n\t"env": {"A": "1"} }\n'
 """Settings in an indentation of their own, which an uninstall brings back."""
@@ -153,6 +154,14 @@ class World(Place):
                 shutil.rmtree(target, ignore_errors=True)
             replace(source, target, files(source) | files(target))
 
+    def names(self) -> set[Path]:
+        """Return the paths of all files that the package has or today's has, relative to it."""
+        return files(self.package) | files(self.new / "src" / "holdfast")
+
+    def renew(self, names: Iterable[Path]) -> None:
+        """Replace only some files of the package by today's."""
+        replace(self.new / "src" / "holdfast", self.package, names)
+
     def parts(self, tree: Path) -> dict[Path, Path]:
         """Return which folder of a tree is put where; the package is first."""
         rest = {tree / name: self.handlers.parent / name for name in ("handlers", "hooks", "skills")}
@@ -171,17 +180,14 @@ class World(Place):
         self.end()
         shutil.rmtree(self.state / "server", ignore_errors=True)  # sockets can't be copied
         for name in PLACES:
-            if (self.folder / name).exists():
-                shutil.copytree(self.folder / name, self.folder / "saved" / name, symlinks=True)
+            copy(self.folder / name, self.folder / "saved" / name)
 
     def restore(self) -> None:
-        """Go back to what was saved, and start the server of the earlier version."""
+        """Go back to what was saved; no process runs."""
         self.end()
         for name in PLACES:
             shutil.rmtree(self.folder / name, ignore_errors=True)
-            if (self.folder / "saved" / name).exists():
-                shutil.copytree(self.folder / "saved" / name, self.folder / name, symlinks=True)
-        self.warm()
+            copy(self.folder / "saved" / name, self.folder / name)
 
     def upgrade(self) -> None:
         """Replace the earlier version by today's tree; git doesn't install what that needs, pip does."""
@@ -205,7 +211,10 @@ class World(Place):
     def event(self, name: str, later: float = 0.0, **changes: Any) -> Ended:
         """Send a recorded payload through its registered command, some seconds later than now."""
         payload = self.payload(name, **({"transcript_path": ""} | changes))
-        command, environ = self.registered(payload["hook_event_name"]), self.environ(HOLDFAST_NOW=moment(later))
+        command, environ = (
+            self.registered(payload["hook_event_name"]),
+            self.environ(HOLDFAST_NOW=moment(later) if later else None),
+        )
         return processes.run(command, processes.encoded(payload), environ, self.root)
 
     def interrupted(self, act: Callable[[], None], name: str, **changes: Any) -> Ended:
@@ -219,8 +228,7 @@ class World(Place):
             process.stdin.flush()
             wait(lambda: not unread(process.stdin))
             act()
-            with suppress(BrokenPipeError):
-                stdout, stderr = process.communicate(data[len(data) // 2 :], timeout=LONG_S)
+            stdout, stderr = process.communicate(data[len(data) // 2 :], timeout=LONG_S)
         return Ended(process.returncode, stdout.decode(), stderr.decode(), 0.0)
 
     def agent(self, name: str, phase: str, later: float = 0.0) -> Ended:
@@ -232,6 +240,16 @@ class World(Place):
         """Send the event of a shell command that is about to run."""
         return self.event("PreToolUse-Bash", later, tool_input={"command": command})
 
+    def pass_time(self, seconds: float) -> None:
+        """Make what is compared with the clock older: what Holdfast keeps, and the folders of its package."""
+        for top in (self.state, self.package, self.python.parent):
+            for folder in (top, *top.parents):
+                if folder.is_relative_to(self.folder):
+                    older(folder, seconds)
+            for path in top.rglob("*"):
+                if path.is_dir() or top == self.state:
+                    older(path, seconds)
+
     def family(self) -> list[int]:
         """Return the processes of this home that haven't ended."""
         found = []
@@ -242,11 +260,12 @@ class World(Place):
                 found += [int(process.name)] if mine and not ended else []
         return found
 
-    def signal(self, number: int) -> None:
-        """Send a signal to all processes of this home."""
+    def signal(self, number: int, *, servers: bool = False) -> None:
+        """Send a signal to all processes of this home, or to those of servers only."""
         for pid in self.family():
             with suppress(OSError):
-                os.kill(pid, number)
+                if not servers or os.getsid(pid) != os.getsid(0):
+                    os.kill(pid, number)
 
     def end(self) -> None:
         """Kill all processes of this home."""
@@ -271,7 +290,7 @@ class World(Place):
 
     def warm(self) -> None:
         """Send events until a server answers them."""
-        age(self.state, 60.0)  # a server that was started and killed just now isn't started again at once
+        self.pass_time(60.0)  # a server that was started and killed just now isn't started again at once
         wait(lambda: f"Session {os.getsid(0)}" not in self.event("UserPromptSubmit").advice)
 
 
@@ -286,6 +305,13 @@ def wait(come: Callable[[], bool]) -> None:
 def unread(pipe: Any) -> int:
     """Return how many bytes of a pipe nobody has read yet."""
     return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+
+def older(path: Path, seconds: float) -> None:
+    """Make a file or folder look as if it had changed some seconds earlier."""
+    with suppress(FileNotFoundError):
+        info = path.lstat()
+        os.utime(path, (info.st_atime - seconds, info.st_mtime - seconds), follow_symlinks=False)
 
 
 def moment(later: float) -> str:
@@ -324,15 +350,6 @@ def replace(source: Path, target: Path, names: Iterable[Path]) -> None:
             shutil.copy(new, old)
 
 
-def age(folder: Path, seconds: float) -> None:
-    """Make all files of a folder older."""
-    for path in folder.rglob("*"):
-        with suppress(FileNotFoundError):
-            info = path.lstat()
-            times = (info.st_atime - seconds, info.st_mtime - seconds)
-            os.utime(path, times, follow_symlinks=False)
-
-
 def denies(text: str = "") -> Check:
     """Check that a tool call or a prompt is refused, for a reason that contains a text."""
 
@@ -359,14 +376,14 @@ def prints(text: str) -> Check:
     return lambda ended: text in ended.stdout and ended.stdout[:1] != "{"
 
 
-def warns(text: str) -> Check:
-    """Check that the user, and nobody else, is told a text."""
-    return lambda ended: list(ended.reply) == ["systemMessage"] and text in ended.reply["systemMessage"]
+def read(ended: Ended) -> bool:
+    """Check that what is printed can be read."""
+    return not ended.stdout or bool(ended.reply)
 
 
 def harmless(ended: Ended) -> bool:
     """Check that nothing is refused, and that what is printed can be read."""
-    return not ended.stdout or not denies()(ended)
+    return ended.stdout[:1] != "{" or not denies()(ended)
 
 
 def fault(where: str, ended: Ended, check: Check) -> list[str]:
@@ -387,7 +404,7 @@ SERVERS: dict[str, Callable[[World], None]] = {
 }
 
 
-@pytest.fixture(params=LAYOUTS, ids="-".join)
+@pytest.fixture(scope="module", params=LAYOUTS, ids="-".join)
 def world(request: pytest.FixtureRequest) -> Iterator[World]:
     """A home, saved, in which an earlier version is installed and a workflow is at its second phase."""
     revision, layout = request.param
@@ -462,10 +479,163 @@ def test_guards_refuse_and_events_are_answered_after_an_upgrade(world: World) ->
     faults = []
     for server, act in SERVERS.items():
         world.restore()
+        world.warm()
         act(world)
         world.upgrade()
         for when, (later, phase) in MOMENTS.items():
             for name, ended, check in answers(world, later, phase):
                 faults += fault(f"{server}, {when}, {name}", ended, check)
-            age(world.state, 3600.0)
-    assert faults == []
+            world.pass_time(3600.0)
+        wait(world.serves)
+        for command, check in COMMANDS.items():
+            faults += fault(f"new server, {command}", world.bash(command, 3600.0), check)
+    assert not faults, "\n".join(faults)
+
+
+def copy(source: Path, target: Path) -> None:
+    """Copy a folder, if there is one. Programs are linked: they are replaced and never changed in place."""
+    how = shutil.copy2 if source.name in ("home", "project") else os.link
+    if source.exists():
+        shutil.copytree(source, target, symlinks=True, copy_function=how)
+
+
+def half(world: World, *, first: bool) -> set[Path]:
+    """Return the first half of the package's files, by name, or the second."""
+    names = sorted(world.names())
+    return set(names[: len(names) // 2] if first else names[len(names) // 2 :])
+
+
+def cut(file: Path, share: float = 0.5) -> None:
+    """Leave the first half of a file, or another share of it."""
+    text = file.read_bytes()
+    file.unlink()
+    file.write_bytes(text[: int(len(text) * share)])
+
+
+# what is done to the files of the earlier version → how, and whether Holdfast can't run then
+HALVES: dict[str, tuple[Callable[[World], object], bool]] = {
+    "no package": (lambda world: shutil.rmtree(world.package), True),
+    "an empty package": (lambda world: (shutil.rmtree(world.package), world.package.mkdir()), True),
+    "no relay.py": (lambda world: (world.package / "relay.py").unlink(), True),
+    "an empty relay.py": (lambda world: cut(world.package / "relay.py", 0), True),
+    "half a relay.py": (lambda world: cut(world.package / "relay.py"), True),
+    "relay.py is new": (lambda world: world.renew([Path("relay.py")]), False),
+    "all but relay.py is new": (lambda world: world.renew(world.names() - {Path("relay.py")}), False),
+    "the first half is new": (lambda world: world.renew(half(world, first=True)), False),
+    "the second half is new": (lambda world: world.renew(half(world, first=False)), False),
+    "only new modules are missing": (lambda world: world.renew(world.names() & files(world.package)), False),
+    "no engine.py": (lambda world: (world.package / "engine.py").unlink(), True),
+    "no pluggy": (lambda world: (world.site / "pluggy").unlink(), True),
+    "no shipped handlers": (lambda world: shutil.rmtree(world.handlers), False),
+    "no interpreter": (lambda world: world.python.unlink(), True),
+}
+ALIVE = ("no package", "no relay.py", "the first half is new", "the second half is new")
+"""The states of the files at which a server of the earlier version is tried as well; it ends once it sees them."""
+
+
+def test_a_half_replaced_package_refuses_what_is_guarded(world: World) -> None:
+    """Whatever is missing or mixed at that moment. Where nothing is guarded, nobody hears of it but the user."""
+    faults = []
+    for server, states in (("dead", HALVES), ("alive", ALIVE)):
+        for state in states:
+            world.restore()
+            act, gone = HALVES[state]
+            if server == "alive":
+                world.warm()
+            act(world)
+            sure = gone and server == "dead"  # else Holdfast may answer
+            where = f"{server}, {state}"
+            faults += fault(f"{where}, rm", world.bash("rm -rf /"), denies())
+            faults += fault(f"{where}, ls", world.bash("ls"), denies() if sure else read)
+            for name in ("PostToolUse-Bash", "PreCompact-auto", "SessionStart-startup"):
+                faults += fault(f"{where}, {name}", world.event(name), silent if sure else harmless)
+            if gone and (world.package / "relay.py").exists() and world.python.exists():
+                # Without those the earlier version takes itself for removed after a minute.
+                world.pass_time(3600.0)
+                faults += fault(f"{where}, an hour later", world.bash("ls"), denies())
+    assert not faults, "\n".join(faults)
+
+
+# what happens while half of an event's payload has been read → whether a server answers it, and what happens
+BEGUN: dict[str, tuple[bool, Callable[[World], object]]] = {
+    "a server answers, the package is replaced": (True, lambda world: world.upgrade()),
+    "a server answers, the package is missing": (True, lambda world: shutil.rmtree(world.package)),
+    "a server answers, the package is replaced, the server is killed": (
+        True,
+        lambda world: (world.upgrade(), world.signal(signal.SIGKILL, servers=True)),
+    ),
+    "no server answers, the package is replaced": (False, lambda world: world.upgrade()),
+    "no server answers, the package is missing": (False, lambda world: shutil.rmtree(world.package)),
+}
+
+
+def test_an_event_that_has_begun_is_refused_whatever_happens_to_the_package(world: World) -> None:
+    """By what is loaded already, or by what is left."""
+    faults = []
+    for name, (warm, act) in BEGUN.items():
+        world.restore()
+        if warm:
+            world.warm()
+        asked = {"tool_input": {"command": "rm -rf /"}}
+        faults += fault(name, world.interrupted(partial(act, world), "PreToolUse-Bash", **asked), denies())
+    assert not faults, "\n".join(faults)
+
+
+def test_a_guard_that_the_earlier_version_knew_stays_known(world: World) -> None:
+    """If its file breaks or vanishes; and what refuses for a missing package knows the guards of the new version."""
+    faults = []
+    mine = world.home / ".config/holdfast/handlers/mine.py"
+    for name, act in {"broken": lambda: mine.write_text("def"), "gone": mine.unlink}.items():
+        world.restore()
+        world.upgrade()
+        act()
+        faults += fault(f"the guard is {name}", world.bash("ls"), denies("mine.py"))
+    world.restore()
+    world.upgrade()
+    world.user_handler("second", SECOND)
+    asked = {"prompt": "my password is 1234"}
+    faults += fault("a new guard", world.event("UserPromptSubmit", **asked), denies("no passwords"))
+    world.end()
+    world.package.rename(world.package.with_name("away"))
+    faults += fault("a new guard, no package", world.event("UserPromptSubmit", **asked), denies())
+    faults += fault("an earlier guard, no package", world.bash("ls"), denies())
+    assert not faults, "\n".join(faults)
+
+
+def test_install_and_uninstall_after_an_upgrade_leave_nothing(world: World) -> None:
+    """Also if the new version was never installed. What Holdfast remembers stays until it is told to forget that."""
+    faults = []
+    for install in (True, False):
+        world.restore()
+        world.warm()
+        if not install:
+            world.signal(signal.SIGSTOP)
+        world.upgrade()
+        world.event("SessionStart-startup")
+        if install:
+            world.holdfast("install", "--scope", "user")
+            world.warm()
+            for command, check in COMMANDS.items():
+                faults += fault(f"installed again, {command}", world.bash(command), check)
+            found = json.loads(world.holdfast("doctor", "--json", code=None).stdout)["findings"]
+            faults += [f"doctor: {each}" for each in found if each["level"] in ("error", "problem")]
+        world.holdfast("uninstall", "--scope", "user")
+        assert world.family() == []
+        state = world.state.relative_to(world.home)
+        assert {path for path in changed(world, "home") if not path.is_relative_to(state)} == set(), install
+        world.holdfast("forget", "--everything", "--yes")
+        kept = [path for path in world.state.rglob("*") if path.is_file() and b"Calculator" in path.read_bytes()]
+        assert kept == [], install
+        own = {"state/workflow.json", "state/.gitignore", "workflow_state_system.md"}
+        assert changed(world, "project") == {Path(".claude") / name for name in own}, install
+        world.holdfast("uninstall", "--scope", "user", "--purge", "--yes")
+        assert changed(world, "home") == set(), install
+    assert not faults, "\n".join(faults)
+
+
+def changed(world: World, name: str) -> set[Path]:
+    """Return the files of the home or the project that aren't as before the first install."""
+    before, now = world.folder / "before" / name, world.folder / name
+    both = files(before) & files(now)
+    differ = {path for path in both if (before / path).read_bytes() != (now / path).read_bytes()}
+    return (files(before) ^ files(now)) | differ
