@@ -217,7 +217,7 @@ class World(Place):
         )
         return processes.run(command, processes.encoded(payload), environ, self.root)
 
-    def interrupted(self, act: Callable[[], None], name: str, **changes: Any) -> Ended:
+    def interrupted(self, act: Callable[[], object], name: str, **changes: Any) -> Ended:
         """Send a payload of which a half has been read when something happens; the rest follows."""
         payload = self.payload(name, **({"transcript_path": ""} | changes))
         data, pipe = processes.encoded(payload), subprocess.PIPE
@@ -505,6 +505,18 @@ def half(world: World, *, first: bool) -> set[Path]:
     return set(names[: len(names) // 2] if first else names[len(names) // 2 :])
 
 
+def empty(world: World) -> None:
+    """Remove what is in the package's folder."""
+    shutil.rmtree(world.package)
+    world.package.mkdir()
+
+
+def upgraded_and_killed(world: World) -> None:
+    """Replace the package, then kill the server with all that it has started."""
+    world.upgrade()
+    world.signal(signal.SIGKILL, servers=True)
+
+
 def cut(file: Path, share: float = 0.5) -> None:
     """Leave the first half of a file, or another share of it."""
     text = file.read_bytes()
@@ -515,7 +527,7 @@ def cut(file: Path, share: float = 0.5) -> None:
 # what is done to the files of the earlier version → how, and whether Holdfast can't run then
 HALVES: dict[str, tuple[Callable[[World], object], bool]] = {
     "no package": (lambda world: shutil.rmtree(world.package), True),
-    "an empty package": (lambda world: (shutil.rmtree(world.package), world.package.mkdir()), True),
+    "an empty package": (empty, True),
     "no relay.py": (lambda world: (world.package / "relay.py").unlink(), True),
     "an empty relay.py": (lambda world: cut(world.package / "relay.py", 0), True),
     "half a relay.py": (lambda world: cut(world.package / "relay.py"), True),
@@ -560,10 +572,7 @@ def test_a_half_replaced_package_refuses_what_is_guarded(world: World) -> None:
 BEGUN: dict[str, tuple[bool, Callable[[World], object]]] = {
     "a server answers, the package is replaced": (True, lambda world: world.upgrade()),
     "a server answers, the package is missing": (True, lambda world: shutil.rmtree(world.package)),
-    "a server answers, the package is replaced, the server is killed": (
-        True,
-        lambda world: (world.upgrade(), world.signal(signal.SIGKILL, servers=True)),
-    ),
+    "a server answers, the package is replaced, the server is killed": (True, upgraded_and_killed),
     "no server answers, the package is replaced": (False, lambda world: world.upgrade()),
     "no server answers, the package is missing": (False, lambda world: shutil.rmtree(world.package)),
 }
@@ -576,7 +585,7 @@ def test_an_event_that_has_begun_is_refused_whatever_happens_to_the_package(worl
         world.restore()
         if warm:
             world.warm()
-        asked = {"tool_input": {"command": "rm -rf /"}}
+        asked: dict[str, Any] = {"tool_input": {"command": "rm -rf /"}}
         faults += fault(name, world.interrupted(partial(act, world), "PreToolUse-Bash", **asked), denies())
     assert not faults, "\n".join(faults)
 
@@ -585,15 +594,17 @@ def test_a_guard_that_the_earlier_version_knew_stays_known(world: World) -> None
     """If its file breaks or vanishes; and what refuses for a missing package knows the guards of the new version."""
     faults = []
     mine = world.home / ".config/holdfast/handlers/mine.py"
-    for name, act in {"broken": lambda: mine.write_text("def"), "gone": mine.unlink}.items():
+    for name in ("broken", "gone"):
         world.restore()
         world.upgrade()
-        act()
+        mine.write_text("def")
+        if name == "gone":
+            mine.unlink()
         faults += fault(f"the guard is {name}", world.bash("ls"), denies("mine.py"))
     world.restore()
     world.upgrade()
     world.user_handler("second", SECOND)
-    asked = {"prompt": "my password is 1234"}
+    asked: dict[str, Any] = {"prompt": "my password is 1234"}
     faults += fault("a new guard", world.event("UserPromptSubmit", **asked), denies("no passwords"))
     world.end()
     world.package.rename(world.package.with_name("away"))
@@ -629,7 +640,7 @@ def test_install_and_uninstall_after_an_upgrade_leave_nothing(world: World) -> N
         own = {"state/workflow.json", "state/.gitignore", "workflow_state_system.md"}
         assert changed(world, "project") == {Path(".claude") / name for name in own}, install
         world.holdfast("uninstall", "--scope", "user", "--purge", "--yes")
-        assert changed(world, "home") == set(), install
+        assert not world.state.exists(), install
     assert not faults, "\n".join(faults)
 
 
