@@ -631,7 +631,7 @@ def test_install_and_uninstall_after_an_upgrade_leave_nothing(world: World) -> N
             found = json.loads(world.holdfast("doctor", "--json", code=None).stdout)["findings"]
             faults += [f"doctor: {each}" for each in found if each["level"] in ("error", "problem")]
         world.holdfast("uninstall", "--scope", "user")
-        assert world.family() == []
+        wait(lambda: not world.family())
         state = world.state.relative_to(world.home)
         assert {path for path in changed(world, "home") if not path.is_relative_to(state)} == set(), install
         world.holdfast("forget", "--everything", "--yes")
