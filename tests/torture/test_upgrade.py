@@ -291,7 +291,11 @@ class World(Place):
     def warm(self) -> None:
         """Send events until a server answers them."""
         self.pass_time(60.0)  # a server that was started and killed just now isn't started again at once
-        wait("a server answers", lambda: f"Session {os.getsid(0)}" not in self.event("UserPromptSubmit").advice)
+        wait("a server answers", lambda: self.answering() not in ("", str(os.getsid(0))))
+
+    def answering(self) -> str:
+        """Return the session of the process that answers an event; a server has its own."""
+        return self.event("UserPromptSubmit").advice.partition("Session ")[2].rstrip(".")
 
 
 def wait(what: str, come: Callable[[], bool]) -> None:
