@@ -487,9 +487,9 @@ def test_guards_refuse_and_events_are_answered_after_an_upgrade(world: World) ->
         act(world)
         world.upgrade()
         for when, (later, phase) in MOMENTS.items():
+            world.pass_time(later)
             for name, ended, check in answers(world, later, phase):
                 faults += fault(f"{server}, {when}, {name}", ended, check)
-            world.pass_time(3600.0)
         if faults:
             continue
         wait("a new server listens", world.serves)
