@@ -56,7 +56,7 @@ def run(request: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
         if not child:
             for number, file in enumerate((given, out, err)):
                 os.dup2(file.fileno(), number)
-            sys.meta_path.insert(0, Recorder(names.fileno()))  # type: ignore[arg-type]
+            sys.meta_path.insert(0, Recorder(names.fileno()))
             become(**request)
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         printed = []
@@ -82,7 +82,7 @@ def become(argv: list[str], environ: dict[str, str], cwd: str, stdin: str) -> No
     except SystemExit as end:
         code = end.code or 0
     except BaseException:  # noqa: BLE001 - printed, as the interpreter does
-        sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
+        sys.excepthook(*sys.exc_info())
     finally:
         sys.stdout.flush()
         sys.stderr.flush()

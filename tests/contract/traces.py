@@ -315,9 +315,9 @@ def _alike(text: str, others: Mapping[str, str]) -> str:
 def _diff(old: str, new: str) -> Iterator[str]:
     """Yield what differs, after the line before it; of lines that differ in a time only, the keys and the times."""
     before, after = old.splitlines(), new.splitlines()
-    masked = [[_TIME.sub("", line) for line in lines] for lines in (before, after)]
+    masked = [_TIME.sub("", line) for line in before], [_TIME.sub("", line) for line in after]
     times = []
-    for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, *masked, autojunk=False).get_opcodes():
+    for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, masked[0], masked[1], autojunk=False).get_opcodes():
         if tag == "equal":
             times += [b.strip(" ,") for a, b in zip(before[i1:i2], after[j1:j2], strict=True) if a != b]
             continue
