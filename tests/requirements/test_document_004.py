@@ -344,7 +344,7 @@ def test_the_long_display_is_the_documents(tmp_path: Path, monkeypatch: pytest.M
     assert holdfast("skills", "resume", name, "--yes", root=tmp_path).out == SHOWN + RESUMED
 
 
-def test_what_is_old_goes_exactly_then(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_files_are_removed_after_24_hours_and_7_days(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     """R004-38 and I004-4: 24 hours and 7 days to the second, *.json alone, and out of the index."""
     at = clock.now().replace(microsecond=0)
     monkeypatch.setenv("HOLDFAST_NOW", clock.stamp(at))
@@ -422,7 +422,7 @@ def test_a_folder_finds_the_run_of_its_feature(scene: Scene) -> None:
         assert [each.path for each in adapter.asked(project, "dev", key)] == [scene.path()], key
 
 
-def test_what_is_given_up_has_its_reason(scene: Scene) -> None:
+def test_abandoned_workflow_keeps_its_reason(scene: Scene) -> None:
     """I004-19: it moves away and is never restored."""
     scene.dev()
     scene.run("abandon", "Too early")
