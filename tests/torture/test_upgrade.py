@@ -626,7 +626,7 @@ def test_a_guard_that_the_earlier_version_knew_stays_known(world: World) -> None
 
 
 def test_install_and_uninstall_after_an_upgrade_leave_nothing(world: World) -> None:
-    """With a server that hangs, and without an install of the new version too. What is remembered stays until `forget`."""
+    """With a server that hangs, and also without an install of the new version. The memory stays until `forget`."""
     faults = []
     for install in (True, False):
         world.restore()
