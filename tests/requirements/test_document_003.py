@@ -26,12 +26,12 @@ from holdfast.formats.orchestrator import (
 from holdfast.formats.orchestrator.run import Run
 from holdfast.formats.orchestrator.supervision import Conflict
 from tests.commandline import holdfast
-from tests.formats.orchestrator.conftest import EXAMPLE
+from tests.requirements.document_003 import EXAMPLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.formats.orchestrator.conftest import Scene
+    from tests.requirements.document_003 import Scene
 
 FIXED = Conflict("pattern", "low", "auto_fix", "Fixed naming in 3 files")
 
@@ -300,7 +300,7 @@ def test_a_change_is_whole_or_not_there(scene: Scene) -> None:
 
 
 def test_the_six_queries_answer_and_write_nothing(scene: Scene) -> None:
-    """R003-25: on the document's example; `test_commands.py` compares them with jq."""
+    """R003-25: on the document's example; `test_document_003_commands.py` compares them with jq."""
     scene.put(EXAMPLE)
     when = scene.path.stat().st_mtime_ns
     found = {

@@ -11,10 +11,8 @@ import pytest
 
 from holdfast.formats.orchestrator import store, transitions
 from tests.commandline import holdfast
-from tests.formats.orchestrator.conftest import EXAMPLE
-from tests.formats.orchestrator.test_coordination import configure
-from tests.formats.orchestrator.test_events import state
 from tests.handmade import workspace
+from tests.requirements.document_003 import EXAMPLE, configure, state
 from tests.signals import Agent
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from holdfast.formats.orchestrator import adapter, check, learnings, run, schema
 from holdfast.workflow import statefile
 
 if TYPE_CHECKING:
-    from tests.formats.orchestrator.conftest import Scene
+    from tests.requirements.document_003 import Scene
 
 TASKS = 600
 

@@ -13,14 +13,14 @@ import pytest
 from holdfast.errors import BrokenError, StateError
 from holdfast.formats.orchestrator import brief, checks, learnings, locks, schema, snapshots, taskdoc, transitions
 from holdfast.sessions.workspace import Workspace
-from tests.formats.orchestrator.conftest import DOCUMENT
+from tests.requirements.document_003 import DOCUMENT
 from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from holdfast.formats.orchestrator.run import Run
-    from tests.formats.orchestrator.conftest import Scene
+    from tests.requirements.document_003 import Scene
 
 SECRET = (
     "# Secret title\n\n### Phase 1: P\n\n#### Task 1.1: Secret name\n\nSecret text\n\n**Success criteria**:\n- Secret\n"

@@ -12,17 +12,12 @@ from holdfast.files import document
 from holdfast.formats.orchestrator import adapter, check, checks, schema, store, view
 from holdfast.formats.orchestrator.run import Run
 from holdfast.sessions.workspace import Workspace
-from tests.formats.orchestrator.conftest import EXAMPLE
+from tests.requirements.document_003 import DRIFTED, EXAMPLE
 from tests.tables import each_row
 
 if TYPE_CHECKING:
-    from tests.formats.orchestrator.conftest import Scene
+    from tests.requirements.document_003 import Scene
 
-DRIFTED: dict[str, Any] = {
-    "orchestrator": {"status": "executing", "current_task": "1.2"},
-    "pending_tasks": ["1.1: Fetch prices"],
-    "safety_bounds": {"max_cost": 10, "max_time_hours": 2},
-}
 HANDOVER = {"timestamp": "2026-01-15", "phase": "x", "completed_todos": [], "next_steps": []}
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.errors import BrokenError
 from holdfast.formats.orchestrator import taskdoc
-from tests.formats.orchestrator.conftest import DOCUMENT
+from tests.requirements.document_003 import DOCUMENT
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -30,7 +30,7 @@ from tests.formats.memory import Memory
 
 if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
-    from tests.formats.orchestrator.conftest import Scene
+    from tests.requirements.document_003 import Scene
 
 
 def test_a_run_begins_in_planning_with_the_documents_tasks_and_bounds(scene: Scene) -> None:

@@ -12,8 +12,7 @@ import pytest
 from holdfast.formats.orchestrator import queries
 from holdfast.install.installer import ALLOW_RULES
 from tests.commandline import Said, holdfast
-from tests.formats.orchestrator.conftest import DOCUMENT, EXAMPLE
-from tests.formats.orchestrator.test_schema import DRIFTED
+from tests.requirements.document_003 import DOCUMENT, DRIFTED, EXAMPLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable

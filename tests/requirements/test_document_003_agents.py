@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import config_model, paths
+from holdfast import config_model
 from holdfast.config_keys import Config, Price
 from holdfast.files.transcript import Tokens
 from holdfast.formats.orchestrator import checks, prices
 from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
-from tests.formats.orchestrator.conftest import DOCUMENT
-from tests.formats.orchestrator.test_events import executor, state
+from tests.requirements.document_003 import DOCUMENT, configure, executor, state
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,12 +39,6 @@ def project(holdfast_project: Callable[..., HoldfastProject], monkeypatch: pytes
 
 def run(project: HoldfastProject, *words: str, code: int = 0) -> Any:
     return holdfast("orchestrator", *words, root=project.root, session=project.session, code=code)
-
-
-def configure(text: str) -> None:
-    path = paths.user_config()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
 
 
 def message(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.commandline import holdfast
-from tests.formats.orchestrator.conftest import DOCUMENT
+from tests.requirements.document_003 import DOCUMENT, executor, state
 from tests.signals import Agent
 
 if TYPE_CHECKING:
@@ -24,15 +24,6 @@ def project(holdfast_project: Callable[..., HoldfastProject]) -> HoldfastProject
     for words in (("start", str(made.root / "auth.md")), ("approve",)):
         holdfast("orchestrator", *words, root=made.root, session=made.session)
     return made
-
-
-def state(project: HoldfastProject) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((project.root / ".claude/agent-state.json").read_bytes())
-    return found
-
-
-def executor(project: HoldfastProject, task: str, number: int = 1) -> Agent:
-    return Agent(project, f"Task {task}", "task-executor", "Do it.", number=number)
 
 
 def test_an_agent_moves_its_task(project: HoldfastProject) -> None:

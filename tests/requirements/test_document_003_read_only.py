@@ -13,7 +13,7 @@ import pytest
 from holdfast import clock
 from holdfast.formats.orchestrator import schema
 from tests.commandline import holdfast
-from tests.formats.orchestrator.conftest import DOCUMENT
+from tests.requirements.document_003 import DOCUMENT
 from tests.signals import Agent
 
 if TYPE_CHECKING:
