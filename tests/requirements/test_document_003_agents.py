@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import config_model
 from holdfast.config_keys import Config, Price
 from holdfast.files.transcript import Tokens
 from holdfast.formats.orchestrator import checks, prices
@@ -152,19 +151,6 @@ def test_the_cost_of_a_task_that_its_agent_finished_itself_is_filled_in(project:
     assert run(project, "check").out.strip() == "The state and its task document agree."
 
 
-def test_an_attempt_that_failed_costs_too(project: HoldfastProject) -> None:
-    """An API error ends it; the next attempt's cost is added."""
-    agent = executor(project, "1.1")
-    agent.about_to()
-    path = transcript(project, message(1))
-    agent.fire_aside("SubagentStop", **agent._whole, last_assistant_message="", agent_transcript_path=path)
-    agent.died()
-    agent.returned("")
-    assert state(project)["safety_bounds"]["cost_so_far"] == "$4.50"
-    entry = work(project, message(2), number=2)
-    assert (entry["cost"], entry["iterations"]) == ("$9.00", 2)
-
-
 def test_your_own_prices_go_first() -> None:
     """For a model with or without the date in its name; what you leave out follows from the price of input."""
     used = {"claude-sonnet-4-5-20250929": Tokens(1_000_000, 1_000_000, cache_read=1_000_000)}
@@ -236,15 +222,6 @@ def test_the_main_conversations_commits_and_tests_are_read_at_three_events(
     assert (project.root / ".claude/agent-state.extra.json").read_bytes() == before
 
 
-def test_two_tasks_at_work_share_no_result(project: HoldfastProject) -> None:
-    """Nobody knows whose it is."""
-    for task in ("1.1", "1.2"):
-        run(project, "task", "start", task)
-    path = transcript(project, shell(1, "git commit -m x", "[main ccccccc] x"), name="main.jsonl")
-    project.fire("Stop", transcript_path=path)
-    assert "commits" not in project.fire("SessionStart", "SessionStart-compact").context
-
-
 @pytest.mark.parametrize("mode", ["ask", "deny"])
 @pytest.mark.parametrize("bound", ["cost", "time", "iterations"])
 def test_a_bound_that_is_used_up_holds_the_next_launch(
@@ -278,17 +255,6 @@ def test_a_bound_that_is_used_up_holds_the_next_launch(
     run(project, "bounds", "extend", *extend)
     executor(project, task, 8).about_to()
     assert any(each["task"] == task and each["status"] == "in_progress" for each in state(project)["active_agents"])
-
-
-def test_a_launch_that_a_person_allowed_counts(project: HoldfastProject) -> None:
-    """Its task starts as the call returns, and it is completed."""
-    configure('hold = "ask"\n')
-    run(project, "task", "finish", "1.1", "--cost", "1.00")
-    agent = executor(project, "1.2", 7)
-    agent.about_to()
-    agent.stopped()
-    agent.returned()
-    assert [each["task"] for each in state(project)["completed_tasks"]] == ["1.1", "1.2"]
 
 
 def test_no_launch_is_held_if_that_is_off_or_below_the_bound(project: HoldfastProject) -> None:
@@ -357,13 +323,6 @@ def test_an_edit_locks_its_file_and_a_conflict_is_asked_about(
     edits(project, second, "src/a.py").assert_silent()
 
 
-def test_the_main_conversation_locks_nothing(project: HoldfastProject, two: tuple[Agent, Agent]) -> None:
-    """It has no end that would free the file."""
-    edits(project, None, "src/a.py").assert_silent()
-    edits(project, two[0], "src/a.py").assert_silent()
-    assert [each["owner"] for each in locks(project)] == [two[0].run]
-
-
 def test_a_lock_expires(project: HoldfastProject, two: tuple[Agent, Agent], monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten minutes after the agent's last edit."""
     edits(project, two[0], "src/a.py")
@@ -377,19 +336,6 @@ def test_a_lock_expires(project: HoldfastProject, two: tuple[Agent, Agent], monk
     monkeypatch.setenv("HOLDFAST_NOW", "2026-11-20T10:18:00Z")
     edits(project, two[1], "src/a.py").assert_silent()
     assert [each["owner"] for each in locks(project)] == [two[1].run]
-
-
-def test_the_lock_of_an_agent_that_is_gone_is_free(project: HoldfastProject, two: tuple[Agent, Agent]) -> None:
-    """Whoever it was, if nothing says that it runs."""
-    dead = {
-        "path": "src/a.py",
-        "owner": "a-dead",
-        "acquired": "2026-11-20T09:59:00Z",
-        "expires": "2099-01-01T00:00:00Z",
-    }
-    (project.root / ".claude/locks.json").write_text(json.dumps({"locks": [dead]}))
-    edits(project, two[0], "src/a.py").assert_silent()
-    assert [each["owner"] for each in locks(project)] == [two[0].run]
 
 
 def test_locks_are_released_by_a_command(project: HoldfastProject, two: tuple[Agent, Agent]) -> None:
@@ -438,15 +384,6 @@ def test_nothing_is_locked_by_default_or_outside(project: HoldfastProject, two: 
 def doctor(project: HoldfastProject) -> str:
     """Return the lines of the check of the format's files."""
     return "\n".join(each.text for each in checks.findings(Workspace.open(project.root)))
-
-
-def test_doctor_names_another_programs_checkpoint(project: HoldfastProject) -> None:
-    """It is left alone, so the newest snapshot has its number only."""
-    path = project.root / ".claude/checkpoint.json"
-    path.write_text('{"todos": []}')
-    assert f"{path}: is another program's checkpoint" in doctor(project)
-    run(project, "checkpoint")
-    assert path.read_text() == '{"todos": []}'
 
 
 def test_old_checkpoints_go_with_their_entries(project: HoldfastProject) -> None:
@@ -509,31 +446,3 @@ def test_check_and_doctor_name_what_speaks_against_the_state(
     found = [(each.text, each.remedy) for each in checks.findings(Workspace.open(project.root))]
     assert {remedy for text, remedy in found if "prune" in text} == {"holdfast orchestrator agents prune 1.1"}
     assert {remedy for text, remedy in found if "commit" in text} == {"holdfast orchestrator check"}
-
-
-def test_a_phase_is_finished_without_its_number(project: HoldfastProject) -> None:
-    """The current one is meant."""
-    run(project, "task", "finish", "1.1")
-    assert "1.2 is not completed" in run(project, "phase", "finish", code=1).err
-    run(project, "task", "finish", "1.2")
-    run(project, "phase", "finish", "--issue-url", "https://example.org/1")
-    assert [each["issue_url"] for each in state(project)["milestones"]] == ["https://example.org/1"]
-
-
-def test_a_cost_of_which_an_earlier_part_is_unknown_stays_unknown(project: HoldfastProject) -> None:
-    """Only the last attempt's cost can be filled in."""
-    executor(project, "1.1").about_to()
-    run(project, "task", "fail", "1.1", "--reason", "no luck")
-    agent = executor(project, "1.1", 2)
-    agent.about_to()
-    run(project, "task", "finish", "1.1")
-    end(project, agent, message(1))
-    assert state(project)["completed_tasks"][0]["cost"] == "unknown"
-    assert state(project)["safety_bounds"]["cost_so_far"] == "$0.00"
-
-
-@pytest.mark.parametrize("name", ["claude-new-20260101", "claude-new"])
-def test_your_price_may_name_a_model_with_its_date_or_without(name: str) -> None:
-    """The client names it with the date."""
-    config = config_model.validated({"prices": {name: {"input": 3, "output": 15}}})
-    assert prices.cost({"claude-new-20260101": Tokens(1_000_000, 0, 0, 0, 0)}, config) == "$3.00"

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.formats.orchestrator import queries
 from holdfast.install.installer import ALLOW_RULES
 from tests.commandline import Said, holdfast
 from tests.requirements.document_003 import DOCUMENT, DRIFTED, EXAMPLE
@@ -147,18 +144,6 @@ def test_what_contradicts_itself_says_what_to_do(root: Path, started: Command) -
     assert all(f"fix: {way}" in doctor for way in ("`holdfast orchestrator approve`", "holdfast orchestrator repair\n"))
 
 
-def test_a_broken_state_is_told_of_by_whatever_reads_or_changes_it(root: Path, started: Command) -> None:
-    """The last content is used, and what the file held is kept."""
-    path = root / ".claude/agent-state.json"
-    for words in (("query", "status"), ("task", "start", "1.1"), ("repair",)):
-        path.write_text("{")
-        said = started(*words)
-        assert "is not JSON" in said.out + said.err
-        assert "the last content Holdfast kept is used" in said.out + said.err
-    assert [each.read_text() for each in path.parent.glob("*.corrupt-*")] == ["{", "{"]
-    assert started("repair").out == "Nothing to repair.\n"
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -218,22 +203,6 @@ def test_without_a_run_each_verb_says_how_to_begin_one(run: Command) -> None:
         assert "holdfast orchestrator start TASK_DOC" in run(*words, code=1).err
 
 
-@pytest.mark.parametrize("action", ["re_plan", "auto_fix", "pass"])
-def test_an_intervention_moves_counters_and_list_together(root: Path, started: Command, action: str) -> None:
-    """And a checkpoint of the state before it is written, unless nothing was done about it."""
-    started("supervise", "pre_task", "--task", "1.1")
-    words = ("--conflict", "api", "--severity", "high", "--action", action, "--resolution", "Used the old one")
-    started("supervise", "post_task", "--task", "1.1", *words)
-
-    supervisor = state(root)["supervisor"]
-    assert supervisor["checks_performed"] == 2
-    assert supervisor["conflicts_detected"] == len(supervisor["interventions"]) == 1
-    assert supervisor["re_plans_triggered"] == (action == "re_plan")
-    assert supervisor["auto_fixes_applied"] == (action == "auto_fix")
-    snapshots = [json.loads(each.read_bytes()) for each in (root / ".claude").glob("checkpoint-*.json")]
-    assert [each["supervisor"]["interventions"] for each in snapshots] == [[]] * (action != "pass")
-
-
 def test_learnings_are_in_the_state_and_in_the_log(root: Path, started: Command) -> None:
     """The log is only ever appended to, whatever its last writer left."""
     log = root / ".claude/learnings.jsonl"
@@ -249,68 +218,6 @@ def test_learnings_are_in_the_state_and_in_the_log(root: Path, started: Command)
     shown = started("task", "show", "1.1").out
     assert "Never hard-code" in shown
     assert "- model updated" in shown
-
-
-@pytest.mark.parametrize("question", JQ)
-@pytest.mark.parametrize("made", ["example", "ours"])
-@pytest.mark.skipif(shutil.which("jq") is None, reason="jq isn't installed")
-def test_the_documents_queries_answer_as_ours_do(root: Path, run: Command, question: str, made: str) -> None:
-    """Run by the real jq, on the document's example and on a state that Holdfast wrote."""
-    path = root / ".claude/agent-state.json"
-    if made == "example":
-        path.parent.mkdir()
-        path.write_bytes(EXAMPLE)
-    else:
-        run("start", str(root / "auth.md"))
-        run("task", "finish", "1.1", "--cost", "0.20")
-        run("learn", "insight", "Look first")
-        words = ("--conflict", "api", "--severity", "low", "--action", "pass", "--resolution", "Fine")
-        run("supervise", "post_task", *words)
-    before = path.read_bytes()
-
-    said = subprocess.run(["jq", "-c", JQ[question], str(path)], capture_output=True, text=True, check=True).stdout
-    answers = [json.loads(line) for line in said.splitlines()]
-
-    ours = run("query", question, "--json").json
-    assert answers
-    assert (ours if isinstance(ours, list) else [ours]) == answers
-    assert path.read_bytes() == before
-    assert set(JQ) == set(queries.QUERIES)
-
-
-def test_a_broken_state_falls_back_to_the_newest_checkpoint_that_is_ours(root: Path, started: Command) -> None:
-    """R003-28, I003-15: whatever else lies there; the original is kept beside it, and the next verb says so."""
-    for id_ in ("1.1", "1.2"):
-        started("task", "finish", id_, "--cost", "0.1")
-    holdfast("forget", "--everything", "--yes", root=root)  # nothing but the files is left
-    folder = root / ".claude"
-    (folder / "checkpoint-007.json").write_text('{"todos": []}')
-    (folder / "checkpoint-008.json").write_text('{"orchestrator": {')
-    (folder / "agent-state.json").write_text('{"orchestrator": {"status": "exec')
-
-    assert "checkpoint-001.json" in started("check", code=1).out
-    assert (folder / "agent-state.json").read_text().endswith("exec")
-    said = started("task", "start", "2.1").out
-
-    assert "checkpoint-001.json was restored" in said
-    assert [each.read_text() for each in folder.glob("agent-state.json.corrupt-*")] == [
-        '{"orchestrator": {"status": "exec'
-    ]
-    assert [each["task"] for each in state(root)["completed_tasks"]] == ["1.1", "1.2"]
-
-
-def test_a_broken_state_names_the_command_that_puts_it_back(root: Path, started: Command) -> None:
-    """The command's own output doesn't name it again."""
-    good = (root / ".claude/agent-state.json").read_bytes()
-    (root / ".claude/agent-state.json").write_text('{"orchestrator": {"status": "exec')
-
-    assert "`holdfast doctor --fix` puts it back" in holdfast("list", root=root).err
-    told = holdfast("doctor", root=root, code=1).out
-    assert "fix: holdfast doctor --fix\n" in told
-    assert "put it back" not in told
-    assert "puts it back" not in told
-    holdfast("doctor", "--fix", root=root, code=1)  # it isn't registered here
-    assert (root / ".claude/agent-state.json").read_bytes() == good
 
 
 def test_a_plan_is_approved_before_its_first_task(root: Path, run: Command) -> None:
@@ -354,19 +261,6 @@ def test_a_restore_is_shown_first_and_never_runs_git(root: Path, started: Comman
     assert state(root)["completed_tasks"] == []
 
 
-@pytest.mark.parametrize("log", ["", f"{'1' * 40} {'0123456789' * 4} A <a@b.c> 1768478400 +0000\tcommit: Model\n"])
-def test_a_commit_that_git_may_have_lost_is_said(root: Path, started: Command, log: str) -> None:
-    """History that was rewritten, or a shallow clone; a commit that HEAD was at is there, even if it was amended."""
-    (root / ".git/logs").mkdir(parents=True)
-    (root / ".git/HEAD").write_text("0123456789" * 4)
-    started("checkpoint")
-    assert "isn't in this clone's log" not in started("restore", "--dry-run").out
-    (root / ".git/HEAD").write_text("f" * 40)
-    (root / ".git/logs/HEAD").write_text(log)
-
-    assert ("`git log -1 012345678901` shows it" in started("restore", "--dry-run").out) == (not log)
-
-
 def test_a_drifted_state_is_taken_over_on_request_only(root: Path, run: Command) -> None:
     """Texts for tasks, numbers for money; the original is kept, and what can't be taken over is said."""
     path = root / ".claude/agent-state.json"
@@ -393,49 +287,6 @@ def test_a_drifted_state_is_taken_over_on_request_only(root: Path, run: Command)
     assert "state" not in run("import", str(root / "auth.md"), code=1).out
 
 
-@pytest.mark.parametrize(
-    ("head", "completed"), [({"current_phase": 1}, []), ({"current_phase": 9, "status": "done"}, ["1.1: Fetch prices"])]
-)
-def test_what_was_taken_over_has_nothing_wrong(
-    root: Path, run: Command, head: dict[str, Any], completed: list[str]
-) -> None:
-    """Whatever numbers and lists the state had, `check` finds nothing to say of what was made of it."""
-    path, doc = root / ".claude/agent-state.json", root / "one.md"
-    doc.write_text("### Phase 1: P\n#### Task 1.1: Fetch prices\n")
-    path.parent.mkdir()
-    given = {"status": "executing", "task_doc": "one.md", "total_phases": 1, **head}
-    path.write_text(
-        json.dumps({"orchestrator": given, "pending_tasks": ["1.1: Fetch prices"], "completed_tasks": completed})
-    )
-
-    run("import")
-
-    assert state(root)["orchestrator"]["task_doc"] == str(doc)
-    assert run("check").out.strip() == "The state and its task document agree."
-
-
-def test_a_finished_run_gets_no_checkpoint_of_a_review(root: Path, started: Command) -> None:
-    """It is refused before anything is written."""
-    for each in ("1.1", "1.2", "2.1"):
-        started("task", "skip", each)
-    started("complete")
-    before = state(root)
-
-    assert "which is final" in started("review", code=1).err
-    assert state(root) == before
-
-
-def test_a_document_outside_the_project_is_to_be_moved_into_it(root: Path, run: Command) -> None:
-    """It can't be put back: it is where the state says."""
-    doc = root.parent / "outside.md"
-    doc.write_text("#### Task 1.1: Look\n")
-    run("start", str(doc))
-    place = root / ".claude/agent-state.json"
-    place.write_text(place.read_text().replace("outside.md", "other.md"))
-    doc.rename(doc.with_name("other.md"))
-    assert "no run was started from it here; move it into the project" in run("check", code=1).out
-
-
 @pytest.mark.parametrize("spoil", ["gone", "a folder", "no task"])
 def test_a_task_document_that_names_nothing_is_reported(root: Path, started: Command, spoil: str) -> None:
     """What to do is said too; once the run is over, nobody needs it."""
@@ -452,31 +303,6 @@ def test_a_task_document_that_names_nothing_is_reported(root: Path, started: Com
     assert ("The task document can't be read: auth.md: " in told) is (spoil != "no task")
     started("fail", "given up")
     assert started("check").out == "The state and its task document agree.\n"
-
-
-@pytest.mark.parametrize(
-    ("name", "words", "said"),
-    [
-        (
-            "checkpoint-001.json",
-            ("restore", "checkpoint-001.json"),
-            "without a name, the newest checkpoint is restored",
-        ),
-        ("locks.json", ("locks",), "move it away"),
-        ("agent-state.json", ("task", "show", "1.1"), "`holdfast doctor` says what to do"),
-        ("../long.md", ("start", "long.md"), "name a Markdown file with a heading"),
-    ],
-)
-@pytest.mark.parametrize("raw", [b"", b"{", b"\0", b"x" * 5_000_000])
-def test_a_file_that_cannot_be_read_says_what_to_do(
-    root: Path, run: Command, name: str, words: tuple[str, ...], said: str, raw: bytes
-) -> None:
-    """Whichever file of a run it is, and whatever is wrong with it."""
-    (root / ".claude").mkdir()
-    (root / ".claude" / name).write_bytes(raw)
-    told = run(*words, code=1).err
-    assert name.rpartition("/")[2] in told
-    assert said in told or "names no task; give it a heading" in told
 
 
 def test_an_import_keeps_what_it_understood(root: Path, run: Command) -> None:
@@ -499,25 +325,6 @@ def test_an_import_keeps_what_it_understood(root: Path, run: Command) -> None:
     assert '"By hand"' in said
     assert state(root)["orchestrator"]["total_phases"] == 2
     assert "no such file; name the file that holds the state" in run("import", "nope.json", code=1).err
-
-
-def test_another_programs_file_says_how_to_make_room(root: Path, run: Command) -> None:
-    """Nothing is begun over it."""
-    path = root / ".claude/agent-state.json"
-    path.parent.mkdir()
-    path.write_text('{"agents": 3}')
-
-    assert "move it away to start a run here" in run("start", str(root / "auth.md"), code=1).err
-    assert path.read_text() == '{"agents": 3}'
-
-
-def test_a_check_of_a_broken_state_names_the_file_and_what_puts_it_back(root: Path, started: Command) -> None:
-    """As `holdfast status` does."""
-    (root / ".claude/agent-state.json").write_text("{")
-
-    said = started("check", code=1).out.splitlines()
-    assert said[0].startswith(f"{root}/.claude/agent-state.json: is not JSON: ")
-    assert "holdfast doctor --fix" in said[0]
 
 
 def test_repair_mends_what_has_one_answer(root: Path, run: Command) -> None:
@@ -567,21 +374,6 @@ def test_the_general_verbs_work_too(root: Path) -> None:
     assert state(root)["orchestrator"]["status"] == "completed"
     holdfast("start", "auth.md", "--format", "orchestrator", root=root)
     assert holdfast("show", "--json", root=root).json["title"] == "User auth"
-
-
-@pytest.mark.parametrize(
-    "content", ["{}", '{"checkpoints": []}', '{"current_step": 1, "total_steps": 2, "status": "x"}']
-)
-def test_the_doctor_names_a_file_that_is_left_alone(root: Path, content: str) -> None:
-    """With its path, what it is, and how to move it away."""
-    path = root / ".claude/agent-state.json"
-    path.parent.mkdir()
-    path.write_text(content)
-
-    said = holdfast("doctor", "--json", root=root, code=1).out
-    assert str(path) in said
-    assert "left alone" in said
-    assert path.read_text() == content
 
 
 def test_the_model_may_run_what_is_safe_for_it(run: Command) -> None:

@@ -26,22 +26,6 @@ def project(holdfast_project: Callable[..., HoldfastProject]) -> HoldfastProject
     return made
 
 
-def test_an_agent_moves_its_task(project: HoldfastProject) -> None:
-    """Its iterations count from 0; what it cost is unknown, and not guessed."""
-    agent = executor(project, "1.1")
-    agent.about_to()
-    assert [(each["task"], each["iteration"]) for each in state(project)["active_agents"]] == [("1.1", 0)]
-    assert [each["task"] for each in state(project)["pending_tasks"]] == ["1.2", "2.1"]
-
-    agent.stopped("Done.\n\nCONTEXT_FOR_NEXT: Use the model")
-    agent.returned("Done.\n\nCONTEXT_FOR_NEXT: Use the model")
-
-    (done,) = state(project)["completed_tasks"]
-    assert (done["task"], done["iterations"], done["cost"]) == ("1.1", 1, "unknown")
-    assert state(project)["active_agents"] == []
-    assert "Use the model" in holdfast("next", root=project.root, session=project.session).out
-
-
 def test_an_agent_is_told_its_task_its_criteria_and_learnings(project: HoldfastProject) -> None:
     """Once, and as data."""
     holdfast("orchestrator", "learn", "pattern", "Reuse the stack", "--task", "1.2", root=project.root)
@@ -91,55 +75,6 @@ def edit(number: int, path: str) -> list[dict[str, Any]]:
     ]
 
 
-@pytest.mark.parametrize("how", ["the call failed", "an API error", "no verdict"])
-def test_an_agent_that_fails_completes_nothing(project: HoldfastProject, how: str) -> None:
-    """Its task waits for a decision, and the next launch is the next iteration."""
-    agent = executor(project, "1.1")
-    agent.about_to()
-    if how == "the call failed":
-        agent.failed()
-    elif how == "an API error":
-        agent.died()
-        agent.returned("")
-    else:
-        project.fire("SessionStart", "SessionStart-resume")
-        project.fire("UserPromptSubmit")
-        assert state(project)["completed_tasks"] == []
-        return
-
-    assert state(project)["completed_tasks"] == []
-    assert [(each["task"], each["status"]) for each in state(project)["active_agents"]] == [("1.1", "blocked")]
-    executor(project, "1.1", number=2).about_to()
-    assert [(each["iteration"], each["status"]) for each in state(project)["active_agents"]] == [(2, "in_progress")]
-
-
-def test_two_agents_at_once(project: HoldfastProject) -> None:
-    """In the background, ending in any order; together they end the phase, once."""
-    first, second = executor(project, "1.1"), executor(project, "1.2", number=2)
-    for agent in (first, second):
-        agent.about_to()
-    assert [each["task"] for each in state(project)["active_agents"]] == ["1.1", "1.2"]
-    for agent in (second, first):
-        agent.stopped()
-        agent.returned()
-
-    assert [each["task"] for each in state(project)["completed_tasks"]] == ["1.2", "1.1"]
-    assert [each["name"] for each in state(project)["milestones"]] == ["Foundation"]
-    assert [each["task"] for each in state(project)["checkpoints"]] == ["1.1"]
-
-
-def test_no_agent_completes_the_run(project: HoldfastProject) -> None:
-    """The last one leaves it in review, and the model is told how it ends."""
-    for number, task in enumerate(("1.1", "1.2", "2.1"), 1):
-        agent = executor(project, task, number=number)
-        agent.about_to()
-        agent.stopped()
-        said = agent.returned().context
-
-    assert state(project)["orchestrator"]["status"] == "reviewing"
-    assert "holdfast orchestrator complete" in said
-
-
 @pytest.mark.parametrize("background", [False, True])
 def test_a_supervisor_is_listed_while_it_works_and_starts_no_task(project: HoldfastProject, background: bool) -> None:
     """Even if it is launched with a task's id alone; its end completes nothing."""
@@ -160,42 +95,6 @@ def test_a_supervisor_is_listed_while_it_works_and_starts_no_task(project: Holdf
     assert [each["type"] for each in state(project)["active_agents"]] == ["task-executor"]
     assert state(project)["completed_tasks"] == []
     assert "1.2" in [each["task"] for each in state(project)["pending_tasks"]]
-
-
-@pytest.mark.parametrize("first", ["1.1", "1.2"])
-def test_of_two_supervisors_the_one_that_ended_is_listed_no_longer(project: HoldfastProject, first: str) -> None:
-    """Their descriptions say which task each of them checks."""
-    agents = {
-        task: Agent(project, f"Check task {task}", "supervisor", "Check it.", number=number)
-        for number, task in enumerate(("1.1", "1.2"), 1)
-    }
-    for agent in agents.values():
-        agent.about_to()
-    agents[first].stopped()
-    agents[first].returned()
-
-    assert [each["task"] for each in state(project)["active_agents"]] == [task for task in agents if task != first]
-
-
-def test_the_outer_review_begins_with_its_agent_and_a_checkpoint(project: HoldfastProject) -> None:
-    """Not before all tasks are completed; and its end doesn't complete the run."""
-    early = Agent(project, "Look it over", "outer-ralph", "Review.", number=1)
-    early.about_to()
-    early.failed()
-    assert state(project)["orchestrator"]["outer_ralph"] is False
-    for task in ("1.1", "1.2", "2.1"):
-        holdfast("orchestrator", "task", "finish", task, root=project.root, session=project.session)
-    before = len(state(project)["checkpoints"])
-
-    agent = Agent(project, "Look it over", "outer-ralph", "Review.", number=2)
-    agent.about_to()
-    head = state(project)["orchestrator"]
-    assert (head["status"], head["outer_ralph"]) == ("reviewing", True)
-    assert len(state(project)["checkpoints"]) == before + 1
-    assert [each["type"] for each in state(project)["active_agents"]] == ["outer-ralph"]
-    agent.stopped()
-    agent.returned()
-    assert (state(project)["orchestrator"]["status"], state(project)["active_agents"]) == ("reviewing", [])
 
 
 def test_an_agent_of_another_kind_is_not_listed(project: HoldfastProject) -> None:
@@ -228,12 +127,3 @@ def test_a_compaction_gives_the_run_back(project: HoldfastProject, name: str) ->
         "pre_task api low pass: It was fine",
     ):
         assert words in said, (words, said)
-
-
-def test_an_edited_task_document_is_followed_at_an_event(project: HoldfastProject) -> None:
-    """And the next guidance says so."""
-    (project.root / "auth.md").write_text(DOCUMENT + "\n#### Task 2.2: Document them\n")
-    executor(project, "1.1").about_to()
-
-    assert [each["task"] for each in state(project)["pending_tasks"]] == ["1.2", "2.1", "2.2"]
-    assert "added 2.2" in project.fire("SessionStart", "SessionStart-compact").context

@@ -13,7 +13,6 @@ import pytest
 from holdfast.errors import BrokenError, StateError
 from holdfast.formats.orchestrator import brief, checks, learnings, locks, schema, snapshots, taskdoc, transitions
 from holdfast.sessions.workspace import Workspace
-from tests.requirements.document_003 import DOCUMENT
 from tests.tables import each_row
 
 if TYPE_CHECKING:
@@ -48,18 +47,6 @@ def test_a_state_has_no_file_read_outside_the_project(scene: Scene, tmp_path: Pa
     assert "Secret" not in "\n".join(told.lines)
     scene.do(lambda run: transitions.begin(run, "1.1"))
     assert b"Secret" not in scene.path.read_bytes()
-
-
-def test_who_starts_a_run_may_name_a_document_elsewhere(scene: Scene) -> None:
-    """It is read then, and followed, because a version of it was kept."""
-    elsewhere = scene.project.root.parent / "elsewhere.md"
-    elsewhere.write_text(DOCUMENT)
-    scene.doc = elsewhere
-    workflow = scene.start()
-    assert [each.id for each in workflow.phases] == ["1.1", "1.2", "2.1"]
-    elsewhere.write_text(f"{DOCUMENT}\n#### Task 2.2: Document them\n")
-    scene.do(lambda run: None)
-    assert [each.id for each in scene.workflow.phases] == ["1.1", "1.2", "2.1", "2.2"]
 
 
 @each_row("mark", ["# T", "### Phase 1: p", "#### Task 1.1: a"])
@@ -220,19 +207,6 @@ def test_a_link_in_a_files_place_is_refused_with_a_way_on(scene: Scene, linked: 
 
     assert "is a symbolic link, which is not followed; put the file or folder itself there" in str(refused.value)
     assert aside.read_bytes() == before
-
-
-def test_a_folder_in_the_place_of_the_log_costs_only_the_log(scene: Scene) -> None:
-    """The change is made, what to do is told, and the log gets later what it lacks."""
-    scene.start()
-    log = learnings.path(scene.project)
-    log.mkdir()
-
-    said = scene.do(lambda run: learnings.add(run, "insight", "One")).run.said
-    assert f"{log}: is a folder; move it away, and the next learning brings the missing ones along" in " ".join(said)
-    log.rmdir()
-    scene.do(lambda run: learnings.add(run, "insight", "Two"))
-    assert [each["lesson"] for each in learnings.logged(scene.project)] == ["One", "Two"]
 
 
 @pytest.mark.parametrize("notes", [{"tasks": 7}, {"tasks": {"1.1": []}}, {"tasks": {"1.1": {"criteria": "x"}}}, {}])
