@@ -10,11 +10,9 @@ import pytest
 from holdfast.errors import HoldfastError, SchemaMismatch, TransitionError
 from holdfast.formats.orchestrator import (
     adapter,
-    agents,
     amounts,
     check,
     learnings,
-    locks,
     queries,
     restoration,
     schema,
@@ -175,13 +173,6 @@ def test_counters_and_interventions_move_together(scene: Scene) -> None:
     assert list(check.contradictions(store.current(scene.project)[1])) == []  # a list need not be complete
 
 
-def test_there_is_no_medium(scene: Scene) -> None:
-    """I003-5: a severity is critical, high or low."""
-    scene.start()
-    with pytest.raises(HoldfastError, match="critical, high, low"):
-        scene.do(lambda run: supervision.supervise(run, "pre_task", "1.1", FIXED._replace(severity="medium")))
-
-
 def test_an_agent_at_work_is_listed_and_its_task_no_longer_pending(scene: Scene) -> None:
     """R003-14 and I003-3."""
     scene.start()
@@ -253,12 +244,6 @@ def test_a_checkpoint_is_a_whole_copy_with_its_own_entry(scene: Scene) -> None:
     (entry,) = scene.data["checkpoints"]
     assert (entry["phase"], entry["task"], entry["git_sha"]) == (0, "1.2", sha)
     assert scene.path.with_name(entry["state_snapshot"]).read_bytes() == scene.path.read_bytes()
-
-
-def test_task_ids_are_phase_and_number() -> None:
-    """R003-21: 1.10 comes after 1.9."""
-    assert sorted(["1.10", "2.1", "1.9", "x"], key=schema.key) == ["1.9", "1.10", "2.1", "x"]
-    assert [schema.phase_of(each) for each in ("3.1", "x")] == [3, None]
 
 
 def test_the_file_follows_each_event(scene: Scene) -> None:
@@ -334,25 +319,6 @@ def test_a_file_of_somebody_else_is_left_alone(scene: Scene, content: dict[str, 
     assert [each.path for each in adapter.foreign(scene.project)] == [scene.path]
 
 
-def test_files_are_locked_for_parallel_agents(scene: Scene) -> None:
-    """R003-27: in `.claude/locks.json`, until the owner ends or the lock expires."""
-    workflow = scene.start()
-    assert locks.lock(scene.project, workflow, "a.py", "a1", {"a1", "a2"}) == ""
-    assert "Agent a1 is editing a.py" in locks.lock(scene.project, workflow, "a.py", "a2", {"a1", "a2"})
-    assert json.loads(scene.path.with_name("locks.json").read_bytes()) == {
-        "locks": [
-            {
-                "path": "a.py",
-                "owner": "a1",
-                "acquired": "2026-01-15T12:00:00Z",
-                "expires": "2026-01-15T12:10:00Z",
-            }
-        ]
-    }
-    locks.unlock(scene.project, workflow, "a1")
-    assert locks.lock(scene.project, workflow, "a.py", "a2", {"a2"}) == ""
-
-
 def test_what_lies_beside_the_state(scene: Scene) -> None:
     """R003-27 and I003-15: another program's checkpoint.json is neither overwritten nor restored from."""
     scene.start()
@@ -384,38 +350,6 @@ def test_a_corrupt_state_falls_back_to_the_newest_checkpoint(scene: Scene) -> No
     assert [each.read_bytes() for each in scene.path.parent.glob("*.corrupt-*")] == [b'{"orchestrator"']
 
 
-def test_the_way_back_in_git_is_advice(scene: Scene) -> None:
-    """R003-29 and I003-9: the checkpoint's commit is printed with a warning, and git is never run."""
-    sha = "0123456789abcdef0123456789abcdef01234567"
-    (scene.project.root / ".git").mkdir()
-    (scene.project.root / ".git/HEAD").write_text(f"{sha}\n")
-    scene.start()
-    scene.do(lambda run: setattr(run, "checkpoint", "1.1"))
-    said = holdfast("orchestrator", "restore", root=scene.project.root).out
-    assert f"git reset --hard {sha}" in said
-    assert "uncommitted changes" in said
-    assert "never runs it" in said
-
-
-def test_agents_that_are_gone_are_removed_by_a_command(scene: Scene) -> None:
-    """R003-30 and I003-8: nobody has to edit the file, and their tasks start again."""
-    scene.start()
-    scene.do(lambda run: transitions.begin(run, "1.1"))
-    scene.do(lambda run: agents.prune(run))
-    assert scene.data["active_agents"] == []
-    assert [each["task"] for each in scene.data["pending_tasks"]] == ["1.1", "1.2", "2.1"]
-
-
-def test_bounds_that_were_exceeded_can_be_seen_and_extended(scene: Scene) -> None:
-    """R003-31: what is used, and a new bound."""
-    scene.start()
-    finish(scene, "1.1", cost="$1.50")
-    said = holdfast("orchestrator", "bounds", root=scene.project.root).out
-    assert "150%  Cost: $1.50 of $1.00" in said
-    holdfast("orchestrator", "bounds", "extend", "--cost", "10", root=scene.project.root)
-    assert " 15%  Cost: $1.50 of $10" in holdfast("orchestrator", "bounds", root=scene.project.root).out
-
-
 def test_a_run_that_is_over_is_put_away(scene: Scene) -> None:
     """R003-32: for a look at it later, and only then."""
     scene.start()
@@ -436,3 +370,16 @@ def test_there_is_a_checkpoint_before_a_major_change(scene: Scene) -> None:
     (snapshot,) = scene.path.parent.glob("checkpoint-*.json")
     assert json.loads(snapshot.read_bytes())["supervisor"]["re_plans_triggered"] == 0
     assert scene.data["supervisor"]["re_plans_triggered"] == 1
+
+
+def test_there_is_no_medium(scene: Scene) -> None:
+    """I003-5: a severity is critical, high or low."""
+    scene.start()
+    with pytest.raises(HoldfastError, match="critical, high, low"):
+        scene.do(lambda run: supervision.supervise(run, "pre_task", "1.1", FIXED._replace(severity="medium")))
+
+
+def test_task_ids_are_phase_and_number() -> None:
+    """R003-21: 1.10 comes after 1.9."""
+    assert sorted(["1.10", "2.1", "1.9", "x"], key=schema.key) == ["1.9", "1.10", "2.1", "x"]
+    assert [schema.phase_of(each) for each in ("3.1", "x")] == [3, None]

@@ -395,7 +395,7 @@ def asked(fired: Fired) -> str:
 def test_an_edit_locks_its_file_and_a_conflict_is_asked_about(
     project: HoldfastProject, two: tuple[Agent, Agent]
 ) -> None:
-    """The owner edits on; anyone else is asked, until the owner ends."""
+    """R003-27: the owner edits on; anyone else is asked, until the owner ends."""
     first, second = two
     edits(project, first, "src/a.py").assert_silent()
     edits(project, first, "src/a.py", "Write").assert_silent()

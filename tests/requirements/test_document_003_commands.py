@@ -228,7 +228,7 @@ def test_a_plan_is_approved_before_its_first_task(root: Path, run: Command) -> N
 
 
 def test_bounds_show_shares_and_what_these_dont_say(root: Path, started: Command) -> None:
-    """A mark that was passed is seen from the share; an unknown cost is not."""
+    """R003-31: a mark that was passed is seen from the share; an unknown cost is not."""
     started("task", "finish", "1.1", "--cost", "0.84")
     started("task", "finish", "1.2")
     assert "Cost at 75% of limit" in state(root)["safety_bounds"]["warnings"]
@@ -241,7 +241,7 @@ def test_bounds_show_shares_and_what_these_dont_say(root: Path, started: Command
 
 
 def test_a_restore_is_shown_first_and_never_runs_git(root: Path, started: Command) -> None:
-    """I003-9: the sha is advice, with the warning."""
+    """R003-29 and I003-9: the sha is advice, with the warning."""
     sha = "0123456789abcdef0123456789abcdef01234567"
     (root / ".git/refs/heads").mkdir(parents=True)
     (root / ".git/HEAD").write_text("ref: refs/heads/main\n")
@@ -349,7 +349,7 @@ def test_repair_mends_what_has_one_answer(root: Path, run: Command) -> None:
 
 
 def test_agents_that_are_gone_are_removed_and_their_tasks_start_again(root: Path, started: Command) -> None:
-    """One whose task failed waits for a decision instead."""
+    """R003-30 and I003-8: one whose task failed waits for a decision instead."""
     started("task", "start", "1.1")
     started("task", "start", "1.2")
     started("task", "fail", "1.2")

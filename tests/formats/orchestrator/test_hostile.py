@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from unittest.mock import Mock
 
 import pytest
 
 from holdfast.errors import BrokenError, StateError
-from holdfast.formats.orchestrator import brief, checks, learnings, locks, schema, snapshots, taskdoc, transitions
-from holdfast.sessions.workspace import Workspace
+from holdfast.formats.orchestrator import brief, learnings, locks, schema, snapshots, taskdoc, transitions
 from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from holdfast.formats.orchestrator.run import Run
     from tests.requirements.document_003 import Scene
@@ -102,47 +100,6 @@ def test_a_planted_checkpoint_leaves_numbers_for_ours(scene: Scene) -> None:
     assert len(set(made)) == 3
     assert all(snapshots.is_name(each) and (folder / each).exists() for each in made)
     assert (folder / "checkpoint-999999999.json").read_text() == '{"mine": 1}'
-
-
-def test_of_many_planted_checkpoints_few_are_read(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A broken state still falls back to the newest copy, in the time that an event has."""
-    scene.start()
-    scene.do(lambda run: setattr(run, "checkpoint", "1.1"))
-    scene.path.write_text("{")
-    for number in range(1000, 1100):
-        scene.path.with_name(f"checkpoint-{number}.json").write_text("{")
-    read = Mock(side_effect=snapshots.read)
-    monkeypatch.setattr(snapshots, "read", read)
-
-    assert next(snapshots.newest(scene.project, [], ""), None) is not None
-    assert read.call_count == snapshots.TRIED + 1
-
-
-PLANTED: dict[str, tuple[Callable[[Path], object], str]] = {
-    "pipe": (os.mkfifo, "mv {0} {0}.aside"),
-    "folder": (Path.mkdir, "mv {0} {0}.aside"),
-    "other": (lambda log: log.write_text("another program's notes"), "mv {0} {0}.aside"),
-    "link": (lambda log: log.symlink_to("agent-state.json"), "cp -p {0} {0}.real && mv {0}.real {0}"),
-    "link to nothing": (lambda log: log.symlink_to("elsewhere"), "rm {0}"),
-}
-
-
-@pytest.mark.parametrize("planted", PLANTED)
-def test_doctor_names_a_log_that_takes_no_learnings(scene: Scene, planted: str) -> None:
-    """With the command that helps; an empty one, ours and none are as they should be."""
-    scene.start()
-    log = learnings.path(scene.project)
-    whole, torn = b'{"timestamp": "2026", "lesson": "mine"}\n', b'{"timestamp": "20\n'
-    for sound in (None, b"", b" \n", whole, torn, torn + whole, b"\xef\xbb\xbf" + whole, b"\n" + whole):
-        _ = sound is None or log.write_bytes(sound)
-        assert [each.text for each in checks.findings(Workspace.open(scene.project.root))] == []
-    log.unlink()
-    plant, remedy = PLANTED[planted]
-    plant(log)
-
-    (found,) = checks.findings(Workspace.open(scene.project.root))
-    assert found.text.startswith(f"{log}: is ")
-    assert found.remedy == remedy.format(log)
 
 
 @pytest.mark.parametrize("planted", ["pipe", "folder", "other"])

@@ -148,18 +148,6 @@ def test_bounds_warn_once_at_75_and_once_at_100_percent(scene: Scene) -> None:
         scene.do(lambda run: bounds.extend(run, cost="lots"))
 
 
-def test_an_event_leaves_a_broken_state_alone(scene: Scene) -> None:
-    """An edited document is no reason to write it anew; whoever changes the run does."""
-    scene.start()
-    scene.doc.write_text(scene.doc.read_text() + "\n#### Task 2.2: More\n")
-    scene.put(b'{"orchestrator": {"sta')
-
-    found = adapter.candidates(scene.project, ())
-
-    assert [each.recovered for each in found.workflows] == [True]
-    assert scene.path.read_bytes() == b'{"orchestrator": {"sta'
-
-
 @pytest.mark.parametrize("harm", ["removed", "emptied", "a pipe"])
 def test_a_document_that_is_gone_changes_nothing(scene: Scene, harm: str) -> None:
     """An editor may be in the middle of saving it."""
@@ -174,18 +162,6 @@ def test_a_document_that_is_gone_changes_nothing(scene: Scene, harm: str) -> Non
     assert not scene.do(lambda run: None).changed
     assert scene.path.read_bytes() == before
     assert scene.workflow.title == "User auth"
-
-
-def test_a_snapshots_number_is_free(scene: Scene) -> None:
-    """A file that no entry names, of a killed writer or somebody else, stays as it is."""
-    scene.start()
-    orphan = scene.path.with_name("checkpoint-041.json")
-    orphan.write_text("mine")
-    for id_ in ("1.1", "1.2"):
-        scene.do(lambda run, id_=id_: transitions.finish(run, id_))  # type: ignore[misc]
-
-    assert orphan.read_text() == "mine"
-    assert scene.data["checkpoints"][0]["state_snapshot"] == "checkpoint-042.json"
 
 
 def test_the_state_holds_the_last_learnings_and_the_log_all(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,19 +204,6 @@ def test_a_finished_run_stays_beside_the_next_one_without_a_ledger(
 
     (kept,) = [each for each in scene.path.parent.iterdir() if each.is_file() and each.read_bytes() == before]
     assert any(kept.name in warning for warning in made.warnings)
-
-
-def test_what_a_broken_state_held_is_kept_when_a_checkpoint_replaces_it(scene: Scene) -> None:
-    """And whoever restores is told where, even if no earlier content is known."""
-    scene.start()
-    scene.do(lambda run: setattr(run, "checkpoint", "1.1"))
-    scene.put(b"{")
-    scene.project.kept.clear()
-
-    restored = restoration.restore(scene.project, restoration.chosen(scene.project))
-    assert restored.aside is not None
-    assert restored.aside.read_bytes() == b"{"
-    assert len(scene.data["checkpoints"]) == 1
 
 
 @pytest.mark.parametrize(("listed", "after"), [(["mine.py"], ["mine.py"]), ([], ["edited.py"])])
