@@ -93,29 +93,14 @@ def test_a_run_from_start_to_archive(root: Path, started: Command) -> None:
     holdfast("orchestrator", "start", str(root / "auth.md"), root=root)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("approve",),
-        ("task", "start", "1.1"),
-        ("task", "show", "1.1"),
-        ("learn", "insight", "x"),
-        ("supervise", "on_demand"),
-        ("checkpoint",),
-        ("bounds",),
-        ("bounds", "extend", "--cost", "5"),
-        ("query", "progress"),
-        ("check",),
-        ("repair",),
-        ("repair", "--dry-run"),
-        ("agents", "prune"),
-        ("task", "skip", "2.1"),
-        ("fail", "No budget"),
-    ],
-)
-def test_each_verb_prints_json(started: Command, words: tuple[str, ...]) -> None:
+def test_each_verb_prints_json(started: Command) -> None:
     """And nothing else."""
-    assert started(*words, "--json").json is not None
+    for line in (
+        *("approve", "task start 1.1", "task show 1.1", "learn insight x", "supervise on_demand", "checkpoint"),
+        *("bounds", "bounds extend --cost 5", "query progress", "check", "repair", "repair --dry-run"),
+        *("agents prune", "task skip 2.1", "fail Budget"),
+    ):
+        assert started(*line.split(), "--json").json is not None, line
 
 
 def test_a_run_that_was_ended_early_is_no_inconsistency(root: Path, started: Command) -> None:
@@ -188,6 +173,103 @@ def test_what_cannot_be_done_is_refused_with_a_way_on(
 
     assert said in started(*words, code=1).err
     assert (root / ".claude/agent-state.json").read_bytes() == before
+
+
+BIG = "# Many\n### Phase 1: A\n" + "".join(f"#### Task 1.{number}: t\n" for number in range(1, 9))
+SUMS, AT_WORK, DONE = "safety_bounds", "active_agents.0", "completed_tasks.0"
+STORIES: dict[str, tuple[str, ...]] = {
+    "each attempt costs, and the pause between them doesn't": (
+        "12:00:00 task start 1.1",
+        "12:10:00 task fail 1.1 --reason Disk --cost 0.30",
+        f"= {AT_WORK}.status blocked; {SUMS}.cost_so_far $0.30; completed_tasks []",
+        "13:00:00 task retry 1.1",
+        "13:05:00 task finish 1.1 --cost 0.10",
+        f"= {DONE}.cost $0.40; {DONE}.time_elapsed 15m 0s; {DONE}.iterations 2",
+        f"= {SUMS}.cost_so_far $0.40; {SUMS}.elapsed_time 0h 15m 0s",
+    ),
+    "an unknown cost stays unknown, and its known part in the sum": (
+        "12:00:00 task finish 1.1 --cost 0.20",
+        "12:00:00 task fail 1.2 --reason Disk --cost 0.10",
+        "12:00:00 task retry 1.2",
+        "12:00:00 task finish 1.2",
+        f"= completed_tasks.1.cost unknown; {SUMS}.cost_so_far $0.30; {SUMS}.warnings []",
+    ),
+    "a skipped attempt takes time, ends its phase, and comes back by a retry": (
+        "12:00:00 task start 1.1",
+        "12:10:00 task skip 1.1",
+        f"= active_agents []; {SUMS}.elapsed_time 0h 10m 0s; pending_tasks.0.task 1.2",
+        "12:10:00 task finish 1.2",
+        "= milestones.0.name Foundation; pending_tasks.0.task 2.1",
+        "12:10:00 task retry 1.1",
+        f"= {AT_WORK}.task 1.1",
+    ),
+    "bounds warn once at 75 and at 100 percent, and an extension takes that back": (
+        "12:00:00 task finish 1.1 --cost 0.75",
+        f"= {SUMS}.warnings.0 Cost at 75% of limit",
+        "12:00:00 task start 1.2",
+        *("12:46:00 task iterate 1.2",) * 3,
+        f"= {SUMS}.warnings.1 Time at 75% of limit; {SUMS}.warnings.2 Iterations of task 1.2 at 75% of limit",
+        "13:00:01 task iterate 1.2",
+        f"= {SUMS}.warnings.3 Time at 100% of limit; {SUMS}.warnings.4 Iterations of task 1.2 at 100% of limit",
+        "13:00:01 bounds extend --cost 10 --time 3h --iterations 30",
+        f"= {SUMS}.warnings []",
+    ),
+    "every fifth task makes a checkpoint, and a skipped one after it none": (
+        "12:00:00 fail Enough",
+        "12:00:00 start big.md",
+        *(f"12:00:00 task finish 1.{number}" for number in range(1, 6)),
+        "12:00:00 task skip 1.6",
+        "12:00:00 task finish 1.7",
+        "12:00:00 task finish 1.8",
+        "= checkpoints.0.task 1.5; checkpoints.0.state_snapshot checkpoint-001.json; checkpoints.1.task 1.8",
+    ),
+}
+
+
+def at(data: Any, place: str) -> Any:
+    """Return the value at a place such as `completed_tasks.0.cost`."""
+    for name in place.split("."):
+        data = data[int(name)] if isinstance(data, list) else data[name]
+    return data
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_lists_and_sums_move_together(root: Path, run: Command, monkeypatch: pytest.MonkeyPatch, story: str) -> None:
+    """I003-10 and I003-11: at each time a command; after `=`, what the state holds at some places."""
+    (root / "big.md").write_text(BIG)
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-01-15T12:00:00Z")
+    run("start", "auth.md")
+    wrong = list[str]()
+    for line in STORIES[story]:
+        when, _, words = line.partition(" ")
+        if when != "=":
+            monkeypatch.setenv("HOLDFAST_NOW", f"2026-01-15T{when}Z")
+            run(*words.split())
+            continue
+        for place, _, value in (each.partition(" ") for each in words.split("; ")):
+            if str(at(state(root), place)) != value:
+                wrong.append(f"{place} is {at(state(root), place)}, not {value}")
+    assert wrong == []
+    assert run("check").out == "The state and its task document agree.\n"
+
+
+def test_what_is_yours_in_a_run_stays(root: Path, started: Command) -> None:
+    """A warning of your own outlives an extension, and another program's checkpoint the archive."""
+    started("task", "finish", "1.1", "--cost", "0.80")
+    path = root / ".claude/agent-state.json"
+    data = state(root)
+    data["safety_bounds"]["warnings"].append("Ask Ann before you spend more")
+    path.write_text(json.dumps(data))
+    started("bounds", "extend", "--cost", "10")
+    assert state(root)["safety_bounds"]["warnings"] == ["Ask Ann before you spend more"]
+
+    path.with_name("checkpoint.json").write_text('{"mine": 1}')
+    started("fail", "Enough")
+    started("archive")
+    assert path.with_name("checkpoint.json").read_text() == '{"mine": 1}'
+    (folder,) = (root / ".claude/archive").iterdir()
+    assert sorted(each.name for each in folder.iterdir()) == ["agent-state.extra.json", "agent-state.json"]
 
 
 def test_headings_of_another_level_are_no_tasks_and_it_is_said(root: Path, run: Command) -> None:

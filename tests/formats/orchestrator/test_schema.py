@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
-from holdfast.errors import SchemaMismatch
-from holdfast.formats.orchestrator import adapter, check, schema, store, view
+from holdfast.formats.orchestrator import check, schema, store, view
 from holdfast.formats.orchestrator.run import Run
 from tests.requirements.document_003 import DRIFTED, EXAMPLE
 from tests.tables import each_row
@@ -16,16 +13,14 @@ from tests.tables import each_row
 if TYPE_CHECKING:
     from tests.requirements.document_003 import Scene
 
-HANDOVER = {"timestamp": "2026-01-15", "phase": "x", "completed_todos": [], "next_steps": []}
 
-
-@pytest.mark.parametrize(
-    ("data", "kind"),
+@each_row(
+    "data, kind",
     [
         (json.loads(EXAMPLE), "ours"),
         (DRIFTED, "drifted"),
         ({"status": "executing", "current_step": 5, "total_steps": 10}, "flat"),
-        (HANDOVER, "handover"),
+        ({"timestamp": "2026-01-15", "phase": "x", "completed_todos": [], "next_steps": []}, "handover"),
         ({}, "empty"),
         ({"checkpoints": []}, "empty"),
         ({"agents": [{"id": 1}], "orchestrator": "main"}, "foreign"),
@@ -33,24 +28,9 @@ HANDOVER = {"timestamp": "2026-01-15", "phase": "x", "completed_todos": [], "nex
         ({"status": "idle"}, "foreign"),
     ],
 )
-def test_whose_a_file_is(scene: Scene, data: dict[str, Any], kind: str) -> None:
-    """Only ours is read and written; each other one is named with what it is, and stays as it is."""
-    raw = json.dumps(data).encode()
-    scene.put(raw)
-
+def test_a_file_is_known_by_what_it_holds(data: dict[str, Any], kind: str) -> None:
+    """Only ours is read and written."""
     assert schema.kind(data) == kind
-    assert bool(adapter.find(scene.project).workflows) == (kind == "ours")
-    if kind != "ours":
-        (theirs,) = adapter.foreign(scene.project)
-        assert theirs.in_the_way
-        with pytest.raises(SchemaMismatch, match="left alone"):
-            scene.start()
-        assert scene.path.read_bytes() == raw
-
-
-def test_the_example_contradicts_itself_in_one_thing(scene: Scene) -> None:
-    """I003-3: 2.1 is at work and pending. What I003-1 allows is no contradiction."""
-    assert list(check.contradictions(Run(json.loads(EXAMPLE), {}))) == [("task 2.1 has an agent and is pending", "")]
 
 
 @each_row(
@@ -89,6 +69,12 @@ def test_a_value_is_judged_with_its_type() -> None:
     data["completed_tasks"] = [data["completed_tasks"][0] | {"iterations": each} for each in (1, True)]
     assert [each for each in check.types(data) if "completed_tasks[1].iterations" in each]
     assert not [each for each in check.types(data) if "completed_tasks[0].iterations" in each]
+    data["pending_tasks"] = [{"phase": 0, "task": f"1.{number}", "name": "x"} for number in range(600)]
+    data["pending_tasks"][7:9] = [{"phase": True, "task": "1.7", "name": "x"}, "1.8"]
+    assert [each for each in check.types(data) if "pending" in each] == [
+        '"pending_tasks[7].phase" is not a whole number',
+        '"pending_tasks[8]" is not an object',
+    ]
 
 
 @each_row(
