@@ -10,7 +10,6 @@ import pytest
 from holdfast.errors import HoldfastError, SchemaMismatch, TransitionError
 from holdfast.formats.orchestrator import (
     adapter,
-    amounts,
     check,
     learnings,
     queries,
@@ -173,32 +172,6 @@ def test_counters_and_interventions_move_together(scene: Scene) -> None:
     assert list(check.contradictions(store.current(scene.project)[1])) == []  # a list need not be complete
 
 
-def test_an_agent_at_work_is_listed_and_its_task_no_longer_pending(scene: Scene) -> None:
-    """R003-14 and I003-3."""
-    scene.start()
-    judged = adapter.judge(scene.project, scene.workflow, "1.1", "active", "")
-    assert judged.changed
-    entry = {"type": "task-executor", "task": "1.1", "started": "2026-01-15T12:00:00Z"}
-    assert scene.data["active_agents"] == [{**entry, "iteration": 0, "status": "in_progress"}]
-    assert "1.1" not in [each["task"] for each in scene.data["pending_tasks"]]
-
-
-def test_sums_of_money_and_time_are_exact(scene: Scene) -> None:
-    """R003-15, I003-10 and I003-11: $0.20 + $0.55, 15m 23s + 18m 45s; failed tasks are not completed ones."""
-    scene.start()
-    for id_, begins, ends, cost in (("1.1", "12:00:00", "12:15:23", "$0.20"), ("1.2", "13:00:00", "13:18:45", "$0.55")):
-        scene.at(begins)
-        scene.do(lambda run, id_=id_: transitions.begin(run, id_))  # type: ignore[misc]
-        scene.at(ends)
-        finish(scene, id_, cost=cost)
-    scene.do(lambda run: transitions.fail(run, "2.1", "No net", cost="$0"))
-
-    limits = scene.data["safety_bounds"]
-    assert (limits["cost_so_far"], limits["elapsed_time"]) == ("$0.75", "0h 34m 8s")
-    assert [each["time_elapsed"] for each in scene.data["completed_tasks"]] == ["15m 23s", "18m 45s"]
-    assert (amounts.seconds("2h"), amounts.as_money(amounts.sum_money(["$10"]))) == (7200, "$10.00")
-
-
 def test_bounds_have_defaults_and_warn(scene: Scene) -> None:
     """R003-17, I003-12 and I003-19: 30 iterations, $10, 2h; at 75 % and at 100 %, once each."""
     scene.doc.write_text("### Phase 1: A\n#### Task 1.1: a\n#### Task 1.2: b\n#### Task 1.3: c\n")
@@ -211,15 +184,6 @@ def test_bounds_have_defaults_and_warn(scene: Scene) -> None:
     assert scene.data["safety_bounds"]["warnings"] == ["Cost at 75% of limit", "Cost at 100% of limit"]
     finish(scene, "1.3", cost="$1")
     assert len(scene.data["safety_bounds"]["warnings"]) == 2
-
-
-def test_a_learning_is_in_the_state_and_in_the_log(scene: Scene) -> None:
-    """R003-18: and its type is one of three."""
-    scene.start()
-    scene.do(lambda run: learnings.add(run, "pattern", "Reuse", pattern="Look", context="Auth", task="1.1"))
-    assert scene.data["learnings"] == learnings.logged(scene.project)
-    with pytest.raises(HoldfastError, match="pattern, antipattern, insight"):
-        scene.do(lambda run: learnings.add(run, "rumour", "x"))
 
 
 def test_a_phase_that_is_done_has_its_milestone(scene: Scene) -> None:

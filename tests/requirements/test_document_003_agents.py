@@ -281,7 +281,7 @@ def test_a_supervisor_is_listed_while_it_works_and_starts_no_task(project: Holdf
 
 
 def test_an_agent_of_another_kind_is_not_listed(project: HoldfastProject) -> None:
-    """It is none of the run's."""
+    """R003-14: it is none of the run's."""
     before = state(project)
     agent = Agent(project, "Where is the parser?", "Explore", "Find it.", number=1)
     agent.about_to()

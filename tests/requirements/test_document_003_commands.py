@@ -180,6 +180,8 @@ SUMS, AT_WORK, DONE = "safety_bounds", "active_agents.0", "completed_tasks.0"
 STORIES: dict[str, tuple[str, ...]] = {
     "each attempt costs, and the pause between them doesn't": (
         "12:00:00 task start 1.1",
+        f"= {AT_WORK}.type task-executor; {AT_WORK}.started 2026-01-15T12:00:00Z; {AT_WORK}.iteration 0",
+        f"= {AT_WORK}.status in_progress; pending_tasks.0.task 1.2",
         "12:10:00 task fail 1.1 --reason Disk --cost 0.30",
         f"= {AT_WORK}.status blocked; {SUMS}.cost_so_far $0.30; completed_tasks []",
         "13:00:00 task retry 1.1",
@@ -235,7 +237,7 @@ def at(data: Any, place: str) -> Any:
 
 @pytest.mark.parametrize("story", STORIES)
 def test_lists_and_sums_move_together(root: Path, run: Command, monkeypatch: pytest.MonkeyPatch, story: str) -> None:
-    """I003-10 and I003-11: at each time a command; after `=`, what the state holds at some places."""
+    """R003-15, I003-10 and I003-11: at each time a command; after `=`, what the state holds at some places."""
     (root / "big.md").write_text(BIG)
     monkeypatch.chdir(root)
     monkeypatch.setenv("HOLDFAST_NOW", "2026-01-15T12:00:00Z")
@@ -286,7 +288,7 @@ def test_without_a_run_each_verb_says_how_to_begin_one(run: Command) -> None:
 
 
 def test_learnings_are_in_the_state_and_in_the_log(root: Path, started: Command) -> None:
-    """The log is only ever appended to, whatever its last writer left."""
+    """R003-18: the log is only ever appended to, whatever its last writer left."""
     log = root / ".claude/learnings.jsonl"
     log.write_text('{"lesson": "mine"}')
     started("task", "start", "1.1")

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import checks
 from tests.commandline import holdfast
 from tests.doctoring import examine, healthy, mend, obey, only
 
@@ -111,14 +110,3 @@ def test_a_completed_session_is_left_in_peace(root: Path, session: Path) -> None
     (session / "TODO_LIST.md").unlink()
 
     healthy("sessions", root)
-
-
-def test_what_another_repair_did_meanwhile_is_not_said_to_be_done(root: Path, session: Path) -> None:
-    """Two doctors may look at the same project."""
-    (root / ".workflow/.active-WFS-gone").touch()
-    (root / ".workflow/.active-WFS-user-auth").touch()
-    found = only("sessions", root, "notice")
-    assert found.fix is not None
-
-    assert len(mend("sessions", root)) == 1
-    assert list(checks.mend([found])) == []
