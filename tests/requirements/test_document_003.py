@@ -143,18 +143,6 @@ def test_the_current_task_is_n_of_m(scene: Scene) -> None:
     assert [task.id for task in taskdoc.parse(scene.doc.read_text()).in_phase(1)] == ["1.1", "1.2"]
 
 
-def test_iterations_count_from_zero_for_each_task(scene: Scene) -> None:
-    """R003-08: whatever the task before took."""
-    scene.start()
-    scene.do(lambda run: transitions.begin(run, "1.1"))
-    for _ in range(3):
-        scene.do(lambda run: transitions.iterate(run, "1.1"))
-    assert head(scene)["ralph_iteration"] == 3
-    finish(scene, "1.1")
-    scene.do(lambda run: transitions.begin(run, "1.2"))
-    assert head(scene)["ralph_iteration"] == 0
-
-
 def test_counters_and_interventions_move_together(scene: Scene) -> None:
     """R003-12, R003-13 and I003-4: every check counts, and each conflict is listed."""
     scene.start()
@@ -184,18 +172,6 @@ def test_bounds_have_defaults_and_warn(scene: Scene) -> None:
     assert scene.data["safety_bounds"]["warnings"] == ["Cost at 75% of limit", "Cost at 100% of limit"]
     finish(scene, "1.3", cost="$1")
     assert len(scene.data["safety_bounds"]["warnings"]) == 2
-
-
-def test_a_phase_that_is_done_has_its_milestone(scene: Scene) -> None:
-    """R003-19: with the URL of its issue once there is one."""
-    scene.start()
-    finish(scene, "1.1")
-    assert scene.data["milestones"] == []
-    finish(scene, "1.2")
-    scene.do(lambda run: transitions.finish_phase(run, 1, "https://github.com/u/r/issues/1"))
-    (milestone,) = scene.data["milestones"]
-    assert (milestone["phase"], milestone["name"]) == (0, "Foundation")
-    assert milestone["issue_url"] == "https://github.com/u/r/issues/1"
 
 
 def test_a_checkpoint_is_a_whole_copy_with_its_own_entry(scene: Scene) -> None:
@@ -312,18 +288,6 @@ def test_a_corrupt_state_falls_back_to_the_newest_checkpoint(scene: Scene) -> No
     said = scene.do(lambda run: transitions.begin(run, "1.1")).run.said
     assert "checkpoint-001.json was restored" in said[0]
     assert [each.read_bytes() for each in scene.path.parent.glob("*.corrupt-*")] == [b'{"orchestrator"']
-
-
-def test_a_run_that_is_over_is_put_away(scene: Scene) -> None:
-    """R003-32: for a look at it later, and only then."""
-    scene.start()
-    with pytest.raises(TransitionError, match="end it first"):
-        restoration.put_away(scene.project)
-    scene.do(transitions.abort)
-    kept = scene.path.read_bytes()
-    folder = restoration.put_away(scene.project)
-    assert (folder / "agent-state.json").read_bytes() == kept
-    assert not scene.path.exists()
 
 
 def test_there_is_a_checkpoint_before_a_major_change(scene: Scene) -> None:
