@@ -416,7 +416,7 @@ def test_an_edit_locks_its_file_and_a_conflict_is_asked_about(
 
 
 def test_a_lock_expires(project: HoldfastProject, two: tuple[Agent, Agent], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ten minutes after the agent's last edit."""
+    """Ten minutes after the agent's last edit, and at once if nothing says that its agent runs."""
     edits(project, two[0], "src/a.py")
     monkeypatch.setenv("HOLDFAST_NOW", "2026-11-20T10:08:00Z")
     edits(project, two[0], "src/a.py")
@@ -425,6 +425,10 @@ def test_a_lock_expires(project: HoldfastProject, two: tuple[Agent, Agent], monk
     ]
     monkeypatch.setenv("HOLDFAST_NOW", "2026-11-20T10:17:59Z")
     asked(edits(project, two[1], "src/a.py"))
+    path = project.root / ".claude/locks.json"
+    path.write_text(path.read_text().replace(two[0].run, "a-gone"))
+    edits(project, two[1], "src/a.py").assert_silent()
+    path.write_text(path.read_text().replace(two[1].run, two[0].run).replace("10:27:59", "10:18:00"))
     monkeypatch.setenv("HOLDFAST_NOW", "2026-11-20T10:18:00Z")
     edits(project, two[1], "src/a.py").assert_silent()
     assert [each["owner"] for each in locks(project)] == [two[1].run]
