@@ -59,14 +59,17 @@ def by_hand(folder: Path, *, plan: str = "", listed: bool = True, marked: bool =
     return made
 
 
-def subtasks(folder: Path, number: int) -> None:
+def subtasks(folder: Path, number: int) -> Path:
+    """Leave only a container with so many subtasks."""
     (folder / ".task/IMPL-2.json").unlink()
     task = (folder / ".task/IMPL-1.1.json").read_text()
     for each in range(2, number + 1):
         (folder / f".task/IMPL-1.{each}.json").write_text(task.replace("IMPL-1.1", f"IMPL-1.{each}"))
+    return folder
 
 
 def linked(folder: Path) -> Path:
+    """Put a link in the place of the state."""
     elsewhere = folder.parents[1] / "elsewhere.json"
     (folder / "workflow-session.json").rename(elsewhere)
     (folder / "workflow-session.json").symlink_to(elsewhere)
@@ -74,6 +77,7 @@ def linked(folder: Path) -> Path:
 
 
 def orphan(folder: Path) -> Path:
+    """Write a subtask whose parent cannot be read."""
     (folder / ".task/IMPL-7.1.json").write_text(json.dumps(changed(alone("IMPL-7.1"), "context.parent", "IMPL-7")))
     broken = folder / ".task/IMPL-7.json"
     broken.write_text('{"id": "IMPL-7", "title": ')
@@ -81,12 +85,14 @@ def orphan(folder: Path) -> Path:
 
 
 def copy(folder: Path, **changes: Any) -> Path:
+    """Write a task under another name than its own."""
     path = folder / ".task/IMPL-1-old.json"
     path.write_text(json.dumps(alone("IMPL-7.1", **changes)))
     return path
 
 
 def foreign(folder: Path) -> Path:
+    """Write another tool's file into a folder without tasks."""
     theirs = folder.with_name("WFS-theirs") / "workflow-session.json"
     theirs.parent.mkdir()
     theirs.write_text(OTHERS)
@@ -125,8 +131,8 @@ MADE_ANEW: dict[str, tuple[Callable[[Path], Path], dict[str, Any]]] = {
         {"project": "Ship"},
     ),
     "list and plan": (lambda folder: by_hand(folder, plan="# Implementation Plan: Ship\n"), {"project": "User Auth"}),
-    "four leaves": (lambda folder: subtasks(folder, 4) or by_hand(folder), {"type": "simple"}),
-    "five leaves": (lambda folder: subtasks(folder, 5) or by_hand(folder), {"type": "medium"}),
+    "four leaves": (lambda folder: by_hand(subtasks(folder, 4)), {"type": "simple"}),
+    "five leaves": (lambda folder: by_hand(subtasks(folder, 5)), {"type": "medium"}),
 }
 
 

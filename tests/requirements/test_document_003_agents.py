@@ -157,7 +157,7 @@ def test_the_cost_of_a_task_that_its_agent_finished_itself_is_filled_in(project:
 
 def test_your_own_prices_go_first(project: HoldfastProject) -> None:
     """For a model with or without the date in its name; what you leave out follows from the price of input."""
-    used = {"output_tokens": 1_000_000, "cache_read_input_tokens": 1_000_000}
+    used: dict[str, Any] = {"output_tokens": 1_000_000, "cache_read_input_tokens": 1_000_000}
     mine = "[prices.claude-sonnet-4-5]\ninput = 1.0\noutput = 0.1\ncache_read = 0.2\n"
     rare = "[prices.new-20260101]\ninput = 25.0\noutput = 1.0\n"
     for number, (config, given, cost) in enumerate(

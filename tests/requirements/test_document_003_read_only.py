@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from holdfast.testing import HoldfastProject
 
 REASON = os.strerror(errno.EROFS)
-ORCHESTRATOR = ("task", "start", "supervise", "learn", "checkpoint", "bounds", "agents", "fail", "import", "phase")
-ORCHESTRATOR += ("review", "complete", "locks", "archive", "restore", "repair", "query", "check")
+ORCHESTRATOR = (
+    *("task", "start", "supervise", "learn", "checkpoint", "bounds", "agents", "fail", "import", "phase"),
+    *("review", "complete", "locks", "archive", "restore", "repair", "query", "check"),
+)
 CLAUDE, STATE = "/.claude/", "/state/holdfast"
 
 
