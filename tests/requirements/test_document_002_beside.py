@@ -59,6 +59,23 @@ def test_no_client_takes_anothers_turn_unasked(workflows: Workflows, folder: Pat
     assert workflows.state(folder)["status"] in ("paused", "completed")
 
 
+@pytest.mark.parametrize("whose", ["nobody's", "one's own", "one that ended", "a person asks", "unreadable"])
+def test_a_turn_that_nobody_needs_is_taken(workflows: Workflows, folder: Path, whose: str) -> None:
+    """R002-07: though other clients are live; a person in a terminal needs no leave in any case."""
+    project = Workspace.open(workflows.root)
+    for each in (ME, OTHER):
+        sessions.note_event(project, each)
+    if whose != "nobody's":
+        holdfast("wfs", "switch", folder.name, root=workflows.root, session=OTHER if whose == "one's own" else ME)
+    if whose == "one that ended":
+        sessions.ended(project, ME)
+    project.close()
+    if whose == "unreadable":
+        (folder / "workflow-session.json").write_text('{"steps": []}')
+    holdfast("wfs", "start", "Next", root=workflows.root, session="" if whose == "a person asks" else OTHER)
+    assert ".active-WFS-next" in workflows.markers()
+
+
 def test_the_general_start_neither_takes_a_turn_nor_is_silent(workflows: Workflows, folder: Path) -> None:
     """What it pauses is said; another live client's needs --replace."""
     said = holdfast("start", "Second", "--format", "wfs", "--phase", "One", root=workflows.root)

@@ -160,6 +160,9 @@ def test_a_session_with_open_tasks_is_not_completed_unasked(workflows: Workflows
 
     assert workflows.task(folder, "IMPL-1")["status"] == "pending"
     assert workflows.state(folder)["progress"]["completed_phases"] == []
+    before = workflows.state(folder)
+    workflows.run("complete", "WFS-one")
+    assert workflows.state(folder) == before, "twice is no error, and changes nothing"
 
 
 def test_a_completed_session_refuses_late_writers(workflows: Workflows) -> None:
@@ -175,6 +178,9 @@ def test_a_completed_session_refuses_late_writers(workflows: Workflows) -> None:
 
     workflows.run("resume", "WFS-one")
     assert workflows.add("More") == "IMPL-2"
+    state = workflows.state(folder)
+    assert "completed_at" not in state and "resumed_at" in state
+    assert (state["current_phase"], state["progress"]["completed_phases"]) == ("IMPLEMENT", ["PLAN"])
 
 
 def test_a_session_that_was_moved_away_is_not_made_again(workflows: Workflows) -> None:
@@ -207,6 +213,11 @@ def test_a_session_whose_tasks_are_all_done_says_so(workflows: Workflows) -> Non
     workflows.put(folder, example(id="IMPL-1", status="completed"))
 
     assert "all 1 tasks are completed, but the session is active" in workflows.run("check", code=1).out
+    workflows.run("complete")
+    assert workflows.state(folder)["progress"] == {
+        "completed_phases": ["PLAN", "IMPLEMENT", "REVIEW"],
+        "current_tasks": [],
+    }
 
 
 def test_the_phases_follow_the_tasks(workflows: Workflows) -> None:
@@ -361,6 +372,16 @@ def test_another_tools_file_is_left_alone(workflows: Workflows) -> None:
     assert "it isn't a session of a workflow" in workflows.run("check").out
     workflows.run("repair")
     assert json.loads((folder / "workflow-session.json").read_text()) == {"steps": []}
+
+
+@pytest.mark.parametrize("said", ["completed", "Completed", "DONE", "archived"])
+def test_a_session_is_over_however_that_is_written(workflows: Workflows, said: str) -> None:
+    """R002-08: whatever marks it, and by its name without the prefix; completing takes the marker away."""
+    folder = workflows.start("One")
+    (folder / "workflow-session.json").write_text(json.dumps(workflows.state(folder) | {"status": said}))
+    assert workflows.json("list")[0]["status"] == "completed"
+    workflows.run("complete", "one")
+    assert workflows.markers() == []
 
 
 def test_sessions_from_the_wild_are_read(workflows: Workflows) -> None:

@@ -156,7 +156,7 @@ def test_what_a_task_says_can_be_changed(workflows: Workflows, folder: Path) -> 
         (("--step", "look"), "flow_control.pre_analysis[0].command is missing"),
         (("--on-error", "fail"), "--on-error belongs to a step"),
         (("--step", "look", "--on-error", "shrug"), "--on-error"),
-        (("--focus", "./src"), "context.focus_paths[0] is"),
+        (("--focus", "./src"), "context.focus_paths[2] is"),
         (("--after", "IMPL-7"), "context.depends_on[0] is"),
         (("--after", "IMPL-1"), "context.depends_on[0] is"),
         (("--title", " "), "title is"),
@@ -164,6 +164,7 @@ def test_what_a_task_says_can_be_changed(workflows: Workflows, folder: Path) -> 
         (("--context", "ttl"), "--context"),
         (("--remove", "status"), "--remove"),
         (("--remove", "require=SAML"), "context.requirements has no 'SAML'; there is only 'JWT'"),
+        (("--context", "a=b"), "context.shared_context is not an object; change it in the file itself"),
         ((), "nothing to change"),
     ],
 )
@@ -173,12 +174,14 @@ def test_a_change_that_breaks_a_rule_is_refused(
     """R002-33: by the same rules, with the field; what was wrong before is in nobody's way, and nothing is written."""
     workflows.add("Build it", "--require", "JWT")
     wild = changed(workflows.task(folder, "IMPL-1"), "context.acceptance", None)
+    wild = changed(changed(wild, "context.focus_paths", ["src", "/etc"]), "context.shared_context", ["x"])
     workflows.put(folder, changed(wild, "flow_control.target_files", ["a:b:c:d"]) | {"status": "todo"})
     before = workflows.task(folder, "IMPL-1")
     usage = told.startswith(("--", "nothing to change"))
     assert told in workflows.run("task", "set", "IMPL-1", *options, code=2 if usage else 1).err
     assert workflows.task(folder, "IMPL-1") == before
     workflows.run("task", "set", "IMPL-1", "--require", "OAuth")
+    workflows.run("task", "set", "IMPL-1", "--remove", "focus=src")
 
 
 def test_a_new_task_takes_the_same_options(workflows: Workflows, folder: Path) -> None:
@@ -642,6 +645,90 @@ def test_a_broken_task_that_we_have_written_comes_back(workflows: Workflows, fol
     assert any("its last content is put back" in each for each in workflows.json("repair")["repairs"])
     assert (folder / ".task" / "IMPL-1.json").read_bytes() == before
     assert [path.read_text() for path in (folder / ".task").glob("IMPL-1.json.corrupt-*")] == ["{"]
+
+
+@pytest.mark.parametrize(
+    ("said", "move", "then"),
+    [
+        ("in_progress", "start", "active"),
+        ("done", "complete", "completed"),
+        ("on hold", "block", "blocked"),
+        ("cancelled", "", "IMPL-2 depends on IMPL-1, which is not completed"),
+        ("skipped", "", "IMPL-2 depends on IMPL-1, which is not completed"),
+        ("completed", "block", "IMPL-1 is completed; `holdfast wfs task reopen IMPL-1`"),
+        ("completed", "start", "IMPL-1 is completed; `holdfast wfs task reopen IMPL-1`"),
+        ("completed", "start --anyway", "IMPL-1 is completed; `holdfast wfs task reopen IMPL-1`"),
+        ("completed", "decompose", "IMPL-1 is completed; add a task of its own"),
+    ],
+)
+def test_a_status_counts_by_what_it_means(workflows: Workflows, folder: Path, said: str, move: str, then: str) -> None:
+    """R002-16, R002-45: in other words too; what was dropped is not done, and a completion is undone by one verb."""
+    workflows.add("Build it")
+    workflows.add("Test it", "--after", "IMPL-1")
+    workflows.put(folder, workflows.task(folder, "IMPL-1") | {"status": said})
+    verb, _, option = move.partition(" ")
+    words = ("task", verb or "start", "IMPL-1" if verb else "IMPL-2", *((option,) if option else ()))
+    told = workflows.run(*words, *(("Part",) if verb == "decompose" else ()), code=1 if " " in then else 0)
+    assert then in told.err if " " in then else workflows.task(folder, "IMPL-1")["status"] == then
+    assert workflows.task(folder, "IMPL-1")["status"] in (then, said)
+
+
+def test_more_subtasks_open_a_container_again(workflows: Workflows, folder: Path) -> None:
+    """R002-18: whatever its own file says, there is work left then; a file's own context comes down to them."""
+    workflows.add("Auth")
+    workflows.run("task", "decompose", "IMPL-1", "Design it")
+    workflows.run("task", "complete", "IMPL-1.1")
+    context = workflows.task(folder, "IMPL-1")["context"] | {"requirements": ["JWT", "OAuth"]}
+    context["inherited"] = {"from": "IMPL-0", "context": ["Python", "JWT"]}
+    workflows.put(folder, workflows.task(folder, "IMPL-1") | {"status": "completed", "context": context})
+    assert workflows.add("Build it", "--parent", "IMPL-1", "--focus", "tests") == "IMPL-1.2"
+    assert workflows.task(folder, "IMPL-1")["status"] == "container"
+    child = workflows.task(folder, "IMPL-1.2")["context"]
+    assert child["inherited"] == {"from": "IMPL-1", "context": ["Python", "JWT", "OAuth"]}
+    assert (child["requirements"], child["focus_paths"]) == ([], ["tests"])
+
+
+def test_a_summary_is_neither_lost_nor_required_twice(workflows: Workflows, folder: Path) -> None:
+    """R002-39: what cannot be written completes nothing, one that was missing can come later, one's own heading stays.
+
+    A summary that gives way to another is in the log.
+    """
+    workflows.add("Build it")
+    summaries = folder / ".summaries"
+    summaries.write_text("in the way")
+    assert ".summaries" in workflows.run("task", "complete", "IMPL-1", "--summary", "JWT works.", code=1).err
+    assert workflows.task(folder, "IMPL-1")["status"] == "pending"
+    summaries.unlink()
+    workflows.run("task", "complete", "IMPL-1")
+    assert workflows.json("task", "complete", "IMPL-1", "--summary", "# JWT\n\nIt works.")["changed"] is True
+    path = summaries / "IMPL-1-summary.md"
+    assert path.read_text() == "# JWT\n\nIt works.\n"
+    workflows.run("task", "reopen", "IMPL-1")
+    workflows.run("task", "complete", "IMPL-1", "--summary", "Better.")
+    place = f".workflow/{folder.name}/.summaries/IMPL-1-summary.md"
+    assert "-It works." in holdfast("log", "diff", "1", "now", "--of", place, root=workflows.root).out
+
+
+@pytest.mark.parametrize("phase", ["PLAN", "", None, "SHIP"])
+def test_a_phase_that_is_missing_follows_from_the_tasks(workflows: Workflows, folder: Path, phase: str | None) -> None:
+    """R002-46: one that somebody called otherwise stays."""
+    workflows.add("Build it")
+    state = folder / "workflow-session.json"
+    state.write_text(json.dumps(workflows.state(folder) | {"current_phase": phase}))
+    workflows.run("task", "start", "IMPL-1")
+    assert workflows.state(folder)["current_phase"] == ("SHIP" if phase == "SHIP" else "IMPLEMENT")
+
+
+def test_a_change_of_a_task_puts_a_broken_state_back(workflows: Workflows, folder: Path) -> None:
+    """I002-23: though nothing else would change in it; what it held stays beside it."""
+    workflows.add("Build it")
+    state = folder / "workflow-session.json"
+    before = workflows.state(folder)
+    state.write_text('{"cut')
+    os.utime(state, (1_700_000_000, 1_700_000_000))  # or it may be one that is being saved
+    workflows.run("task", "set", "IMPL-1", "--title", "Build all")
+    assert workflows.state(folder) == before
+    assert [each.read_text() for each in folder.glob("workflow-session.json.corrupt-*")] == ['{"cut']
 
 
 def test_half_a_change_is_no_change(workflows: Workflows, folder: Path) -> None:

@@ -10,11 +10,8 @@ import pytest
 from holdfast.errors import HoldfastError, SchemaMismatch, TransitionError
 from holdfast.formats.orchestrator import (
     adapter,
-    agents,
-    amounts,
     check,
     learnings,
-    locks,
     queries,
     restoration,
     schema,
@@ -26,12 +23,12 @@ from holdfast.formats.orchestrator import (
 from holdfast.formats.orchestrator.run import Run
 from holdfast.formats.orchestrator.supervision import Conflict
 from tests.commandline import holdfast
-from tests.formats.orchestrator.conftest import EXAMPLE
+from tests.requirements.document_003 import EXAMPLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.formats.orchestrator.conftest import Scene
+    from tests.requirements.document_003 import Scene
 
 FIXED = Conflict("pattern", "low", "auto_fix", "Fixed naming in 3 files")
 
@@ -146,18 +143,6 @@ def test_the_current_task_is_n_of_m(scene: Scene) -> None:
     assert [task.id for task in taskdoc.parse(scene.doc.read_text()).in_phase(1)] == ["1.1", "1.2"]
 
 
-def test_iterations_count_from_zero_for_each_task(scene: Scene) -> None:
-    """R003-08: whatever the task before took."""
-    scene.start()
-    scene.do(lambda run: transitions.begin(run, "1.1"))
-    for _ in range(3):
-        scene.do(lambda run: transitions.iterate(run, "1.1"))
-    assert head(scene)["ralph_iteration"] == 3
-    finish(scene, "1.1")
-    scene.do(lambda run: transitions.begin(run, "1.2"))
-    assert head(scene)["ralph_iteration"] == 0
-
-
 def test_counters_and_interventions_move_together(scene: Scene) -> None:
     """R003-12, R003-13 and I003-4: every check counts, and each conflict is listed."""
     scene.start()
@@ -175,39 +160,6 @@ def test_counters_and_interventions_move_together(scene: Scene) -> None:
     assert list(check.contradictions(store.current(scene.project)[1])) == []  # a list need not be complete
 
 
-def test_there_is_no_medium(scene: Scene) -> None:
-    """I003-5: a severity is critical, high or low."""
-    scene.start()
-    with pytest.raises(HoldfastError, match="critical, high, low"):
-        scene.do(lambda run: supervision.supervise(run, "pre_task", "1.1", FIXED._replace(severity="medium")))
-
-
-def test_an_agent_at_work_is_listed_and_its_task_no_longer_pending(scene: Scene) -> None:
-    """R003-14 and I003-3."""
-    scene.start()
-    judged = adapter.judge(scene.project, scene.workflow, "1.1", "active", "")
-    assert judged.changed
-    entry = {"type": "task-executor", "task": "1.1", "started": "2026-01-15T12:00:00Z"}
-    assert scene.data["active_agents"] == [{**entry, "iteration": 0, "status": "in_progress"}]
-    assert "1.1" not in [each["task"] for each in scene.data["pending_tasks"]]
-
-
-def test_sums_of_money_and_time_are_exact(scene: Scene) -> None:
-    """R003-15, I003-10 and I003-11: $0.20 + $0.55, 15m 23s + 18m 45s; failed tasks are not completed ones."""
-    scene.start()
-    for id_, begins, ends, cost in (("1.1", "12:00:00", "12:15:23", "$0.20"), ("1.2", "13:00:00", "13:18:45", "$0.55")):
-        scene.at(begins)
-        scene.do(lambda run, id_=id_: transitions.begin(run, id_))  # type: ignore[misc]
-        scene.at(ends)
-        finish(scene, id_, cost=cost)
-    scene.do(lambda run: transitions.fail(run, "2.1", "No net", cost="$0"))
-
-    limits = scene.data["safety_bounds"]
-    assert (limits["cost_so_far"], limits["elapsed_time"]) == ("$0.75", "0h 34m 8s")
-    assert [each["time_elapsed"] for each in scene.data["completed_tasks"]] == ["15m 23s", "18m 45s"]
-    assert (amounts.seconds("2h"), amounts.as_money(amounts.sum_money(["$10"]))) == (7200, "$10.00")
-
-
 def test_bounds_have_defaults_and_warn(scene: Scene) -> None:
     """R003-17, I003-12 and I003-19: 30 iterations, $10, 2h; at 75 % and at 100 %, once each."""
     scene.doc.write_text("### Phase 1: A\n#### Task 1.1: a\n#### Task 1.2: b\n#### Task 1.3: c\n")
@@ -222,27 +174,6 @@ def test_bounds_have_defaults_and_warn(scene: Scene) -> None:
     assert len(scene.data["safety_bounds"]["warnings"]) == 2
 
 
-def test_a_learning_is_in_the_state_and_in_the_log(scene: Scene) -> None:
-    """R003-18: and its type is one of three."""
-    scene.start()
-    scene.do(lambda run: learnings.add(run, "pattern", "Reuse", pattern="Look", context="Auth", task="1.1"))
-    assert scene.data["learnings"] == learnings.logged(scene.project)
-    with pytest.raises(HoldfastError, match="pattern, antipattern, insight"):
-        scene.do(lambda run: learnings.add(run, "rumour", "x"))
-
-
-def test_a_phase_that_is_done_has_its_milestone(scene: Scene) -> None:
-    """R003-19: with the URL of its issue once there is one."""
-    scene.start()
-    finish(scene, "1.1")
-    assert scene.data["milestones"] == []
-    finish(scene, "1.2")
-    scene.do(lambda run: transitions.finish_phase(run, 1, "https://github.com/u/r/issues/1"))
-    (milestone,) = scene.data["milestones"]
-    assert (milestone["phase"], milestone["name"]) == (0, "Foundation")
-    assert milestone["issue_url"] == "https://github.com/u/r/issues/1"
-
-
 def test_a_checkpoint_is_a_whole_copy_with_its_own_entry(scene: Scene) -> None:
     """R003-20 and I003-17: it names the real commit."""
     sha = "0123456789abcdef0123456789abcdef01234567"
@@ -253,12 +184,6 @@ def test_a_checkpoint_is_a_whole_copy_with_its_own_entry(scene: Scene) -> None:
     (entry,) = scene.data["checkpoints"]
     assert (entry["phase"], entry["task"], entry["git_sha"]) == (0, "1.2", sha)
     assert scene.path.with_name(entry["state_snapshot"]).read_bytes() == scene.path.read_bytes()
-
-
-def test_task_ids_are_phase_and_number() -> None:
-    """R003-21: 1.10 comes after 1.9."""
-    assert sorted(["1.10", "2.1", "1.9", "x"], key=schema.key) == ["1.9", "1.10", "2.1", "x"]
-    assert [schema.phase_of(each) for each in ("3.1", "x")] == [3, None]
 
 
 def test_the_file_follows_each_event(scene: Scene) -> None:
@@ -300,7 +225,7 @@ def test_a_change_is_whole_or_not_there(scene: Scene) -> None:
 
 
 def test_the_six_queries_answer_and_write_nothing(scene: Scene) -> None:
-    """R003-25: on the document's example; `test_commands.py` compares them with jq."""
+    """R003-25: on the document's example; `test_document_003_commands.py` compares them with jq."""
     scene.put(EXAMPLE)
     when = scene.path.stat().st_mtime_ns
     found = {
@@ -334,25 +259,6 @@ def test_a_file_of_somebody_else_is_left_alone(scene: Scene, content: dict[str, 
     assert [each.path for each in adapter.foreign(scene.project)] == [scene.path]
 
 
-def test_files_are_locked_for_parallel_agents(scene: Scene) -> None:
-    """R003-27: in `.claude/locks.json`, until the owner ends or the lock expires."""
-    workflow = scene.start()
-    assert locks.lock(scene.project, workflow, "a.py", "a1", {"a1", "a2"}) == ""
-    assert "Agent a1 is editing a.py" in locks.lock(scene.project, workflow, "a.py", "a2", {"a1", "a2"})
-    assert json.loads(scene.path.with_name("locks.json").read_bytes()) == {
-        "locks": [
-            {
-                "path": "a.py",
-                "owner": "a1",
-                "acquired": "2026-01-15T12:00:00Z",
-                "expires": "2026-01-15T12:10:00Z",
-            }
-        ]
-    }
-    locks.unlock(scene.project, workflow, "a1")
-    assert locks.lock(scene.project, workflow, "a.py", "a2", {"a2"}) == ""
-
-
 def test_checkpoint_of_another_program_is_left_alone(scene: Scene) -> None:
     """R003-27 and I003-15: another program's checkpoint.json is neither overwritten nor restored from."""
     scene.start()
@@ -384,50 +290,6 @@ def test_a_corrupt_state_falls_back_to_the_newest_checkpoint(scene: Scene) -> No
     assert [each.read_bytes() for each in scene.path.parent.glob("*.corrupt-*")] == [b'{"orchestrator"']
 
 
-def test_the_way_back_in_git_is_advice(scene: Scene) -> None:
-    """R003-29 and I003-9: the checkpoint's commit is printed with a warning, and git is never run."""
-    sha = "0123456789abcdef0123456789abcdef01234567"
-    (scene.project.root / ".git").mkdir()
-    (scene.project.root / ".git/HEAD").write_text(f"{sha}\n")
-    scene.start()
-    scene.do(lambda run: setattr(run, "checkpoint", "1.1"))
-    said = holdfast("orchestrator", "restore", root=scene.project.root).out
-    assert f"git reset --hard {sha}" in said
-    assert "uncommitted changes" in said
-    assert "never runs it" in said
-
-
-def test_agents_that_are_gone_are_removed_by_a_command(scene: Scene) -> None:
-    """R003-30 and I003-8: nobody has to edit the file, and their tasks start again."""
-    scene.start()
-    scene.do(lambda run: transitions.begin(run, "1.1"))
-    scene.do(lambda run: agents.prune(run))
-    assert scene.data["active_agents"] == []
-    assert [each["task"] for each in scene.data["pending_tasks"]] == ["1.1", "1.2", "2.1"]
-
-
-def test_bounds_that_were_exceeded_can_be_seen_and_extended(scene: Scene) -> None:
-    """R003-31: what is used, and a new bound."""
-    scene.start()
-    finish(scene, "1.1", cost="$1.50")
-    said = holdfast("orchestrator", "bounds", root=scene.project.root).out
-    assert "150%  Cost: $1.50 of $1.00" in said
-    holdfast("orchestrator", "bounds", "extend", "--cost", "10", root=scene.project.root)
-    assert " 15%  Cost: $1.50 of $10" in holdfast("orchestrator", "bounds", root=scene.project.root).out
-
-
-def test_a_run_that_is_over_is_put_away(scene: Scene) -> None:
-    """R003-32: for a look at it later, and only then."""
-    scene.start()
-    with pytest.raises(TransitionError, match="end it first"):
-        restoration.put_away(scene.project)
-    scene.do(transitions.abort)
-    kept = scene.path.read_bytes()
-    folder = restoration.put_away(scene.project)
-    assert (folder / "agent-state.json").read_bytes() == kept
-    assert not scene.path.exists()
-
-
 def test_there_is_a_checkpoint_before_a_major_change(scene: Scene) -> None:
     """R003-33: a re-plan has one without being asked for."""
     scene.start()
@@ -436,3 +298,16 @@ def test_there_is_a_checkpoint_before_a_major_change(scene: Scene) -> None:
     (snapshot,) = scene.path.parent.glob("checkpoint-*.json")
     assert json.loads(snapshot.read_bytes())["supervisor"]["re_plans_triggered"] == 0
     assert scene.data["supervisor"]["re_plans_triggered"] == 1
+
+
+def test_there_is_no_medium(scene: Scene) -> None:
+    """I003-5: a severity is critical, high or low."""
+    scene.start()
+    with pytest.raises(HoldfastError, match="critical, high, low"):
+        scene.do(lambda run: supervision.supervise(run, "pre_task", "1.1", FIXED._replace(severity="medium")))
+
+
+def test_task_ids_are_phase_and_number() -> None:
+    """R003-21: 1.10 comes after 1.9."""
+    assert sorted(["1.10", "2.1", "1.9", "x"], key=schema.key) == ["1.9", "1.10", "2.1", "x"]
+    assert [schema.phase_of(each) for each in ("3.1", "x")] == [3, None]

@@ -2,20 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
-from holdfast.errors import HoldfastError
 from holdfast.formats.orchestrator import amounts
 from tests.tables import each_row
-
-
-def test_sums_are_exact() -> None:
-    """As floating-point numbers, ten times $0.10 would not be $1.00."""
-    assert amounts.as_money(amounts.sum_money(["$0.20", "$0.55"])) == "$0.75"
-    assert amounts.as_money(amounts.sum_money(["$0.10"] * 10)) == "$1.00"
-    assert amounts.as_money(amounts.sum_money(["$0.0042", "$1", amounts.UNKNOWN])) == "$1.0042"
-    assert amounts.as_time(amounts.sum_seconds(["15m 23s", "18m 45s"])) == "34m 8s"
-    assert amounts.as_time(amounts.sum_seconds(["15m 23s", "18m 45s"]), hours=True) == "0h 34m 8s"
 
 
 @each_row(
@@ -52,12 +40,3 @@ def test_what_is_no_time_is_none(value: object) -> None:
 def test_what_is_no_money_is_none(value: object) -> None:
     """Whatever the type; a number is no text of the schema's."""
     assert amounts.money(value) is None
-
-
-def test_what_a_person_gives_keeps_their_digits() -> None:
-    """And anything else is refused with an example."""
-    assert amounts.asked_money("10") == amounts.asked_money("$10") == "$10"
-    with pytest.raises(HoldfastError, match="such as"):
-        amounts.asked_money("ten")
-    with pytest.raises(HoldfastError, match="such as"):
-        amounts.asked_time("tomorrow")

@@ -44,18 +44,6 @@ def test_hours_become_a_time(bounds: dict[str, Any], time: str) -> None:
     assert imported(safety_bounds=bounds)["safety_bounds"]["max_time"] == time
 
 
-def test_keys_of_its_own_stay() -> None:
-    """At the top and in the orchestrator."""
-    made = imported(mine=[1], head={"own": "x"})
-    assert (made["mine"], made["orchestrator"]["own"]) == ([1], "x")
-
-
-def test_there_are_as_many_phases_as_the_tasks_name() -> None:
-    """The larger number counts: that of the state or that of its tasks."""
-    assert imported(completed_tasks=["3.1: A"], pending_tasks=["4.2: B"])["orchestrator"]["total_phases"] == 4
-    assert imported(head={"total_phases": 7})["orchestrator"]["total_phases"] == 7
-
-
 @each_row(
     "said, total, tasks, means",
     [

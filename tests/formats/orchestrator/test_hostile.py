@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from unittest.mock import Mock
 
 import pytest
 
 from holdfast.errors import BrokenError, StateError
-from holdfast.formats.orchestrator import brief, checks, learnings, locks, schema, snapshots, taskdoc, transitions
-from holdfast.sessions.workspace import Workspace
-from tests.formats.orchestrator.conftest import DOCUMENT
+from holdfast.formats.orchestrator import brief, learnings, locks, schema, snapshots, taskdoc, transitions
 from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from holdfast.formats.orchestrator.run import Run
-    from tests.formats.orchestrator.conftest import Scene
+    from tests.requirements.document_003 import Scene
 
 SECRET = (
     "# Secret title\n\n### Phase 1: P\n\n#### Task 1.1: Secret name\n\nSecret text\n\n**Success criteria**:\n- Secret\n"
@@ -48,18 +45,6 @@ def test_a_state_has_no_file_read_outside_the_project(scene: Scene, tmp_path: Pa
     assert "Secret" not in "\n".join(told.lines)
     scene.do(lambda run: transitions.begin(run, "1.1"))
     assert b"Secret" not in scene.path.read_bytes()
-
-
-def test_who_starts_a_run_may_name_a_document_elsewhere(scene: Scene) -> None:
-    """It is read then, and followed, because a version of it was kept."""
-    elsewhere = scene.project.root.parent / "elsewhere.md"
-    elsewhere.write_text(DOCUMENT)
-    scene.doc = elsewhere
-    workflow = scene.start()
-    assert [each.id for each in workflow.phases] == ["1.1", "1.2", "2.1"]
-    elsewhere.write_text(f"{DOCUMENT}\n#### Task 2.2: Document them\n")
-    scene.do(lambda run: None)
-    assert [each.id for each in scene.workflow.phases] == ["1.1", "1.2", "2.1", "2.2"]
 
 
 @each_row("mark", ["# T", "### Phase 1: p", "#### Task 1.1: a"])
@@ -115,47 +100,6 @@ def test_a_planted_checkpoint_leaves_numbers_for_ours(scene: Scene) -> None:
     assert len(set(made)) == 3
     assert all(snapshots.is_name(each) and (folder / each).exists() for each in made)
     assert (folder / "checkpoint-999999999.json").read_text() == '{"mine": 1}'
-
-
-def test_of_many_planted_checkpoints_few_are_read(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A broken state still falls back to the newest copy, in the time that an event has."""
-    scene.start()
-    scene.do(lambda run: setattr(run, "checkpoint", "1.1"))
-    scene.path.write_text("{")
-    for number in range(1000, 1100):
-        scene.path.with_name(f"checkpoint-{number}.json").write_text("{")
-    read = Mock(side_effect=snapshots.read)
-    monkeypatch.setattr(snapshots, "read", read)
-
-    assert next(snapshots.newest(scene.project, [], ""), None) is not None
-    assert read.call_count == snapshots.TRIED + 1
-
-
-PLANTED: dict[str, tuple[Callable[[Path], object], str]] = {
-    "pipe": (os.mkfifo, "mv {0} {0}.aside"),
-    "folder": (Path.mkdir, "mv {0} {0}.aside"),
-    "other": (lambda log: log.write_text("another program's notes"), "mv {0} {0}.aside"),
-    "link": (lambda log: log.symlink_to("agent-state.json"), "cp -p {0} {0}.real && mv {0}.real {0}"),
-    "link to nothing": (lambda log: log.symlink_to("elsewhere"), "rm {0}"),
-}
-
-
-@pytest.mark.parametrize("planted", PLANTED)
-def test_doctor_names_a_log_that_takes_no_learnings(scene: Scene, planted: str) -> None:
-    """With the command that helps; an empty one, ours and none are as they should be."""
-    scene.start()
-    log = learnings.path(scene.project)
-    whole, torn = b'{"timestamp": "2026", "lesson": "mine"}\n', b'{"timestamp": "20\n'
-    for sound in (None, b"", b" \n", whole, torn, torn + whole, b"\xef\xbb\xbf" + whole, b"\n" + whole):
-        _ = sound is None or log.write_bytes(sound)
-        assert [each.text for each in checks.findings(Workspace.open(scene.project.root))] == []
-    log.unlink()
-    plant, remedy = PLANTED[planted]
-    plant(log)
-
-    (found,) = checks.findings(Workspace.open(scene.project.root))
-    assert found.text.startswith(f"{log}: is ")
-    assert found.remedy == remedy.format(log)
 
 
 @pytest.mark.parametrize("planted", ["pipe", "folder", "other"])
@@ -220,19 +164,6 @@ def test_a_link_in_a_files_place_is_refused_with_a_way_on(scene: Scene, linked: 
 
     assert "is a symbolic link, which is not followed; put the file or folder itself there" in str(refused.value)
     assert aside.read_bytes() == before
-
-
-def test_a_folder_in_the_place_of_the_log_costs_only_the_log(scene: Scene) -> None:
-    """The change is made, what to do is told, and the log gets later what it lacks."""
-    scene.start()
-    log = learnings.path(scene.project)
-    log.mkdir()
-
-    said = scene.do(lambda run: learnings.add(run, "insight", "One")).run.said
-    assert f"{log}: is a folder; move it away, and the next learning brings the missing ones along" in " ".join(said)
-    log.rmdir()
-    scene.do(lambda run: learnings.add(run, "insight", "Two"))
-    assert [each["lesson"] for each in learnings.logged(scene.project)] == ["One", "Two"]
 
 
 @pytest.mark.parametrize("notes", [{"tasks": 7}, {"tasks": {"1.1": []}}, {"tasks": {"1.1": {"criteria": "x"}}}, {}])

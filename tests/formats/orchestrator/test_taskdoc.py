@@ -8,25 +8,10 @@ import pytest
 
 from holdfast.errors import BrokenError
 from holdfast.formats.orchestrator import taskdoc
-from tests.formats.orchestrator.conftest import DOCUMENT
+from tests.requirements.document_003 import DOCUMENT
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-def test_headings_name_phases_and_tasks() -> None:
-    """Those in fenced code don't count."""
-    read = taskdoc.parse(DOCUMENT)
-
-    assert read.title == "User auth"
-    assert read.phases == ((1, "Foundation"), (2, "Endpoints"))
-    assert [(each.id, each.name) for each in read.tasks] == [
-        ("1.1", "Update the model"),
-        ("1.2", "Write the middleware"),
-        ("2.1", "Create the endpoints"),
-    ]
-    assert read.bounds == {"max_iterations_per_task": 4, "max_cost": "$1.00", "max_time": "1h"}
-    assert read.faults == ()
 
 
 def test_gaps_duplicates_and_strays_are_reported() -> None:
@@ -56,36 +41,12 @@ def test_a_task_says_when_it_is_done() -> None:
     assert taskdoc.section(DOCUMENT, "9.9") == ("", ())
 
 
-def test_what_is_written_is_read_again() -> None:
-    """Names keep their characters; only line breaks go."""
-    pairs = [("Port it to C#", ""), ("Say `hi`\nto all", "task-executor")]
-
-    read = taskdoc.parse(taskdoc.written("Ship #2", pairs))
-
-    assert (read.title, read.faults) == ("Ship #2", ())
-    assert [(each.name, each.agent) for each in read.tasks] == [
-        ("Port it to C#", ""),
-        ("Say `hi` to all", "task-executor"),
-    ]
-
-
-def test_a_title_stays_whole_however_long_it_is() -> None:
-    """The commands know a run by it, and a person who started it with that title names it so."""
-    title = f"{'words ' * 1_600}end"
-    assert taskdoc.parse(taskdoc.written(title, [("one", "")])).title == title
-
-
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     """It names no tasks, whatever its bytes look like."""
     (tmp_path / "doc.md").write_bytes(b"#### Task 1.1: a\0b")
 
     with pytest.raises(BrokenError, match="NUL"):
         taskdoc.content(tmp_path / "doc.md")
-
-
-def test_a_section_of_bounds_that_says_nonsense_sets_none() -> None:
-    """The defaults hold then."""
-    assert taskdoc.parse("## Safety Bounds\n- Max cost: a lot\n- Max iterations: 0\n- Max time: soon\n").bounds == {}
 
 
 def test_headings_inside_the_section_of_bounds_do_not_end_it() -> None:

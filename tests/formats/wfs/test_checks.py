@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import checks
 from tests.commandline import holdfast
 from tests.doctoring import examine, healthy, mend, obey, only
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -39,28 +39,25 @@ def test_none_and_a_sound_one(root: Path, request: pytest.FixtureRequest) -> Non
     assert "1 workflow," in healthy("states", root)
 
 
-@pytest.mark.parametrize(
-    ("what", "named"),
-    [
-        ("orphan", ".active-WFS-gone marks a session that is not there"),
-        ("unmarked", "its status is active, but no marker names it"),
-        ("list", "TODO_LIST.md: IMPL-1 is missing from it"),
-    ],
-)
-def test_what_a_repair_can_do_is_done(root: Path, session: Path, what: str, named: str) -> None:
-    """As `holdfast wfs repair` does it."""
-    if what == "orphan":
-        (root / ".workflow/.active-WFS-gone").touch()
-        (root / ".workflow/.active-WFS-user-auth").touch()
-    elif what == "unmarked":
-        (root / ".workflow/.active-WFS-user-auth").unlink()
-    else:
-        path = session / "TODO_LIST.md"
-        path.write_text("".join(each for each in path.read_text().splitlines(keepends=True) if "IMPL-1" not in each))
-    found = only("sessions", root, "notice")
-    assert named in found.text
-    obey(found, root)
-    healthy("sessions", root)
+def test_what_a_repair_can_do_is_done(root: Path, session: Path) -> None:
+    """As `holdfast wfs repair` does it: an orphaned marker, one that is missing, a list that lags behind."""
+    marker, listed = root / ".workflow/.active-WFS-user-auth", session / "TODO_LIST.md"
+    rows: dict[str, Callable[[], object]] = {
+        ".active-WFS-gone marks a session that is not there": marker.with_name(".active-WFS-gone").touch,
+        "its status is active, but no marker names it": marker.unlink,
+        "TODO_LIST.md: IMPL-1 is missing from it": lambda: listed.write_text(
+            "".join(each for each in listed.read_text().splitlines(keepends=True) if "IMPL-1" not in each)
+        ),
+    }
+    for named, spoil in rows.items():
+        marker.touch()
+        healthy("sessions", root)
+        spoil()
+        found = only("sessions", root, "notice")
+        assert named in found.text
+        obey(found, root)
+        healthy("sessions", root)
+        holdfast("wfs", "switch", "WFS-user-auth", root=root)
 
 
 def test_a_task_that_cannot_be_read_gets_its_last_content(root: Path, session: Path) -> None:
@@ -113,25 +110,3 @@ def test_a_completed_session_is_left_in_peace(root: Path, session: Path) -> None
     (session / "TODO_LIST.md").unlink()
 
     healthy("sessions", root)
-
-
-def test_what_another_repair_did_meanwhile_is_not_said_to_be_done(root: Path, session: Path) -> None:
-    """Two doctors may look at the same project."""
-    (root / ".workflow/.active-WFS-gone").touch()
-    (root / ".workflow/.active-WFS-user-auth").touch()
-    found = only("sessions", root, "notice")
-    assert found.fix is not None
-
-    assert len(mend("sessions", root)) == 1
-    assert list(checks.mend([found])) == []
-
-
-def test_what_is_only_remarked_of_a_task_is_not_the_doctors_business(root: Path, session: Path) -> None:
-    """An agent that the document does not know breaks no rule: `holdfast wfs check` tells who asks."""
-    path = session / ".task/IMPL-1.json"
-    data = json.loads(path.read_text())
-    data["meta"]["agent"] = "@somebody"
-    path.write_text(json.dumps(data))
-
-    healthy("sessions", root)
-    assert "meta.agent" in holdfast("wfs", "check", root=root).out
