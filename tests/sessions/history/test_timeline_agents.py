@@ -10,8 +10,8 @@ from holdfast.sessions.agents import lifecycle
 from holdfast.sessions.history import timeline
 from holdfast.sessions.history.timeline_event import Asked
 from holdfast.sessions.workspace import Workspace
-from tests.agentry import begin, launch, report
-from tests.handmade import ME, OTHER
+from tests.agentry import begin, report
+from tests.handmade import ME
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,27 +59,3 @@ def test_how_each_ended_is_said(project: Workspace, asked: dict[str, str]) -> No
         "09:00 agent is gone: builder: Words of missing.",
         "09:00 agent stopped: builder: Words of stopped.",
     ]
-
-
-def test_what_is_asked_for_is_told_and_nothing_else(project: Workspace, at: Callable[[str], None]) -> None:
-    """Of a workflow, of a session in it, since a moment, and of many the newest, in the order of time."""
-    for hour, session in (("10:00", ME), ("11:00", OTHER), ("12:00", ME)):
-        at(hour)
-        launch(project, hour, session=session)
-        lifecycle.named(project, session, hour, hour)
-        report(project, "stopped", run=hour, session=session)
-    at("13:00")
-    begin(project, "free", "free", phase=None)
-    report(project, "stopped", run="free")
-
-    def ends(**asked: Any) -> list[str]:
-        return [line[:5] for line in told(project, **asked) if "stopped" in line]
-
-    assert ends() == ["10:00", "11:00", "12:00", "13:00"]
-    assert ends(limit=2) == ["12:00", "13:00"]
-    assert ends(workflow=WORKFLOW) == ["10:00", "11:00", "12:00"]
-    assert ends(workflow=WORKFLOW, limit=2) == ["11:00", "12:00"]
-    assert ends(workflow=WORKFLOW, session=ME) == ["10:00", "12:00"]
-    assert ends(workflow=WORKFLOW, since="2026-03-01T11:00") == ["11:00", "12:00"]
-    assert ends(workflow=WORKFLOW, worktree="/elsewhere") == []
-    assert ends(workflow="another") == []
