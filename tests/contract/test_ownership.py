@@ -79,6 +79,15 @@ class Scene:
     def starts(self, who: str, title: str) -> str:
         return self.run(who, "start", title, "--phase", "One", "--phase", "Two")
 
+    def starts_paused(self, who: str, title: str) -> None:
+        self.run(who, "start", title, "--format", "wfs", "--phase", "One")
+        self.run(who, "wfs", "pause")
+
+    def current(self, who: str) -> str:
+        """Show the workflow that a command without a name is about."""
+        said = holdfast("show", "--json", root=self.project.root, session=session_id(who), code=None)
+        return str(said.json["title"]) if said.code == 0 else "refused"
+
     def moves(self, who: str, title: str = "") -> str:
         return self.run(who, "done", *filter(None, [title]))
 
@@ -182,6 +191,10 @@ SCENES = {
     " A restores -> New + Old",
     "and alone nothing": "A begins; person starts Old; all wait 10100; A restores -> -; A saves -> -",
     "its own is restored after a week": "A begins; A starts Mine; all wait 10100; A restores -> Mine",
+    "without a name a command is about the session's own": f"{BOTH} A current -> Mine; B current -> Theirs;"
+    " C current -> refused",
+    "what is paused gives way to what isn't": "A starts_paused Paused; A current -> Paused; A starts Open;"
+    " A current -> Open; A restores -> Open + Paused",
     "a session is told of what it could go on with": "A starts Mine; A ends; B begins -> Mine",
     "and not of another live session's": "A begins; A starts Mine; B begins -> -",
     "it hears of it once": "person starts Free; A begins -> Free; A begins resume -> -",

@@ -61,7 +61,7 @@ def test_the_projects_goes_before_the_users_before_the_shipped(project: Workspac
     assert not problems
 
 
-@pytest.mark.parametrize("name", ["../secret", "a/b", "/etc/passwd", ".."])
+@each_row("name", ["../secret", "a/b", "/etc/passwd", ".."])
 def test_a_name_is_no_path(project: Workspace, name: str) -> None:
     """Nothing outside the folders is opened."""
     put(project.root / ".claude", "secret", TEAM)
@@ -69,8 +69,8 @@ def test_a_name_is_no_path(project: Workspace, name: str) -> None:
         templates.get(project, name)
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
+@each_row(
+    "text, said",
     [
         ("phases = 1", f"phases: {TITLES}"),
         ("phases = [1]", f"phases: {TITLES}"),

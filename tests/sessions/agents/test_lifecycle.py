@@ -11,6 +11,7 @@ from holdfast.sessions.agents import agent_status, lifecycle
 from holdfast.sessions.workspace import Workspace
 from tests.agentry import CALL, RUN, launch, report
 from tests.handmade import ME, together
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -110,9 +111,10 @@ def test_what_the_user_keeps_out_of_capture_is_kept_of_no_launch(tmp_path: Path)
     assert (found.description, found.prompt) == ("Build [excluded]", "[excluded] is ours.")
 
 
-@pytest.mark.parametrize("order", ORDERS)
-def test_signals_may_come_in_any_order(project: Workspace, order: tuple[str, ...]) -> None:
+@each_row("order", ORDERS)
+def test_signals_may_come_in_any_order(tmp_path: Path, order: tuple[str, ...]) -> None:
     """Client facts §3.4: SubagentStart and SubagentStop may be handled before the launch's PostToolUse."""
+    project = Workspace.open(tmp_path)
     steps = {
         "launched": lambda: launch(project),
         "named": lambda: lifecycle.named(project, ME, CALL, RUN),
@@ -125,9 +127,10 @@ def test_signals_may_come_in_any_order(project: Workspace, order: tuple[str, ...
     assert verdicts(project) == [(CALL, "completed", "Words.")]
 
 
-@pytest.mark.parametrize("order", list(permutations(("running", "stopped", "completed", "failed"))))
-def test_a_failure_beats_all_else_of_the_same_run(project: Workspace, order: tuple[State, ...]) -> None:
+@each_row("order", list(permutations(("running", "stopped", "completed", "failed"))))
+def test_a_failure_beats_all_else_of_the_same_run(tmp_path: Path, order: tuple[State, ...]) -> None:
     """A failure signal beats "completed" from the same run, whichever comes first."""
+    project = Workspace.open(tmp_path)
     launch(project)
     lifecycle.named(project, ME, CALL, RUN)
     for state in order:
@@ -136,9 +139,10 @@ def test_a_failure_beats_all_else_of_the_same_run(project: Workspace, order: tup
     assert verdicts(project) == [(CALL, "failed", "said failed")]
 
 
-@pytest.mark.parametrize("order", list(permutations(("running", "stopped", "completed"))))
-def test_a_verdict_beats_a_bare_stop(project: Workspace, order: tuple[State, ...]) -> None:
+@each_row("order", list(permutations(("running", "stopped", "completed"))))
+def test_a_verdict_beats_a_bare_stop(tmp_path: Path, order: tuple[State, ...]) -> None:
     """The words of the verdict stay, whatever else is said later."""
+    project = Workspace.open(tmp_path)
     launch(project)
     lifecycle.named(project, ME, CALL, RUN)
     for state in order:
@@ -147,9 +151,10 @@ def test_a_verdict_beats_a_bare_stop(project: Workspace, order: tuple[State, ...
     assert verdicts(project) == [(CALL, "completed", "said completed")]
 
 
-@pytest.mark.parametrize("state", ["stopped", "completed", "failed"])
-def test_a_missing_agents_own_word_counts_more(project: Workspace, state: State) -> None:
+@each_row("state", ["stopped", "completed", "failed"])
+def test_a_missing_agents_own_word_counts_more(tmp_path: Path, state: State) -> None:
     """Its last event may only have been on its way."""
+    project = Workspace.open(tmp_path)
     launch(project)
     lifecycle.named(project, ME, CALL, RUN)
     report(project, "running")

@@ -12,10 +12,9 @@ import pytest
 
 from holdfast.sessions.history import history, timeline
 from holdfast.sessions.history.timeline_event import TimelineEvent
-from holdfast.sessions.ownership import owners
 from holdfast.workflow import registry
 from tests.commandline import holdfast
-from tests.handmade import ME, OTHER, THIRD, workflow, workspace
+from tests.handmade import ME, OTHER, THIRD, workspace
 from tests.signals import Agent
 
 if TYPE_CHECKING:
@@ -192,25 +191,6 @@ def test_a_compaction_without_precompact_and_one_that_changed_the_session(
     assert '09:20 3 compaction completed: from session 11111111: "Alpha" 1/1 One' in found
     assert '09:20 3 ownership changed: "Alpha"; before: session 11111111' in found
     assert '09:20 3 ownership changed: "Alpha"; before: session 11111111' in told(project, session=ME)
-
-
-def test_owning_again_is_no_change(project: HoldfastProject) -> None:
-    """Each PreCompact owns anew; only another owner, or none, is told."""
-    there = workspace(project.root)
-    one = workflow(there.root, "Release")
-    for session in (ME, ME, OTHER, OTHER):
-        owners.own(there, one, session)
-    owners.release(there, one)
-    owners.release(there, one)
-    owners.own(there, one, ME)
-    there.close()
-
-    assert [line[6:] for line in told(project) if "owner" in line or "released" in line] == [
-        '1 ownership changed: "Release"',
-        '2 ownership changed: "Release"; before: session 11111111',
-        '- released: "Release"; before: session 22222222',
-        '1 ownership changed: "Release"',
-    ]
 
 
 def test_no_secret_is_told_to_people_or_programs(project: HoldfastProject) -> None:

@@ -35,24 +35,6 @@ def compacted(project: Workspace, *workflows: Workflow, session: str = ME, known
     return arbitration.judge(project, session, workflows, known=known)
 
 
-@pytest.mark.parametrize("death", ["ended", "silent", "process gone"])
-def test_a_dead_sessions_workflow_goes_to_who_is_alone(
-    project: Workspace, monkeypatch: pytest.MonkeyPatch, death: str
-) -> None:
-    """A session that ended, was silent for an hour, or whose process is gone owns nothing against a live one."""
-    theirs = workflow(project.root)
-    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:59:59Z" if death == "silent" else "2026-03-01T11:59:00Z")
-    sessions.note_event(project, OTHER, str(2**22 + 1) if death == "process gone" else None)  # above every pid_max
-    owners.own(project, theirs, OTHER)
-    if death == "ended":
-        sessions.ended(project, OTHER)
-    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T12:00:00Z")
-
-    verdict = compacted(project, theirs)
-
-    assert (verdict.full, verdict.step) == (theirs, 5)
-
-
 @pytest.mark.parametrize(("days", "restored"), [(6.9, True), (7.1, False)])
 def test_a_stale_workflow_of_nobody_is_not_restored(project: Workspace, days: float, restored: bool) -> None:
     """Newest file wins is how a 90-day-old workflow got into a new session; 7 days after its change it is a line."""
@@ -73,17 +55,6 @@ def test_freshness_counts_from_the_last_change_of_content(project: Workspace, mo
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-20T12:00:00Z")
 
     assert compacted(project, touched).full is None
-
-
-def test_a_finished_workflow_is_never_restored(project: Workspace) -> None:
-    """A finished workflow is a line, whoever owns it and whatever a snapshot says."""
-    finished = workflow(project.root, "Finished", status="completed", current=5, phase_status="completed")
-    owners.own(project, finished, ME)
-    snapshots.leave(project, ME, "auto", [snapshots.of(finished)])
-
-    verdict = compacted(project, finished)
-
-    assert (verdict.full, verdict.others, verdict.step) == (None, (finished,), 0)
 
 
 def test_a_failed_workflow_is_restored(project: Workspace) -> None:

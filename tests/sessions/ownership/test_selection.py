@@ -8,13 +8,12 @@ import pytest
 
 from holdfast.errors import HoldfastError
 from holdfast.sessions.history import archive
-from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.ownership.selection import anywhere, select
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from holdfast.workflow.model import Found
 from holdfast.workflow.typed_names import short
-from tests.handmade import ME, OTHER, workflow
+from tests.handmade import ME, workflow
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -99,17 +98,6 @@ def test_without_a_name_what_is_paused_gives_way_to_what_goes_on(
     assert select(project, None, session).title == "Paused"
 
 
-def test_without_a_name_the_sessions_own_goes_before_others(project: Workspace, there: list[Workflow]) -> None:
-    """The model of a session means its own workflow, the newest of several."""
-    newer, mine, older = (workflow(project.root, name) for name in ("Newer", "Mine", "Older"))
-    there += [newer, mine, older]
-    owners.own(project, newer, OTHER)
-    owners.own(project, mine, ME)
-    owners.own(project, older, ME)
-
-    assert select(project, None, ME) == mine
-
-
 def test_an_error_names_no_more_than_one_can_read(project: Workspace, there: list[Workflow]) -> None:
     """Ten thousand characters of a title, or a hundred workflows, do not bury the message."""
     there += [workflow(project.root, f"{number} {'x' * 200}") for number in range(10)]
@@ -120,20 +108,6 @@ def test_an_error_names_no_more_than_one_can_read(project: Workspace, there: lis
     with pytest.raises(HoldfastError, match=r"and 90 more$") as caught:
         select(project, None, None)
     assert len(str(caught.value)) < 4_000
-
-
-def test_another_live_sessions_workflow_is_nobodys_current_one(project: Workspace, there: list[Workflow]) -> None:
-    """A model that says `done` must not complete what another session works on; by name it can be reached."""
-    theirs = workflow(project.root, "Theirs")
-    there.append(theirs)
-    sessions.note_event(project, OTHER)
-    owners.own(project, theirs, OTHER)
-
-    with pytest.raises(HoldfastError, match=r"1 belongs to another live session.*Theirs"):
-        select(project, None, ME)
-    assert select(project, "Theirs", ME) is theirs
-    sessions.ended(project, OTHER)
-    assert select(project, None, ME) is theirs
 
 
 def test_of_the_archive_too_a_beginning_names_only_what_is_looked_at(project: Workspace, there: list[Workflow]) -> None:

@@ -146,6 +146,18 @@ def test_an_ambiguous_beginning_names_some_of_the_sessions(project: Workspace, k
         sessions.resolve(project, "abc")
 
 
+def test_only_a_process_of_this_machine_can_have_broken_off(project: Workspace) -> None:
+    """Whether another machine's process runs nobody here knows; a session that ended did not break off."""
+    gone = str(2**22 + 1)  # above every pid_max
+    sessions.note_event(_Elsewhere(project.root, project.config), OTHER, gone)
+    sessions.note_event(project, ME, gone)
+    assert [sessions.has_crashed(project, each) for each in (ME, OTHER, THIRD)] == [True, False, False]
+    assert [sessions.process_gone(project, each) for each in (ME, OTHER, THIRD)] == [True, False, False]
+
+    sessions.ended(project, ME)
+    assert not sessions.has_crashed(project, ME)
+
+
 def test_the_whole_id_of_a_session_goes_before_a_beginning(project: Workspace) -> None:
     """Else a session whose id begins another's could not be named."""
     for name in ("same", "same-1", "same-2"):

@@ -13,6 +13,7 @@ import pytest
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.reading import file_contents, read_results, reads, required_files
 from tests.handmade import ME, OTHER, together, workflow, workspace
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +29,11 @@ BOUNDARY = b'"subtype":"compact_boundary"'
 
 @pytest.fixture
 def project(tmp_path: Path) -> Workspace:
+    return made(tmp_path)
+
+
+def made(tmp_path: Path) -> Workspace:
+    """Return a project with a document of three lines."""
     (tmp_path / "project" / "docs").mkdir(parents=True)
     (tmp_path / "project" / "docs" / "a.md").write_text("one\ntwo\nthree\n")
     return workspace(tmp_path / "project")
@@ -135,9 +141,10 @@ def test_after_each_compaction_it_is_to_be_read_again(project: Workspace) -> Non
     assert reads.reader(project, ME).compactions == 2
 
 
-@pytest.mark.parametrize("parts", [[(1, 2), (3, 1)], [(3, 2), (2, 1), (1, 1)], [(2, 3), (1, 2)]])
-def test_parts_that_make_the_whole_count(project: Workspace, parts: list[tuple[int, int]]) -> None:
+@each_row("parts", [[(1, 2), (3, 1)], [(3, 2), (2, 1), (1, 1)], [(2, 3), (1, 2)]])
+def test_parts_that_make_the_whole_count(tmp_path: Path, parts: list[tuple[int, int]]) -> None:
     """A file too long for one Read can be read all the same; behind the last line break there is nothing to read."""
+    project = made(tmp_path)
     for first, count in parts:
         assert states(project) == [("never read", False)]
         read(project, first=first, count=count)
@@ -163,11 +170,12 @@ for number in range(int(me), 100, 4):
     assert states(project) == [("unchanged", True)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "content", [b"\xef\xbb\xbfone\r\ntwo\r\n", "one\ntwo\n".encode("utf-16"), b"\xff\x00\xc3(\n", b"", b"no newline"]
 )
-def test_text_is_compared_as_the_client_decodes_it(project: Workspace, content: bytes) -> None:
+def test_text_is_compared_as_the_client_decodes_it(tmp_path: Path, content: bytes) -> None:
     """A byte order mark, CRLF, UTF-16 and broken UTF-8 are no change."""
+    project = made(tmp_path)
     path = put(project, "docs/odd.txt", content)
     text = content[2:].decode("utf-16-le") if content[:2] == b"\xff\xfe" else content.decode("utf-8", "replace")
     plain = text.removeprefix("\ufeff").replace("\r\n", "\n")
@@ -175,8 +183,8 @@ def test_text_is_compared_as_the_client_decodes_it(project: Workspace, content: 
     assert states(project, "@docs/odd.txt") == [("unchanged", True)]
 
 
-@pytest.mark.parametrize(
-    ("asked", "answer", "counts"),
+@each_row(
+    "asked, answer, counts",
     [
         ({}, {"type": "file_unchanged", "file": {"filePath": "/x"}}, True),
         ({"offset": 2}, {"type": "file_unchanged", "file": {"filePath": "/x"}}, False),
@@ -190,8 +198,9 @@ def test_text_is_compared_as_the_client_decodes_it(project: Workspace, content: 
         ({}, None, True),
     ],
 )
-def test_other_results_than_text(project: Workspace, asked: dict[str, Any], answer: Any, counts: bool) -> None:
+def test_other_results_than_text(tmp_path: Path, asked: dict[str, Any], answer: Any, counts: bool) -> None:
     """Asked for whole and not refused is read, in whatever form a client says so."""
+    project = made(tmp_path)
     read_results.heard(project, ME, {"file_path": str(project.root / "docs/a.md"), **asked}, answer)
     assert states(project) == [("unchanged", True) if counts else ("never read", False)]
 
@@ -199,9 +208,10 @@ def test_other_results_than_text(project: Workspace, asked: dict[str, Any], answ
 # Places
 
 
-@pytest.mark.parametrize("entry", ["@docs/a.md", "docs/a.md", "@docs/../docs/./a.md", "@{root}/docs/a.md", "@link.md"])
-def test_a_file_is_the_same_by_any_name(project: Workspace, entry: str) -> None:
+@each_row("entry", ["@docs/a.md", "docs/a.md", "@docs/../docs/./a.md", "@{root}/docs/a.md", "@link.md"])
+def test_a_file_is_the_same_by_any_name(tmp_path: Path, entry: str) -> None:
     """Relative, absolute, with or without @, through a link."""
+    project = made(tmp_path)
     (project.root / "link.md").symlink_to("docs/a.md")
     read(project)
     assert states(project, entry.format(root=project.root)) == [("unchanged", True)]
@@ -237,9 +247,10 @@ def test_what_nobody_can_read_whole_is_not_checked(project: Workspace) -> None:
     assert reads.rows(project, ME) == {}
 
 
-@pytest.mark.parametrize("entry", ["@gone.md", "@docs/a.md/x", "@a\0b", "@" + "x" * 5000, "@~nobody-of-this-name/x"])
-def test_what_is_not_there_is_missing(project: Workspace, entry: str) -> None:
+@each_row("entry", ["@gone.md", "@docs/a.md/x", "@a\0b", "@" + "x" * 5000, "@~nobody-of-this-name/x"])
+def test_what_is_not_there_is_missing(tmp_path: Path, entry: str) -> None:
     """I001-21, also for what no file can be called."""
+    project = made(tmp_path)
     assert states(project, entry) == [("missing", False)]
     assert due(project, entry) == []
 
@@ -311,7 +322,7 @@ def test_a_second_compaction_takes_away_what_was_attached(project: Workspace, na
     assert reads.reader(project, ME).compactions == 3
 
 
-@pytest.mark.parametrize(
+@each_row(
     "line",
     [
         lambda project: shown(project, "one\ntwo\nthree\n").replace(
@@ -338,8 +349,9 @@ def test_a_second_compaction_takes_away_what_was_attached(project: Workspace, na
         lambda project: said(type="user", toolUseResult=["odd"], attachment="odd", message={"content": ["odd", 3]}),
     ],
 )
-def test_what_does_not_show_the_file_is_no_read(project: Workspace, line: Callable[[Workspace], bytes]) -> None:
+def test_what_does_not_show_the_file_is_no_read(tmp_path: Path, line: Callable[[Workspace], bytes]) -> None:
     """A subagent's read, a cut attachment, a mere reference, another file, broken entries."""
+    project = made(tmp_path)
     transcribed(project, [line(project)])
     assert states(project) == [("never read", False)]
 
@@ -367,8 +379,8 @@ def inlinable(project: Workspace, *entries: str) -> list[str]:
     return [text for _, text in required_files.contents(project, known)]
 
 
-@pytest.mark.parametrize(
-    ("content", "given"),
+@each_row(
+    "content, given",
     [
         (b"small\n", True),
         (b"x" * 1_500, True),
@@ -382,8 +394,9 @@ def inlinable(project: Workspace, *entries: str) -> list[str]:
         (b"\xef\xbb\xbfone\r\ntwo\r\n", True),
     ],
 )
-def test_only_small_texts_are_inlined(project: Workspace, content: bytes, given: bool) -> None:
+def test_only_small_texts_are_inlined(tmp_path: Path, content: bytes, given: bool) -> None:
     """1,500 UTF-16 units, whole; no binary, nothing empty."""
+    project = made(tmp_path)
     put(project, "docs/s.md", content)
     reads.note(project, ME, "docs/s.md", file_contents.look(project, "docs/s.md").digest)
     reads.compacted(project, ME)
