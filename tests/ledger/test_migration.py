@@ -89,7 +89,7 @@ def test_what_cannot_be_migrated_is_read_from_a_copy(file: Path, monkeypatch: py
     assert file.read_bytes() == before
 
 
-def test_half_an_upgrade_marks_nothing_as_done(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_half_an_upgrade_changes_no_ledger(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """When the new `schema.py` is there before the new `schema.sql`, the ledger is in memory and the file as it was."""
     monkeypatch.setattr(schema, "NEWEST", schema.NEWEST + 1)
     with Ledger.open(file) as opened:

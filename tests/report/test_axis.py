@@ -24,7 +24,7 @@ def test_what_happened_later_lies_further_to_the_right(moments: list[int]) -> No
         assert (line.place(min(moments) - 99), round(line.place(max(moments) + 99), 9)) == (0, 1)
 
 
-def test_of_one_moment_or_none_there_is_a_line_still() -> None:
+def test_axis_of_one_moment_or_none_is_drawn() -> None:
     """The one moment lies in its middle, and is named."""
     assert (across([]).place(5), across([]).ticks()) == (0, [])
     assert (across([NINE]).place(5), across([NINE]).ticks()) == (0.5, [Tick(0.5, "1 Mar", "09:00:00")])

@@ -69,7 +69,7 @@ def render(project: HoldfastProject) -> str:
     return text
 
 
-def test_it_is_whole_and_well_formed(played: HoldfastProject) -> None:
+def test_page_is_well_formed(played: HoldfastProject) -> None:
     """Every element is closed, every name is there once, every link leads to one."""
     text = render(played)
     read = Read(text)
@@ -86,7 +86,7 @@ def test_it_is_whole_and_well_formed(played: HoldfastProject) -> None:
     assert {name for name, attributes in read.elements if attributes.get("id") in sections} == {"section"}
 
 
-def test_it_loads_and_runs_nothing(played: HoldfastProject) -> None:
+def test_page_loads_and_runs_nothing(played: HoldfastProject) -> None:
     """No element that could, and a policy that would not let one."""
     read = Read(render(played))
 
@@ -104,7 +104,7 @@ def test_it_loads_and_runs_nothing(played: HoldfastProject) -> None:
     assert {str(given["href"])[0] for name, given in read.elements if name == "a"} == {"#"}
 
 
-def test_words_of_others_are_text(played: HoldfastProject) -> None:
+def test_page_shows_foreign_markup_as_text(played: HoldfastProject) -> None:
     """Markup in a title is shown, what turns the direction of reading and secrets are not."""
     text = render(played)
     said = "".join(Read(text).text)
@@ -132,7 +132,7 @@ def test_what_a_summary_had_lost_can_be_opened(played: HoldfastProject) -> None:
     assert SECRET not in said
 
 
-def test_what_happened_is_said(played: HoldfastProject) -> None:
+def test_page_states_numbers_compactions_and_agents(played: HoldfastProject) -> None:
     """Numbers, compactions, agents, costs, and the log's own sentences."""
     said = " ".join(" ".join(Read(render(played)).text).split())
 

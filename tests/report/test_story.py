@@ -46,7 +46,7 @@ def runs(told: Story) -> list[tuple[str, str, bool]]:
     return [(run.agent.agent_type, run.outcome, run.used) for each in told.sessions[::-1] for run in each.runs]
 
 
-def test_three_days_are_told_as_they_went(days: HoldfastProject) -> None:
+def test_story_of_three_days_is_complete(days: HoldfastProject) -> None:
     """Sessions, what became of agents, phases with their attempts, compactions, and what no compaction asked for."""
     told = gather(days)
 
@@ -114,7 +114,7 @@ def test_since_a_moment_nothing_older(days: HoldfastProject) -> None:
     assert min(each.at for each in told.happened) >= told.since
 
 
-def test_many_are_cut_and_said_so(days: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_story_is_cut_to_the_newest_and_says_so(days: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
     """Happenings to the newest asked for, sessions to those with the latest events."""
     everything = gather(days)
     assert gather(days, limit=len(everything.happened)).more is False

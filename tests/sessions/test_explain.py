@@ -27,7 +27,7 @@ def snapshot(project: Workspace) -> dict[str, tuple[bytes, int]]:
     }
 
 
-def test_every_question_has_its_answer(project: Workspace, put: Put, seed: Seed) -> None:
+def test_explain_answers_each_troubleshooting_question(project: Workspace, put: Put, seed: Seed) -> None:
     """R001-27: detected and by which marker; which files exist, where, when created and changed; which pile up."""
     put("CLAUDE.local.md", seed("memory.md"))
     put("CLAUDE/Plan/001-x/PLAN.md", "# Plan 1: X\nStatus: Complete\nphase")
@@ -74,7 +74,7 @@ def test_every_question_has_its_answer(project: Workspace, put: Put, seed: Seed)
     json.dumps(told)
 
 
-def test_the_text_says_the_same_for_people(project: Workspace, put: Put, seed: Seed) -> None:
+def test_explain_prints_reasons_paths_and_times(project: Workspace, put: Put, seed: Seed) -> None:
     """R001-27: marker and reason, path, created, changed, problem."""
     put("CLAUDE.local.md", seed("memory.md"))
     put(f"{FOLDER}/qa-loop/state-qa-loop-1.json", seed("compaction-qa-loop.json"))
@@ -157,7 +157,7 @@ def test_a_path_that_is_no_text_is_told_all_the_same(project: Workspace) -> None
     assert "CLAUDE/Plan/\ufffd/PLAN.md: is in progress" in explain.text(told)
 
 
-def test_warnings_are_told_as_such(project: Workspace, put: Put) -> None:
+def test_explain_marks_warnings(project: Workspace, put: Put) -> None:
     """R001-27: of the memory file, of state files, of what cannot be read, of what is in the way."""
     put("CLAUDE.local.md", "# Workflow State\nWorkflow: X\nPhase: 7/5\n\n# Workflow State\nWorkflow: Y\n")
     put(f"{FOLDER}/a/state-a-1.json", {"workflow": "A", "phase": {"current": 7, "total": 5}})

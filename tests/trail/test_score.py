@@ -51,7 +51,7 @@ def score(text: str, planted: list[str]) -> int:
 
 @each_row("client", CLIENTS)
 @each_row("tool", TOOLS)
-def test_three_compactions_cost_nothing(tmp_path: Path, client: str, tool: Tool) -> None:
+def test_trail_keeps_all_facts_over_three_compactions(tmp_path: Path, client: str, tool: Tool) -> None:
     """The trail goes back beyond the last compaction: what came before an earlier one is not lost with its summary."""
     written = Transcript(client)
     planted = plant(written, tool, lambda part: written.compact() if part < 4 else None)

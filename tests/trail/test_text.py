@@ -38,7 +38,7 @@ def lines(made: str, heading: str) -> list[str]:
     return found
 
 
-def test_the_whole_of_a_real_session() -> None:
+def test_trail_of_a_recorded_session_has_this_text() -> None:
     """Headings, order and words, from what a client wrote; a fixed text, so that a change is seen."""
     entries = [entry for entry in written("2.1.197") if entry["sessionId"] == written("2.1.197")[0]["sessionId"]]
     entries = entries[: next(n for n, entry in enumerate(entries) if entry.get("subtype") == "compact_boundary")]

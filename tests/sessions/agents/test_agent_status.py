@@ -76,7 +76,7 @@ def test_another_checkouts_agents_are_not_this_ones(tmp_path: Path) -> None:
     assert (found, ended) == ([0, 1], [0, 1])
 
 
-def test_of_several_that_are_waited_for_nobody_is_told_which_one_runs(project: Workspace) -> None:
+def test_run_isnt_assigned_to_one_of_two_open_launches(project: Workspace) -> None:
     """One of two has begun: it may belong to either launch. Another session's launch is no reason to doubt."""
     launch(project, "c1")
     launch(project, "c2")
@@ -149,7 +149,7 @@ def fill(project: Workspace, rows: list[tuple[str | None, str | None, str | None
                 )
 
 
-def test_each_question_finds_all_of_its_agents(project: Workspace) -> None:
+def test_indexed_queries_find_the_same_agents_as_a_full_scan(project: Workspace) -> None:
     """Whatever a run's state, a launch's verdict and the use of its result: an index finds what a look at all finds."""
     fill(project, ENDINGS)
     everyone = agent_status.of_session(project, ME)

@@ -82,7 +82,7 @@ def test_a_nested_agent_gets_nothing_of_its_parents(project: Workspace) -> None:
     assert found(project, "parent") is None
 
 
-def test_several_of_one_type_are_told_by_their_prompts(project: Workspace, tmp_path: Path) -> None:
+def test_agents_of_one_type_are_told_apart_by_their_prompts(project: Workspace, tmp_path: Path) -> None:
     """Three general-purpose agents in one batch: each one's own transcript begins with its prompt."""
     for number in (1, 2, 3):
         launch(project, f"c{number}", prompt=f"PROMPT-{number}", phase=f"phase_{number}")
@@ -115,7 +115,9 @@ def test_equal_prompts_for_different_phases_decide_nothing(project: Workspace, t
 
 
 @pytest.mark.parametrize(("run", "read"), [("plain", True), ("x/../../../elsewhere", False), ("x/deeper", False)])
-def test_no_name_leads_out_of_the_folder(project: Workspace, tmp_path: Path, run: str, *, read: bool) -> None:
+def test_agent_id_never_leads_out_of_the_transcript_folder(
+    project: Workspace, tmp_path: Path, run: str, *, read: bool
+) -> None:
     """An agent's id is the client's word, and goes into a path only if it looks like one."""
     for call in ("c1", "c2"):
         launch(project, call, prompt=f"Do {call}.", phase=call)

@@ -66,7 +66,7 @@ def test_a_secret_is_masked_where_a_result_is_cut(project: Workspace, monkeypatc
         assert "ghp_" not in found.words
 
 
-def test_of_many_judges_at_once_one_judges(project: Workspace) -> None:
+def test_only_one_of_several_processes_judges_a_launch(project: Workspace) -> None:
     """Three agents of one batch may bring three processes to the same launch."""
     launch(project)
     project.close()
@@ -99,7 +99,7 @@ def test_a_verdict_that_waits_to_be_written_is_told_once_and_still_judged(projec
     assert not lifecycle.unwritten(project, ME, CALL)
 
 
-def test_what_the_user_keeps_out_of_capture_is_kept_of_no_launch(tmp_path: Path) -> None:
+def test_excluded_patterns_are_masked_in_launches(tmp_path: Path) -> None:
     """Neither of its description nor of its prompt, which guidance and reports quote."""
     (tmp_path / ".claude").mkdir()
     (tmp_path / ".claude" / "holdfast.toml").write_text('exclude_patterns = ["Workspace [A-Z]+"]\n')
@@ -128,7 +128,7 @@ def test_signals_may_come_in_any_order(tmp_path: Path, order: tuple[str, ...]) -
 
 
 @each_row("order", list(permutations(("running", "stopped", "completed", "failed"))))
-def test_a_failure_beats_all_else_of_the_same_run(tmp_path: Path, order: tuple[State, ...]) -> None:
+def test_failure_beats_every_other_report_of_the_run(tmp_path: Path, order: tuple[State, ...]) -> None:
     """A failure signal beats "completed" from the same run, whichever comes first."""
     project = Workspace.open(tmp_path)
     launch(project)

@@ -146,7 +146,7 @@ def test_a_second_completion_fills_in_what_is_empty_and_overwrites_nothing(
     assert statuses(project) == ["completed", "active", "pending"]
 
 
-def test_a_phase_that_is_gone_is_nobodys_loss(project: Workspace) -> None:
+def test_result_for_a_removed_phase_moves_nothing(project: Workspace) -> None:
     """People may edit the file while an agent runs."""
     launch(project)
     path = project.root / ".claude" / "state" / "workflow.json"
@@ -224,7 +224,7 @@ def test_a_result_waits_while_its_workflow_cannot_be_read(project: Workspace, fo
     assert [(moved.phase.title, moved.phase.status) for moved in progress.settle(project, ME)] == [(title, "completed")]
 
 
-def test_no_launch_goes_on_with_what_is_paused(project: Workspace) -> None:
+def test_launch_claims_no_paused_workflow(project: Workspace) -> None:
     """Whoever names its task claims nothing by it."""
     session = store.create(project, "Docs")
     wfs_moves.add(project, session, New("Describe the parser", agent="@writer"))

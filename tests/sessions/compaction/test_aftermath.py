@@ -59,7 +59,7 @@ def _time(stamp: str | None) -> str | None:
     return stamp[11:16] if stamp else None
 
 
-def test_each_has_its_own_guidance_and_report(project: Workspace, at: Callable[[str], None]) -> None:
+def test_each_compaction_has_its_own_deliveries_and_losses(project: Workspace, at: Callable[[str], None]) -> None:
     """Two of one session, and the second chance that comes later with a prompt."""
     sealed(project)
     losses.note(project, ME, workflow(project.root), "Release")
@@ -86,7 +86,7 @@ def test_each_has_its_own_guidance_and_report(project: Workspace, at: Callable[[
 
 
 @pytest.mark.parametrize(("state", "ending"), STATES.items())
-def test_what_became_of_its_guidance_is_its_ending(project: Workspace, state: str, ending: str) -> None:
+def test_compaction_ends_as_its_deliveries_did(project: Workspace, state: str, ending: str) -> None:
     """Whatever it is; what is confirmed counts, whatever else there is."""
     sealed(project)
     assert snapshots.claim(project, ME, known=True)
@@ -96,7 +96,7 @@ def test_what_became_of_its_guidance_is_its_ending(project: Workspace, state: st
     assert told(project)[0][1] == "confirmed"
 
 
-def test_one_that_came_and_was_not_answered_is_lost(project: Workspace, tmp_path: Path) -> None:
+def test_unanswered_compaction_counts_as_lost(project: Workspace, tmp_path: Path) -> None:
     """The transcript shows it, where SessionStart never fired."""
     transcript = tmp_path / "me.jsonl"
     transcript.touch()

@@ -53,7 +53,7 @@ def test_an_unmarked_compaction_is_an_agents_while_the_main_thread_cannot_have_o
     assert not compactions.is_an_agents(project, ME, {})
 
 
-def test_whose_an_unmarked_compaction_is(project: Workspace) -> None:
+def test_unmarked_compaction_belongs_to_the_only_running_agent(project: Workspace) -> None:
     """The one agent's that runs, waited for or not; nobody's where several run."""
     sessions.note_event(project, ME)
     assert compactions.whose(project, ME) is None

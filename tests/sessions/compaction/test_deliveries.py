@@ -72,7 +72,7 @@ def test_a_later_delivery_looks_for_the_earlier_one_first(
     assert deliveries.settle(project, ME) is None  # the earlier one's words are not the later one's
 
 
-def test_of_many_that_ask_at_once_one_is_told(project: Workspace, tmp_path: Path) -> None:
+def test_only_one_of_several_processes_gives_guidance_again(project: Workspace, tmp_path: Path) -> None:
     """Two hooks of one prompt must not both give the guidance again."""
     transcript = tmp_path / "t.jsonl"
     transcript.touch()
@@ -91,7 +91,7 @@ def test_of_many_that_ask_at_once_one_is_told(project: Workspace, tmp_path: Path
 
 
 @pytest.mark.parametrize(("hour", "state"), [("11", "delivered"), ("13", "unconfirmed")])
-def test_after_a_day_nobody_looks_any_more(
+def test_delivery_is_unconfirmed_after_a_day(
     project: Workspace, monkeypatch: pytest.MonkeyPatch, hour: str, state: str
 ) -> None:
     """A transcript that says nothing, or is gone."""
@@ -112,7 +112,7 @@ def test_a_summary_is_taken_once(project: Workspace) -> None:
     assert project.ledger.rows("SELECT * FROM summaries") == []
 
 
-def test_what_is_absent_is_told_again_when_nobody_gave_it(
+def test_absent_guidance_is_offered_again_after_a_minute(
     project: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The process that was told may have been killed; not while it may still be at it, nor once it is let go."""

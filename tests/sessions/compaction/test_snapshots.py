@@ -68,7 +68,7 @@ def test_a_claimed_snapshot_knows_why_nothing_was_restored(
     assert snapshots.not_restored(project, replace(claimed, why="none")) == ""
 
 
-def test_seals_of_another_worktree_are_not_claimed(tmp_path: Path) -> None:
+def test_snapshot_of_another_worktree_isnt_claimed(tmp_path: Path) -> None:
     """Survival, step 2: of the same worktree."""
     for name in ("a", "b"):
         (tmp_path / name / ".claude").mkdir(parents=True)
@@ -80,7 +80,7 @@ def test_seals_of_another_worktree_are_not_claimed(tmp_path: Path) -> None:
     assert snapshots.claim(there, ME, known=False) is not None
 
 
-def test_of_many_claimants_at_once_one_wins(project: Workspace) -> None:
+def test_only_one_of_several_processes_claims_a_snapshot(project: Workspace) -> None:
     """Claims are atomic: three processes restore from one snapshot, and only one of them gets it."""
     leave(project, "gone")
     project.close()
@@ -95,7 +95,7 @@ def test_of_many_claimants_at_once_one_wins(project: Workspace) -> None:
     assert sorted(said) == ["-", "-", "gone"]
 
 
-def test_the_oldest_seals_go(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_oldest_snapshots_are_pruned(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two hundred seals of a project are kept, whichever session left them."""
     monkeypatch.setattr(snapshots, "KEPT", 3)
     for minute in range(5):

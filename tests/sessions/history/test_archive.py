@@ -44,7 +44,7 @@ def test_what_a_later_version_adds_is_left_out(project: Workspace) -> None:
     assert [each.workflow.title for each in archive.entries(project)] == ["Release"]
 
 
-def test_it_is_found_by_id_title_and_beginning(project: Workspace) -> None:
+def test_archived_workflow_is_found_by_id_title_and_prefix(project: Workspace) -> None:
     """As a live workflow is; the latest of several runs of one name (workflows are repeatable)."""
     for minute in (1, 2):
         workflow = handmade.workflow(project.root, "Release", id=f"state-release-{minute}", status="completed")
@@ -66,7 +66,7 @@ def over(project: Workspace, name: str, at: str = "", *, archived: bool = True) 
     return made
 
 
-def test_the_one_completed_last(project: Workspace) -> None:
+def test_last_completed_workflow_is_found_with_or_without_its_file(project: Workspace) -> None:
     """Whether its file is still there or not."""
     assert archive.last(project, ()) is None
     old, new = over(project, "Old", "10:00:00"), over(project, "New", "11:00:00")
@@ -78,7 +78,7 @@ def test_the_one_completed_last(project: Workspace) -> None:
     assert archive.last(project, (old, newest)) is newest
 
 
-def test_another_worktrees_is_not_this_ones(project: Workspace) -> None:
+def test_archive_of_another_worktree_isnt_shown(project: Workspace) -> None:
     """The archive is shared by all checkouts of a repository."""
     over(project, "Book", "10:00:00")
     project.ledger.run("UPDATE archive SET worktree = '/elsewhere'")

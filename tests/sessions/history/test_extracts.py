@@ -36,7 +36,7 @@ def test_worktrees_are_kept_apart(project: Workspace, tmp_path: Path) -> None:
     assert not extracts.is_buried(other, "name", "d1")
 
 
-def test_a_tombstone_without_its_name_still_holds(project: Workspace) -> None:
+def test_forgotten_import_stays_buried_without_its_name(project: Workspace) -> None:
     """What was forgotten is not saved again, and the name stands nowhere."""
     extracts.bury(project, "zeisig", "d1")
     extracts.bury(project, "other", "d1")

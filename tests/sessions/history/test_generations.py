@@ -40,7 +40,9 @@ def test_the_same_content_is_kept_once(project: Workspace) -> None:
     assert [row["why"] for row in generations.all(project, path)] == ["4", "3", "1"]
 
 
-def test_the_order_does_not_depend_on_the_clock(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_latest_version_is_found_though_the_clock_jumps_back(
+    project: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A clock that jumps back does not make an older content the latest."""
     path = project.root / "state.json"
     for year in (2030, 2020):
@@ -75,7 +77,7 @@ def test_the_last_change_of_content_is_known(project: Workspace, monkeypatch: py
     assert generations.changed_at(project, path, b"a") == "2026-02-01T00:00:00.000000Z"
 
 
-def test_a_ledger_that_refuses_costs_nobody_a_save(project: Workspace) -> None:
+def test_failing_ledger_doesnt_stop_a_save(project: Workspace) -> None:
     """Keeping fails quietly, with a line in the log."""
     generations.keep(project, project.root / "state.json", b"a", why="test")
     assert project.ledger.file is not None

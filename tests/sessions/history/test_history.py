@@ -64,7 +64,7 @@ def edited(project: Workspace, moment: str, edit: Callable[[dict[str, Any]], Non
     return hybrid.find(project).workflows[0]
 
 
-def test_attempts_and_errors(project: Workspace, at: Callable[[str], str]) -> None:
+def test_history_counts_attempts_and_keeps_the_last_error(project: Workspace, at: Callable[[str], str]) -> None:
     """Each retry is an attempt; the error is that of the last failure until the phase completes; times add up."""
     begun(project)
     at("10:01:00")
@@ -81,7 +81,7 @@ def test_attempts_and_errors(project: Workspace, at: Callable[[str], str]) -> No
     assert (seen(project).attempts, seen(project).error, seen(project).seconds) == (3, "", 90.0)
 
 
-def test_an_error_is_the_failing_phases_alone(project: Workspace) -> None:
+def test_error_belongs_to_the_phase_that_failed(project: Workspace) -> None:
     """Of two failed phases only the one that failed now gets the text."""
     begun(project)
     hybrid.move(project, "phase_0", "failed", error="first")
@@ -112,7 +112,7 @@ def test_a_file_from_the_past_never_ends_a_phase_before_it_began(project: Worksp
     assert (seen(project).ended_at, seen(project).seconds) == ("2026-03-01T10:00:00.000000Z", 0.0)
 
 
-def test_a_phase_that_was_set_back_is_left(project: Workspace, at: Callable[[str], str]) -> None:
+def test_phase_set_back_to_pending_ends_its_attempt(project: Workspace, at: Callable[[str], str]) -> None:
     """Active to pending ends the attempt; starting it again is another one."""
     begun(project)
     at("10:01:00")
@@ -163,7 +163,7 @@ def test_a_recovered_state_moves_nothing(project: Workspace, at: Callable[[str],
     assert (second.attempts, second.ended_at) == (1, "2026-03-01T11:00:00.000000Z")
 
 
-def test_a_phase_taken_out_of_the_file_is_left(project: Workspace, at: Callable[[str], str]) -> None:
+def test_phase_removed_from_the_file_ends_its_attempt(project: Workspace, at: Callable[[str], str]) -> None:
     """Somebody removed the phase that was active: it does not run on for ever, and it did not complete."""
     begun(project)
     at("10:10:00")
@@ -188,7 +188,7 @@ def test_a_compaction_workflow_set_back_leaves_the_later_phase(project: Workspac
     assert (found["phase_3"].seconds, found["phase_2"].ended_at) == (300.0, None)
 
 
-def test_a_ledger_that_refuses_costs_nothing(
+def test_failing_ledger_stops_no_verb(
     project: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The state moves; what was lost is in the log."""

@@ -82,7 +82,7 @@ def in_flight(overview: Overview) -> list[str | None]:
 
 
 @pytest.mark.parametrize(("sealed", "kept", "newer"), [("10:00:00", "10:01:00", "kept"), ("10:01:00", "10:00:00", "")])
-def test_of_a_seal_and_a_write_the_newer_counts(
+def test_last_save_is_the_newer_of_snapshot_and_write(
     project: Workspace, at: Any, release: Workflow, sealed: str, kept: str, newer: str
 ) -> None:
     """Every write keeps a generation, and so is a save."""
@@ -142,7 +142,7 @@ def test_agents_that_ended_unused_are_of_the_same_sessions(project: Workspace, a
     assert [each.agent_id for each in seen(project, release).unused] == ["free"]
 
 
-def test_a_ledger_that_refuses_costs_no_view(
+def test_failing_ledger_is_named_and_the_file_is_shown(
     project: Workspace, release: Workflow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Locked for too long, say: the reason is shown."""
@@ -177,7 +177,7 @@ def test_looking_writes_nothing(project: Workspace, release: Workflow) -> None:
     assert list(project.root.iterdir()) == []
 
 
-def test_for_programs_all_of_it_is_json(project: Workspace, at: Any, release: Workflow) -> None:
+def test_show_json_has_every_key(project: Workspace, at: Any, release: Workflow) -> None:
     """Every key there was before the ledger was asked, and what it knows."""
     (project.root / "there.md").write_text("x")
     reading = replace(release, reading=("@there.md", "@gone.md"))

@@ -90,7 +90,7 @@ def titles(sight: Sight) -> list[str]:
 
 
 @pytest.mark.parametrize("form", KNOWN)
-def test_a_workflow_is_followed_to_its_end_and_stays_until_the_next_begins(
+def test_watch_shows_a_finished_workflow_until_the_next_starts(
     project: Workspace, follow: Callable[..., Following], form: str
 ) -> None:
     """Of each format, though one removes its file at the end."""
@@ -114,9 +114,7 @@ def test_a_workflow_is_followed_to_its_end_and_stays_until_the_next_begins(
     assert (shown(following.look()), following.look().over) == (f"Next {1 if form == 'compaction' else 0}/2", False)
 
 
-def test_of_several_the_newest_is_followed_and_the_others_are_named(
-    project: Workspace, follow: Callable[..., Following]
-) -> None:
+def test_watch_follows_the_newest_and_names_the_others(project: Workspace, follow: Callable[..., Following]) -> None:
     """Nothing fails for want of a name, and what is followed does not jump when another moves."""
     book, tool = start(project, "Book"), start(project, "Tool", "hybrid")
     touch(book, 2)
@@ -130,7 +128,7 @@ def test_of_several_the_newest_is_followed_and_the_others_are_named(
 
 
 @pytest.mark.parametrize("form", KNOWN)
-def test_what_begins_with_the_end_of_another_is_gone_over_to(
+def test_watch_switches_to_what_starts_as_another_ends(
     project: Workspace, follow: Callable[..., Following], form: str
 ) -> None:
     """Between two looks one ended and the next began: a rest would last for ever."""
@@ -145,7 +143,9 @@ def test_what_begins_with_the_end_of_another_is_gone_over_to(
     assert (shown(sight), titles(sight)) == (f"Next {1 if form == 'compaction' else 0}/2", [])
 
 
-def test_the_one_that_is_named_is_followed_beyond_its_end(project: Workspace, follow: Callable[..., Following]) -> None:
+def test_watch_of_a_named_workflow_stays_on_it_after_its_end(
+    project: Workspace, follow: Callable[..., Following]
+) -> None:
     """Whatever else begins, also in its own place."""
     tool = start(project, "Tool", "hybrid")
     touch(start(project, "Book"), 5)
@@ -160,7 +160,7 @@ def test_the_one_that_is_named_is_followed_beyond_its_end(project: Workspace, fo
     assert set(titles(sight)) == {"Next", "Book"}
 
 
-def test_a_session_follows_its_own(project: Workspace, follow: Callable[..., Following]) -> None:
+def test_watch_in_a_session_follows_its_own_workflow(project: Workspace, follow: Callable[..., Following]) -> None:
     """As everywhere: its own first, then what no other live session has."""
     mine, theirs, free = start(project, "Mine"), start(project, "Theirs"), start(project, "Free")
     for second, each in enumerate((free, mine, theirs)):
@@ -174,7 +174,7 @@ def test_a_session_follows_its_own(project: Workspace, follow: Callable[..., Fol
     assert shown(follow().look()) == "Theirs 1/2"
 
 
-def test_a_file_that_is_broken_for_a_moment_ends_nothing(project: Workspace, follow: Callable[..., Following]) -> None:
+def test_watch_keeps_the_last_state_of_a_broken_file(project: Workspace, follow: Callable[..., Following]) -> None:
     """What was seen last stays, with the reason, until it can be read again."""
     touch(start(project, "Book"), 1)
     tool = start(project, "Tool", "hybrid")
@@ -194,7 +194,7 @@ def test_a_file_that_is_broken_for_a_moment_ends_nothing(project: Workspace, fol
     assert (shown(following.look()), following.look().trouble, following.look().problems) == ("Tool 0/2", "", ())
 
 
-def test_a_file_that_is_gone(project: Workspace, follow: Callable[..., Following]) -> None:
+def test_watch_waits_for_a_named_file_that_is_gone(project: Workspace, follow: Callable[..., Following]) -> None:
     """Without a name the next is looked for; the one that was named may come back."""
     book = start(project, "Book")
     any_one, this_one = follow(), follow("Book")

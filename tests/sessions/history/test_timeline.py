@@ -59,7 +59,7 @@ def fire(project: HoldfastProject, event: str, **changes: Any) -> None:
     assert project.fire(event, **changes).faults == []
 
 
-def test_a_day_of_two_sessions_reads_as_it_went(
+def test_log_tells_a_day_of_two_sessions_in_order(
     project: HoldfastProject, at: Callable[[str], None], tmp_path: Path
 ) -> None:
     """Sessions, an owner, compactions announced and come, guidance given, lost, given again and refused, an agent."""
@@ -127,7 +127,7 @@ def test_a_day_of_two_sessions_reads_as_it_went(
     assert [line[:5] for line in found] == sorted(line[:5] for line in found)
 
 
-def test_what_is_asked_for_is_what_is_told(project: HoldfastProject, at: Callable[[str], None]) -> None:
+def test_log_filters_by_session_workflow_time_and_limit(project: HoldfastProject, at: Callable[[str], None]) -> None:
     """By session, by workflow, since a time, and as many as asked, the newest of them."""
     fire(project, "SessionStart", recorded="SessionStart-startup-tui", session_id=ME)
     holdfast("start", "Alpha", "--phase", "One", "--phase", "Two", root=project.root, session=ME)
@@ -157,7 +157,9 @@ def test_what_is_asked_for_is_what_is_told(project: HoldfastProject, at: Callabl
     ]
 
 
-def test_a_compaction_that_never_came_is_said_so(project: HoldfastProject, at: Callable[[str], None]) -> None:
+def test_log_says_that_an_announced_compaction_never_happened(
+    project: HoldfastProject, at: Callable[[str], None]
+) -> None:
     """PreCompact fired and no compaction came; the next one takes both seals, and only its own came."""
     holdfast("start", "Alpha", "--phase", "One", root=project.root, session=ME)
     fire(project, "PreCompact", recorded="PreCompact-manual", session_id=ME)
@@ -174,7 +176,7 @@ def test_a_compaction_that_never_came_is_said_so(project: HoldfastProject, at: C
     ]
 
 
-def test_a_compaction_without_precompact_and_one_that_changed_the_session(
+def test_log_says_if_a_compaction_was_unannounced_or_changed_the_session(
     project: HoldfastProject, at: Callable[[str], None]
 ) -> None:
     """Both are told for what they are."""
@@ -193,7 +195,7 @@ def test_a_compaction_without_precompact_and_one_that_changed_the_session(
     assert '09:20 3 ownership changed: "Alpha"; before: session 11111111' in told(project, session=ME)
 
 
-def test_no_secret_is_told_to_people_or_programs(project: HoldfastProject) -> None:
+def test_log_masks_secrets_in_text_and_json(project: HoldfastProject) -> None:
     """Wherever it stands: in a phase's title, in an agent's words, in what a phase failed of."""
     secret = "sk-ant-" + "a1b2c3d4" * 4
     holdfast("start", "Alpha", "--phase", f"With {secret}", root=project.root, session=ME)
@@ -217,7 +219,7 @@ def test_no_secret_is_told_to_people_or_programs(project: HoldfastProject) -> No
     ).items()
 
 
-def test_what_happened_is_one_line(project: HoldfastProject) -> None:
+def test_log_entry_is_one_bounded_line(project: HoldfastProject) -> None:
     """However long an error is, and whatever a phase is called in its file."""
     odd = TimelineEvent(
         f"{DAY}T09:00", "phase", "phase failed", phase="one\n" + "y" * 500, detail="bad\n" + "x" * 2_000

@@ -74,14 +74,14 @@ def test_what_a_plan_says_ranks_below_what_an_agent_keeps(project: Workspace) ->
     assert (verdict.full, verdict.others) == (made, (planned,))
 
 
-def test_of_two_of_the_same_moment_always_the_same_is_newest(project: Workspace) -> None:
+def test_order_of_files_doesnt_decide_between_equal_times(project: Workspace) -> None:
     """Lesson of `same bytes`: the order in which files are found decides nothing."""
     a, b = workflow(project.root, "A"), workflow(project.root, "B")
 
     assert compacted(project, a, b).full == compacted(project, b, a).full
 
 
-def test_the_sealed_workflow_goes_before_a_newer_one(project: Workspace) -> None:
+def test_saved_workflow_goes_before_a_newer_one(project: Workspace) -> None:
     """What the session had at PreCompact is what it gets back, not what happened to change last."""
     had = workflow(project.root, "Had", updated_at="2026-03-01T08:00:00.000000Z")
     newer = workflow(project.root, "Newer")
@@ -92,7 +92,7 @@ def test_the_sealed_workflow_goes_before_a_newer_one(project: Workspace) -> None
     assert (verdict.full, verdict.others, verdict.step) == (had, (newer,), 2)
 
 
-def test_a_seal_of_a_workflow_that_is_gone_decides_nothing(project: Workspace) -> None:
+def test_snapshot_of_a_replaced_workflow_decides_nothing(project: Workspace) -> None:
     """A path may be used again: the key of a workflow holds which one it is."""
     gone = workflow(project.root, "Release", id="first")
     again = workflow(project.root, "Release", id="second")
@@ -121,7 +121,7 @@ def test_of_sessions_that_restore_at_once_at_most_one_gets_a_workflow(project: W
     assert sorted(said) == ["-", "-", "Release"]
 
 
-def test_what_was_set_free_since_it_was_sealed_comes_back(project: Workspace) -> None:
+def test_released_workflow_returns_to_the_session_that_saved_it(project: Workspace) -> None:
     """Nobody claimed it between, so it is still that session's, another one beside it or not."""
     mine, nobodys = workflow(project.root, "Mine"), workflow(project.root, "Nobody's")
     owners.own(project, mine, ME)
@@ -142,7 +142,7 @@ def checkout(root: Path, branch: str) -> None:
 
 @each_row("sealed", [False, True])
 @each_row("branch", ["feature", "main", "third"])
-def test_of_two_that_anybody_left_the_branch_decides(tmp_path: Path, branch: str, sealed: bool) -> None:
+def test_branch_decides_between_workflows_of_ended_sessions(tmp_path: Path, branch: str, sealed: bool) -> None:
     """Step 4: the newest is not the one that belongs to what is checked out; where that tells nothing, the newest."""
     checkout(tmp_path, "feature")
     project = workspace(tmp_path)

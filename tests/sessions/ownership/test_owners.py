@@ -66,7 +66,7 @@ def test_worktrees_have_owners_of_their_own(tmp_path: Path) -> None:
     assert owners.owner(there, workflow(there.root)) == OTHER
 
 
-def test_a_session_misses_only_what_it_owns_and_what_is_gone(project: Workspace) -> None:
+def test_missing_files_are_reported_only_to_their_owner(project: Workspace) -> None:
     """A file that is there is not missed, nor what is another session's."""
     there, gone, theirs = (workflow(project.root, name) for name in ("There", "Gone", "Theirs"))
     numbered = workflow(project.root, "Numbered", path=project.root / "issue #7" / "state.json")

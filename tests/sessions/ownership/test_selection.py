@@ -98,7 +98,7 @@ def test_without_a_name_what_is_paused_gives_way_to_what_goes_on(
     assert select(project, None, session).title == "Paused"
 
 
-def test_an_error_names_no_more_than_one_can_read(project: Workspace, there: list[Workflow]) -> None:
+def test_error_names_a_bounded_number_of_workflows(project: Workspace, there: list[Workflow]) -> None:
     """Ten thousand characters of a title, or a hundred workflows, do not bury the message."""
     there += [workflow(project.root, f"{number} {'x' * 200}") for number in range(10)]
     with pytest.raises(HoldfastError, match=r'name one: .* 9-x+ \("9 x+'):

@@ -124,7 +124,7 @@ def test_a_session_goes_on_in_the_process_it_has(project: Workspace) -> None:
 
 
 @pytest.mark.parametrize("over", [True, False])
-def test_a_session_that_ended_can_have_become_another(project: Workspace, over: bool) -> None:
+def test_ended_session_can_continue_under_another_id(project: Workspace, over: bool) -> None:
     """Even if its last event came after the other's first, and its process runs: a client goes on under another id."""
     sessions.note_event(project, OTHER, process=str(os.getpid()))
     sessions.note_event(project, ME, process=str(os.getppid()))
@@ -146,7 +146,7 @@ def test_an_ambiguous_beginning_names_some_of_the_sessions(project: Workspace, k
         sessions.resolve(project, "abc")
 
 
-def test_only_a_process_of_this_machine_can_have_broken_off(project: Workspace) -> None:
+def test_crash_is_only_seen_of_processes_of_this_machine(project: Workspace) -> None:
     """Whether another machine's process runs nobody here knows; a session that ended did not break off."""
     gone = str(2**22 + 1)  # above every pid_max
     sessions.note_event(_Elsewhere(project.root, project.config), OTHER, gone)

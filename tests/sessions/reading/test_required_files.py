@@ -142,7 +142,7 @@ def test_after_each_compaction_it_is_to_be_read_again(project: Workspace) -> Non
 
 
 @each_row("parts", [[(1, 2), (3, 1)], [(3, 2), (2, 1), (1, 1)], [(2, 3), (1, 2)]])
-def test_parts_that_make_the_whole_count(tmp_path: Path, parts: list[tuple[int, int]]) -> None:
+def test_adjoining_parts_count_as_the_whole_file(tmp_path: Path, parts: list[tuple[int, int]]) -> None:
     """A file too long for one Read can be read all the same; behind the last line break there is nothing to read."""
     project = made(tmp_path)
     for first, count in parts:
@@ -198,7 +198,9 @@ def test_text_is_compared_as_the_client_decodes_it(tmp_path: Path, content: byte
         ({}, None, True),
     ],
 )
-def test_other_results_than_text(tmp_path: Path, asked: dict[str, Any], answer: Any, counts: bool) -> None:
+def test_read_without_text_counts_as_whole_if_asked_for_whole(
+    tmp_path: Path, asked: dict[str, Any], answer: Any, counts: bool
+) -> None:
     """Asked for whole and not refused is read, in whatever form a client says so."""
     project = made(tmp_path)
     read_results.heard(project, ME, {"file_path": str(project.root / "docs/a.md"), **asked}, answer)
@@ -219,7 +221,7 @@ def test_a_file_is_the_same_by_any_name(tmp_path: Path, entry: str) -> None:
     assert (state.path, state.inside) == ("docs/a.md", True)
 
 
-def test_files_elsewhere_are_never_looked_at(project: Workspace) -> None:
+def test_files_outside_the_project_are_never_opened(project: Workspace) -> None:
     """In the home by `~`, or absolute, or where a link leads out: not read, not due, nothing waits for them."""
     outside = project.root.parent / "outside.md"
     for path in (Path.home() / "notes.md", outside):
@@ -258,7 +260,7 @@ def test_what_is_not_there_is_missing(tmp_path: Path, entry: str) -> None:
 # Sessions
 
 
-def test_whose_reading_it_is(project: Workspace) -> None:
+def test_required_reading_is_that_of_the_newest_unfinished_own_workflow(project: Workspace) -> None:
     """Of the workflow a session owns and has not finished, the newest of several; of nobody else's."""
     mine = [workflow(project.root, name, updated_at=f"2026-03-0{day}") for day, name in enumerate("abc", 1)]
     theirs, done = workflow(project.root, "d"), workflow(project.root, "e", status="completed", updated_at="2026-04-01")
@@ -357,7 +359,7 @@ def test_what_does_not_show_the_file_is_no_read(tmp_path: Path, line: Callable[[
 
 
 @pytest.mark.parametrize("error", [True, False])
-def test_a_read_that_failed_holds_nothing(project: Workspace, error: bool) -> None:
+def test_failed_read_of_a_required_file_holds_no_edit(project: Workspace, error: bool) -> None:
     """No PostToolUse tells that the client did not permit a Read; until the next compaction nobody waits for it."""
     place = str(project.root / "docs/a.md")
     use = {"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {"file_path": place}}
