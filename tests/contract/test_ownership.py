@@ -1,4 +1,9 @@
-"""Which session gets which workflow, whatever happens to sessions: each row is a scene of events and commands."""
+"""Which session gets which workflow, whatever happens to sessions: each row is a scene of events and commands.
+
+A scene is a list of steps, `WHO VERB WORDS -> EXPECTED`: a session A to F, or `person` for a terminal, or `all` for
+nobody in particular; a method of `Scene`; its arguments; and what the step must bring. A minute passes after each step.
+A compaction brings `FULL + LINE + LINE`: the workflow restored in full, then those named in a line; `-` is nothing.
+"""
 
 from __future__ import annotations
 

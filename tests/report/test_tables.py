@@ -88,15 +88,15 @@ def test_a_workflow_says_where_it_lies_and_how_each_phase_stands() -> None:
 
 
 def test_what_was_put_into_the_context_is_summed_by_session() -> None:
-    """With its share of the whole; what a subagent got is said."""
+    """With its share of the whole and its tokens, rounded up; what a subagent got is said."""
     plain = Cost(ME, "SessionStart", "shipped/restore_workflow", agent=False, units=3_000, replies=2, last_at="")
-    costs = (plain, replace(plain, event="SubagentStart", agent=True, units=1_000, replies=1))
+    costs = (plain, replace(plain, event="SubagentStart", agent=True, units=1_001, replies=1))
     drawn = tables.costs(story(costs=(*costs, replace(plain, session=OTHER, units=1_000))))
 
     assert cells(drawn) == [
-        ["11111111", "all", "", "", "4,000", "1,000"],
+        ["11111111", "all", "", "", "4,001", "1,001"],
         ["11111111", "SessionStart", "shipped/restore_workflow", "2", "3,000", "750"],
-        ["11111111", "SubagentStart (of a subagent)", "shipped/restore_workflow", "1", "1,000", "250"],
+        ["11111111", "SubagentStart (of a subagent)", "shipped/restore_workflow", "1", "1,001", "251"],
         ["22222222", "all", "", "", "1,000", "250"],
         ["22222222", "SessionStart", "shipped/restore_workflow", "2", "1,000", "250"],
     ]
